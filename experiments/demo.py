@@ -20,7 +20,7 @@ from pathlib import Path
 # Relative where that is possible, since the judge is named after the file.
 SAMPLE = Path(os.path.relpath(Path(__file__).parent / "sample"))
 RECORDING = SAMPLE / "recording.jsonl"
-LABELLED, HELDOUT = SAMPLE / "labelled.jsonl", SAMPLE / "heldout.jsonl"
+LABELLED, HELDOUT, UNLABELLED = (SAMPLE / f"{name}.jsonl" for name in ("labelled", "heldout", "unlabelled"))
 NAME, OFFLINE = "news-coherence", "news-coherence-offline"
 TASK = ("--task", "summarization", "--aspect", "coherence", "--scale", "1:5")
 # What `rubriclab` ends with where a recording lacks a request.
@@ -48,6 +48,17 @@ def offline_commands(folder: Path) -> list[tuple[str, ...]]:
     ]
 
 
+def studio_command(folder: Path) -> tuple[str, ...]:
+    """Return the command that opens the rubrics of the demonstration in a browser."""
+    return ("studio", "--store", str(folder / "store.db"))
+
+
+def label_command(folder: Path) -> tuple[str, ...]:
+    """Return the command that opens a page on which people rate the sample."""
+    labelled = ("-o", str(folder / "rated.jsonl"), "--store", str(folder / "store.db"))
+    return ("label", str(UNLABELLED), *TASK, *labelled)
+
+
 def demonstrate(folder: Path, recording: Path = RECORDING) -> int:
     """Run both parts; their files land in `folder`. Return the exit code of the first command that fails."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -65,6 +76,9 @@ def demonstrate(folder: Path, recording: Path = RECORDING) -> int:
         return failed
     first = "rubric" if not code else "rubric-offline"
     print(f"\nDone. Open {folder}/{first}.html in a browser, and the scores in a spreadsheet.")
+    program = os.path.relpath(Path(sys.executable).parent / "rubriclab")
+    print(f"\nTo inspect and edit the rubrics in a browser:\n  {shlex.join((program, *studio_command(folder)))}")
+    print(f"\nTo rate texts in a browser and learn from them:\n  {shlex.join((program, *label_command(folder)))}")
     return 0
 
 

@@ -189,6 +189,10 @@ if TYPE_CHECKING:
         ImproveOptions as ImproveOptions,
         ImproveResult as ImproveResult,
     )
+    from rubriclab.services.label_options import (
+        LabelOptions as LabelOptions,
+        LabelResult as LabelResult,
+    )
     from rubriclab.services.labels import (
         LabelsOptions as LabelsOptions,
         LabelsResult as LabelsResult,
@@ -362,6 +366,7 @@ _HOMES = {
         "ImproveOptions",
         "ImproveResult",
     ),
+    "services.label_options": ("LabelOptions", "LabelResult"),
     "services.labels": ("LabelsOptions", "LabelsResult"),
     "services.learn": ("LearnOptions",),
     "services.aspect_check": ("AspectCheck",),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler
 
 # Bound of numbers in scoring, so that products and quotients of a few of them are finite.
 LARGEST = 1e12
@@ -16,3 +16,12 @@ class FrozenModel(BaseModel):
     """Base of stored data: immutable, without unknown fields, infinite numbers and NaN."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+def dumped_without_empty(model: BaseModel, dump: SerializerFunctionWrapHandler, *names: str) -> dict[str, Any]:
+    """Return a model's content without those of the named fields that are empty.
+
+    So a field that is added later changes neither the content nor the digest of models that have nothing in it.
+    """
+    content: dict[str, Any] = dump(model)
+    return {name: value for name, value in content.items() if value or name not in names}

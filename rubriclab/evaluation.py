@@ -79,7 +79,8 @@ def baseline_evaluators(examples: Sequence[Example], chosen: Mapping[str, Baseli
             continue
         by_feature.setdefault((baseline.feature, baseline.sign), []).append(rubric)
     for (name, sign), rubrics in by_feature.items():
-        label = f"baseline: {'' if sign > 0 else '-'}{name} (best text feature for {', '.join(rubrics)})"
+        remark = f"text feature chosen by the training labels of {', '.join(rubrics)}"
+        label = f"baseline: {'' if sign > 0 else '-'}{name} ({remark})"
         evaluators.append(Evaluator(label, sign * feature_values(examples, [name])[:, 0]))
     return evaluators
 

@@ -49,6 +49,7 @@ from rubriclab.services.evaluate import EvaluateOptions, Evaluation
 from rubriclab.services.explain import ExplainOptions, ScoreExplanation
 from rubriclab.services.improve import ImproveOptions, ImproveResult
 from rubriclab.services.inputs import Data
+from rubriclab.services.label_options import LabelOptions, LabelResult
 from rubriclab.services.labels import LabelsOptions, LabelsResult
 from rubriclab.services.learn import LearnOptions
 from rubriclab.services.lint import LintResult
@@ -471,6 +472,27 @@ class Lab:
             return await editing.edit(workspace, rubric, self._options(EditOptions, options))
 
     edit = _synchronous(edit_async)
+
+    @_with_options(LabelOptions)
+    async def label_async(self, /, data: Data, output: str | Path | None = None, **options: Any) -> LabelResult:
+        """Return the labels that people give to texts on a page, which is served until Ctrl-C or until it is ended.
+
+        Every answer is in the store as soon as it is given; the same call again continues.
+
+        Args:
+            data: as for `learn`; labels are not needed.
+            output: the file that the labelled rows are written to, in the format that its name says.
+
+        Raises:
+            DataError: if a row is faulty, there is nothing to label, or `output` cannot be written.
+            SettingsError: for options that do not go together, or a port that is in use.
+        """
+        from rubriclab.web.label.run import label
+
+        with self._workspace() as workspace:
+            return await label(workspace, data, output, self._options(LabelOptions, options))
+
+    label = _synchronous(label_async)
 
     def dry_run(self, operation: str, /, *arguments: Any, **options: Any) -> DryRun:
         """Return the most that an operation would ask, without asking: `lab.dry_run("learn", frame, task=...)`.

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import Field, JsonValue, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from rubriclab.aggregation import Aggregation
-from rubriclab.base_models import LARGEST, Bounded, Count, FrozenModel
+from rubriclab.base_models import LARGEST, Bounded, Count, FrozenModel, dumped_without_empty
 from rubriclab.data.aspect import Aspect, Words
 from rubriclab.data.scale import Scale
 from rubriclab.descriptions import describe
@@ -53,13 +53,21 @@ class RewardPoint(FrozenModel):
     bonus: float
 
 
+class CitedReason(FrozenModel):
+    """A reason that a criterion came from: the id of the text, and the rater's name, empty if unknown."""
+
+    example: str
+    rater: str = ""
+
+
 class Evidence(FrozenModel):
     """Origin of a criterion, and its agreement with the training labels.
 
     Attributes:
         origin: the generator's input when it proposed the criterion; `definition` if that was the aspect's definition
             only.
-        examples: ids of the labelled texts in that input.
+        examples: ids of the labelled texts in that input, or of those whose raters' reasons were in it.
+        reasons: those raters' reasons that the generator said the criterion came from.
         findings: ids of the literature findings in that input.
         refined: number of refinement rounds.
         rewards: its rewards in the bandit, thinned to at most 100 points; empty if it took no part.
@@ -81,6 +89,7 @@ class Evidence(FrozenModel):
         "definition",
     ]
     examples: tuple[str, ...] = ()
+    reasons: tuple[CitedReason, ...] = ()
     findings: tuple[str, ...] = ()
     refined: Count = 0
     rewards: tuple[RewardPoint, ...] = ()
@@ -89,6 +98,10 @@ class Evidence(FrozenModel):
     missing: Count = 0
     answers: Mapping[str, Count] | None = None
     heldout: float | None = None
+
+    @model_serializer(mode="wrap")
+    def _dump(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return dumped_without_empty(self, dump, "reasons")
 
 
 class Question(FrozenModel):

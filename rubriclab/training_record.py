@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import ConfigDict, Field, TypeAdapter
+from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, TypeAdapter, model_serializer
 
-from rubriclab.base_models import FrozenModel
+from rubriclab.base_models import FrozenModel, dumped_without_empty
 from rubriclab.data.example import Example
 from rubriclab.digest import canonical
 from rubriclab.rubric import Criterion
@@ -25,6 +25,7 @@ class RecordedText(FrozenModel):
     Attributes:
         label: the human score.
         raters: each person's score by name, where known.
+        reasons: each person's reason for the score by name; the name of an unknown person is empty.
         predicted, low, high: by the rubric fitted to the other groups; `None` where there is no such score.
     """
 
@@ -36,9 +37,14 @@ class RecordedText(FrozenModel):
     reference: str | None = None
     label: float
     raters: Mapping[str, float] = Field(default_factory=dict)
+    reasons: Mapping[str, str] = Field(default_factory=dict)
     predicted: float | None = None
     low: float | None = None
     high: float | None = None
+
+    @model_serializer(mode="wrap")
+    def _dump(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return dumped_without_empty(self, dump, "reasons")
 
     @property
     def example(self) -> Example:

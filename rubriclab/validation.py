@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
+
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from rubriclab.base_models import Count, FrozenModel
 from rubriclab.stats.interval import Interval
@@ -109,7 +111,9 @@ class Shortcut(FrozenModel):
         agreement: correlation with the labels; for the raters 1.
         left: the same with length, copied share and formatting held constant.
         follows: correlation with each of these, by name.
-        marked: whether it follows one of them more than the raters do, by more than chance.
+        marked: whether it follows one of them significantly more than the raters do.
+        p: p-value of following each of these as far as the raters do, adjusted for all criteria and features, by name;
+            empty for the raters and in records that do not state it.
     """
 
     name: str
@@ -117,6 +121,12 @@ class Shortcut(FrozenModel):
     left: float | None
     follows: Mapping[str, float]
     marked: bool = False
+    p: Mapping[str, float] = Field(default_factory=dict)
+
+    @model_serializer(mode="wrap")
+    def _without_unknown_p(self, fields: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Return the fields without an empty `p`, so that the digests of records that do not state it still match."""
+        return {name: value for name, value in fields(self).items() if name != "p" or value}
 
 
 class Rater(FrozenModel):

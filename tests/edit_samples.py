@@ -6,11 +6,7 @@ Twenty-four texts of six groups, with labels by two raters. `links` and `order` 
 
 from __future__ import annotations
 
-import asyncio
 import json
-import os
-import signal
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -18,7 +14,6 @@ from commands import LABELLED
 
 from rubriclab.data import Assignment, Example, Scale, find_aspect, task_words
 from rubriclab.data.example import data_digest
-from rubriclab.judges.embedded.judge import EmbeddedJudge
 from rubriclab.learning.candidates import Candidates
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.study import Study
@@ -30,7 +25,7 @@ from rubriclab.training_record import Candidate, Cell
 
 ASPECT, SEED, GROUPS, RIVALS = "coherence", 7, 6, 4
 SCALE = Scale(low=1, high=5, whole=True)
-SETTINGS = JointSettings(prefer="accuracy", calibration="linear", ask="by method", repeats=1)
+SETTINGS = JointSettings(prefer="accuracy", calibration="linear", ask="by method", folds=3, repeats=1)
 NOISE = {"links": 0.5, "order": 0.6, "theory": 0.9, "detail": 0.8, "length": 4.0, "names": 0.4, "dates": 1.5}
 EFFORT = Effort(calls=0, cached=0, prompt_tokens=0, completion_tokens=0, cost_usd=0.0, seconds=0.0)
 
@@ -148,17 +143,3 @@ def provenance(judge: str, **fields: Any) -> Provenance:
         version="0.1.0",
         **fields,
     )
-
-
-def die_after_ten_answers() -> None:
-    """Have this process killed while the offline judge answers for the eleventh time."""
-    reply, answered = EmbeddedJudge.reply, count(1)
-
-    async def deadly(self: EmbeddedJudge, prompt: Any) -> Any:
-        if next(answered) > 10:
-            # Answers are stored as they come; those given so far are stored by then.
-            await asyncio.sleep(0.5)
-            os.kill(os.getpid(), signal.SIGKILL)
-        return await reply(self, prompt)
-
-    EmbeddedJudge.reply = deadly  # type: ignore[method-assign]

@@ -165,7 +165,10 @@ def test_a_measure_is_read_in_the_direction_it_had_in_training(sign):
     chosen = {"r@1": Baseline(feature="words_from_source", sign=sign, pearson=sign * 0.4)}
     _, best = baseline_evaluators(TEXTS, chosen)
     np.testing.assert_array_equal(best.scores, sign * feature_values(TEXTS, ["words_from_source"])[:, 0])
-    assert best.name == f"baseline: {'' if sign > 0 else '-'}words_from_source (best text feature for r@1)"
+    assert (
+        best.name
+        == f"baseline: {'' if sign > 0 else '-'}words_from_source (text feature chosen by the training labels of r@1)"
+    )
 
 
 def test_reading_a_measure_the_other_way_round_turns_its_agreement_round():
@@ -184,8 +187,8 @@ def test_equal_choices_are_one_baseline_that_names_both_rubrics():
     found = baseline_evaluators(TEXTS, {"a@1": same, "b@2": same, "c@1": other})
     assert [baseline.name for baseline in found] == [
         WORD_COUNT_BASELINE,
-        "baseline: commas (best text feature for a@1, b@2)",
-        "baseline: -commas (best text feature for c@1)",
+        "baseline: commas (text feature chosen by the training labels of a@1, b@2)",
+        "baseline: -commas (text feature chosen by the training labels of c@1)",
     ]
 
 

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,13 @@ import pytest
 from commands import HELDOUT, LABELLED, PATIENCE, Commands, Done
 from server import RunningServer
 
-from rubriclab import Lab, Version
+from rubriclab import Example, Lab, Version, read
 from rubriclab.cli.main import every_command
+from rubriclab.labeling.judgment import HumanJudgment, TextToJudge
 from rubriclab.option_names import reader_of_commands
+from rubriclab.services.label import question_of
+from rubriclab.services.label_options import LabelOptions
+from rubriclab.store import open_store
 
 TASK = ("--task", "summarization", "--aspect", "coherence", "--scale", "1:5")
 LEARNED = {"task": "summarization", "aspect": "coherence", "scale": (1, 5)}
@@ -297,6 +302,35 @@ def _gate(sides: Side) -> Pair:
 def _report(sides: Side) -> Pair:
     with reader_of_commands(dict):
         return sides.run("report", "news").out, sides.lab.report("news")
+
+
+@parity("label")
+def _label(sides: Side) -> Pair:
+    asked = {"task": "summarization", "aspect": "coherence"}
+    question = question_of(LabelOptions(**asked))
+    name = json.loads(Path("texts.jsonl").read_text("utf-8").splitlines()[0])["id"]
+    for folder in (sides.command.folder, Path()):
+        with open_store(folder / "store.db") as store:
+            text = next(TextToJudge(each) for each in read(folder / "texts.jsonl") if isinstance(each, Example))
+            store.add_judgment(
+                HumanJudgment(
+                    id="judgment",
+                    question=question.digest,
+                    aspect="coherence",
+                    rater="anna",
+                    kind="rating",
+                    texts=(text.key,),
+                    value=4,
+                    reason="clear",
+                    created=datetime(2026, 1, 1, tzinfo=UTC),
+                )
+            )
+    arguments = ("--task", "summarization", "--aspect", "coherence", "--no-page", "-o", "labelled.jsonl")
+    row = sides.json("label", "texts.jsonl", *arguments)
+    result = sides.lab.label("texts.jsonl", "labelled.jsonl", **asked, no_page=True)
+    files = [(folder / "labelled.jsonl").read_text("utf-8") for folder in (sides.command.folder, Path())]
+    assert any(json.loads(line)["id"] == name and "anna" in line for line in files[0].splitlines())
+    return (row, files[0]), (json.loads(json.dumps(result.to_row())), files[1])
 
 
 @parity("studio")

@@ -31,8 +31,8 @@ CONFIG_NAME = "rubriclab.toml"
 
 # Options that choose a judge. A litellm model string decides whose key is used, and with some providers the address.
 JUDGES = frozenset({"judge", "generator", "writer", "second-judge"})
-# Options that decide where keys and texts go, which files are written, and how a cap on money is counted. A store is
-# among them as the versions learned in it choose judges and addresses.
+# Options that decide where keys and texts go, who reads them, which files are written, and how a cap on money is
+# counted. A store is among them as the versions learned in it choose judges and addresses.
 GUARDED = frozenset(
     {
         "api-base",
@@ -47,6 +47,7 @@ GUARDED = frozenset(
         "plots",
         "diff",
         "to-person",
+        "share",
         "force",
         "delete",
         "repair",

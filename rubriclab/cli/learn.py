@@ -143,7 +143,7 @@ def learn(labelled: str, *, gate: bool, dry_run: bool, as_json: bool, **values: 
 def _print(result: LearnResult) -> None:
     from rubriclab.cli.printing import note, print_view
     from rubriclab.report.training import learned_view
-    from rubriclab.report.wording import effort
+    from rubriclab.report.wording import count, effort
 
     version = result.version
     criteria, provenance = version.rubric.criteria, version.provenance
@@ -158,7 +158,8 @@ def _print(result: LearnResult) -> None:
         note(f"warning: {nothing} the labels; the scores of this rubric mean nothing")
     if result.effort.failed:
         note(
-            f"{result.effort.failed} prompts had no usable reply; the same command with --retry-failed asks them again"
+            f"{count(result.effort.failed, 'prompt')} had no usable reply; the same command with --retry-failed asks "
+            f"{'it' if result.effort.failed == 1 else 'them'} again"
         )
     note(f"Learning took {effort(result.effort)}.")
     note(f"Saved in {result.place}. Details: rubriclab show {version.ref} --evidence")
@@ -173,7 +174,7 @@ def _agreement(rubric: Rubric, agreement: TrainingAgreement) -> str:
         return f"{spearman}, whose labels were not used"
     optimistic = "both" if labels_proposed(rubric) else "the first is"
     reselected = estimate(agreement.reselected)
-    return f"{spearman}, {reselected} re-selected without each group's own labels ({optimistic} optimistic)"
+    return f"{spearman}, {reselected} cross-validated without each group's own labels ({optimistic} optimistic)"
 
 
 def _print_json(result: LearnResult) -> None:

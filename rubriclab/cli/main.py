@@ -26,6 +26,7 @@ from rubriclab.cli import (
     explain,
     gate,
     improve,
+    label,
     labels,
     learn,
     lint,
@@ -115,7 +116,7 @@ def _say_found(config: Config, commands: Sequence[Sequence[click.Parameter]]) ->
 
 
 _SECTIONS = {
-    "Data": (check.check, split.split),
+    "Data": (check.check, label.label, split.split),
     "Learn and score": (learn.learn, plan.plan, score.score, improve.improve, edit.edit),
     "Inspect and evaluate": (
         show.show,

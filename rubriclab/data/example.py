@@ -24,6 +24,7 @@ class Example:
         scores: one number per aspect; the mean of several raters.
         annotations: each rater's number, by aspect.
         raters: the raters' names in the order of `annotations`, by aspect, if known.
+        reasons: why raters gave their scores, by aspect: one text, or a text for each rater by name.
     """
 
     id: str
@@ -36,6 +37,7 @@ class Example:
     scores: Mapping[str, float] = field(default_factory=dict)
     annotations: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     raters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    reasons: Mapping[str, str | Mapping[str, str]] = field(default_factory=dict)
 
 
 def labelled(examples: Iterable[Example], aspect: str) -> tuple[Example, ...]:
@@ -52,6 +54,12 @@ def named_annotations(example: Example, aspect: str) -> dict[str, float]:
     """Return the raters' scores of the text by name; none if the names are unknown."""
     names = example.raters.get(aspect, ())
     return dict(zip(names, example.annotations[aspect], strict=True)) if names else {}
+
+
+def named_reasons(example: Example, aspect: str) -> dict[str, str]:
+    """Return the raters' reasons for their scores of the text by name; the name of an unknown rater is empty."""
+    given = example.reasons.get(aspect, {})
+    return {"": given} if isinstance(given, str) else dict(given)
 
 
 def split_by_group(
@@ -99,7 +107,7 @@ def text_digest(example: Example) -> str:
 
 
 def data_digest(examples: Iterable[Example], aspect: str) -> str:
-    """Return the digest of the training data in `examples`, independent of order: texts and scores of `aspect`."""
+    """Return the digest of the training data in `examples`, independent of order: texts, scores and reasons."""
     rows: list[list[Any]] = [
         [
             e.id,
@@ -109,6 +117,7 @@ def data_digest(examples: Iterable[Example], aspect: str) -> str:
             e.context,
             float(e.scores[aspect]) if aspect in e.scores else None,
             *([e.reference] if e.reference is not None else []),
+            *([named_reasons(e, aspect)] if named_reasons(e, aspect) else []),
         ]
         for e in examples
     ]

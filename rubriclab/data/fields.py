@@ -9,7 +9,7 @@ from numbers import Real
 from typing import Any
 
 from rubriclab.characters import is_blank
-from rubriclab.data.cells import CellRules
+from rubriclab.data.cells import UNTYPED, CellRules
 from rubriclab.data.mapping import ABSENT, FIELDS, FieldMap, look_up
 from rubriclab.descriptions import EXACT_WHOLE, describe
 
@@ -18,6 +18,8 @@ from rubriclab.descriptions import EXACT_WHOLE, describe
 EXACT_DECIMAL = 2**53
 # Characters of an id, a group or a system; `rubriclab.bounds` allows no more in a version.
 LONGEST_NAME = 1_000
+# Characters of a rater's reason: some sentences. A longer text is usually a wrong column.
+LONGEST_REASON = 2_000
 COLUMNS_NAMED = 12
 
 _A_TEXT = "a non-empty text"
@@ -189,6 +191,15 @@ class Fields:
         expected = "a finite number from each rater in the list (leave out raters without a score)"
         missing = self.rules.missing
         return tuple(self.number(name, part, expected) for part in cell if not (missing and self.blank(part)))
+
+    def reason(self, name: str, cell: Any) -> str | None:
+        """Return a rater's reason for a score, or `None` if it is blank."""
+        if not isinstance(cell, str) or UNTYPED.number(cell) is not None:
+            raise FieldError(name, describe(cell), "a reason in words")
+        text = cell.strip()
+        if len(text) > LONGEST_REASON:
+            raise FieldError(name, f"a text of {len(text):,} characters", f"at most {LONGEST_REASON:,} characters")
+        return None if is_blank(text) else in_unicode(name, text)
 
     def is_list(self, cell: Any) -> bool:
         """Return whether a cell may hold several numbers; in CSV, every text but a word for a level may."""

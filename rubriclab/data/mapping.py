@@ -12,11 +12,14 @@ from rubriclab.errors import SettingsError
 
 TEXT_FIELDS = ("source", "context", "reference")
 NAME_FIELDS = ("id", "group", "system")
-TABLES = ("scores", "annotations")
+TABLES = ("scores", "annotations", "reasons")
 COMPARISON_FIELDS = ("preferred", "over", "tie", "ranking", "aspect", "rater")
 FIELDS = ("output", *NAME_FIELDS, *TEXT_FIELDS, *TABLES, *COMPARISON_FIELDS)
 
-KNOWN = f"{', '.join(FIELDS)}, or scores.ASPECT, annotations.ASPECT and annotations.ASPECT.RATER"
+KNOWN = (
+    f"{', '.join(FIELDS)}, or scores.ASPECT, annotations.ASPECT, annotations.ASPECT.RATER, reasons.ASPECT and "
+    "reasons.ASPECT.RATER"
+)
 
 
 class Absent:
@@ -43,7 +46,7 @@ class FieldMap:
                 raise SettingsError(f"There is no field {name!r} to map; the fields are {KNOWN}.")
 
     def aspects(self, table: str) -> dict[str, str]:
-        """Return the columns mapped to single aspects of `scores` or `annotations`, or to an aspect's raters."""
+        """Return the columns mapped to single aspects of a table such as `scores`, or to an aspect's raters."""
         start = f"{table}."
         return {name[len(start) :]: column for name, column in self.columns.items() if name.startswith(start)}
 

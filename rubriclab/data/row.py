@@ -7,6 +7,9 @@ an absent field all mean a missing value.
 The annotations of an aspect are a list, `[4, 5, 3]` (in CSV `4,5,3`). If the raters are known, they are an object,
 `{"anna": 4, "ben": 5}`, or a column for each rater (`annotations.coherence.anna`).
 
+The reasons for the scores of an aspect are one text, `"it wanders"`, or by rater, `{"anna": "it wanders"}`, or columns
+(`reasons.coherence`, `reasons.coherence.anna`).
+
 Two fields are derived if they are missing. `id` is `text-` and a digest of the texts shown to a judge, with group and
 system: it does not depend on order or labels, and rows that look the same to a judge have the same id. `group` is
 `group-` and a digest of the source (or else of the context), so that texts about the same source form a group; without
@@ -24,7 +27,7 @@ from typing import Any, TypeVar
 from rubriclab.characters import is_blank
 from rubriclab.data.cells import TYPED, UNTYPED, CellRules
 from rubriclab.data.example import Example
-from rubriclab.data.fields import FieldError, Fields, in_unicode
+from rubriclab.data.fields import LONGEST_NAME, FieldError, Fields, in_unicode
 from rubriclab.data.mapping import ABSENT, NATIVE, FieldMap, look_up, mapping_text
 from rubriclab.data.proposed_mapping import closest_column, proposed_mapping
 from rubriclab.descriptions import describe
@@ -150,6 +153,7 @@ def _example(fields: Fields, faults: list[FieldError]) -> Example | None:
     cells = valid(partial(fields.table, "scores")) or []
     scores = {aspect: valid(partial(fields.number, f"scores.{aspect}", cell)) for aspect, cell in cells}
     annotated = valid(partial(_annotations, fields, faults)) or {}
+    reasons = valid(partial(_reasons, fields, faults)) or {}
     if output is None or not all(fault.single for fault in faults):
         return None
     about = texts["source"] or texts["context"]
@@ -166,6 +170,7 @@ def _example(fields: Fields, faults: list[FieldError]) -> Example | None:
         scores={aspect: score for aspect, score in scores.items() if score is not None},
         annotations={aspect: numbers for aspect, (_, numbers) in annotated.items()},
         raters={aspect: raters for aspect, (raters, _) in annotated.items() if raters},
+        reasons=reasons,
     )
 
 
@@ -176,9 +181,9 @@ def _annotations(fields: Fields, faults: list[FieldError]) -> dict[str, tuple[tu
     for key, cell in fields.table("annotations"):
         aspect, dot, rater = key.partition(".")
         if isinstance(cell, Mapping):
-            _add(fields, key, cell, named.setdefault(key, {}), faults)
+            _add(_rating(fields), f"annotations.{key}", cell, named.setdefault(key, {}), faults)
         elif dot and not fields.is_list(cell):
-            _add(fields, aspect, {rater: cell}, named.setdefault(aspect, {}), faults)
+            _add(_rating(fields), f"annotations.{aspect}", {rater: cell}, named.setdefault(aspect, {}), faults)
         elif numbers := fields.numbers(f"annotations.{key}", cell):
             listed[key] = numbers
     if both := sorted(named.keys() & listed.keys()):
@@ -188,23 +193,58 @@ def _annotations(fields: Fields, faults: list[FieldError]) -> dict[str, tuple[tu
     return rated | {aspect: ((), numbers) for aspect, numbers in listed.items()}
 
 
+def _rating(fields: Fields) -> Callable[[str, Any], float | None]:
+    return lambda name, cell: None if fields.blank(cell) else fields.number(name, cell)
+
+
+def _reasons(fields: Fields, faults: list[FieldError]) -> dict[str, str | dict[str, str]]:
+    """Return the reasons by aspect: one text, or texts by rater; faults are added to `faults`."""
+    named: dict[str, dict[str, str]] = {}
+    single: dict[str, str] = {}
+
+    def read(name: str, cell: Any) -> str | None:
+        return None if fields.blank(cell) else fields.reason(name, cell)
+
+    for key, cell in fields.table("reasons"):
+        aspect, dot, rater = key.partition(".")
+        if isinstance(cell, Mapping):
+            _add(read, f"reasons.{key}", cell, named.setdefault(key, {}), faults)
+        elif dot:
+            _add(read, f"reasons.{aspect}", {rater: cell}, named.setdefault(aspect, {}), faults)
+        elif text := read(f"reasons.{key}", cell):
+            single[key] = text
+    by_rater = {aspect: texts for aspect, texts in named.items() if texts}
+    if both := sorted(by_rater.keys() & single.keys()):
+        expected = "the reasons for an aspect either as one text or by the raters' names"
+        raise FieldError(f"reasons.{both[0]}", "both one text and named raters", expected)
+    return by_rater | single
+
+
 def _add(
-    fields: Fields, aspect: str, cells: Mapping[Any, Any], scores: dict[str, float], faults: list[FieldError]
+    read: Callable[[str, Any], T | None],
+    place: str,
+    cells: Mapping[Any, Any],
+    by_rater: dict[str, T],
+    faults: list[FieldError],
 ) -> None:
-    """Add the scores of named raters to `scores`, and faults to `faults`; null is a missing score."""
+    """Add what `read` returns for each named rater to `by_rater`, and faults to `faults`; `None` is missing."""
     for name, cell in cells.items():
-        rater, place = str(name).strip(), f"annotations.{aspect}"
+        rater = str(name).strip()
         if is_blank(rater):
             raise FieldError(place, "a rater without a name", "names such as 'anna'")
-        if fields.blank(cell):
-            continue
-        if rater in scores:
-            raise FieldError(place, f"the rater {rater!r} twice", "one score from each rater")
+        if len(rater) > LONGEST_NAME:
+            raise FieldError(place, f"a rater's name of {len(rater):,} characters", f"at most {LONGEST_NAME:,}")
         try:
-            scores[in_unicode(place, rater)] = fields.number(f"{place}.{rater}", cell)
+            value = read(f"{place}.{rater}", cell)
         except FieldError as fault:
-            fault.single = True
+            fault.single = place.startswith("annotations.")
             faults.append(fault)
+            continue
+        if value is None:
+            continue
+        if rater in by_rater:
+            raise FieldError(place, f"the rater {rater!r} twice", "one entry from each rater")
+        by_rater[in_unicode(place, rater)] = value
 
 
 def _derived(kind: str, content: Any) -> str:

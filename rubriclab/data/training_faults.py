@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rubriclab.characters import is_blank
-from rubriclab.data.example import Example, named_annotations
+from rubriclab.data.example import Example, named_annotations, named_reasons
+from rubriclab.data.fields import LONGEST_REASON
 from rubriclab.data.mapping import NATIVE, FieldMap
 from rubriclab.data.row import RowError
 from rubriclab.data.scale import Scale, show
@@ -92,3 +93,6 @@ def _faults_of(row: NumberedExample, aspect: str, scale: Scale | None) -> Iterat
         if not _is_valid(number, scale):
             got = show(number) if math.isfinite(number) else describe(number)
             yield row.fault(name, got, expected, got if math.isfinite(number) else None)
+    for reason in named_reasons(example, aspect).values():
+        if not isinstance(reason, str) or len(reason) > LONGEST_REASON:
+            yield row.fault(f"reasons.{aspect}", describe(reason), f"a text of at most {LONGEST_REASON:,} characters")

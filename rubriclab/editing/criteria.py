@@ -142,4 +142,5 @@ def _question(text: str) -> tuple[str, Literal["yes", "no"] | None]:
 def _evidence(criteria: Sequence[Criterion]) -> Evidence:
     """Return the evidence of a criterion made from others: labels that were used for them were used for it."""
     examples = dict.fromkeys(name for criterion in criteria for name in criterion.evidence.examples)
-    return Evidence(origin="written by hand", examples=tuple(examples))
+    reasons = dict.fromkeys(reason for criterion in criteria for reason in criterion.evidence.reasons)
+    return Evidence(origin="written by hand", examples=tuple(examples), reasons=tuple(reasons))

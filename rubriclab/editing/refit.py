@@ -248,8 +248,8 @@ def _fold_columns(rated: RatedRubric, selected: frozenset[str]) -> tuple[int, ..
 
 def _step(rated: RatedRubric, pool: CandidatePool, raw: FloatArray) -> Step:
     bundles = rated.rated.bundles(rated.ask)
-    calls = rated.rated.all_calls(assignment_of(rated.rubric))
     asked = {bundles[place] for place in pool.columns} - {""}
+    calls = rated.rated.calls(assignment_of(rated.rubric), rated.ask, asked)
     methods = tuple(dict.fromkeys(rated.candidates[place].method for place in pool.columns))
     step = CandidateRubric(NAME, pool, rated.ask, methods)
     return Step(step, raw, round(sum(calls.get(bundle, 1.0) for bundle in asked), 6), len(pool.columns))

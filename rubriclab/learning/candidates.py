@@ -121,14 +121,19 @@ class Candidates:
             for candidate in self.candidates
         )
 
-    def calls(self, assignment: Assignment, ask: Ask) -> dict[str, float]:
+    def calls(self, assignment: Assignment, ask: Ask, only: Collection[str] | None = None) -> dict[str, float]:
         """Return for each bundle the maximum number of calls per text, averaged over the labelled texts.
 
-        Bundles without calls are left out.
+        Bundles without calls are left out. Every prompt of every text is rendered.
+
+        Args:
+            only: the bundles to count; all by default.
         """
         bundles = self.bundles(ask)
         by_bundle = {}
         for bundle in dict.fromkeys(filter(None, bundles)):
+            if only is not None and bundle not in only:
+                continue
             names = {name for name, other in zip(self.ids, bundles, strict=True) if other == bundle}
             parts = self.parts_with(names)
             most = (_most(example, parts, assignment, bundle) for example in self.examples)
@@ -168,8 +173,8 @@ async def find_candidates(
     """Return the candidates of the methods, run one after the other in the order of the plans.
 
     Unless `ask` is `by method`, the questions of a checklist are answered only by `rated_in_one_call`, if the criteria
-    of another method can join them: the questions do not depend on the texts, and of all methods alone the checklist
-    had the lowest agreement.
+    of another method can join them: the questions do not depend on the ratings, and of all methods alone the
+    checklist had the lowest agreement.
 
     The same plans and replies give the same result, in any order of the examples. Duplicate ids become METHOD.ID; the
     id of a holistic score is its method's name.
@@ -205,7 +210,7 @@ def _asked(plans: Sequence[Plan], ask: Asking) -> list[Plan]:
     together = joining(plans) if ask != "by method" else []
     later = {name for name in together if name == "checkeval" and len(together) > 1}
     return [
-        replace(plan, training_input=replace(plan.training_input, examples=()))
+        replace(plan, training_input=replace(plan.training_input, examples=(), unrated=plan.training_input.examples))
         if plan.method.name in later and not getattr(plan.settings, "needs_labels", None)
         else plan
         for plan in plans

@@ -54,7 +54,8 @@ def shortcuts(
     scores = _compared(np.column_stack([table.labels, held_out, table.values]), table)
     text_features = _text_features(table, features)
     correlations = _feature_correlations(scores, text_features, table.groups, seed)
-    marked = _marked(list(correlations.values()), scores.shape[1])
+    p = _adjusted(list(correlations.values()), scores.shape[1])
+    marked = _marked(list(correlations.values()), p)
     held = np.column_stack([np.zeros(len(scores)), *text_features.values()])
     controls = standardised(held, *centers_and_spreads(held))
     return tuple(
@@ -68,6 +69,11 @@ def shortcuts(
                 if correlation.defined[place]
             },
             marked=bool(marked[place]),
+            p={
+                feature: round(float(p[row, place]), DIGITS)
+                for row, (feature, correlation) in enumerate(correlations.items())
+                if place and correlation.defined[place]
+            },
         )
         for place, name in enumerate((RATERS, RUBRIC, *names))
     )
@@ -80,7 +86,7 @@ def shortcut_columns(table: RatingMatrix, features: FloatArray, *, seed: int = 0
     """
     scores = _compared(np.column_stack([table.labels, table.values]), table)
     correlations = _feature_correlations(scores, _text_features(table, features), table.groups, seed)
-    marked = _marked(list(correlations.values()), scores.shape[1])
+    marked = _marked(list(correlations.values()), _adjusted(list(correlations.values()), scores.shape[1]))
     return frozenset(np.flatnonzero(marked[1:]).tolist())
 
 
@@ -114,15 +120,23 @@ def _feature_correlations(
     }
 
 
-def _marked(correlations: Sequence[DependentCorrelation], columns: int) -> BoolArray:
-    """Return which columns correlate with a feature significantly more than the first, the raters, does."""
+def _adjusted(correlations: Sequence[DependentCorrelation], columns: int) -> FloatArray:
+    """Return adjusted p-values, shape (features, columns); 1 for the first column, the raters, which is not tested."""
     from scipy.stats import false_discovery_control
 
-    marked = np.zeros(columns, dtype=bool)
+    p = np.ones((len(correlations), columns))
     if correlations and columns > 1:
-        further = np.stack([correlation.further for correlation in correlations])[:, 1:]
-        adjusted = false_discovery_control(np.stack([correlation.p for correlation in correlations])[:, 1:], axis=None)
-        marked[1:] = np.any(further & (adjusted.reshape(further.shape) <= FALSE_MARKS), axis=0)
+        tested = np.stack([correlation.p for correlation in correlations])[:, 1:]
+        p[:, 1:] = false_discovery_control(tested, axis=None).reshape(tested.shape)
+    return p
+
+
+def _marked(correlations: Sequence[DependentCorrelation], p: FloatArray) -> BoolArray:
+    """Return which columns correlate with a feature significantly more than the first, the raters, does."""
+    if not correlations:
+        return np.zeros(p.shape[1], dtype=bool)
+    further = np.stack([correlation.further for correlation in correlations])
+    marked: BoolArray = np.any(further & (p <= FALSE_MARKS), axis=0)
     return marked
 
 

@@ -10,7 +10,14 @@ import numpy as np
 from pydantic import BaseModel
 
 from rubriclab import __version__
-from rubriclab.data.example import Example, common_fields, data_digest, named_annotations, text_digest
+from rubriclab.data.example import (
+    Example,
+    common_fields,
+    data_digest,
+    named_annotations,
+    named_reasons,
+    text_digest,
+)
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.baselines import best_feature
 from rubriclab.methods.method import Learned, Method, Progress, TrainingInput, silent
@@ -141,6 +148,7 @@ def recorded_texts(
             reference=example.reference,
             label=float(example.scores[aspect]),
             raters=named_annotations(example, aspect),
+            reasons=named_reasons(example, aspect),
             predicted=rounded(float(predicted[row])),
             low=rounded(float(low[row])),
             high=rounded(float(high[row])),

@@ -57,9 +57,21 @@ class Study:
 
     def __post_init__(self) -> None:
         self.notes: list[str] = []
-        self.every = self.candidates.table(self.assignment, "by method")
-        self.features = feature_values(self.candidates.examples, FEATURE_NAMES)
-        self.calls = self.candidates.all_calls(self.assignment)
+
+    @cached_property
+    def every(self) -> RatingMatrix:
+        """The rating matrix of all candidates."""
+        return self.candidates.table(self.assignment, "by method")
+
+    @cached_property
+    def features(self) -> FloatArray:
+        """The text features, shape (texts, features)."""
+        return feature_values(self.candidates.examples, FEATURE_NAMES)
+
+    @cached_property
+    def calls(self) -> dict[str, float]:
+        """The maximum number of calls per text by bundle."""
+        return self.candidates.all_calls(self.assignment)
 
     @cached_property
     def columns(self) -> list[int]:
@@ -68,7 +80,8 @@ class Study:
         if self.settings.no_shortcuts:
             left = [name for place, name in enumerate(self.candidates.ids) if place not in allowed]
             self.notes.append(
-                f"excluded, as they correlate with a shortcut more than the raters do: {', '.join(left) or 'none'}"
+                "excluded, as they correlate with a shortcut significantly more than the raters do: "
+                f"{', '.join(left) or 'none'}"
             )
         return allowed
 
@@ -135,7 +148,7 @@ class Study:
         """Return for each dropped candidate the reason."""
         if self.given:
             return dict(self.reasons)
-        left = dict.fromkeys(self.candidates.ids, "follows a shortcut more than the raters do")
+        left = dict.fromkeys(self.candidates.ids, "follows a shortcut significantly more than the raters do")
         kept = {self.ids[place] for place in self.fit.columns}
         reasons: dict[str, DroppedColumn] = {}
         for place, reason in self.fit.dropped.items():

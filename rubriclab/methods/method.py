@@ -48,12 +48,19 @@ class TrainingInput:
         assignment: task, aspect and scale.
         findings: findings from literature.
         checklist: seed questions; `None` if the method uses none.
+        unrated: labelled texts in place of `examples`, if only another step has them judged.
     """
 
     examples: tuple[Example, ...]
     assignment: Assignment
     findings: tuple[Finding, ...] = ()
     checklist: Checklist | None = None
+    unrated: tuple[Example, ...] = ()
+
+    @property
+    def shown(self) -> tuple[Example, ...]:
+        """The labelled texts that a generator may be shown."""
+        return self.examples or self.unrated
 
     @property
     def labels(self) -> dict[str, float]:
@@ -182,6 +189,7 @@ class Method:
         states: what the statement of its criterion is, for a method that scores the whole aspect.
         templates: the folder of its templates, for a method of another package; `NAME/x` is `x.md` in it.
         part_faults: returns further faults of an imported part.
+        shows_reasons: whether the generator is shown raters' reasons for their scores, given the settings.
     """
 
     name: str
@@ -202,6 +210,7 @@ class Method:
     states: Literal["definition", "explanation", "steps"] = "definition"
     templates: Path | None = None
     part_faults: Callable[[Part], Iterable[str]] = _no_faults
+    shows_reasons: Callable[[Any], bool] = _never
 
 
 def scores_of(ratings: Sequence[Sequence[CriterionRating]], criteria: int) -> FloatArray:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from rubriclab.checklist import SubDimension
 from rubriclab.methods.yes_no import YesNo
-from rubriclab.rubric import Criterion, Evidence, Question
+from rubriclab.rubric import CitedReason, Criterion, Evidence, Question
 
 
 def question_of(criterion: Criterion) -> Question:
@@ -50,19 +50,23 @@ def make_question(
     author: Literal["written by hand", "prior knowledge"] = "written by hand",
     absent: YesNo | None = None,
     broken: YesNo | None = None,
+    examples: tuple[str, ...] = (),
+    reasons: tuple[CitedReason, ...] = (),
 ) -> Criterion:
     """Return the question with the id `name`.
 
     Args:
         seed: the id of the seed that it was made from; `None` for a seed.
         author: the author of a seed: a person, or the generator from prior knowledge.
+        examples: ids of the texts whose raters' reasons the generator was shown.
+        reasons: those that it came from.
     """
     return Criterion(
         id=name,
         kind="question",
         trait=sub.name,
         statement=text,
-        evidence=Evidence(origin="seed questions" if seed else author),
+        evidence=Evidence(origin="seed questions" if seed else author, examples=examples, reasons=reasons),
         question=Question(origin=origin, seed=seed, better=better, absent=absent, broken=broken),
     )
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.option_names import by_reader, command
-from rubriclab.report import describe, verdicts
+from rubriclab.report import describe, judge_alone, verdicts
+from rubriclab.report.edit import edited_sentence
 from rubriclab.report.model import Badge, Block, Bullets, Paragraph, Section, Words, quoted
 from rubriclab.report.wording import count, estimate, figure
 from rubriclab.stats.interval import Interval
@@ -43,14 +44,27 @@ def outcome(version: Version) -> tuple[Block, ...]:
     validation = version.provenance.validation
     if validation is None:
         return UNKNOWN, Paragraph(quoted(verdicts.not_validated(version)), "lead")
-    return badge_of(validation), Paragraph(_summary(version, validation), "lead")
+    remarks = (judge_alone.sentence(version), edited_sentence(version), imported_sentence(version))
+    return (
+        badge_of(validation),
+        Paragraph(_summary(version, validation), "lead"),
+        *(Paragraph(remark, "strong") for remark in remarks if remark),
+    )
+
+
+def imported_sentence(version: Version) -> str:
+    """Return that the verdict of an imported version is its exporter's; empty for any other version."""
+    if not version.imported:
+        return ""
+    own_labels = _with_rubric("evaluate", "HELDOUT", version)
+    return f"The verdict is as the exporter recorded it; `{own_labels}` measures agreement with labels of your own."
 
 
 def badge_of(validation: Validation) -> Badge:
     """Return the outcome of the gate as a badge, completed by what the rubric is compared with."""
     badge = BADGES[validation.outcome]
     comparison = {"better": "than", "inconclusive": "compared with", "not better": "than"}[validation.outcome]
-    return Badge(badge.words, badge.tone, f"{comparison} {validation.verdicts[0].against}")
+    return Badge(badge.words, badge.tone, f"{comparison} {verdicts.baseline_name(validation.verdicts[0].against)}")
 
 
 def _summary(version: Version, validation: Validation) -> Words:
@@ -64,9 +78,9 @@ def _summary(version: Version, validation: Validation) -> Words:
     return (
         "With the judge ",
         quoted(describe.judge(version), "strong"),
-        f", the scores reach Pearson {estimate(rubric.pearson)} with {count(validation.n, 'held-out label')} of "
-        f"{count(validation.groups, 'group')}. The best free baseline is ",
-        quoted(decisive.against, "strong"),
+        f", the scores reach Pearson {estimate(rubric.pearson)} {verdicts.procedure(validation)}. The best free "
+        "baseline is ",
+        quoted(verdicts.baseline_name(decisive.against), "strong"),
         f"{reached}; {_compared(decisive.difference, validation.outcome)}{most}",
     )
 
@@ -77,7 +91,7 @@ def _compared(difference: Interval, outcome: Outcome) -> str:
         case "better":
             return f"{shown}, which is above 0."
         case "not better":
-            return f"{shown}, which excludes a gain of {MATTERS}, the smallest that matters."
+            return f"{shown}, so a gain of {MATTERS} or more is ruled out."
         case _ if difference.low is None:
             return f"{shown}, without an interval, because there are too few groups."
         case _:
@@ -105,6 +119,7 @@ def actions(version: Version) -> Iterator[str]:
         )
     if validation.outcome == "not better" and not offline:
         yield from _alternatives(validation)
+    yield from judge_alone.advice(version)
     if any(shortcut.marked for shortcut in validation.shortcuts):
         yield f"Read the criteria marked with !, which may reward a shortcut: `{command('show', version.ref)}`."
     if validation.outcome == "better":

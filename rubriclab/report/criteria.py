@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from rubriclab.aggregation import Term
 from rubriclab.data.scale import show
@@ -30,6 +31,7 @@ from rubriclab.report.model import (
 from rubriclab.rubric import Criterion, Demonstration, DroppedCriterion, Evidence, Part
 
 EXCERPT = 200
+NO_WARNINGS: Mapping[str, str] = MappingProxyType({})
 # A reason, and behind it in brackets or after a colon what it adds for one criterion alone.
 _REASON = re.compile(r"(?P<reason>.+?)(?:: (?P<words>.+)| \((?P<remark>[^()]*)\))", re.DOTALL)
 
@@ -77,17 +79,29 @@ def omissions(dropped: Sequence[DroppedCriterion]) -> list[Omission]:
     return [Omission(reason, tuple(criteria)) for reason, criteria in by_reason.items()]
 
 
-def criteria_blocks(part: Part, definition: str, terms: Mapping[str, Term]) -> Iterator[Block]:
-    """Yield the criteria of `part`, which judges the aspect that `definition` defines; `terms` are the rubric's."""
+def criteria_blocks(
+    part: Part, definition: str, terms: Mapping[str, Term], warnings: Mapping[str, str] = NO_WARNINGS
+) -> Iterator[Block]:
+    """Yield the criteria of `part`, which judges the aspect that `definition` defines; `terms` are the rubric's.
+
+    Args:
+        warnings: of criteria that may reward a shortcut, by id.
+    """
     if part.units:
         yield Paragraph(describe.units(part), "quiet")
     for criterion in part.criteria:
         if criterion.kind != "question":
-            yield Card(_name(criterion), tuple(_criterion(criterion, definition, terms.get(criterion.id))))
+            blocks = (*_warning(criterion, warnings), *_criterion(criterion, definition, terms.get(criterion.id)))
+            yield Card(_name(criterion), blocks)
     for group in sub_dimensions(part):
         rows = [(each, describe.remark(each, describe.question_weight(part, each, terms))) for each in group.questions]
         remark = [Paragraph(quoted(group.definition, "quiet"))] if group.definition else []
-        yield Card(quoted(group.name), (*remark, _questions(rows)))
+        yield Card(quoted(group.name), (*remark, _questions(rows, warnings)))
+
+
+def _warning(criterion: Criterion, warnings: Mapping[str, str]) -> Iterator[Paragraph]:
+    if criterion.id in warnings:
+        yield Paragraph(f"! {warnings[criterion.id]}", "warning")
 
 
 def dropped_section(dropped: Sequence[DroppedCriterion]) -> Details:
@@ -152,6 +166,8 @@ def _evidence_rows(evidence: Evidence) -> Iterator[tuple[str, Words | Spark]]:
     yield "origin", describe.origin(evidence)
     if evidence.examples:
         yield "texts seen", quoted(", ".join(evidence.examples))
+    if evidence.reasons:
+        yield "from reasons for", quoted(describe.reasons(evidence))
     if evidence.findings:
         yield "findings seen", quoted(", ".join(evidence.findings))
     if evidence.rewards:
@@ -165,14 +181,19 @@ def spark(evidence: Evidence, title: Words = "") -> Spark:
     return Spark(plots.reward_path(points), blocks, (*spans(title), quiet(wording.rewards(points))))
 
 
-def _questions(rows: Iterable[tuple[Criterion, str]]) -> Table:
+def _questions(rows: Iterable[tuple[Criterion, str]], warnings: Mapping[str, str] = NO_WARNINGS) -> Table:
     """Return one question a row with its remark and, where details are unfolded, how it was answered."""
-    return table(("", ""), [(quoted(question.id, "id"), _question(question, remark)) for question, remark in rows])
+    shown = (
+        (quoted(question.id, "id"), _question(question, remark, warnings.get(question.id, "")))
+        for question, remark in rows
+    )
+    return table(("", ""), list(shown))
 
 
-def _question(question: Criterion, remark: str) -> Words:
+def _question(question: Criterion, remark: str, warning: str) -> Words:
     figures = describe.question_figures(question.evidence)
-    shown = line(quoted(describe.title(question)), quoted(remark, "quiet"))
+    marked = Span(f"! {warning}" if warning else "", "warning")
+    shown = line(quoted(describe.title(question)), marked, quoted(remark, "quiet"))
     detail = Span(f"{'; ' if remark else '  '}{figures}", "quiet", detail=True)
     return (*shown, detail) if figures and isinstance(shown, tuple) else shown
 

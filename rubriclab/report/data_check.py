@@ -57,6 +57,8 @@ def _facts(result: CheckResult) -> Iterator[tuple[str, Any]]:
     details += [f"{source.merged:,} merged cells filled" if source.merged else None]
     yield "format", quoted(", ".join(filter(None, details)))
     yield "rows", f"{result.rows:,}: {count(result.texts, 'usable text')} in {count(result.groups, 'group')}"
+    if reasons := [f"{each.reasons:,} for {each.aspect}" for each in result.aspects if each.reasons]:
+        yield "reasons", quoted(", ".join(reasons))
     if result.comparisons:
         yield "comparisons", f"{result.comparisons:,}"
     left_out = {"faulty row": result.skipped, "faulty score": result.skipped_scores}

@@ -86,10 +86,11 @@ def labels_proposed(rubric: Rubric) -> bool:
 
 
 def reselection(rubric: Rubric) -> str:
-    """Return how to read the re-selected figure, for which each group's labels are held out in turn."""
+    """Return how to read the cross-validated figure, for which each group's labels are held out in turn."""
+    selected = "each group scored by the criteria that the other groups' labels select"
     if labels_proposed(rubric):
-        return "optimistic too: other groups' labels chose the criteria, but labels helped to propose them"
-    return "each group by what the other groups' labels chose"
+        return f"{selected}; still optimistic, as labels of all groups helped to propose the criteria"
+    return selected
 
 
 def tally(criteria: Sequence[Criterion], which: str = "") -> str:
@@ -258,7 +259,8 @@ def heldout(evidence: Evidence) -> str:
 def question_figures(evidence: Evidence) -> str:
     """Return a question's answers on the training texts and their correlation with the labels; empty if unasked."""
     pearson = f"Pearson {figure(evidence.pearson)}" if evidence.judged else ""
-    return "; ".join(filter(None, (answers(evidence), pearson, heldout(evidence))))
+    given = f"from the reasons for {reasons(evidence)}" if evidence.reasons else ""
+    return "; ".join(filter(None, (answers(evidence), pearson, heldout(evidence), given)))
 
 
 def answers(evidence: Evidence) -> str:
@@ -304,8 +306,17 @@ def origin(evidence: Evidence) -> str:
     """Return the origin of a criterion, with the numbers of texts and findings that the generator saw."""
     saw = [count(len(evidence.examples), "text")] if evidence.examples else []
     saw += [count(len(evidence.findings), "finding")] if evidence.findings else []
+    saw += [f"from {count(len(evidence.reasons), 'reason')}"] if evidence.reasons else []
     refined = f", refined {count(evidence.refined, 'time')}" if evidence.refined else ""
     return f"{evidence.origin}{f' ({listed(saw)})' if saw else ''}{refined}"
+
+
+def reasons(evidence: Evidence) -> str:
+    """Return the raters' reasons that a criterion came from, as `a1-s3 (anna, ben), a1-s4`; empty without any."""
+    raters: dict[str, list[str]] = {}
+    for reason in evidence.reasons:
+        raters.setdefault(reason.example, []).extend([reason.rater] if reason.rater else [])
+    return ", ".join(f"{text} ({', '.join(names)})" if names else text for text, names in raters.items())
 
 
 def carried(criterion: Criterion) -> str:

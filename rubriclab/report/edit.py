@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rubriclab.editing.effect import EditEffect, WeightChange
     from rubriclab.provenance import EditChange, EditOrigin
     from rubriclab.services.edit_options import EditResult
+    from rubriclab.store.version import Version
 
 KNOWN_LABELS = (
     "Each text is scored by weights and criteria that its fold's labels had no part in. The edit itself is the same in "
@@ -42,13 +43,24 @@ def edit_view(result: EditResult) -> View:
 def _blocks(result: EditResult) -> Iterator[Block]:
     effect = result.effect
     yield Paragraph(verdict(effect), "lead")
-    title = "Held-out agreement" if effect.folds else "Agreement with the labels"
-    remark = KNOWN_LABELS if effect.folds else LEARNED_FROM if effect.optimistic else CHOSEN_BY
-    yield Section(title, (Pairs(tuple(_agreement(result))), Paragraph(remark, "quiet")))
+    yield agreement_section(result)
     if any(change.after is not None for change in effect.weights):
         rows = [_weight(change) for change in effect.weights]
         columns = ("criterion", "before", "after", "limits", "wording")
         yield Section("Weights", (table(columns, rows, numeric=("before", "after")),))
+    yield from notes(result)
+
+
+def agreement_section(result: EditResult) -> Section:
+    """Return the agreement of both versions, what it was measured on, and how to read it."""
+    effect = result.effect
+    title = "Held-out agreement" if effect.folds else "Agreement with the labels"
+    remark = KNOWN_LABELS if effect.folds else LEARNED_FROM if effect.optimistic else CHOSEN_BY
+    return Section(title, (Pairs(tuple(_agreement(result))), Paragraph(remark, "quiet")))
+
+
+def notes(result: EditResult) -> Iterator[Section]:
+    """Yield what the person should know of the edited rubric, if there is anything."""
     if result.notes:
         yield Section("Notes", (Bullets(tuple(map(quoted, result.notes))),))
 
@@ -98,6 +110,30 @@ def edit_origin(edit: EditOrigin) -> Iterator[tuple[str, str]]:
         held_out = "held-out " if edit.folds else ""
         sides = f"{held_out}Pearson {figure(edit.before.value)} before, {figure(edit.after.value)} after"
         yield "effect", f"{sides}, difference {estimate(edit.difference)}, with {labels}"
+
+
+def edited_sentence(version: Version) -> str:
+    """Return who edited a version, and its agreement beside its parent's; empty for a version that nobody edited."""
+    edit = version.provenance.edit
+    if edit is None:
+        return ""
+    parent = f" from {version.parent}" if version.parent else ""
+    if edit.difference.value is None:
+        return f"Edited by {edit.by}{parent}; the effect on agreement is not known."
+    held_out = "held-out " if edit.folds else ""
+    labels = count(edit.labels, "label")
+    return (
+        f"Edited by {edit.by}{parent}: {held_out}Pearson {_beside_parent(edit)} on the same {labels} "
+        f"({figure(edit.before.value)} before, {figure(edit.after.value)} after, difference "
+        f"{estimate(edit.difference)}). This is optimistic if the edit was made with these labels in view."
+    )
+
+
+def _beside_parent(edit: EditOrigin) -> str:
+    shown = figure(abs(edit.difference.value or 0.0))
+    if shown == "0.00":
+        return "equal to its parent's"
+    return f"{shown} {'above' if (edit.difference.value or 0.0) > 0 else 'below'} its parent's"
 
 
 def change_words(change: EditChange) -> str:

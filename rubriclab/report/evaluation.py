@@ -36,6 +36,7 @@ from rubriclab.report.model import (
 from rubriclab.report.reading import reading
 from rubriclab.report.summary import EvaluationSummary, sentences, summarize
 from rubriclab.report.texts import JudgedText, Placed, furthest_apart, judged_texts, text_card
+from rubriclab.report.weights import shortcut_warnings
 from rubriclab.rubric import Criterion
 from rubriclab.scoring.score import CriterionScore, Score
 
@@ -216,8 +217,8 @@ def _rubric(number: int, version: Version, texts: Sequence[JudgedText], summary:
     pairs = [(text.human, text.score.score) for text in texts if text.score.score is not None]
     blocks: list[Block] = [
         versions.definition(version.rubric),
-        *versions.agreement(version),
-        *versions.contents(version.rubric),
+        Section("When it was learned", tuple(versions.agreement(version)), "not on the texts of this page"),
+        *versions.contents(version.rubric, shortcut_warnings(version)),
     ]
     if pairs:
         blocks.append(Section("Score by score", (_scatter(version, pairs),), page_only=True))

@@ -62,15 +62,13 @@ _FRAGMENT = Markup("""<div class="rubriclab fragment">
 
 def page(view: View) -> str:
     """Return a view as one self-contained HTML page."""
-    named = [block for block in view.blocks if isinstance(block, model.Section) and block.name]
-    links = (Markup('<a href="#{}">{}</a>\n').format(section.name, _words(section.title)) for section in named)
     return str(
         _PAGE.format(
             title=_plain("".join(span.words for span in spans(view.title))),
             style=_style(),
             kicker=view.kicker,
             heading=_words(view.title),
-            contents=_joined(links),
+            contents=contents(view),
             main=_blocks(view.blocks, 2, _title(view.title)),
         )
     )
@@ -82,9 +80,20 @@ def fragment(view: View) -> str:
     return str(_FRAGMENT.format(style=_style(), heading=_words(view.title), main=main))
 
 
+def contents(view: View) -> Markup:
+    """Return links to the named sections of a view."""
+    named = [block for block in view.blocks if isinstance(block, model.Section) and block.name]
+    return _joined(Markup('<a href="#{}">{}</a>\n').format(each.name, _words(each.title)) for each in named)
+
+
 def body(view: View) -> Markup:
     """Return the blocks of a view for a page that has its title and the style of reports."""
     return _blocks(view.blocks, 2, _title(view.title))
+
+
+def inline(cell: Cell) -> Markup:
+    """Return one cell of a view, for a page that lays out its own tables."""
+    return _cell(cell, DEEPEST, "")
 
 
 def typeset(words: str) -> str:

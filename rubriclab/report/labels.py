@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rubriclab.data.scale import show
-from rubriclab.report.model import Block, Cell, Paragraph, Section, View, quoted, table
+from rubriclab.report.model import Block, Cell, Paragraph, Section, Table, View, quoted, table
 from rubriclab.report.wording import count, moment
 
 if TYPE_CHECKING:
     from rubriclab.corrections import Correction
     from rubriclab.services.labels import LabelsResult
+
+COLUMNS = ("label", "by", "why", "when")
 
 
 def labels_view(result: LabelsResult) -> View:
@@ -27,14 +29,18 @@ def _blocks(result: LabelsResult) -> Iterator[Block]:
     since = f"{changed} corrected and {withdrawn} withdrawn since it was made"
     yield Paragraph(f"{count(len(result.texts), 'labelled text')}, {since}.", "lead")
     if result.corrections:
-        columns = ("text", "label", "by", "why", "when")
-        rows = [_correction(each) for each in result.corrections]
-        yield Section("Corrections", (table(columns, rows),), "the oldest first")
+        rows = [(quoted(each.text, "id"), *_correction(each)) for each in result.corrections]
+        yield Section("Corrections", (table(("text", *COLUMNS), rows),), "the oldest first")
+
+
+def corrections_table(corrections: Sequence[Correction]) -> Table:
+    """Return the corrections of one text."""
+    return table(COLUMNS, map(_correction, corrections), caption="Corrections, the oldest first")
 
 
 def _correction(each: Correction) -> tuple[Cell, ...]:
     why = "; ".join(filter(None, (each.note and f"the rubric misses: {each.note}", each.because)))
-    return quoted(each.text, "id"), quoted(_change(each)), quoted(each.by), quoted(why), moment(each.created)
+    return quoted(_change(each)), quoted(each.by), quoted(why), moment(each.created)
 
 
 def _change(each: Correction) -> str:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rubriclab.report import describe, wording
+from rubriclab.option_names import by_reader
+from rubriclab.report import describe, judge_alone, wording
 from rubriclab.report.conclusion import badge_of
+from rubriclab.report.edit import edited_sentence
 from rubriclab.report.model import (
     Block,
     Cell,
@@ -33,25 +35,49 @@ def names_view(versions: Sequence[Version]) -> View:
     """Return one line a version: what it is called and judges, and how well it agreed while learning."""
     if not versions:
         return _sentence("No rubric is stored.")
-    columns = ["rubric", "aspect", "criteria", "verdict", "agreement", "measure"]
+    columns = ["rubric", "aspect", "criteria", "verdict", "agreement", "labels"]
     columns += ["tags"] if any(version.tags for version in versions) else []
     columns += ["origin"] if any(version.imported for version in versions) else []
     rows = [[cell for name, cell in _cells(version).items() if name in columns] for version in versions]
-    return View((), (table(columns, rows, numeric=("criteria", "agreement")),))
+    shown = table(columns, rows, numeric=("criteria", "agreement", "labels"))
+    return View((), (shown, *paragraphs(_measures(versions), "quiet")))
+
+
+def _measures(versions: Sequence[Version]) -> Iterator[Words]:
+    """Yield what the column of agreement states, and what the verdicts of edited and imported versions rest on."""
+    measured = [(version, found) for version in versions if (found := recorded_agreement(version))]
+    by_name: dict[str, list[str]] = {}
+    for version, found in measured:
+        by_name.setdefault(found.name, []).append(version.ref)
+    for name, refs in by_name.items():
+        of = () if len(by_name) == 1 else (" of ", quoted(", ".join(refs)))
+        yield ("Agreement", *of, f": {name}, with its 95 % interval.")
+    for version in versions:
+        if edited := edited_sentence(version):
+            yield quoted(version.ref), f": {edited[0].lower()}{edited[1:]}"
+    if any(version.imported and version.provenance.validation for version in versions):
+        evaluate = by_reader(python="lab.evaluate(...)", command_line="rubriclab evaluate")
+        yield f"Verdicts of imported versions are as the exporter recorded them; `{evaluate}` uses labels of your own."
 
 
 def _cells(version: Version) -> dict[str, Cell]:
-    rubric, validation, measured = version.rubric, version.provenance.validation, recorded_agreement(version)
+    rubric, measured = version.rubric, recorded_agreement(version)
     return {
         "rubric": quoted(version.ref),
         "aspect": quoted(rubric.aspect.name),
         "criteria": str(len(rubric.criteria)),
-        "verdict": badge_of(validation).words if validation else "not validated",
+        "verdict": _verdict(version),
         "agreement": "" if measured is None else Figure(measured.value),
-        "measure": "not measured" if measured is None else measured.name,
+        "labels": "not measured" if measured is None else f"{measured.n:,}",
         "tags": quoted(", ".join(version.tags)),
         "origin": quoted(_origin(version)),
     }
+
+
+def _verdict(version: Version) -> str:
+    validation, edit = version.provenance.validation, version.provenance.edit
+    verdict = badge_of(validation).words if validation else "not validated"
+    return f"{verdict}, edited" if edit else verdict
 
 
 def _origin(version: Version) -> str:
@@ -136,6 +162,11 @@ def _facts(version: Version) -> Iterator[tuple[str, Words]]:
     yield "agreement", _agreement(version)
     if made.validation:
         yield "verdict", headline(made.validation)
+        yield from (
+            (name, words)
+            for name, words in (("without a rubric", judge_alone.sentence(version)), ("edit", edited_sentence(version)))
+            if words
+        )
     if version.imported:
         yield "origin", describe.version_origin(version)
     yield "parent", version.parent or "none"
@@ -144,4 +175,6 @@ def _facts(version: Version) -> Iterator[tuple[str, Words]]:
 
 def _agreement(version: Version) -> str:
     measured = recorded_agreement(version)
-    return f"{wording.estimate(measured.value)} ({measured.name})" if measured else "not measured"
+    if measured is None:
+        return "not measured"
+    return f"{wording.estimate(measured.value)} ({measured.name}, n = {measured.n:,})"

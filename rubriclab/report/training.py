@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Literal
 
+from rubriclab.learning.gate import DIRECT
 from rubriclab.report import charts, describe, plots, recorded, verdicts, version as versions, wording
 from rubriclab.report.conclusion import conclusion, offline_banner
 from rubriclab.report.model import (
@@ -27,7 +28,14 @@ from rubriclab.report.model import (
     quoted,
     table,
 )
-from rubriclab.report.weights import main_criteria, shortcut_section, shortcuts, weight_blocks, weighted_criteria
+from rubriclab.report.weights import (
+    main_criteria,
+    shortcut_section,
+    shortcut_warnings,
+    shortcuts,
+    weight_blocks,
+    weighted_criteria,
+)
 from rubriclab.stats.interval import Interval
 from rubriclab.validation import EvaluatorAgreement, FrontierPoint, Raters, Validation
 
@@ -69,24 +77,53 @@ def evidence_view(version: Version) -> View:
 
 
 def training_report(version: Version, record: TrainingRecord | None) -> str:
-    """Return how `version` was trained as one self-contained HTML page.
+    """Return how `version` was trained as one self-contained HTML page; see `training_view`."""
+    return training_view(version, record).page()
+
+
+def training_view(version: Version, record: TrainingRecord | None) -> View:
+    """Return how `version` was trained.
 
     Args:
         version: of one method or of several; the page says what is not known of it.
         record: the texts that it was learned from with their ratings; `None` where there is none.
     """
-    about = (versions.definition(version.rubric), *versions.agreement(version), *versions.contents(version.rubric))
+    validation = version.provenance.validation
+    measured = list(_validation(validation)) if validation else []
+    if not record:
+        measured.append(Paragraph(f"{verdicts.unrecorded(version)} This page leaves out what needs them.", "quiet"))
     blocks = (
-        Paragraph(("Judge: ", quoted(describe.judge(version), "strong"), f"; {describe.labels(version.provenance)}.")),
-        *_banner(version),
-        *conclusion(version),
-        Section("Validation", tuple(_validation(version, record)), name="verdict"),
-        *_sections(version, version.provenance.validation, record),
+        *_beginning(version),
+        Section("Validation", tuple(measured), name="verdict"),
+        *_sections(version, validation, record),
+        *_ending(version),
+    )
+    title = (quoted(version.ref), ", a rubric of ", quoted(version.rubric.aspect.name))
+    return View(title, blocks, "rubriclab training report")
+
+
+def overview(version: Version) -> View:
+    """Return the parts of the training report that need no training record."""
+    validation = version.provenance.validation
+    measured = (Section("Validation", tuple(_validation(validation)), name="verdict"),) if validation else ()
+    blocks = (*_beginning(version), *measured, *_sections(version, validation, None), *_ending(version))
+    return View(quoted(version.ref), blocks)
+
+
+def _beginning(version: Version) -> tuple[Block, ...]:
+    asked = Paragraph(
+        ("Judge: ", quoted(describe.judge(version), "strong"), f"; {describe.labels(version.provenance)}.")
+    )
+    return (asked, *_banner(version), *conclusion(version))
+
+
+def _ending(version: Version) -> tuple[Section, ...]:
+    criteria = versions.contents(version.rubric, shortcut_warnings(version))
+    about = (versions.definition(version.rubric), *versions.agreement(version), *criteria)
+    return (
         Section("The rubric", about, name="criteria"),
         Section("Provenance", (versions.facts(version), versions.settings(version)), name="provenance", folded=True),
     )
-    title = (quoted(version.ref), ", a rubric of ", quoted(version.rubric.aspect.name))
-    return View(title, blocks, "rubriclab training report").page()
 
 
 def _banner(version: Version) -> tuple[Paragraph, ...]:
@@ -100,7 +137,7 @@ def _sections(version: Version, validation: Validation | None, record: TrainingR
         yield Section("Criteria by weight", tuple(weight_blocks(version, rows)), name="weights")
     if validation:
         yield _agreement(validation, version, record)
-    if validation and validation.frontier:
+    if validation and validation.frontier and not version.provenance.edit:
         yield _frontier(validation)
     if record and (furthest := recorded.disagreements(record)):
         yield recorded.disagreement_section(version, record, furthest)
@@ -110,30 +147,31 @@ def _sections(version: Version, validation: Validation | None, record: TrainingR
         yield _raters(validation.raters)
 
 
-def _validation(version: Version, record: TrainingRecord | None) -> Iterator[Block]:
-    if validation := version.provenance.validation:
-        yield Tiles(tuple(_tiles(validation)))
-        yield Paragraph("Held-out Pearson correlation with the labels.", "quiet")
-        yield from _other_comparisons(validation)
-    if not record:
-        yield Paragraph(f"{verdicts.unrecorded(version)} This page leaves out what needs them.", "quiet")
+def _validation(validation: Validation) -> Iterator[Block]:
+    yield Tiles(tuple(_tiles(validation)))
+    yield Paragraph(f"Pearson correlation with the labels, {verdicts.procedure(validation)}.", "quiet")
+    yield from _other_comparisons(validation)
 
 
 def _tiles(validation: Validation) -> Iterator[Tile]:
     rubric, baseline = verdicts.rubric_agreement(validation), verdicts.best_baseline(validation)
     yield Tile(verdicts.RUBRIC, Figure(rubric.pearson), verdicts.per_text(rubric.calls))
     if baseline:
-        yield Tile(quoted(baseline.name), Figure(baseline.pearson), "the best free baseline", "baseline")
+        yield Tile(quoted(verdicts.name(baseline)), Figure(baseline.pearson), "the best free baseline", "baseline")
     if (ceiling := verdicts.ceiling(validation)) is not None:
         yield Tile("ceiling", Figure(Interval(ceiling)), "a perfect judge, as the raters differ", "baseline")
 
 
 def _other_comparisons(validation: Validation) -> Iterator[Section]:
     if others := validation.verdicts[1:]:
-        rows = [(quoted(verdict.against), Figure(verdict.difference)) for verdict in others]
+        rows = [(quoted(_other_name(verdict.against)), Figure(verdict.difference)) for verdict in others]
         shown = table(("", "difference"), rows, numeric=("difference",))
-        beside = "differences in held-out Pearson; these do not affect the verdict"
+        beside = "this rubric's held-out Pearson less that of each; the verdict compares it with free baselines only"
         yield Section("Other comparisons", (shown,), beside)
+
+
+def _other_name(against: str) -> str:
+    return f"{DIRECT}: the same judge without a rubric" if against == DIRECT else verdicts.baseline_name(against)
 
 
 def _agreement(validation: Validation, version: Version | None = None, record: TrainingRecord | None = None) -> Section:
@@ -145,7 +183,8 @@ def _agreement(validation: Validation, version: Version | None = None, record: T
     ]
     if version and record and recorded.predicted(record):
         blocks.append(Section("Text by text", (_predictions(version, record),), page_only=True))
-    return Section("Agreement with people", tuple(blocks), "held out", name="agreement", folded=True)
+    measured = verdicts.procedure(validation)
+    return Section("Agreement with the labels", tuple(blocks), measured, name="agreement", folded=True)
 
 
 def _evaluators(validation: Validation) -> Table:
@@ -159,7 +198,7 @@ def _evaluators(validation: Validation) -> Table:
         chosen = [evaluator for evaluator in ranked if evaluator.kind == kind]
         rows += [title] if chosen and title else []
         rows += [_evaluator(axis, evaluator, verdicts.name(evaluator)) for evaluator in chosen]
-    optimistic = "this rubric, optimistic: on the labels it was fitted to"
+    optimistic = "this rubric on the labels it was fitted to (optimistic)"
     rows += ["for comparison:", _evaluator(axis, validation.training, optimistic)]
     if (ceiling := verdicts.ceiling(validation)) is not None:
         drawing = Drawing(charts.whisker(axis, Interval(ceiling), baseline=True))

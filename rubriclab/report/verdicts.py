@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from rubriclab.data.scale import show
+from rubriclab.learning.selection_path import READABLE
 from rubriclab.report.wording import LEVELS, count, counted, estimate, figure, interval
 from rubriclab.stats.interval import Interval
 from rubriclab.validation import (
@@ -25,7 +26,16 @@ if TYPE_CHECKING:
 
 # What a table names briefly is named in full in a sentence.
 NAMES: Mapping[str, str] = {"constant": "a constant, which gives every text the same score"}
+# What tables and sentences call the free baselines that are fitted to the labels.
+BASELINES: Mapping[str, str] = {
+    "all text features": "a model of all text features",
+    "best text feature": "the text feature chosen in each fold",
+}
 RUBRIC = "this rubric"
+CHEAPEST = (
+    "the cheapest within one standard error of the best; of equally cheap candidates, the one with the most criteria, "
+    f"up to {READABLE}"
+)
 # The alternative annotator test is passed by who could replace half of the raters (Calderon et al. 2025, section 3).
 PASSED = 0.5
 
@@ -37,7 +47,7 @@ def headline(validation: Validation) -> str:
 
 def sentence(verdict: GateVerdict) -> str:
     """Return a verdict in words; figures are differences in held-out Pearson correlation."""
-    other, difference = NAMES.get(verdict.against, verdict.against), estimate(verdict.difference)
+    other, difference = NAMES.get(verdict.against) or baseline_name(verdict.against), estimate(verdict.difference)
     if _undefined(verdict):
         return f"Cannot be compared with {other}: on these labels no correlation of both is defined."
     if verdict.outcome is None:
@@ -71,30 +81,50 @@ def _direction(difference: Interval) -> str:
     return f", and the estimate suggests: {'not better' if value < 0 else 'better'}"
 
 
+def baseline_name(against: str) -> str:
+    """Return what an evaluator that the gate names is called where it is shown."""
+    return BASELINES.get(against, against)
+
+
+def procedure(validation: Validation) -> str:
+    """Return the level and the procedure that the held-out agreement is measured by, and the labels it rests on."""
+    return (
+        f"{LEVELS[validation.level]}, cross-validated on its {count(validation.n, 'training text')} of "
+        f"{count(validation.groups, 'group')}"
+    )
+
+
 def rubric_agreement(validation: Validation) -> EvaluatorAgreement:
     """Return the rubric's own held-out agreement."""
     return next(evaluator for evaluator in validation.evaluators if evaluator.kind == "rubric")
 
 
 class RecordedAgreement(NamedTuple):
-    """The agreement that a version records, with the name of the statistic: the same wherever one figure is shown."""
+    """The agreement that a version records, the same wherever one figure is shown.
+
+    Attributes:
+        name: the statistic, its level and how it was measured.
+        n: labels that it rests on.
+    """
 
     name: str
     value: Interval
+    n: int
 
 
 def recorded_agreement(version: Version) -> RecordedAgreement | None:
-    """Return the least optimistic agreement that a version records, with its statistic, level and number of labels."""
+    """Return the least optimistic agreement that a version records, `None` if it records none."""
     made = version.provenance
     if made.validation:
-        name = f"Pearson, held out, {LEVELS[made.validation.level]}, n = {made.validation.n:,}"
-        return RecordedAgreement(name, rubric_agreement(made.validation).pearson)
+        name = f"Pearson, {LEVELS[made.validation.level]}, cross-validated"
+        return RecordedAgreement(name, rubric_agreement(made.validation).pearson, made.validation.n)
     if made.agreement is None:
         return None
     if made.agreement.optimistic:
-        name = f"Spearman, re-selected, {LEVELS['dataset']}, n = {made.agreement.n:,}"
-        return RecordedAgreement(name, made.agreement.reselected)
-    return RecordedAgreement(f"Spearman, {LEVELS['dataset']}, n = {made.agreement.n:,}", made.agreement.spearman)
+        name = f"Spearman, {LEVELS['dataset']}, cross-validated"
+        return RecordedAgreement(name, made.agreement.reselected, made.agreement.n)
+    name = f"Spearman, {LEVELS['dataset']}, on labels not learned from"
+    return RecordedAgreement(name, made.agreement.spearman, made.agreement.n)
 
 
 def best_baseline(validation: Validation) -> EvaluatorAgreement | None:
@@ -110,7 +140,7 @@ def ceiling(validation: Validation) -> float | None:
 
 def name(evaluator: EvaluatorAgreement) -> str:
     """Return what an evaluator is called in a table."""
-    return RUBRIC if evaluator.kind == "rubric" else evaluator.name
+    return RUBRIC if evaluator.kind == "rubric" else baseline_name(evaluator.name)
 
 
 def calls(number: float) -> str:
@@ -135,7 +165,12 @@ def optimism(validation: Validation) -> str:
         f"On the labels that it was fitted to, the rubric reaches Pearson {estimate(fitted)}, on held-out labels "
         f"{estimate(held_out)}"
     )
-    noise = f" Fitted to shuffled labels, it reaches {figure(validation.noise)}." if validation.noise else ""
+    noise = (
+        f" Fitted to shuffled labels, it reaches {figure(validation.noise)} on those labels: compare this with "
+        f"{figure(fitted.value)}, its fit to the real ones."
+        if validation.noise
+        else ""
+    )
     if fitted.value is None or held_out.value is None or fitted.value <= held_out.value:
         return f"{both}.{noise}"
     return f"{both}: the former is too high by {figure(fitted.value - held_out.value)}.{noise}"
@@ -147,8 +182,8 @@ def asked(point: FrontierPoint) -> str:
 
 
 def marks(point: FrontierPoint) -> str:
-    """Return whether a candidate is this rubric, and whether it is the smallest that is nearly as good as the best."""
-    remarks = (RUBRIC if point.chosen else "", "smallest within one standard error" if point.within else "")
+    """Return whether a candidate is this rubric, and whether it is the cheapest that is nearly as good as the best."""
+    remarks = (RUBRIC if point.chosen else "", "cheapest within one standard error" if point.within else "")
     return ", ".join(filter(None, remarks))
 
 
@@ -157,8 +192,13 @@ def choice_sentences(validation: Validation) -> Iterator[str]:
     chosen = next((point for point in validation.frontier if point.chosen), None)
     if chosen is None:
         return
-    why = "the smallest within one standard error of the best" if chosen.within else "the best on held-out labels"
+    why = CHEAPEST if chosen.within else "the best on held-out labels"
     yield f"Chosen: {asked(chosen)}, {per_text(chosen.calls)}: {why}."
+    yield (
+        f"Its {figure(chosen.pearson)} here is the agreement of this candidate alone. The "
+        f"{figure(rubric_agreement(validation).pearson.value)} at the top is that of the whole procedure, which "
+        "repeats the choice among the candidates in each fold."
+    )
     dearer = [point for point in validation.frontier if point.calls > chosen.calls]
     if dearer:
         price = min(point.calls for point in dearer)

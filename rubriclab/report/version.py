@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import orjson
 
 from rubriclab.report import describe, verdicts, wording
 from rubriclab.report.conclusion import outcome
-from rubriclab.report.criteria import criteria_blocks, dropped_section
+from rubriclab.report.criteria import NO_WARNINGS, criteria_blocks, dropped_section
 from rubriclab.report.edit import edit_origin
 from rubriclab.report.model import (
     Block,
@@ -25,6 +25,7 @@ from rubriclab.report.model import (
     quoted,
     table,
 )
+from rubriclab.report.weights import shortcut_warnings
 
 if TYPE_CHECKING:
     from rubriclab.provenance import TrainingAgreement
@@ -38,7 +39,8 @@ def version_view(version: Version) -> View:
 
     A terminal leaves out the origin of each criterion, how it was answered, and what was dropped and why.
     """
-    blocks = (definition(version.rubric), facts(version), *agreement(version), *contents(version.rubric))
+    shown = contents(version.rubric, shortcut_warnings(version))
+    blocks = (definition(version.rubric), facts(version), *agreement(version), *shown)
     return View(_title(version), (*blocks, settings(version)), "rubriclab version")
 
 
@@ -92,15 +94,16 @@ def _facts(version: Version, judges: Iterable[str]) -> Iterator[tuple[str, Cell]
 
 
 def agreement(version: Version) -> Iterator[Block]:
-    """Yield how well a version agrees with people, in brief, and the best free baseline beside it."""
+    """Yield how well a version agreed with the labels when it was made, in brief, beside the best free baseline."""
     made = version.provenance
     if made.validation:
         rows = Pairs(tuple(_held_out(made.validation)))
-        yield Section("Agreement with people", (Indented((*outcome(version), rows)),), "held out")
+        measured = verdicts.procedure(made.validation)
+        yield Section("Agreement with the labels", (Indented((*outcome(version), rows)),), measured)
         return
     if made.agreement is None:
         unknown = "It was not measured when this version was made; `rubriclab evaluate` measures it."
-        yield Section("Agreement with people", (Indented((Paragraph(unknown),)),))
+        yield Section("Agreement with the labels", (Indented((Paragraph(unknown),)),))
     else:
         whose = "the labels it was learned from" if made.agreement.optimistic else "labels it was not learned from"
         rows = Pairs(tuple(_statistics(made.agreement, describe.reselection(version.rubric))))
@@ -119,7 +122,7 @@ def _held_out(validation: Validation) -> Iterator[tuple[str, str]]:
     fitted = wording.figure(validation.training.pearson.value)
     yield "Pearson", f"{wording.estimate(rubric.pearson)}; {fitted} on the labels it was fitted to"
     if baseline:
-        yield "best free baseline", f"{baseline.name}, Pearson {wording.estimate(baseline.pearson)}"
+        yield "best free baseline", f"{verdicts.name(baseline)}, Pearson {wording.estimate(baseline.pearson)}"
     if (ceiling := verdicts.ceiling(validation)) is not None:
         yield "ceiling", f"Pearson {wording.figure(ceiling)}, because the raters disagree"
     yield "calls", f"{verdicts.calls(rubric.calls)} per text"
@@ -132,14 +135,14 @@ def _statistics(agreement: TrainingAgreement, reselection: str) -> Iterator[tupl
     yield "Pearson", f"{wording.estimate(agreement.pearson)}{optimistic}"
     yield "Kendall", f"{wording.estimate(agreement.kendall)}{optimistic}"
     if agreement.optimistic:
-        yield "re-selected", f"Spearman {wording.estimate(agreement.reselected)}, {reselection}"
+        yield "cross-validated", f"Spearman {wording.estimate(agreement.reselected)}, {reselection}"
 
 
-def contents(rubric: Rubric) -> Iterator[Block]:
-    """Yield all criteria, part by part, and below each part what was dropped."""
+def contents(rubric: Rubric, warnings: Mapping[str, str] = NO_WARNINGS) -> Iterator[Block]:
+    """Yield all criteria, part by part, and below them what was dropped; `warnings` as for `criteria_blocks`."""
     terms = describe.terms(rubric)
     for part in rubric.parts:
-        blocks = tuple(criteria_blocks(part, rubric.aspect.definition, terms))
+        blocks = tuple(criteria_blocks(part, rubric.aspect.definition, terms, warnings))
         yield Section(describe.contents(part.criteria), blocks, f"method {part.method}")
     dropped = [entry for part in rubric.parts for entry in part.dropped]
     yield dropped_section(dropped) if dropped else Paragraph("No other criteria were considered.", "quiet")

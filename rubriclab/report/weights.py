@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rubriclab.aggregation import Term
+from rubriclab.learning.shortcuts import FALSE_MARKS
 from rubriclab.option_names import command
 from rubriclab.report import charts, describe, verdicts, wording
 from rubriclab.report.criteria import spark
@@ -37,6 +38,10 @@ RATERS_NAME, RUBRIC_NAME = "raters", "rubric"
 REASON_ONLY = "shown as a reason; does not change the score"
 EXCERPT, TITLE = 150, 60
 MOST_PATHS, MOST_MAIN = 6, 5
+MOST_WEIGHT = 0.5
+# Similarity out of 100 above which two criteria are named as near repeats.
+REPEATS = 90.0
+SHORTCUT = "shortcut: "
 CALIBRATIONS: Mapping[str, str] = {
     "none": "the mean of the judge's scores",
     "linear": "a straight line",
@@ -67,10 +72,9 @@ class WeightedCriterion:
 def weighted_criteria(version: Version) -> list[WeightedCriterion]:
     """Return the criteria of a rubric that combines several methods, the largest weights first."""
     terms = describe.terms(version.rubric)
-    by_name = {shortcut.name: shortcut for shortcut in shortcuts(version)}
-    raters = by_name.get(RATERS_NAME)
+    warnings = shortcut_warnings(version)
     rows = [
-        WeightedCriterion(criterion, part.method, terms[criterion.id], _warning(by_name.get(criterion.id), raters))
+        WeightedCriterion(criterion, part.method, terms[criterion.id], warnings.get(criterion.id, ""))
         for part in version.rubric.parts
         for criterion in part.criteria
         if criterion.id in terms
@@ -90,6 +94,57 @@ def main_criteria(version: Version) -> Iterator[Block]:
     )
     if more := len(rows) - len(shown):
         yield Paragraph(f"{wording.counted(more, 'more criterion')}: {command('show', version.ref)}", "quiet")
+    yield from paragraphs(weight_sentences(rows))
+    yield from paragraphs([rubric_shortcut(version)], "quiet")
+
+
+def weight_sentences(rows: Sequence[WeightedCriterion]) -> Iterator[str]:
+    """Yield that scores of the whole text carry most of the weight, and which criteria nearly repeat each other."""
+    whole = sum(row.term.weight for row in rows if row.criterion.kind == "score")
+    total = sum(abs(row.term.weight) for row in rows)
+    scores = sum(row.criterion.kind == "score" and row.term.weight > 0 for row in rows)
+    if len(rows) - scores > 0 and whole > MOST_WEIGHT * total:
+        held_by = "one score" if scores == 1 else f"{scores} scores"
+        yield (
+            f"{describe.percent(whole / total)} of the weight is on {held_by} of the whole text: the other criteria "
+            "explain the score more than they determine it."
+        )
+    for first, second in _near_repeats([row.criterion for row in rows]):
+        yield f"{first} and {second} have nearly the same wording, so their weights add up to that of one criterion."
+
+
+def _near_repeats(criteria: Sequence[Criterion]) -> Iterator[tuple[str, str]]:
+    """Yield the ids of criteria with nearly the same wording, each with the first one that it repeats."""
+    from rapidfuzz import fuzz
+
+    found = [each for each in criteria if each.kind not in ("score", "feature")]
+    for place, second in enumerate(found):
+        alike = (one for one in found[:place] if fuzz.ratio(one.statement, second.statement) >= REPEATS)
+        if first := next(alike, None):
+            yield first.id, second.id
+
+
+def shortcut_warnings(version: Version) -> dict[str, str]:
+    """Return the warning of each criterion that takes a shortcut, by id."""
+    by_name = {shortcut.name: shortcut for shortcut in shortcuts(version)}
+    raters = by_name.get(RATERS_NAME)
+    found = ((name, _warning(by_name[name], raters)) for name in by_name if name not in (RATERS_NAME, RUBRIC_NAME))
+    return {name: warning for name, warning in found if warning}
+
+
+def rubric_shortcut(version: Version) -> str:
+    """Return whether the rubric as a whole follows a shortcut, where one of its criteria does; else empty."""
+    rubric = next((each for each in shortcuts(version) if each.name == RUBRIC_NAME), None)
+    if rubric is None or not shortcut_warnings(version):
+        return ""
+    raters = next((each for each in shortcuts(version) if each.name == RATERS_NAME), None)
+    if rubric.marked:
+        return f"The rubric as a whole {_warning(rubric, raters).removeprefix(SHORTCUT)}."
+    of_raters = f" (raters: {verdicts.follows(raters)})" if raters else ""
+    return (
+        "The rubric as a whole follows none of them significantly more than the raters do: "
+        f"{verdicts.follows(rubric)}{of_raters}."
+    )
 
 
 def _main_row(row: WeightedCriterion, title: str) -> tuple[Cell, ...]:
@@ -110,7 +165,17 @@ def _warning(shortcut: Shortcut | None, raters: Shortcut | None) -> str:
         return ""
     usual = raters.follows if raters else {}
     beyond = {feature: abs(value) - abs(usual.get(feature, 0.0)) for feature, value in shortcut.follows.items()}
-    return f"shortcut: follows {max(beyond, key=lambda feature: beyond[feature])} more than the raters do"
+    # The one with the smallest p-value where these are recorded: the largest difference need not be significant.
+    feature = max(beyond, key=lambda name: (beyond[name] > 0, -shortcut.p.get(name, 0.0), beyond[name]))
+    figures = [f"correlation {wording.figure(shortcut.follows[feature])}"]
+    figures += [f"raters {wording.figure(usual[feature])}"] if feature in usual else []
+    figures += [probability(shortcut.p[feature])] if feature in shortcut.p else []
+    return f"{SHORTCUT}follows {feature} significantly more than the raters do ({', '.join(figures)})"
+
+
+def probability(p: float) -> str:
+    """Return a p-value, as `p = 0.012`."""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
 
 
 def weight_blocks(version: Version, rows: Sequence[WeightedCriterion]) -> Iterator[Block]:
@@ -123,6 +188,7 @@ def weight_blocks(version: Version, rows: Sequence[WeightedCriterion]) -> Iterat
     numeric = ("weight", "chosen", "alone")
     shown = [_weight_row(axis, row) for row in rows]
     yield table(("", "", *numeric), shown, numeric=numeric, ticks=charts.tick_row(axis))
+    yield from paragraphs(weight_sentences(rows))
     yield Paragraph(
         f"weight: share of the weights, with its {weight_interval(version)}; below zero, less is better; chosen: share "
         "of the rubrics fitted without some of the groups that have it; alone: its own Pearson correlation with the "
@@ -187,14 +253,16 @@ def shortcut_section(version: Version, validation: Validation, followed: Sequenc
     rest = [each for each in followed if each not in notable]
     marked = sum(each.marked and each.name in criteria for each in followed)
     note = (
-        f"{wording.counted(marked, 'criterion')} marked with ! for following one of them more than the raters do."
+        f"{wording.counted(marked, 'criterion')} marked with ! for following one of them significantly more than the "
+        f"raters do, by a test at a false discovery rate of {describe.percent(FALSE_MARKS)}."
         if marked
-        else "No criterion follows any of them more than the raters do."
+        else "No criterion follows any of them significantly more than the raters do."
     )
     others = table(("", *numeric), [_shortcut_row(each, features, criteria) for each in rest], numeric=numeric)
     blocks = (
         table(("", *numeric), [_shortcut_row(each, features, criteria) for each in notable], numeric=numeric),
         Paragraph(note, "quiet"),
+        *paragraphs([rubric_shortcut(version)], "quiet"),
         *paragraphs([verdicts.forgone(validation)]),
         *((Details(wording.counted(len(rest), "other criterion"), (others,)),) if rest else ()),
     )

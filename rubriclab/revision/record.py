@@ -131,7 +131,7 @@ class Improvement:
         return {
             name: content
             for name, content in fields.items()
-            if content not in (None, {}) and not (changed and name in ("scores", "annotations"))
+            if content not in (None, {}) and not (changed and name in ("scores", "annotations", "reasons"))
         }
 
     def _record(self) -> dict[str, Any]:

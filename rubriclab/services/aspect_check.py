@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rubriclab.data import Comparison, Example, labelled
+from rubriclab.data.example import named_reasons
 from rubriclab.data.scale import Scale, scale_of
 from rubriclab.learning.raters import ratings
 from rubriclab.stats.interval import Interval
@@ -24,6 +25,7 @@ class AspectCheck:
         raters: the raters' names; empty where they are unknown.
         scale: given, or taken from the labels; `None` without labels.
         distribution: the number of labels by value, rounded to whole numbers on a scale wider than 2.
+        reasons: the raters' reasons for their scores.
         agreement: Krippendorff's alpha (interval metric) among the raters; `None` unless texts have several ratings.
     """
 
@@ -32,6 +34,7 @@ class AspectCheck:
     raters: tuple[str, ...]
     scale: Scale | None
     distribution: Mapping[float, int]
+    reasons: int
     agreement: Interval | None
 
 
@@ -54,4 +57,5 @@ def check_aspect(examples: Sequence[Example], aspect: str, scale: Scale | None) 
     step = 0 if scale and scale.width > 2 else 1
     counts = Counter(round(label, step) for label in labels)
     names = known.names if known else ()
-    return AspectCheck(aspect, len(labels), names, scale, dict(sorted(counts.items())), agreement)
+    reasons = sum(len(named_reasons(example, aspect)) for example in rated)
+    return AspectCheck(aspect, len(labels), names, scale, dict(sorted(counts.items())), reasons, agreement)

@@ -23,7 +23,6 @@ from rubriclab.editing.refit import (
     edited_rubric,
     refitted_path,
     repeating,
-    select_in_folds,
     study_of,
     unmeasured,
 )
@@ -116,8 +115,9 @@ class PreparedEdit:
             if judge is None:
                 break
             into = known if request.rubric is self.editable.rubric else new
-            with self.workspace.progress(self.workspace.ledger):
-                rated = await rate_parts(request.parts, request.rubric, request.texts, judge, self.workspace.under_way)
+            about = request.parts, request.rubric, request.texts
+            with self.workspace.progress(self.workspace.ledger) as on_progress:
+                rated = await rate_parts(*about, judge, self.workspace.under_way, on_progress=on_progress)
             ids = [each.criterion.id for each in rated.candidates]
             _check_answered(ids, rated.cells)
             for text, row in zip(rated.examples, rated.cells, strict=True):
@@ -126,13 +126,14 @@ class PreparedEdit:
 
     def _finish(self, known: Cells, new: Cells) -> EditResult:
         editable, plan = self.editable, self.plan
-        parent = editable.rated_with(known) if editable.unknown else editable.rated
-        selection = select_in_folds(parent) if editable.unknown else editable.selection
+        if editable.unknown:
+            editable = replace(editable, cells=known)
+        parent = editable.rated
         ids = [each.criterion.id for each in plan.new]
         cells = [[new[text.id][name] for name in ids] for text in parent.examples]
         edited = edited_rubric(parent, plan, cells, self.options.signature)
         edited = _redefined(edited, new) if plan.redefined else edited
-        paths = refitted_path(parent, selection), refitted_path(edited, selection)
+        paths = editable.path, refitted_path(edited, editable.selection)
         notes = (
             *_unweighed(check_kept(edited, paths[1])),
             *_repeating(repeating(edited, paths[1])),

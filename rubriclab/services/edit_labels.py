@@ -123,6 +123,8 @@ def labelled_example(text: RecordedText, aspect: str) -> Example:
 
 def _relabelled(example: Example, aspect: str, text: RecordedText) -> Example:
     example = replace(example, scores={**example.scores, aspect: text.label})
+    if text.reasons:
+        example = replace(example, reasons={aspect: text.reasons.get("") or dict(text.reasons)})
     if not text.raters:
         return example
     annotations, raters = {aspect: tuple(text.raters.values())}, {aspect: tuple(text.raters)}

@@ -6,6 +6,7 @@ rubrics score the labelled texts, by cached answers where there are any.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -76,7 +77,16 @@ class SingleMethodEdit:
     def _finish(self, before: FloatArray, after: FloatArray) -> EditResult:
         effect = self._effect(before, after)
         saved = None if self.options.preview else self._save(effect, after)
-        return EditResult(self.version.ref, self.rubric, effect, saved, self.workspace.effort())
+        return EditResult(self.version.ref, self.rubric, effect, saved, self.workspace.effort(), tuple(self._notes()))
+
+    def _notes(self) -> Iterator[str]:
+        """Yield how much criteria of methods count that the parent does not have."""
+        known = {part.method for part in self.version.rubric.parts}
+        methods = " and ".join(part.method for part in self.rubric.parts)
+        for new in self.plan.new:
+            if new.method not in known:
+                name = new.criterion.id
+                yield f"{name} is rated by {new.method}: the score is the mean of the scores by {methods}"
 
     def _effect(self, before: FloatArray, after: FloatArray) -> EditEffect:
         labels, groups = self._labels()

@@ -8,7 +8,8 @@ from functools import cached_property
 
 from rubriclab.data import Example
 from rubriclab.data.example import text_digest
-from rubriclab.editing.refit import FoldSelection, RatedRubric, rated_rubric, select_in_folds
+from rubriclab.editing.refit import FoldSelection, RatedRubric, rated_rubric, refitted_path, select_in_folds
+from rubriclab.learning.selection_path import SelectionPath
 from rubriclab.rubric import Rubric
 from rubriclab.services.edit_labels import LabelledTexts, labelled_texts
 from rubriclab.services.edit_options import EditOptions
@@ -50,16 +51,10 @@ class EditableVersion:
 
     @cached_property
     def rated(self) -> RatedRubric:
-        """The rubric with the kept ratings; there are no unknown texts."""
-        return self.rated_with(self.cells)
+        """The rubric with the kept ratings; candidates that do not rate every text are left out.
 
-    @cached_property
-    def selection(self) -> FoldSelection:
-        """The criteria that labels select in each fold."""
-        return select_in_folds(self.rated)
-
-    def rated_with(self, cells: Cells) -> RatedRubric:
-        """Return the rubric with ratings; candidates that do not rate every text are left out."""
+        There are no unknown texts.
+        """
         recorded = self.record.candidates if self.record else ()
         known = {each.criterion.id for each in recorded}
         own = [
@@ -68,7 +63,7 @@ class EditableVersion:
             for criterion in part.criteria
             if criterion.id not in known
         ]
-        rows = [cells.get(text.id, {}) for text in self.texts.examples]
+        rows = [self.cells.get(text.id, {}) for text in self.texts.examples]
         candidates = [
             each.model_copy(update={"made_from": self._present(each.made_from)})
             for each in (*recorded, *own)
@@ -76,6 +71,16 @@ class EditableVersion:
         ]
         matrix = [[row[each.criterion.id] for each in candidates] for row in rows]
         return rated_rubric(self.rubric, self.version.provenance, self.texts.moved, candidates, matrix)
+
+    @cached_property
+    def selection(self) -> FoldSelection:
+        """The criteria that labels select in each fold."""
+        return select_in_folds(self.rated)
+
+    @cached_property
+    def path(self) -> SelectionPath:
+        """The rubric refitted without an edit."""
+        return refitted_path(self.rated, self.selection)
 
     def _present(self, made_from: Sequence[str]) -> tuple[str, ...]:
         """Return these texts under the ids that they have here; for one that is absent, another of its group.

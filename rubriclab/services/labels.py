@@ -176,4 +176,5 @@ def _row(example: Example, aspect: str) -> dict[str, Any]:
         **{name: text for name, text in texts.items() if text is not None},
         "scores": {aspect: example.scores[aspect]},
         **({"annotations": {aspect: annotations}} if annotations else {}),
+        **({"reasons": {aspect: example.reasons[aspect]}} if aspect in example.reasons else {}),
     }

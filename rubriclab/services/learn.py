@@ -16,14 +16,17 @@ from rubriclab.checklist import Checklist, seed_questions
 from rubriclab.data import Assignment, Example, find_aspect, task_words, training_examples
 from rubriclab.data.aspect import shipped_aspects
 from rubriclab.data.check import scored_aspects
+from rubriclab.data.example import named_reasons
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.errors import ChecklistError, SettingsError
+from rubriclab.judges.connect import EMBEDDED
 from rubriclab.learning.candidates import Plan
 from rubriclab.literature import Finding, load_findings
 from rubriclab.methods.method import Method, TrainingInput
 from rubriclab.methods.names import DEFAULT_METHODS, JOINT
 from rubriclab.option_names import command, option
 from rubriclab.provenance import Effort
+from rubriclab.report.wording import count, listed
 from rubriclab.services.base import JudgeOption, ScaleText, SettingsOption
 from rubriclab.services.dry_run import DryRun, dry_run
 from rubriclab.services.inputs import Data, describe, rows_of
@@ -136,6 +139,7 @@ async def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Lear
     store = await workspace.off_event_loop(workspace.open_store, create=True)
     if options.parent:
         await workspace.off_event_loop(store.load, options.parent)
+    _notify_unused_reasons(training, options.generator or spec, workspace.notify)
     judge = workspace.judge(JudgeChoice(spec))
     generator = judge if options.generator in (None, spec) else workspace.judge(JudgeChoice(options.generator or spec))
     with workspace.progress(workspace.ledger) as on_progress:
@@ -290,6 +294,22 @@ def _training_input(
         notify(line)
     assignment = Assignment(task_words(task), aspect, training.scale)
     return TrainingInput(training.examples, assignment, _findings(aspect.name, options, notify), checklist)
+
+
+def _notify_unused_reasons(training: TrainingRun, generator: str, notify: Notify) -> None:
+    """Say once if raters' reasons change nothing, since no generator is shown them or reads them."""
+    training_input = training.plans[0].training_input
+    aspect = training_input.assignment.aspect.name
+    number = sum(len(named_reasons(example, aspect)) for example in training_input.examples)
+    if not number:
+        return
+    if generator == EMBEDDED:
+        why = "the offline judge does not read them; a language model does"
+    elif not any(plan.method.shows_reasons(plan.settings) for plan in training.plans):
+        why = f"{listed([plan.method.name for plan in training.plans])} proposes no criteria from labels"
+    else:
+        return
+    notify(f"{count(number, 'reason')} of raters {'is' if number == 1 else 'are'} not used: {why}")
 
 
 def _findings(aspect: str, options: LearnOptions, notify: Notify) -> tuple[Finding, ...]:

@@ -29,7 +29,7 @@ def finish(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         results.append(await closing_connections(work()))
 
     if _loop_is_running():
-        _InThread(run).join()
+        BackgroundWork(run).join()
     else:
         asyncio.run(run())
     return results[0]
@@ -50,7 +50,7 @@ def iterate(stream: Callable[[], AsyncGenerator[T]]) -> Generator[T]:
                 if stopped.is_set():
                     return
 
-    thread = _InThread(lambda: closing_connections(run()), at_end=lambda: _put(results, [], stopped))
+    thread = BackgroundWork(lambda: closing_connections(run()), at_end=lambda: _put(results, [], stopped))
     finished = False
     try:
         while result := results.get():
@@ -101,7 +101,7 @@ def _loop_is_running() -> bool:
     return True
 
 
-class _InThread:
+class BackgroundWork:
     """Asynchronous work under way in a thread that has a loop of its own."""
 
     def __init__(self, work: Callable[[], Coroutine[Any, Any, None]], at_end: Callable[[], None] | None = None) -> None:

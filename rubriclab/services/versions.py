@@ -82,7 +82,7 @@ def list_versions(workspace: Workspace) -> tuple[Version, ...]:
     except NoStore as error:
         workspace.notify(error.text)
         return ()
-    newest = tuple(store.load(name) for name in store.names())
+    newest = store.newest()
     if not newest:
         workspace.notify(f"No rubric is stored in {store.place} yet; `{command('learn')}` makes one.")
     return newest

@@ -13,8 +13,8 @@ from rubriclab.errors import DamagedAnswer, StoreError
 from rubriclab.option_names import command
 from rubriclab.store.engine import in_memory, is_sqlite, shown
 from rubriclab.store.leases import Leases
+from rubriclab.store.orm import METADATA, AnswerRow, now
 from rubriclab.store.reconnect import HeldConnection
-from rubriclab.store.tables import METADATA, AnswerRow, now
 
 _TABLE = METADATA.tables[AnswerRow.__tablename__]
 _INSERT = insert(_TABLE).execution_options(preserve_rowcount=True)

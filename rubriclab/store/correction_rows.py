@@ -8,9 +8,9 @@ from rubriclab.corrections import Correction
 from rubriclab.digest import digest_text
 from rubriclab.errors import StoreError
 from rubriclab.option_names import command
+from rubriclab.store.orm import CorrectionRow, stored_time
 from rubriclab.store.queries import find_row
 from rubriclab.store.rows import content_of, read
-from rubriclab.store.tables import CorrectionRow, stored_time
 
 
 def add_correction(session: Session, correction: Correction) -> Correction:

@@ -20,8 +20,8 @@ from sqlalchemy.exc import IntegrityError
 
 from rubriclab.digest import digest as digest_of
 from rubriclab.errors import StoreError
+from rubriclab.store.orm import METADATA, AnswerRow, LeaseRow
 from rubriclab.store.reconnect import HeldConnection
-from rubriclab.store.tables import METADATA, AnswerRow, LeaseRow
 
 # Seconds that a lease lasts, and between two renewals; a few renewals may fail before a lease is lost.
 TERM = 15

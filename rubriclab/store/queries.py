@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from sqlalchemy import and_, func
 from sqlmodel import Session, col, select
 
 from rubriclab.errors import NotInStore, StoreError
 from rubriclab.option_names import command
+from rubriclab.store.orm import ConfirmationRow, RubricRow, TagRow, TrainingRow, VersionRow, now
 from rubriclab.store.rows import (
     LEARNED,
     Contents,
@@ -14,7 +19,6 @@ from rubriclab.store.rows import (
     make_row,
     read_version,
 )
-from rubriclab.store.tables import ConfirmationRow, RubricRow, TagRow, TrainingRow, VersionRow, now
 from rubriclab.store.version import Version, parse_ref
 
 
@@ -114,23 +118,55 @@ def newest_row(session: Session, name: str) -> VersionRow | None:
     return session.exec(rows.limit(1)).first()
 
 
+def newest_rows(session: Session) -> list[VersionRow]:
+    """Return the row of the newest version of each rubric, by name."""
+    newest = select(VersionRow.name, func.max(VersionRow.number).label("number")).group_by(VersionRow.name).subquery()
+    same = and_(col(VersionRow.name) == newest.c.name, col(VersionRow.number) == newest.c.number)
+    return sorted(session.exec(select(VersionRow).join(newest, same)), key=lambda row: row.name)
+
+
 def version_of(session: Session, row: VersionRow) -> Version:
     """Return the version of a row.
 
     Raises:
         StoreError: if its rubric is missing or does not match its digest.
     """
-    rubric = session.get(RubricRow, row.rubric_digest)
-    if rubric is None:
+    return versions_of(session, [row], {})[0]
+
+
+def versions_of(session: Session, rows: Sequence[VersionRow], known: dict[str, Version]) -> tuple[Version, ...]:
+    """Return the versions of rows.
+
+    Args:
+        known: versions by the digest of their record, which are not read again; tags and confirmations are. Those that
+            had to be read are added.
+
+    Raises:
+        StoreError: if a rubric is missing or does not match its digest.
+    """
+    wanted = {row.rubric_digest for row in rows if row.record_digest not in known}
+    rubrics = session.exec(select(RubricRow).where(col(RubricRow.digest).in_(wanted))) if wanted else ()
+    contents = {rubric.digest: rubric.content for rubric in rubrics}
+    names = {row.name for row in rows}
+    tags: dict[tuple[str, int], list[str]] = {}
+    for each in session.exec(select(TagRow).where(col(TagRow.name).in_(names))):
+        tags.setdefault((each.name, each.number), []).append(each.tag)
+    confirmations = session.exec(select(ConfirmationRow).where(col(ConfirmationRow.name).in_(names)))
+    confirmed = {(each.name, each.number): each.record_digest for each in confirmations}
+    found = []
+    for row in rows:
+        if row.record_digest not in known:
+            known[row.record_digest] = _read_row(row, contents)
+        key = (row.name, row.number)
+        is_confirmed = confirmed.get(key) == row.record_digest
+        found.append(replace(known[row.record_digest], tags=tuple(sorted(tags.get(key, ()))), confirmed=is_confirmed))
+    return tuple(found)
+
+
+def _read_row(row: VersionRow, contents: Mapping[str, str]) -> Version:
+    if row.rubric_digest not in contents:
         raise StoreError(f"The rubric of {row.ref} is missing from the store.", f"See: {command('verify')}")
-    return read_version(
-        row, rubric.content, _tags(session, row.name, row.number), confirmed=_is_confirmed(session, row)
-    )
-
-
-def _is_confirmed(session: Session, row: VersionRow) -> bool:
-    confirmation = session.get(ConfirmationRow, (row.name, row.number))
-    return confirmation is not None and confirmation.record_digest == row.record_digest
+    return read_version(row, contents[row.rubric_digest])
 
 
 def all_names(session: Session) -> tuple[str, ...]:
@@ -138,9 +174,8 @@ def all_names(session: Session) -> tuple[str, ...]:
     return tuple(sorted(session.exec(select(VersionRow.name).distinct())))
 
 
-def _tags(session: Session, name: str, number: int | None = None) -> tuple[str, ...]:
-    tags = select(TagRow.tag).where(TagRow.name == name)
-    return tuple(sorted(session.exec(tags if number is None else tags.where(TagRow.number == number))))
+def _tags(session: Session, name: str) -> tuple[str, ...]:
+    return tuple(sorted(session.exec(select(TagRow.tag).where(TagRow.name == name))))
 
 
 def _unknown(message: str, wanted: str, known: tuple[str, ...], nothing: str) -> NotInStore:

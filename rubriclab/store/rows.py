@@ -16,7 +16,7 @@ from rubriclab.option_names import command
 from rubriclab.provenance import Effort, Provenance
 from rubriclab.pydantic_errors import first_fault
 from rubriclab.rubric import Rubric
-from rubriclab.store.tables import TrainingRow, VersionRow, now, stored_time
+from rubriclab.store.orm import TrainingRow, VersionRow, now, stored_time
 from rubriclab.store.version import Version
 from rubriclab.training_record import TrainingRecord
 
@@ -150,10 +150,8 @@ def judge_sources(row: VersionRow) -> frozenset[str]:
     return frozenset(source for source in (provenance.judge_from, provenance.generator_from) if source)
 
 
-def read_version(
-    row: VersionRow, content: str, tags: tuple[str, ...] = (), *, new: bool = False, confirmed: bool = False
-) -> Version:
-    """Return the version of `row`, whose rubric is in `content`.
+def read_version(row: VersionRow, content: str, *, new: bool = False) -> Version:
+    """Return the version of `row`, whose rubric is in `content`, without its tags and confirmation.
 
     Raises:
         StoreError: if rubric or provenance do not match their digests.
@@ -174,10 +172,8 @@ def read_version(
         effort=read(Effort, row.effort, f"The effort of {row.ref}"),
         parent=row.parent,
         created=_moment(row),
-        tags=tags,
         new=new,
         imported_from=None if row.origin == LEARNED else row.origin,
-        confirmed=confirmed,
     )
 
 

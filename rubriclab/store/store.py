@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -14,21 +14,25 @@ from sqlmodel import Session, col, select
 
 from rubriclab.corrections import Correction
 from rubriclab.errors import NoStore, StoreError
+from rubriclab.labeling.judgment import HumanJudgment
 from rubriclab.option_names import command
 from rubriclab.provenance import Effort, Provenance
 from rubriclab.rubric import Rubric
 from rubriclab.store.answers import AnswerTable
 from rubriclab.store.correction_rows import add_correction, corrections_of
 from rubriclab.store.engine import address, file_of, guarded, is_sqlite, make_engine, may_write, shown, writing
+from rubriclab.store.judgment_rows import add_judgment, judgments_of
+from rubriclab.store.orm import TrainingRow, VersionRow
 from rubriclab.store.queries import (
     all_names,
     confirm,
     find_row,
     move_tag,
+    newest_rows,
     remove_tag,
     revoke,
     save_with_training,
-    version_of,
+    versions_of,
 )
 from rubriclab.store.reconnect import persistently
 from rubriclab.store.rows import (
@@ -39,7 +43,6 @@ from rubriclab.store.rows import (
     read_training,
 )
 from rubriclab.store.schema import prepare
-from rubriclab.store.tables import TrainingRow, VersionRow
 from rubriclab.store.verify import Problem, find_problems, remove_answers
 from rubriclab.store.version import Version, check_name, check_tag
 from rubriclab.training_record import TrainingRecord
@@ -49,6 +52,8 @@ Access = Literal["write", "read", "either"]
 
 # Each conflict means that another process has written in between.
 ATTEMPTS = 100
+# Versions that a store keeps in memory once they are read, since they never change; about 0.3 MB each.
+KEPT = 500
 
 
 def open_store(where: str | Path | None = None, *, create: bool = True, access: Access = "write") -> Store:
@@ -81,6 +86,7 @@ class Store:
         self._engine = make_engine(address(where), read_only=read_only)
         self._held = ExitStack()
         self._held.callback(self._engine.dispose)
+        self._known: dict[str, Version] = {}
         try:
             prepare(self._engine, read_only=read_only)
         except BaseException:
@@ -148,7 +154,16 @@ class Store:
             StoreError: if `ref` is no reference, or the stored content does not match its digest.
         """
         with self._reading() as session:
-            return version_of(session, find_row(session, ref))
+            return self._versions(session, [find_row(session, ref)])[0]
+
+    def newest(self) -> tuple[Version, ...]:
+        """Return the newest version of each rubric, by name.
+
+        Raises:
+            StoreError: if the stored content of one does not match its digest.
+        """
+        with self._reading() as session:
+            return self._versions(session, newest_rows(session))
 
     def training(self, ref: str) -> TrainingRecord | None:
         """Return the training record of a version, or `None`.
@@ -163,6 +178,19 @@ class Store:
             version = find_row(session, ref)
             row = session.get(TrainingRow, (version.name, version.number))
             return read_training(row) if row else None
+
+    def training_digest(self, ref: str) -> str | None:
+        """Return the digest of the training record of a version, or `None` if it has none.
+
+        Raises:
+            NotInStore: if there is no such version.
+        """
+        with self._reading() as session:
+            version = find_row(session, ref)
+            rows = select(TrainingRow.digest)
+            return session.exec(
+                rows.where(TrainingRow.name == version.name, TrainingRow.number == version.number)
+            ).first()
 
     def correct(self, correction: Correction) -> Correction:
         """Store a correction of a label, and return the stored one; one with the same id is stored once.
@@ -182,6 +210,26 @@ class Store:
         with self._reading() as session:
             return corrections_of(session, check_name(name))
 
+    def add_judgment(self, judgment: HumanJudgment) -> HumanJudgment:
+        """Store a person's judgment of texts, and return the stored one; one with the same id is stored once.
+
+        Raises:
+            StoreError: if it has no stored form, or another judgment has its id.
+        """
+        return self._write(lambda session: add_judgment(session, judgment))
+
+    def judgments(self, question: str, after: int = 0) -> tuple[tuple[int, HumanJudgment], ...]:
+        """Return people's judgments about a question, given its digest, each with its number in the store, in order.
+
+        Args:
+            after: only judgments with higher numbers.
+
+        Raises:
+            StoreError: if one does not match its digest.
+        """
+        with self._reading() as session:
+            return judgments_of(session, question, after)
+
     def names(self) -> tuple[str, ...]:
         """Return the names of all rubrics, sorted."""
         with self._reading() as session:
@@ -198,7 +246,7 @@ class Store:
             rows = session.exec(
                 select(VersionRow).where(VersionRow.name == newest.name).order_by(col(VersionRow.number).desc())
             )
-            return tuple(version_of(session, row) for row in rows.all())
+            return self._versions(session, rows.all())
 
     def tag(self, ref: str, tag: str) -> Version:
         """Point `tag` to the version of `ref`, and return that version.
@@ -240,7 +288,7 @@ class Store:
         with self._reading() as session:
             rows = select(VersionRow).where(col(VersionRow.origin).is_distinct_from(LEARNED))
             ordered = session.exec(rows.order_by(col(VersionRow.name), col(VersionRow.number)))
-            return tuple(version_of(session, row) for row in ordered.all())
+            return self._versions(session, ordered.all())
 
     def verify(self) -> tuple[Problem, ...]:
         """Return everything in the store that is not as it was written, in a fixed order; nothing if all is well."""
@@ -255,6 +303,11 @@ class Store:
         damaged = [problem.answer for problem in self.verify() if problem.answer]
         self._write(lambda session: remove_answers(session, damaged))
         return tuple(damaged)
+
+    def _versions(self, session: Session, rows: Sequence[VersionRow]) -> tuple[Version, ...]:
+        if len(self._known) > KEPT:
+            self._known.clear()
+        return versions_of(session, rows, self._known)
 
     @contextmanager
     def _reading(self) -> Iterator[Session]:

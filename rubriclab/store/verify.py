@@ -15,8 +15,18 @@ from rubriclab.provenance import Effort, Provenance
 from rubriclab.rubric import Rubric
 from rubriclab.store.answers import read_reply
 from rubriclab.store.correction_rows import read_correction
+from rubriclab.store.judgment_rows import read_judgment
+from rubriclab.store.orm import (
+    AnswerRow,
+    ConfirmationRow,
+    CorrectionRow,
+    HumanJudgmentRow,
+    RubricRow,
+    TagRow,
+    TrainingRow,
+    VersionRow,
+)
 from rubriclab.store.rows import read, record_digest, unpacked
-from rubriclab.store.tables import AnswerRow, ConfirmationRow, CorrectionRow, RubricRow, TagRow, TrainingRow, VersionRow
 from rubriclab.training_record import TrainingRecord
 
 # Rows fetched at a time, which bounds the memory.
@@ -57,6 +67,8 @@ def find_problems(session: Session) -> Iterator[Problem]:
         yield from _confirmation_problems(confirmation, versions)
     for correction in _rows(session, CorrectionRow, CorrectionRow.id):
         yield from _fault(f"correction {correction.id}", read_correction, correction)
+    for judgment in _rows(session, HumanJudgmentRow, HumanJudgmentRow.number):
+        yield from _fault(f"judgment {judgment.id}", read_judgment, judgment)
     for tag in _rows(session, TagRow, TagRow.name, TagRow.tag):
         if (tag.name, tag.number) not in versions:
             yield Problem(f"{tag.name}@{tag.tag}", f"the tag points to version {tag.number}, which does not exist")

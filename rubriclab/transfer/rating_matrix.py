@@ -9,6 +9,7 @@ import numpy as np
 
 from rubriclab.data.example import Example
 from rubriclab.judges.judge import Judge
+from rubriclab.methods.method import Progress, silent
 from rubriclab.rubric import Part, Rubric
 from rubriclab.scoring.score import assignment_of, ratings_of
 from rubriclab.scoring.stream import score_stream, stream
@@ -75,7 +76,13 @@ async def rate(rubric: Rubric, ref: str, examples: Sequence[Example], judge: Jud
 
 
 async def rate_parts(
-    parts: Sequence[Part], rubric: Rubric, examples: Sequence[Example], judge: Judge, under_way: int = 16
+    parts: Sequence[Part],
+    rubric: Rubric,
+    examples: Sequence[Example],
+    judge: Judge,
+    under_way: int = 16,
+    *,
+    on_progress: Progress = silent,
 ) -> RatedTexts:
     """Return the texts rated by the criteria of `parts`, prompted as for `rubric`; errors as for `rate`."""
     assignment = assignment_of(rubric)
@@ -90,7 +97,10 @@ async def rate_parts(
         }
         return tuple(cells[candidate.criterion.id] for candidate in candidates)
 
-    rows = [row async for row in stream(examples, rate_one, under_way)]
+    rows = list[tuple[Cell, ...]]()
+    async for row in stream(examples, rate_one, under_way):
+        rows.append(row)
+        on_progress(f"{len(rows)} of {len(examples)} texts rated", len(rows) / len(examples))
     return RatedTexts(tuple(examples), candidates, tuple(rows), np.full(len(examples), np.nan))
 
 

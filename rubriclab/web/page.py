@@ -14,8 +14,11 @@ from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from rubriclab.report.html import STYLE
+from rubriclab.characters import plain
+from rubriclab.report.describe import rounded
+from rubriclab.report.html import STYLE, inline, typeset
 from rubriclab.report.model import View
+from rubriclab.report.wording import excerpt
 
 HERE = Path(__file__).parent
 # Browsers keep these files, and ask each time whether they have changed.
@@ -25,13 +28,16 @@ REVALIDATED = {"Cache-Control": "no-cache"}
 @cache
 def templates() -> jinja2.Environment:
     """Return the templates of the pages. Values are escaped; an undefined name is an error."""
-    return jinja2.Environment(
+    environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE / "templates"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    # Text from outside, without characters that act on a page; cells of a report; numbers as reports write them.
+    environment.filters |= {"plain": plain, "cell": inline, "rounded": rounded, "excerpt": excerpt, "typeset": typeset}
+    return environment
 
 
 def rendered(template: str, status: int = 200, **fields: Any) -> HTMLResponse:

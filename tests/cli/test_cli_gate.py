@@ -16,7 +16,7 @@ DIFFERENCES = {"better": (0.21, 0.05, 0.38), "not better": (-0.1, -0.2, 0.01), "
 BADGES = {"better": "BETTER than", "not better": "NOT BETTER than", "inconclusive": "INCONCLUSIVE compared with"}
 SAID = {
     "better": "the difference is 0.21 [0.05, 0.38], which is above 0.",
-    "not better": "the difference is -0.10 [-0.20, 0.01], which excludes a gain of 0.05, the smallest that matters.",
+    "not better": "the difference is -0.10 [-0.20, 0.01], so a gain of 0.05 or more is ruled out.",
     "inconclusive": "the difference is 0.10 [-0.10, 0.30], so it is inconclusive whether the rubric is better.",
 }
 STATED = {
@@ -75,7 +75,7 @@ def test_the_exit_code_is_the_verdict(gated: Commands, outcome: str) -> None:
     words = " ".join(done.out.split())
     assert words.startswith(f"{name}@1 {BADGES[outcome]} word count With the judge embedded")
     assert SAID[outcome] in words
-    assert "direct 0.30 [0.10, 0.50]" in words
+    assert "direct: the same judge without a rubric 0.30 [0.10, 0.50]" in words
     assert "direct 0.30 [0.10, 0.50] better" not in words  # the first of many comparisons alone has an outcome
     assert "word count 0.29 [0.09, 0.49]" in words
 

@@ -28,7 +28,7 @@ def test_every_command_of_the_plan_is_there() -> None:
         "learn show report gate score evaluate improve plan agree compare transfer drift lint disagreements explain "
         "edit labels studio"
     )
-    data = "check split"
+    data = "check label split"
     stored = "list log diff tag export import trust verify"
     assert sorted(f"{data} {learned} {stored}".split()) == COMMANDS
 

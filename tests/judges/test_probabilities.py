@@ -204,7 +204,7 @@ ALTERNATIVES = st.lists(
     ALTERNATIVES,
     st.lists(st.integers(-3, 12) | st.floats(-3, 12), max_size=8),
 )
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=80)
 def test_distribution_is_over_the_legal_scores_and_sums_to_one(
     number: str, alternatives: tuple[tuple[str, float], ...], legal: list[float]
 ) -> None:
@@ -225,7 +225,7 @@ def test_distribution_is_over_the_legal_scores_and_sums_to_one(
     st.lists(st.floats(), max_size=4),
     st.text(max_size=5) | st.just("score"),
 )
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=80)
 def test_no_reply_breaks_the_reading(tokens: list[Token], legal: list[float], field: str) -> None:
     answer = Reply("".join(part.text for part in tokens), "m", tokens=tuple(tokens))
     found = score_distribution(answer, legal, field)

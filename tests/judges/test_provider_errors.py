@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-import os
 import re
-import subprocess
-import sys
 import time
 import traceback
 from datetime import UTC, datetime, timedelta
@@ -17,6 +14,7 @@ from typing import Any
 
 import httpx
 import pytest
+from commands import Commands
 from hypothesis import given, strategies as st
 
 from rubriclab.errors import JudgeRefused, JudgeUnavailable
@@ -176,12 +174,17 @@ def shown_of_every_error() -> list[str]:
     return [str(translated(error, "openai/m")) for error in errors]
 
 
-def test_no_error_of_litellm_shows_a_traceback_or_a_path() -> None:
+def test_no_error_of_litellm_shows_a_traceback_or_a_path(tmp_path: Path) -> None:
     # In a process of its own: litellm changes the filters of warnings for the test that imports it first.
-    program = "import json, test_provider_errors as t; print(json.dumps(t.shown_of_every_error()))"
-    offline = {**os.environ, "LITELLM_LOCAL_MODEL_COST_MAP": "True", "PYTHONPATH": str(Path(__file__).parent)}
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=offline, check=True)
-    shown = json.loads(done.stdout)
+    program = f"""
+import json, sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+import test_provider_errors as t
+print(json.dumps(t.shown_of_every_error()))
+"""
+    done = Commands(tmp_path).python(program)
+    assert done.code == 0, done.err
+    shown = json.loads(done.out)
     assert len(shown) >= 5 * 25
     assert not [said for said in shown if re.search(r"Traceback|site-packages|File \"|\.py|\n", said)]
 

@@ -109,7 +109,7 @@ def test_the_verdict_hangs_less_on_the_seed_of_the_folds_if_divisions_are_averag
 
 def test_the_verdict_is_the_same_for_every_seed_where_criteria_clearly_track_the_labels():
     table = both_ways(made_up(8, texts=36, groups=36, informed=5, idle=3))
-    for seed in range(5):
+    for seed in range(3):
         raw = select_rubric(table, JointSettings(calibration="linear"), seed=seed).held_out.raw
         low = paired_difference(np.nan_to_num(raw), np.zeros(36), table.labels, table.groups, seed=seed).low
         assert low is not None

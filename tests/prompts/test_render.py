@@ -61,7 +61,12 @@ UNITS = [
 
 
 # What a template speaks of only where the judge weighs, or where a text was taken apart.
-ONLY_SOMETIMES = {"seal/support": {"aspect"}, "seal/rate": {"aspect", "output"}, "seal/verify": {"aspect"}}
+ONLY_SOMETIMES = {
+    "seal/support": {"aspect"},
+    "seal/rate": {"aspect", "output"},
+    "seal/verify": {"aspect"},
+    "checkeval/diversify": {"scale"},
+}
 
 
 class Watched(EmbeddedJudge):

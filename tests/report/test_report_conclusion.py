@@ -41,7 +41,7 @@ def test_the_badge_names_the_outcome_and_the_baseline(outcome: str, badge: str) 
 
 def test_the_sentence_names_the_baseline_with_its_agreement_and_the_ceiling() -> None:
     words = shown(decided("better", difference=Interval(0.2, 0.1, 0.3)))
-    assert "30 held-out labels of 10 groups" in words
+    assert "over all texts, cross-validated on its 30 training texts of 10 groups" in words
     assert "The best free baseline is word count (0.04 [" in words
     assert "A perfect judge would reach about 0.87, because the raters disagree." in words
 
@@ -108,6 +108,33 @@ def test_no_better_names_what_reaches_more_on_the_same_labels() -> None:
     text = steps(joint_version(validation=worse.model_copy(update={"evaluators": (low, *others)})))
     assert "Compare with hypoeval, which reaches 0.60" in text
     assert "another judge" in text
+
+
+def test_below_the_verdict_stands_the_comparison_with_the_same_judge_without_a_rubric() -> None:
+    def beside(difference: Interval) -> tuple[str, str]:
+        free = GateVerdict(against="word count", outcome="better", difference=Interval(0.6, 0.2, 0.8))
+        alone = GateVerdict(against="direct", outcome=None, difference=difference)
+        one = joint_version(validation=joint_trust(verdicts=(free, alone), shortcuts=()))
+        return shown(one), steps(one)
+
+    words, advice = beside(Interval(0.01, -0.01, 0.03))
+    assert "Not distinguishable from the same judge without a rubric (0.57; difference 0.01 [-0.01, 0.03])." in words
+    assert "a gain of 0.05 or more is ruled out" in advice
+    assert "`rubriclab learn … --methods direct` makes a version that scores without a rubric" in advice
+    words, advice = beside(Interval(0.1, 0.05, 0.2))
+    assert "Better than the same judge without a rubric" in words
+    assert "without a rubric" not in advice
+    words, advice = beside(Interval(-0.1, -0.2, -0.05))
+    assert "Worse than the same judge without a rubric" in words
+    assert "which agrees better" in advice
+    words, advice = beside(Interval(0.1))
+    assert "Too few groups to compare it with the same judge without a rubric" in words
+
+
+def test_a_rubric_not_compared_with_the_judge_alone_says_so() -> None:
+    words = shown(decided("better"))
+    assert "Not compared with the same judge without a rubric" in words
+    assert "rubriclab evaluate HELDOUT --rubric news@3 --baseline direct" in words
 
 
 def test_criteria_that_may_take_a_shortcut_are_to_be_read() -> None:

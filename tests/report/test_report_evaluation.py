@@ -58,7 +58,7 @@ def test_every_evaluator_stands_at_every_level_with_its_interval(usual: Page) ->
     for title in ("Within groups", "Over all texts", "Between systems"):
         assert title in usual.reading
     assert [row.get("class") for row in usual.having("tr")].count("baseline") == 2 * 3
-    assert usual.reading.count("-words: best text feature for news@1, news@2.") == 3
+    assert usual.reading.count("-words: text feature chosen by the training labels of news@1, news@2.") == 3
     assert (
         "news@1: 23 texts in 6 groups; no group with constant labels; 1 text unscored; 2 of 48 answers missing; "
         "scores rest on the others." in usual.reading
@@ -242,7 +242,7 @@ def test_an_explanation_keeps_its_lines() -> None:
     assert "   - causes before effects\n   - people" in page.text
     assert {"class": "prose", "dir": "auto"} in page.having("p")
     assert "Agreement with labels it was not learned from Spearman 0.42" in page.reading.replace(" 30 texts", "")
-    for word in ("optimistic", "re-selected", "learned from 3 texts", "Criterion by criterion"):
+    for word in ("optimistic", "cross-validated", "learned from 3 texts", "Criterion by criterion"):
         assert word not in page.reading
     assert "labelled texts 3 texts of 2 groups" in page.reading
 
@@ -285,7 +285,7 @@ def test_a_combined_rubric_shows_weights_intervals_and_what_each_criterion_adds(
     assert re.search(r"people \d, rubric \d \[1, 2\.7[56]\]", page.reading)
     assert re.search(r"h01 linked sentences \d added −0\.40 Reason for", page.reading)
     assert re.search(r"repeated_trigrams repeated phrases \d added \+0\.25 Reason for", page.reading)
-    assert "better than all text features" in page.reading
+    assert "better than a model of all text features" in page.reading
 
 
 def test_a_really_learned_rubric_is_reported() -> None:

@@ -63,7 +63,7 @@ def test_hostile_words_are_shown_and_do_nothing(name: str) -> None:
     assert SHOWN in "".join(text.split())
 
 
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=6)
 @given(st.text(st.characters(codec="utf-8"), min_size=1, max_size=30).filter(lambda t: not is_blank(t)))
 def test_no_words_reach_the_terminal_raw_or_leave_its_width(words: str) -> None:
     for name, view in hostile_views(words).items():

@@ -33,11 +33,11 @@ def terminal(width: int = 120, **fields: object) -> str:
 def test_the_page_begins_with_judge_badge_sentence_and_next_steps(page: Page) -> None:
     for part in (
         "Judge: gpt-4o-mini",
-        "better than all text features",
+        "better than a model of all text features",
         "the difference is 0.28 [0.07, 0.49], which is above 0.",
         "What to do next",
         "this rubric 0.66 [0.47, 0.81] 4 calls per text",
-        "all text features 0.38 [0.19, 0.53] the best free baseline",
+        "a model of all text features 0.38 [0.19, 0.53] the best free baseline",
         "ceiling 0.87",
     ):
         assert part in page.reading.replace("−", "-")
@@ -46,8 +46,8 @@ def test_the_page_begins_with_judge_badge_sentence_and_next_steps(page: Page) ->
 
 def test_other_comparisons_have_no_verdict(page: Page) -> None:
     for words in (terminal(), page.reading.replace("−", "-")):
-        assert "these do not affect the verdict" in words
-        assert "direct 0.09 [-0.04, 0.20]" in words
+        assert "the verdict compares it with free baselines only" in words
+        assert "direct: the same judge without a rubric 0.09 [-0.04, 0.20]" in words
         assert "Inconclusive against" not in words
 
 
@@ -71,7 +71,13 @@ def test_free_baselines_stay_below_the_rest_in_tables_where_they_agree_better() 
 def test_every_evaluator_is_drawn_with_its_figures_by_kind_the_best_first(page: Page) -> None:
     table = page.reading[page.reading.index("lines are 95 %") : page.reading.index("is too high by 0.12")]
     names = ["this rubric", "hypoeval", "equal weights", "direct", "seeval", "checkeval"]
-    names += ["all text features", "best text feature", "word count", "constant undefined", "ceiling"]
+    names += [
+        "a model of all text features",
+        "the text feature chosen in each fold",
+        "word count",
+        "constant undefined",
+        "ceiling",
+    ]
     places = [table.index(name) for name in names]
     assert places == sorted(places)
     whiskers = [line for line in page.having("line") if line.get("class") == "whisker"]
@@ -83,7 +89,9 @@ def test_the_optimistic_figure_stands_apart_and_is_compared_with_the_held_out_on
     for words in (terminal(), page.reading):
         assert both in words
         assert "the former is too high by 0.12." in words
-        assert re.search(r"for comparison: this rubric, optimistic.*? 0\.74 \[0\.55, 0\.89\] 0\.78", words)
+        assert re.search(
+            r"for comparison: this rubric on the labels it was fitted to.*? 0\.74 \[0\.55, 0\.89\] 0\.78", words
+        )
     no_better = terminal(validation=joint_trust(training=joint_trust().evaluators[0]))
     assert "too high" not in no_better
 
@@ -109,17 +117,18 @@ def test_the_interval_of_weights_is_called_what_it_is() -> None:
 
 
 def test_a_shortcut_is_marked_by_what_goes_furthest_beyond_the_raters(page: Page) -> None:
-    warning = "! shortcut: follows length more than the raters do"
-    assert words_of(evidence_view(joint_version())).count(warning) == 1
-    assert page.reading.count(warning) == 1
+    warning = "! shortcut: follows length significantly more than the raters do (correlation 0.58, raters 0.21)"
+    # Among the criteria by weight, and beside the criterion itself.
+    assert words_of(evidence_view(joint_version())).count(warning) == 2
+    assert page.reading.count(warning) == 2
     assert re.search(r"\n!  h03  one subject +0\.34 +0\.14 +0\.58", printed(evidence_view(joint_version())))
     cost = "which cost 0.03 in held-out Pearson over all texts"
     assert cost in terminal(validation=joint_trust(forgone=0.03))
 
 
-def test_the_frontier_marks_the_rubric_and_the_smallest_that_is_nearly_as_good(page: Page) -> None:
+def test_the_frontier_marks_the_rubric_and_the_cheapest_that_is_nearly_as_good(page: Page) -> None:
     for words in (terminal(), page.reading):
-        assert "2 0.62 ± 0.08 more criteria (6 criteria) smallest within one standard error" in words
+        assert "2 0.62 ± 0.08 more criteria (6 criteria) cheapest within one standard error" in words
         assert "4 0.66 ± 0.07 more criteria (9 criteria) this rubric" in words
 
 

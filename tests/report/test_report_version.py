@@ -28,7 +28,7 @@ def test_a_rubric_without_figures_is_shown_without_them() -> None:
     part = Part(method="hypoeval", settings={"k": 10}, criteria=(criterion(),))
     bare = version(agreement=None, baseline=None, parent=None, model_versions=(), tags=(), parts=(part,))
     words = words_of(version_view(bare))
-    assert "Agreement with people It was not measured when this version was made" in words
+    assert "Agreement with the labels It was not measured when this version was made" in words
     assert "No other criteria were considered." in words
     for absent in ("Spearman", "baseline", "parent"):
         assert absent not in words
@@ -36,7 +36,7 @@ def test_a_rubric_without_figures_is_shown_without_them() -> None:
 
 def test_a_combined_rubric_has_held_out_figures_and_no_optimistic_ones() -> None:
     words = words_of(version_view(joint_version()))
-    assert "Agreement with people held out BETTER than all text features With the judge" in words
+    assert "of 10 groups BETTER than a model of all text features With the judge" in words
     assert "h01 linked sentences weight 19 % [14, 25], chosen in 100 % of resamples; Pearson 0.61" in words
     assert "optimistic" not in words
 
@@ -73,15 +73,15 @@ def test_labels_that_were_not_learned_from_are_not_called_optimistic() -> None:
     words = words_of(evidence_view(explained()))
     assert "Agreement with labels it was not learned from 30 texts Spearman 0.42 [0.21, 0.67] Pearson 0.40" in words
     assert "labelled texts 3 texts of 2 groups, with seed 114514" in words
-    for absent in ("optimistic", "re-selected", "learned from 3 texts"):
+    for absent in ("optimistic", "cross-validated", "learned from 3 texts"):
         assert absent not in words
 
 
-def test_labels_that_only_chose_make_an_honest_figure_of_the_re_selected_one() -> None:
+def test_labels_that_only_chose_make_an_honest_figure_of_the_cross_validated_one() -> None:
     words = words_of(version_view(checklist()))
     assert "Spearman 0.71 [0.52, 0.83], optimistic: the same labels selected the criteria" in words
-    assert "Spearman 0.44 [-0.12, 0.66], each group by what the other groups' labels chose" in words
-    assert "optimistic too" not in words
+    assert "cross-validated Spearman 0.44 [-0.12, 0.66], each group scored by the criteria that" in words
+    assert "still optimistic" not in words
 
 
 def test_a_rubric_made_without_labels_does_not_speak_of_them() -> None:
@@ -109,10 +109,10 @@ def test_a_score_beside_questions_is_shown_too() -> None:
 
 def test_a_list_says_what_was_not_measured() -> None:
     words = words_of(names_view([checklist(), explained(), unlabelled()]), 200)
-    assert (
-        "checks@1 coherence 4 not validated 0.44 [-0.12, 0.66] Spearman, re-selected, over all texts, n = 30" in words
-    )
-    assert "told@1 coherence 1 not validated 0.42 [0.21, 0.67] Spearman, over all texts, n = 30" in words
+    assert "checks@1 coherence 4 not validated 0.44 [-0.12, 0.66] 30" in words
+    assert "Agreement of checks@1: Spearman, over all texts, cross-validated, with its 95 % interval." in words
+    assert "told@1 coherence 1 not validated 0.42 [0.21, 0.67] 30" in words
+    assert "Agreement of told@1: Spearman, over all texts, on labels not learned from" in words
     assert "plain@1 coherence 1 not validated not measured" in words
 
 
@@ -120,15 +120,15 @@ def test_list_log_show_and_gate_give_the_same_figure_and_say_which() -> None:
     one = joint_version()
     for view in (names_view([one]), log_view([one])):
         assert "0.66 [0.47, 0.81]" in (words := words_of(view, 200))
-        assert "Pearson, held out, over all texts, n = 30" in words
+        assert "Pearson, over all texts, cross-validated" in words
     for words in (words_of(version_view(one)), words_of(gate_view(one, joint_trust()))):
-        assert "Pearson 0.66 [0.47, 0.81] with 30 held-out labels" in words
+        assert "Pearson 0.66 [0.47, 0.81] over all texts, cross-validated on its 30 training texts" in words
 
 
 def test_a_log_says_by_which_method_and_what_it_consists_of() -> None:
     words = words_of(log_view([checklist(), explained(), unlabelled()]))
-    assert "agreement 0.44 [-0.12, 0.66] (Spearman, re-selected, over all texts, n = 30)" in words
-    assert "agreement 0.42 [0.21, 0.67] (Spearman, over all texts, n = 30) parent" in words
+    assert "agreement 0.44 [-0.12, 0.66] (Spearman, over all texts, cross-validated, n = 30)" in words
+    assert "agreement 0.42 [0.21, 0.67] (Spearman, over all texts, on labels not learned from, n = 30) parent" in words
     assert "learned from no labelled texts, with seed 114514" in words
     assert "agreement not measured" in words
 

@@ -56,9 +56,9 @@ def test_every_free_baseline_of_an_evaluation_is_known_as_one() -> None:
 
 def test_a_free_baseline_is_named_without_its_remark() -> None:
     assert wording.evaluator_parts(WORD_COUNT_BASELINE) == ("word count", "")
-    assert wording.evaluator_parts("baseline: -words (best text feature for a@1, b@2)") == (
+    assert wording.evaluator_parts("baseline: -words (text feature chosen by the training labels of a@1, b@2)") == (
         "-words",
-        "best text feature for a@1, b@2",
+        "text feature chosen by the training labels of a@1, b@2",
     )
 
 

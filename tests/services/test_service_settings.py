@@ -211,7 +211,7 @@ def test_a_rubric_is_relearned_with_the_settings_of_its_user(tmp_path: Path) -> 
     lab = Lab(tmp_path / "store.db", "embedded", progress=None)
     settings: dict[str, dict[str, Any]] = {
         "hypoeval": {"bank_size": 12, "ask": "separately"},
-        "joint": {"repeats": 2},
+        "joint": {"repeats": 1},
     }
     rubric = lab.learn(
         LABELLED, task="summarization", aspect="coherence", methods=["hypoeval", "direct"], settings=settings

@@ -39,7 +39,7 @@ answers = st.lists(
 ).map(lambda units: np.array(units).T)
 
 
-def quick(examples=60):
+def quick(examples=30):
     return settings(max_examples=examples, deadline=None)
 
 

@@ -18,7 +18,7 @@ from store_samples import EFFORT, numbered, provenance
 from rubriclab.errors import StoreError
 from rubriclab.store import open_store
 from rubriclab.store.engine import address
-from rubriclab.store.schema import SCRIPTS
+from rubriclab.store.schema import REVISIONS, SCRIPTS
 
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(["rubriclab.store", "alembic.command", "privileges"])
@@ -128,7 +128,7 @@ def test_an_old_schema_is_an_error_only_where_it_cannot_be_brought_up_to_date(fo
     engine.dispose()
     close_to_writing(folder, "both")
     (error,) = as_a_user(folder, "read")
-    assert "has no tables; expected schema '0001'. It is read-only here. Open it once where it can be written" in error
+    assert f"has no tables; expected schema '{REVISIONS[-1]}'. It is read-only here. Open it once where it can" in error
     folder.chmod(0o700)
     (folder / "store.db").chmod(0o600)
     with open_store(folder / "store.db", access="read") as store:

@@ -58,6 +58,18 @@ def test_reweighting_finds_the_criterion_that_counts_there() -> None:
     assert error(tried.scores, at) < error(recalibrated(at).scores, at)
 
 
+def test_new_weights_stay_within_the_limits_that_a_person_set() -> None:
+    bounds = {"links": (0.1, 0.3), "direct": (0.45, 0.45)}
+    home = rubric(*KEPT)
+    terms = tuple(term.model_copy(update={"bounds": bounds.get(term.criterion)}) for term in home.aggregation.terms)
+    limited = home.model_copy(update={"aggregation": home.aggregation.model_copy(update={"terms": terms})})
+    tried = reweighted(place(by_links_alone, of=limited))
+    found = {term.criterion: term for term in tried.rubric.aggregation.terms}
+    assert found["links"].weight == pytest.approx(0.3, abs=1e-6)
+    assert found["direct"].weight == pytest.approx(0.45, abs=1e-6)
+    assert {name: term.bounds for name, term in found.items() if term.bounds} == bounds
+
+
 def test_no_label_has_a_part_in_its_own_texts_scores() -> None:
     at = place(by_links_alone)
     moved = list(at.rated.examples)

@@ -34,6 +34,7 @@ CHECKEVAL = Method(
     scoring_at_most=scoring_at_most,
     criterion_kind="question",
     shares_call=shares_call,
+    shows_reasons=lambda settings: settings.diversified > 0,
     # The paper finds no noticeable difference between asking questions in groups and one by one.
     joint_settings={"ask": "together"},
     needs_labels=False,

@@ -7,18 +7,25 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, Literal
 
+from pydantic import BaseModel
+
 from rubriclab.checklist import Checklist, SeedQuestion, SubDimension
 from rubriclab.data.assignment import Assignment
+from rubriclab.data.example import Example, named_reasons
+from rubriclab.digest import digest
 from rubriclab.errors import JudgeError
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.checkeval.replies import (
+    CitingDiversification,
     Diversification,
     Elaboration,
+    PlainCitingDiversification,
     PlainDiversification,
     PlainElaboration,
     PlainQuestion,
@@ -26,13 +33,17 @@ from rubriclab.methods.checkeval.replies import (
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
 from rubriclab.methods.prompting import first_usable
 from rubriclab.methods.questions import make_question
+from rubriclab.methods.reasons import cited_reasons, fields_of_reasons, numbered_reasons
 from rubriclab.option_names import option
 from rubriclab.prompts import Prompt
-from rubriclab.rubric import Criterion
+from rubriclab.rubric import CitedReason, Criterion
 
 Author = Literal["written by hand", "prior knowledge"]
 
 TOKENS_PER_QUESTION = 100
+
+# Texts whose raters' reasons the diversification is shown.
+MOST_EXPLAINED = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +55,23 @@ class QuestionPool:
 
 
 async def augment(
-    checklist: Checklist, assignment: Assignment, generator: Judge, settings: CheckEvalSettings
+    checklist: Checklist,
+    assignment: Assignment,
+    generator: Judge,
+    settings: CheckEvalSettings,
+    explained: Sequence[Example] = (),
 ) -> QuestionPool:
     """Return the checklist's questions and those made from them.
+
+    Args:
+        explained: labelled texts whose raters' reasons the diversification is shown, without the texts.
 
     Raises:
         JudgeError: if questions were requested, and all requests failed.
     """
     subs = checklist.sub_dimensions
     diversifications, elaborations = await asyncio.gather(
-        asyncio.gather(*(_diversified(sub, assignment, generator, settings) for sub in subs)),
+        asyncio.gather(*(_diversified(sub, assignment, generator, settings, explained) for sub in subs)),
         asyncio.gather(*(_elaborated(sub, seed, assignment, generator, settings) for sub, seed in _seeds(subs))),
     )
     requests = len(diversifications) * bool(settings.diversified) + len(elaborations) * bool(settings.elaborated_most)
@@ -70,16 +88,40 @@ async def augment(
     )
 
 
-def diversify_prompt(sub: SubDimension, assignment: Assignment, settings: CheckEvalSettings) -> Prompt[Any]:
+def explained_texts(examples: Sequence[Example], aspect: str) -> tuple[Example, ...]:
+    """Return the labelled texts whose raters' reasons the diversification is shown, in canonical order.
+
+    Questions made from reasons have seen the labels of these texts' groups, so they cannot be tested on them. So few
+    texts are chosen, from at most half of the groups, and from those with the most explained texts; labels play no
+    part in the choice.
+    """
+    given = [example for example in examples if named_reasons(example, aspect)]
+    sizes = Counter(example.group for example in given)
+    ranked = sorted(sizes, key=lambda group: (-sizes[group], digest(group)))
+    half = max(1, len({example.group for example in examples}) // 2)
+    rank = {group: place for place, group in enumerate(ranked[:half])}
+    inside = [example for example in given if example.group in rank]
+    return tuple(sorted(inside, key=lambda example: (rank[example.group], example.id))[:MOST_EXPLAINED])
+
+
+def diversify_prompt(
+    sub: SubDimension, assignment: Assignment, settings: CheckEvalSettings, explained: Sequence[Example] = ()
+) -> Prompt[Any]:
     """Return the prompt for questions about sides of a sub-dimension that its seeds do not cover."""
+    aspect = assignment.aspect.name
+    reasons = numbered_reasons(explained, aspect)
+    rated = [{"score": each.scores[aspect], "reasons": fields_of_reasons(reasons, each.id)} for each in explained]
     fields = {
         **assignment.fields(),
         "sub_dimension": _shown(sub),
         "questions": [_payload(seed) for seed in sub.questions],
         "count": settings.diversified,
         "self_contained": settings.self_contained,
+        "rated": rated,
     }
-    form = Diversification if settings.self_contained else PlainDiversification
+    form: type[BaseModel] = Diversification if settings.self_contained else PlainDiversification
+    if reasons:
+        form = CitingDiversification if settings.self_contained else PlainCitingDiversification
     return Prompt("checkeval/diversify", fields, form, max_tokens=_longest(settings.diversified))
 
 
@@ -99,20 +141,38 @@ def elaborate_prompt(
     return Prompt("checkeval/elaborate", fields, form, max_tokens=_longest(settings.elaborated_most))
 
 
-# The result of a request: questions with the ids of their seeds, or why it failed.
-_NewQuestions = Sequence[tuple[str, PlainQuestion]] | str
+@dataclass(frozen=True, slots=True)
+class _NewQuestion:
+    """A question with the id of its seed, the texts whose raters' reasons the prompt showed, and those it cites."""
+
+    seed: str
+    question: PlainQuestion
+    examples: tuple[str, ...] = ()
+    reasons: tuple[CitedReason, ...] = ()
+
+
+# The result of a request: questions, or why it failed.
+_NewQuestions = Sequence[_NewQuestion] | str
 
 
 async def _diversified(
-    sub: SubDimension, assignment: Assignment, generator: Judge, settings: CheckEvalSettings
+    sub: SubDimension,
+    assignment: Assignment,
+    generator: Judge,
+    settings: CheckEvalSettings,
+    explained: Sequence[Example],
 ) -> _NewQuestions:
     if not settings.diversified:
         return ()
-    prompt = diversify_prompt(sub, assignment, settings)
+    prompt = diversify_prompt(sub, assignment, settings, explained)
     answer = await first_usable(prompt, generator, salvage=prompt.reply)
     if answer.value is None:
         return f"other sides of {sub.name!r}: {answer.missing}"
-    return [(new.seed, new) for new in answer.value.questions[: settings.diversified]]
+    reasons, shown = numbered_reasons(explained, assignment.aspect.name), tuple(each.id for each in explained)
+    return [
+        _NewQuestion(new.seed, new, shown, cited_reasons(new.reasons, reasons))
+        for new in answer.value.questions[: settings.diversified]
+    ]
 
 
 async def _elaborated(
@@ -124,7 +184,7 @@ async def _elaborated(
     answer = await first_usable(prompt, generator, salvage=prompt.reply)
     if answer.value is None:
         return f"finer points of {seed.id}: {answer.missing}"
-    return [(seed.id, new) for new in answer.value.questions[: settings.elaborated_most]]
+    return [_NewQuestion(seed.id, new) for new in answer.value.questions[: settings.elaborated_most]]
 
 
 def _with_ids(
@@ -146,10 +206,20 @@ def _with_ids(
 def _named(
     prefix: str, result: _NewQuestions, sub: SubDimension, origin: Literal["diversified", "elaborated"], taken: set[str]
 ) -> Iterable[Criterion]:
-    for seed, new in () if isinstance(result, str) else result:
+    for new in () if isinstance(result, str) else result:
         name = next(name for number in count(1) if (name := f"{prefix}{number}") not in taken)
         taken.add(name)
-        yield make_question(name, new.text, sub, seed, origin=origin, absent=new.absent, broken=new.broken)
+        yield make_question(
+            name,
+            new.question.text,
+            sub,
+            new.seed,
+            origin=origin,
+            absent=new.question.absent,
+            broken=new.question.broken,
+            examples=new.examples,
+            reasons=new.reasons,
+        )
 
 
 def _seeds(subs: Sequence[SubDimension]) -> list[tuple[SubDimension, SeedQuestion]]:

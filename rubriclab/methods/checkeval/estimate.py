@@ -9,7 +9,7 @@ from rubriclab.checklist import Checklist, SubDimension
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.methods.checkeval.answer import answer_prompts
-from rubriclab.methods.checkeval.augment import diversify_prompt, elaborate_prompt
+from rubriclab.methods.checkeval.augment import diversify_prompt, elaborate_prompt, explained_texts
 from rubriclab.methods.checkeval.filtering import by_preference, filter_prompt, other_aspects
 from rubriclab.methods.checkeval.seeds import planned_checklist, seeds_prompt
 from rubriclab.methods.checkeval.settings import CheckEvalScoringSettings, CheckEvalSettings
@@ -33,7 +33,8 @@ def learning_at_most(training_input: TrainingInput, settings: CheckEvalSettings)
     assignment, checklist = training_input.assignment, planned_checklist(training_input, settings)
     pool = [question for sub in checklist.sub_dimensions for question in _typical(sub, settings)]
     writing = [seeds_prompt(assignment)] if settings.seeds == "prior knowledge" else []
-    generator = estimate_prompts([*writing, *_augmenting(checklist, assignment, settings)])
+    explained = explained_texts(training_input.shown, assignment.aspect.name)
+    generator = estimate_prompts([*writing, *_augmenting(checklist, assignment, settings, explained)])
     if settings.asks_model:
         generator += _filtering(checklist, pool, assignment, settings)
     kept = by_preference(pool)[: settings.most_questions]
@@ -52,11 +53,13 @@ def scoring_at_most(example: Example, part: Part, assignment: Assignment) -> Cal
     )
 
 
-def _augmenting(checklist: Checklist, assignment: Assignment, settings: CheckEvalSettings) -> list[Prompt[Any]]:
+def _augmenting(
+    checklist: Checklist, assignment: Assignment, settings: CheckEvalSettings, explained: Sequence[Example]
+) -> list[Prompt[Any]]:
     prompts: list[Prompt[Any]] = []
     for sub in checklist.sub_dimensions:
         if settings.diversified:
-            prompts.append(diversify_prompt(sub, assignment, settings))
+            prompts.append(diversify_prompt(sub, assignment, settings, explained))
         if settings.elaborated_most:
             prompts += [elaborate_prompt(sub, seed, assignment, settings) for seed in sub.questions]
     return prompts

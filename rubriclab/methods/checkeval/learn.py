@@ -1,6 +1,7 @@
 """CheckEval's learning (section 3): from the seed questions of a checklist to the questions of a rubric.
 
 seeds                  -> diversified questions for each sub-dimension and elaborated ones for each seed
+raters' reasons        -> shown to the diversification, if there are any
 pool                   -> the model drops questions that are misaligned, about another aspect, redundant or badly worded
 labelled texts, if any -> every question is answered for every text once; the labels select and weight questions
 """
@@ -19,7 +20,7 @@ from rubriclab.data.example import Example
 from rubriclab.errors import ChecklistError, JudgeError, SettingsError
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.checkeval.answer import QuestionAnswer, ask_questions
-from rubriclab.methods.checkeval.augment import augment
+from rubriclab.methods.checkeval.augment import augment, explained_texts
 from rubriclab.methods.checkeval.filtering import FilterResult, filter_questions
 from rubriclab.methods.checkeval.score import rate_question, text_score
 from rubriclab.methods.checkeval.seeds import starting_checklist
@@ -62,7 +63,8 @@ async def learn(
     """
     _check(training_input, settings)
     checklist = await starting_checklist(training_input, settings, generator)
-    pool = await augment(checklist, training_input.assignment, generator, settings)
+    explained = explained_texts(training_input.shown, training_input.assignment.aspect.name)
+    pool = await augment(checklist, training_input.assignment, generator, settings, explained)
     on_progress(f"{len(pool.questions)} questions", AUGMENTED)
     filtered = await filter_questions(pool.questions, checklist, training_input.assignment, generator, settings)
     on_progress(f"{len(filtered.kept)} questions to ask", FILTERED)
@@ -109,7 +111,8 @@ class _CheckEvalRun:
         ids, candidates = tuple(text.id for text in self.texts), tuple(question.id for question in questions)
         rows, scores = _rows(questions, ratings), self._scores(chosen, ratings)
         if not self.texts or not _by_labels(settings):
-            return Learned(part, ids, candidates, rows, scores, scores, optimistic=False, notes=chosen.notes)
+            explained = any(question.evidence.examples for question in chosen.questions)
+            return Learned(part, ids, candidates, rows, scores, scores, optimistic=explained, notes=chosen.notes)
         reselected = self._reselected(questions, matrix, ratings)
         return Learned(part, ids, candidates, rows, scores, reselected, notes=chosen.notes)
 

@@ -20,6 +20,7 @@ from pydantic import (
 )
 from pydantic.json_schema import SkipJsonSchema
 
+from rubriclab.methods.reasons import CitedNumbers, NothingToCite
 from rubriclab.methods.replies import NewName, Reason, Wording, bare_id, is_salvage, keep_usable
 from rubriclab.methods.self_contained import leaning
 from rubriclab.methods.yes_no import YesNo, YesOrNo, read_answer
@@ -78,6 +79,7 @@ class PlainQuestion(BaseModel):
     text: Wording
     absent: NotAsked = None
     broken: NotAsked = None
+    reasons: NothingToCite = []
 
 
 class FinerQuestion(PlainQuestion):
@@ -145,6 +147,30 @@ class Diversification(BaseModel):
         _must_hold(self.questions, 1)
         _must_be_sound(self.questions, info)
         return self
+
+
+class PlainCitingQuestion(PlainNewQuestion):
+    """A new question about another side, with the numbers of the raters' reasons that it came from."""
+
+    reasons: CitedNumbers = []
+
+
+class CitingQuestion(NewQuestion):
+    """A new question with the answers where what it asks about is absent or the text is broken, and cited reasons."""
+
+    reasons: CitedNumbers = []
+
+
+class PlainCitingDiversification(PlainDiversification):
+    """Questions about other sides of a sub-dimension, which cite raters' reasons."""
+
+    questions: Sequence[PlainCitingQuestion]
+
+
+class CitingDiversification(Diversification):
+    """Questions about other sides of a sub-dimension, each self-contained, which cite raters' reasons."""
+
+    questions: Sequence[CitingQuestion]
 
 
 class OneForEachQuestion(BaseModel):

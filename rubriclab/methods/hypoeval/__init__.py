@@ -23,6 +23,7 @@ HYPOEVAL = Method(
     scoring_at_most=scoring_at_most,
     criterion_kind="hypothesis",
     shares_call=lambda settings: HypoEvalScoringSettings.model_validate(settings).ask != "concatenated",
+    shows_reasons=lambda settings: "labels" in settings.sources,
     # In the recorded judgments of a strong model, one call about all hypotheses agreed with people as well as one call
     # about each, at a fraction of the price. No hypothesis is dropped before all texts are rated, since a candidate
     # needs all its ratings. New hypotheses are refined once with their texts, and once with literature.

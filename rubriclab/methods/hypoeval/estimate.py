@@ -13,6 +13,7 @@ from rubriclab.methods.hypoeval.propose import TOKENS_PER_HYPOTHESIS, ProposalCo
 from rubriclab.methods.hypoeval.score import rate_prompt, rate_together_prompt
 from rubriclab.methods.hypoeval.settings import HypoEvalScoringSettings, HypoEvalSettings
 from rubriclab.methods.method import TrainingInput
+from rubriclab.methods.reasons import most_reason_tokens
 from rubriclab.prompts import render
 from rubriclab.rubric import Criterion, Evidence, Level, Part
 
@@ -34,7 +35,7 @@ def learning_at_most(training_input: TrainingInput, settings: HypoEvalSettings) 
     if settings.ask == "concatenated":
         judge += _concatenated(examples, assignment, settings.selected)
     lengths = [estimated_tokens(render(rate_prompt(e, [_typical(assignment)], assignment))) for e in examples]
-    shown = sum(lengths) // max(n, 1)
+    shown = sum(lengths) // max(n, 1) + most_reason_tokens(examples, assignment.aspect.name)
     generator, known = CallEstimate(), (_typical(assignment),) * settings.bank_size
     for count, texts, times in (
         (first, settings.initial_examples, 1 if first else 0),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -11,10 +11,17 @@ from rubriclab.data.example import Example
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
 from rubriclab.literature import Finding
-from rubriclab.methods.hypoeval.replies import AnyProposal, Hypothesis, HypothesisProposal
+from rubriclab.methods.hypoeval.replies import (
+    AnyCitingProposal,
+    AnyProposal,
+    CitingProposal,
+    Hypothesis,
+    HypothesisProposal,
+)
 from rubriclab.methods.prompting import by_source, first_usable, shown_once
+from rubriclab.methods.reasons import NumberedReason, cited_reasons, fields_of_reasons, numbered_reasons
 from rubriclab.prompts import Prompt
-from rubriclab.rubric import Criterion, Evidence
+from rubriclab.rubric import CitedReason, Criterion, Evidence
 
 TOKENS_PER_HYPOTHESIS = 500
 
@@ -44,6 +51,10 @@ class ProposalContext:
     predictions: Mapping[str, tuple[Prediction, ...]] = field(default_factory=dict)
     tolerance: float | None = None
 
+    def reasons(self, aspect: str) -> tuple[NumberedReason, ...]:
+        """Return the raters' reasons for the labels, numbered in the order in which a prompt shows the texts."""
+        return numbered_reasons(by_source(self.examples), aspect)
+
     def origin(self) -> Literal["labels", "labels and literature", "literature", "prior knowledge"]:
         """Return the origin of hypotheses from this material."""
         if self.examples:
@@ -68,11 +79,13 @@ async def propose(
         self_contained: whether a reply with a faulty hypothesis needs a repair.
     """
     prompt = propose_prompt(count, material, assignment, self_contained=self_contained)
-    answer = await first_usable(prompt, generator, salvage=AnyProposal)
+    reasons = material.reasons(assignment.aspect.name)
+    answer = await first_usable(prompt, generator, salvage=_reply(reasons, self_contained=False))
     if answer.value is None:
         return (), answer.missing
     evidence = material.evidence()
-    return tuple(_criterion(hypothesis, evidence) for hypothesis in answer.value.hypotheses[:count]), None
+    hypotheses = answer.value.hypotheses[:count]
+    return tuple(_criterion(each, _citing(evidence, cited_reasons(each.reasons, reasons))) for each in hypotheses), None
 
 
 def propose_prompt(
@@ -80,7 +93,7 @@ def propose_prompt(
 ) -> Prompt[Any]:
     """Return the prompt for `count` hypotheses from `material`."""
     fields = {**_fields(material, assignment), "count": count}
-    form = HypothesisProposal if self_contained else AnyProposal
+    form = _reply(material.reasons(assignment.aspect.name), self_contained=self_contained)
     return Prompt("hypoeval/propose", fields, form, max_tokens=_longest(count))
 
 
@@ -98,10 +111,9 @@ async def refine(
         self_contained: whether a reply with a faulty hypothesis needs a repair.
     """
     payload = [_payload(hypothesis) for hypothesis in hypotheses]
-    fields = {**_fields(material, assignment), "hypotheses": payload}
-    form = HypothesisProposal if self_contained else AnyProposal
-    prompt: Prompt[Any] = Prompt("hypoeval/refine", fields, form, max_tokens=_longest(len(hypotheses)))
-    answer = await ask(generator, prompt, salvage=AnyProposal)
+    reasons = material.reasons(assignment.aspect.name)
+    prompt = _refine_prompt(hypotheses, reasons, material, assignment, self_contained=self_contained)
+    answer = await ask(generator, prompt, salvage=_reply(reasons, self_contained=False))
     if (
         answer.value is None
         or [_payload(_criterion(h, hypotheses[0].evidence)) for h in answer.value.hypotheses] == payload
@@ -116,7 +128,60 @@ async def refine(
             "origin": "labels and literature" if material.findings else seen.origin,
         }
     )
-    return tuple(_criterion(h, evidence) for h in answer.value.hypotheses[: len(hypotheses)])
+    refined: Sequence[Hypothesis] = answer.value.hypotheses[: len(hypotheses)]
+    return tuple(
+        _criterion(each, _citing(evidence, (*earlier, *cited_reasons(each.reasons, reasons))))
+        for each, earlier in zip(refined, _reasons_not_shown(hypotheses, refined, reasons), strict=True)
+    )
+
+
+def _refine_prompt(
+    hypotheses: Sequence[Criterion],
+    reasons: Sequence[NumberedReason],
+    material: ProposalContext,
+    assignment: Assignment,
+    *,
+    self_contained: bool,
+) -> Prompt[Any]:
+    payload = [{**_payload(each), "reasons": _cited_numbers(each, reasons)} for each in hypotheses]
+    fields = {**_fields(material, assignment), "hypotheses": payload}
+    form = _reply(reasons, self_contained=self_contained)
+    return Prompt("hypoeval/refine", fields, form, max_tokens=_longest(len(hypotheses)))
+
+
+def _reply(reasons: Sequence[NumberedReason], *, self_contained: bool) -> type[AnyProposal]:
+    if self_contained:
+        return CitingProposal if reasons else HypothesisProposal
+    return AnyCitingProposal if reasons else AnyProposal
+
+
+def _cited_numbers(hypothesis: Criterion, reasons: Sequence[NumberedReason]) -> list[int]:
+    """Return the numbers of the shown reasons that a hypothesis came from."""
+    cited = {(each.example, each.rater) for each in hypothesis.evidence.reasons}
+    return [each.number for each in reasons if (each.example, each.rater) in cited]
+
+
+def _reasons_not_shown(
+    before: Sequence[Criterion], after: Sequence[Hypothesis], reasons: Sequence[NumberedReason]
+) -> list[tuple[CitedReason, ...]]:
+    """Return for each refined hypothesis the earlier reasons that the prompt did not show: a reply cannot cite them.
+
+    A reply with fewer hypotheses may have left out any, so these are matched by trait.
+    """
+    shown = {(each.example, each.rater) for each in reasons}
+    by_trait = {each.trait: each for each in before}
+    same_order = len(before) == len(after)
+    matched = [
+        by_trait.get(each.trait.strip(), before[place] if same_order else None) for place, each in enumerate(after)
+    ]
+    return [
+        tuple(each for each in found.evidence.reasons if (each.example, each.rater) not in shown) if found else ()
+        for found in matched
+    ]
+
+
+def _citing(evidence: Evidence, reasons: tuple[CitedReason, ...]) -> Evidence:
+    return evidence.model_copy(update={"reasons": reasons})
 
 
 def _criterion(hypothesis: Hypothesis, evidence: Evidence) -> Criterion:
@@ -136,11 +201,13 @@ def _payload(criterion: Criterion) -> dict[str, Any]:
 
 
 def _fields(material: ProposalContext, assignment: Assignment) -> dict[str, Any]:
+    reasons = material.reasons(assignment.aspect.name)
     observations = [
         {
             **assignment.text_fields(example),
             "score": example.scores[assignment.aspect.name],
             "predictions": [asdict(each) for each in material.predictions.get(example.id, ())],
+            "reasons": fields_of_reasons(reasons, example.id),
         }
         for example in by_source(material.examples)
     ]
@@ -150,6 +217,7 @@ def _fields(material: ProposalContext, assignment: Assignment) -> dict[str, Any]
         "known": [{"id": each.id, "trait": each.trait, "statement": each.statement} for each in material.known],
         "observations": shown_once(observations),
         "tolerance": material.tolerance,
+        "reasons_shown": len(reasons),
     }
 
 

@@ -15,6 +15,7 @@ from rubriclab.characters import is_blank
 from rubriclab.data.fields import LONGEST_NAME
 from rubriclab.data.scale import show
 from rubriclab.methods.hypoeval.soundness import faults
+from rubriclab.methods.reasons import CitedNumbers, NothingToCite
 from rubriclab.methods.replies import Number, OnScale, at_most
 from rubriclab.rubric import Level
 
@@ -32,6 +33,7 @@ class Hypothesis(BaseModel):
     trait: Annotated[str, at_most(LONGEST_NAME)]
     statement: Annotated[str, at_most(LONGEST_WORDING)]
     levels: list[LevelText]
+    reasons: NothingToCite = []
 
     @model_validator(mode="after")
     def _worded(self) -> Self:
@@ -78,6 +80,24 @@ class HypothesisProposal(AnyProposal):
                 f"{self.hypotheses[place].trait!r:.60}: {fault}; correct it and return all hypotheses again"
             )
         return self
+
+
+class CitingHypothesis(Hypothesis):
+    """A proposed hypothesis, with the numbers of the raters' reasons that it came from."""
+
+    reasons: CitedNumbers = []
+
+
+class AnyCitingProposal(AnyProposal):
+    """Hypotheses that cite raters' reasons, after the reasoning that led to them."""
+
+    hypotheses: Sequence[CitingHypothesis]
+
+
+class CitingProposal(HypothesisProposal):
+    """Hypotheses that cite raters' reasons, each self-contained, after the reasoning that led to them."""
+
+    hypotheses: Sequence[CitingHypothesis]
 
 
 class HypothesisRating(BaseModel):

@@ -19,6 +19,7 @@ SEEVAL = Method(
     single_criterion=True,
     states="explanation",
     shares_call=lambda settings: reasoned_once(settings) and settings.get("elicitation") != "open",
+    shows_reasons=lambda settings: settings.refine,
     # A rewritten explanation has seen the errors on all labels, so no label is left to evaluate it. Explanations of one
     # model give similar scores; selection by labels would be optimistic.
     joint_settings={"refine": False, "explanations": 1},

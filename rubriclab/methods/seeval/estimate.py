@@ -9,6 +9,7 @@ from rubriclab.methods.baselines.geval import LONGEST as LONGEST_STEPS, steps_pr
 from rubriclab.methods.estimate import TOKEN, CallEstimate, estimate_prompt, longest
 from rubriclab.methods.holistic import estimate_texts
 from rubriclab.methods.method import TrainingInput
+from rubriclab.methods.reasons import most_reason_tokens
 from rubriclab.methods.seeval.explain import FORM, LONGEST, LONGEST_REFINED, Mistake, explain_prompt, refine_prompt
 from rubriclab.methods.seeval.settings import SEEvalSettings
 from rubriclab.rubric import Criterion, Evidence
@@ -46,4 +47,7 @@ def _explanation(tokens: int, steps: str) -> Criterion:
 def _rewriting(training_input: TrainingInput, settings: SEEvalSettings) -> CallEstimate:
     """Return an upper bound for one rewriting."""
     mistakes = [Mistake(example, 1.0, 1.0) for example in longest(training_input.examples, settings.shown)]
-    return estimate_prompt(refine_prompt(TOKEN * LONGEST, mistakes, training_input.assignment))
+    prompt = estimate_prompt(refine_prompt(TOKEN * LONGEST, mistakes, training_input.assignment))
+    # The texts with the longest reasons may be others than the longest texts.
+    reasons = most_reason_tokens(training_input.examples, training_input.assignment.aspect.name)
+    return replace(prompt, prompt_tokens=prompt.prompt_tokens + settings.shown * reasons)

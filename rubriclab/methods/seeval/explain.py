@@ -18,10 +18,18 @@ from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.holistic import STRIDE, ScoreFormat, with_answer_scale
 from rubriclab.methods.prompting import shown_once
+from rubriclab.methods.reasons import (
+    CitedNumbers,
+    NumberedReason,
+    cited_reasons,
+    fields_of_reasons,
+    numbered_reasons,
+)
 from rubriclab.methods.replies import at_most
 from rubriclab.methods.seeval.settings import SEEvalSettings
 from rubriclab.option_names import option
 from rubriclab.prompts import Prompt
+from rubriclab.rubric import CitedReason
 
 FORM = ScoreFormat("seeval/rate", lambda criterion: {"explanation": criterion.statement, "steps": criterion.steps})
 
@@ -50,6 +58,12 @@ class Refined(BaseModel):
 
     reasoning: str
     explanation: Words
+
+
+class CitingRefined(Refined):
+    """A better explanation, with the numbers of the raters' reasons that it came from."""
+
+    reasons: CitedNumbers = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,19 +108,40 @@ def explain_prompt(
     )
 
 
-async def refine(explanation: str, mistakes: Sequence[Mistake], assignment: Assignment, generator: Judge) -> str | None:
-    """Return the explanation rewritten by `mistakes`; `None` if there is no usable, different one."""
+async def refine(
+    explanation: str, mistakes: Sequence[Mistake], assignment: Assignment, generator: Judge
+) -> tuple[str, tuple[CitedReason, ...]] | None:
+    """Return the explanation rewritten by `mistakes`, and the raters' reasons that it came from.
+
+    `None` if there is no usable, different one.
+    """
     answer = await ask(generator, refine_prompt(explanation, mistakes, assignment))
     if answer.value is None or answer.value.explanation == explanation:
         return None
-    return answer.value.explanation
+    numbers = answer.value.reasons if isinstance(answer.value, CitingRefined) else []
+    return answer.value.explanation, cited_reasons(numbers, _reasons(mistakes, assignment))
 
 
 def refine_prompt(explanation: str, mistakes: Sequence[Mistake], assignment: Assignment) -> Prompt[Refined]:
     """Return the prompt that shows `mistakes` and requests a better explanation."""
+    reasons = _reasons(mistakes, assignment)
     observations = [
-        {**assignment.text_fields(mistake.example), "score": mistake.label, "given": mistake.given}
+        {
+            **assignment.text_fields(mistake.example),
+            "score": mistake.label,
+            "given": mistake.given,
+            "reasons": fields_of_reasons(reasons, mistake.example.id),
+        }
         for mistake in mistakes
     ]
-    fields = {**assignment.fields(), "explanation": explanation, "observations": shown_once(observations)}
-    return Prompt("seeval/refine", fields, Refined, max_tokens=LONGEST_REFINED)
+    fields = {
+        **assignment.fields(),
+        "explanation": explanation,
+        "observations": shown_once(observations),
+        "reasons_shown": len(reasons),
+    }
+    return Prompt("seeval/refine", fields, CitingRefined if reasons else Refined, max_tokens=LONGEST_REFINED)
+
+
+def _reasons(mistakes: Sequence[Mistake], assignment: Assignment) -> tuple[NumberedReason, ...]:
+    return numbered_reasons((mistake.example for mistake in mistakes), assignment.aspect.name)

@@ -254,9 +254,12 @@ class _SEEvalRun:
         mistakes = self._mistakes(base_scores, {example.id for example in seen})
         if not mistakes:
             return None
-        text = await refine(base.statement, mistakes, self.training_input.assignment, self.generator)
+        rewritten = await refine(base.statement, mistakes, self.training_input.assignment, self.generator)
+        if rewritten is None:
+            return None
+        text, reasons = rewritten
         ids = tuple(mistake.example.id for mistake in mistakes)
-        return self._criterion(name, text, Evidence(origin="labels", examples=ids, refined=1)) if text else None
+        return self._criterion(name, text, Evidence(origin="labels", examples=ids, reasons=reasons, refined=1))
 
     def _mistakes(self, base_scores: FloatArray, seen: set[str]) -> list[Mistake]:
         """Return the texts of `seen` with the largest residuals of the regression of labels on scores.

@@ -2,8 +2,8 @@
 
 from alembic import context
 
+from rubriclab.store.orm import METADATA
 from rubriclab.store.schema import VERSION_TABLE
-from rubriclab.store.tables import METADATA
 
 context.configure(
     connection=context.config.attributes["connection"],

@@ -1,1 +1,60 @@
-// What all pages of the studio share.
+// Filters and sorting without loading a page anew: a form or link marked data-live replaces the part of the page that is
+// marked data-region, and changes the address, so that it can be kept and gone back to.
+
+const typing = 150
+let latest = 0
+
+async function show(address, keep) {
+  const request = ++latest
+  const region = document.querySelector('[data-region]')
+  region.setAttribute('aria-busy', 'true')
+  let page
+  try {
+    const answer = await fetch(address, { credentials: 'same-origin', headers: { Accept: 'text/html' } })
+    page = new DOMParser().parseFromString(await answer.text(), 'text/html')
+    if (!answer.ok) throw new Error(page.querySelector('[role="alert"]')?.textContent ?? answer.statusText)
+  } catch (error) {
+    if (request === latest) failed(region, error)
+    return
+  }
+  // An answer that came too late must not replace that to a later request.
+  if (request !== latest) return
+  region.replaceChildren(...page.querySelector('[data-region]').childNodes)
+  region.removeAttribute('aria-busy')
+  history.replaceState(null, '', address)
+  document.title = page.title
+  document.querySelector('h1').textContent = page.querySelector('h1').textContent
+  if (keep) document.getElementById(keep)?.focus()
+}
+
+function failed(region, error) {
+  const words = document.createElement('p')
+  words.setAttribute('role', 'alert')
+  words.textContent = `${error.message || error} Is rubriclab still running?`
+  region.removeAttribute('aria-busy')
+  region.replaceChildren(words)
+}
+
+function address(form) {
+  const fields = [...new FormData(form)].filter(([, value]) => value !== '')
+  return `${location.pathname}?${new URLSearchParams(fields)}`
+}
+
+for (const form of document.querySelectorAll('form[data-live]')) {
+  let waiting
+  form.addEventListener('submit', event => { event.preventDefault(); show(address(form)) })
+  form.addEventListener('input', event => {
+    clearTimeout(waiting)
+    waiting = setTimeout(() => show(address(form)), event.target.matches('[type="search"], [type="number"]') ? typing : 0)
+  })
+}
+
+document.addEventListener('click', async event => {
+  const link = event.target.closest('a[data-live]')
+  if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return
+  event.preventDefault()
+  await show(link.href, link.id)
+  // What the next search keeps.
+  const asked = new URL(link.href).searchParams
+  for (const field of document.querySelectorAll('form[data-live] input[type="hidden"]')) field.value = asked.get(field.name) ?? ''
+})

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from starlette.applications import Starlette
@@ -14,19 +16,24 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
 from rubriclab.characters import plain
-from rubriclab.errors import NotInStore, RubriclabError
+from rubriclab.errors import NotInStore, RubriclabError, StoreError
 from rubriclab.services import versions as service
 from rubriclab.services.workspace import Notify, Workspace, no_progress
 from rubriclab.store import Version
+from rubriclab.store.version import parse_ref
 from rubriclab.web.page import rendered, static_routes
 from rubriclab.web.security import READING, Access, Guard
 from rubriclab.web.server import LOOPBACK, listen, port_of, serve
+from rubriclab.web.studio.asking import Asking, routes as operation_routes
+from rubriclab.web.studio.matrix import Matrix, matrix_of
+from rubriclab.web.studio.records import Records
 
 # The port that the studio is served at if it is free, so that its address can be kept.
 PORT = 8521
 # The pages of a version by the last part of their path.
 TABS: Mapping[str, str] = {
     "": "Overview",
+    "versions": "Versions",
     "texts": "Texts",
     "disagreements": "Disagreements",
     "edit": "Edit",
@@ -40,17 +47,23 @@ class Studio:
     """What the pages share.
 
     Attributes:
-        settings: the store, how judges are asked, and the caps on calls and money, which hold for all pages together.
+        reading: the store, opened for everything that only reads; how judges are asked, and the caps on calls and
+            money, which hold for all pages together.
         judge: who is asked instead of the judge that a rubric was learned with; `None` for that judge.
     """
 
-    settings: Workspace
+    reading: Workspace
     access: Access
     judge: str | None = None
 
+    @cached_property
+    def matrices(self) -> Records[Matrix]:
+        """The labelled texts of the versions that were looked at last."""
+        return Records(self.reading, matrix_of)
+
     def workspace(self, notify: Notify = lambda _text: None) -> Workspace:
-        """Return a workspace for one operation, to be closed after it; its notices and effort are its own."""
-        given = self.settings
+        """Return a workspace for an operation that asks or writes, to be closed after it; its effort is its own."""
+        given = self.reading
         return Workspace(
             given.location,
             given.options,
@@ -61,14 +74,22 @@ class Studio:
             budget=given.budget,
         )
 
+    @cached_property
+    def asking(self) -> Asking:
+        """The operations of pages that may ask a judge."""
+        return Asking(self.workspace)
+
     def version(self, ref: str) -> Version:
         """Return the version that `NAME`, `NAME@NUMBER` or `NAME@TAG` in an address means.
 
         Raises:
             NotInStore: if there is none.
         """
-        with self.workspace() as workspace:
-            return service.load(workspace, ref)
+        try:
+            parse_ref(ref)
+        except StoreError as error:
+            raise NotInStore(error.message, error.hint) from None
+        return service.load(self.reading, ref)
 
     def page(
         self,
@@ -92,16 +113,22 @@ class Studio:
 
 def application(studio: Studio) -> ASGIApp:
     """Return the guarded application with all pages of the studio."""
-    from rubriclab.web.studio import rubrics, version
+    from rubriclab.web.studio import compare, disagreements, edit, explain, rubrics, texts, version
 
-    pages = (rubrics, version)
-    routes: list[BaseRoute] = [*static_routes(), *(route for page in pages for route in page.routes(studio))]
+    pages = (rubrics, version, texts, disagreements, edit, explain, compare)
+    of_pages = (route for page in pages for route in page.routes(studio))
+    routes: list[BaseRoute] = [*static_routes(), *operation_routes(studio.asking), *of_pages]
 
     def failed(request: Request, error: Exception) -> Response:
         return _failed(studio, request, error)
 
+    @asynccontextmanager
+    async def opened(_application: Starlette) -> AsyncIterator[None]:
+        with studio.reading, closing(studio.matrices):
+            yield
+
     handlers: Mapping[Any, Callable[[Request, Exception], Response]] = {RubriclabError: failed, HTTPException: failed}
-    return Guard(Starlette(routes=routes, exception_handlers=handlers), studio.access)
+    return Guard(Starlette(routes=routes, exception_handlers=handlers, lifespan=opened), studio.access)
 
 
 async def serve_studio(
@@ -124,16 +151,19 @@ async def serve_studio(
         NotInStore: if there is no such rubric.
         SettingsError: if the port cannot be used.
     """
-    # Fails here rather than in the browser. A name stays one: its page is that of the newest version.
     with settings:
+        # Fails here rather than in the browser. A name stays one: its page is that of the newest version.
         settings.open_store(access="either")
+        with suppress(StoreError):
+            # They stay in memory. What is wrong with one is said by the pages that show it.
+            service.list_versions(settings)
         if rubric:
             service.load(settings, rubric)
-    with listen(LOOPBACK, port, preferred=PORT) as bound:
-        studio = Studio(settings, Access.at(port_of(bound)), judge)
-        address = f"http://{LOOPBACK}:{port_of(bound)}/{rubric or ''}"
-        on_address(address)
-        await serve(lambda _stop: application(studio), bound, address, browser=browser)
+        with listen(LOOPBACK, port, preferred=PORT) as bound:
+            studio = Studio(settings, Access.at(port_of(bound)), judge)
+            address = f"http://{LOOPBACK}:{port_of(bound)}/{rubric or ''}"
+            on_address(address)
+            await serve(lambda _stop: application(studio), bound, address, browser=browser)
 
 
 def _failed(studio: Studio, request: Request, error: Exception) -> Response:

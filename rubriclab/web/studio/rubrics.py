@@ -6,18 +6,21 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from rubriclab.report.html import body
-from rubriclab.report.lists import names_view
 from rubriclab.services import versions as service
 from rubriclab.web.studio.app import Studio
+from rubriclab.web.studio.summary import summary
 
 
 def routes(studio: Studio) -> list[BaseRoute]:
     """Return the route of the page that the studio begins with."""
 
-    def rubrics(_request: Request) -> Response:
-        with studio.workspace() as workspace:
-            versions = service.list_versions(workspace)
-        return studio.page("rubrics.html", "Rubrics", shown=body(names_view(versions)))
+    def rubrics(request: Request) -> Response:
+        search = request.query_params.get("search", "")
+        summaries = [summary(version) for version in service.list_versions(studio.reading)]
+        words = search.lower().split()
+        found = [each for each in summaries if all(word in each.words for word in words)]
+        place = studio.reading.store.place
+        total = len(summaries)
+        return studio.page("rubrics.html", "Rubrics", rubrics=found, total=total, search=search, place=place)
 
     return [Route("/", rubrics)]

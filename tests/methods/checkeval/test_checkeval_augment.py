@@ -42,7 +42,7 @@ async def test_fields_are_those_that_judges_know():
     _, generator = await run(diversified=4, elaborated_fewest=2, elaborated_most=5)
     common = {"words", "aspect", "scale", "sub_dimension", "self_contained"}
     first, second = of_kind(generator, "diversify")[1].fields, of_kind(generator, "elaborate")[0].fields
-    assert set(first) == common | {"questions", "count"}
+    assert set(first) == common | {"questions", "count", "rated"}
     assert set(second) == common | {"question", "fewest", "most"}
     assert (first["count"], second["fewest"], second["most"]) == (4, 2, 5)
     assert [set(each) for each in first["questions"]] == [{"id", "text", "better"}] * 2

@@ -46,14 +46,15 @@ def real() -> dict[str, list[Prompt]]:
     found: dict[str, list[Prompt]] = {}
     long = [replace(each, output=f"{each.output} " * 40) for each in examples(4)]
     texts = [replace(each, context="Some facts.") if i % 2 else each for i, each in enumerate(long)]
-    for given, chosen in (
-        (checklist((1, 2)), {}),
-        (turned(checklist((1,), others={"rhythm": "How it sounds."})), {"part_words": 50, "diversified": 1}),
-        (checklist((1, 1)), {"ask": "together", "elaborated_fewest": 2, "elaborated_most": 2}),
-        (checklist((1,)), {"seeds": "prior knowledge", "answers": "yes or no", "filter": "model"}),
+    explained = [replace(each, reasons={"coherence": "It wanders."}) for each in texts]
+    for given, chosen, labelled in (
+        (checklist((1, 2)), {}, texts),
+        (turned(checklist((1,), others={"rhythm": "How it sounds."})), {"part_words": 50, "diversified": 1}, texts),
+        (checklist((1, 1)), {"ask": "together", "elaborated_fewest": 2, "elaborated_most": 2}, explained),
+        (checklist((1,)), {"seeds": "prior knowledge", "answers": "yes or no", "filter": "model"}, texts),
     ):
         judge = scripted()
-        training_input = TrainingInput(tuple(texts), assignment(), checklist=given)
+        training_input = TrainingInput(tuple(labelled), assignment(), checklist=given)
         asyncio.run(learn(training_input, CheckEvalSettings(**chosen), judge=judge, generator=judge))
         for prompt in judge.prompts:
             found.setdefault(prompt.name, []).append(prompt)
@@ -83,7 +84,7 @@ def test_a_template_renders_whole(real, name):
 
 @pytest.mark.parametrize("name", CHECKEVAL.prompts)
 def test_a_name_that_is_missing_fails_instead_of_leaving_a_gap(real, name):
-    prompt = real[name][0]
+    prompt = max(real[name], key=lambda prompt: bool(prompt.fields.get("rated")))
     mentioned = meta.find_undeclared_variables(
         MODULE._environment().parse((MODULE.FOLDER / f"{name}.md").read_text("utf-8"))
     )
@@ -132,7 +133,8 @@ def test_what_a_question_may_be_about_is_listed(real):
 def test_system_turns_name_the_markers_where_texts_are_shown(real):
     for name, prompts in real.items():
         for system, question_ in ([m["content"] for m in render(p)] for p in prompts):
-            assert ("<<<" in system) == ("<<<" in question_) == (name == "checkeval/answer")
+            shows = name == "checkeval/answer" or "Reason 1" in question_
+            assert ("<<<" in system) == ("<<<" in question_) == shows
 
 
 @pytest.mark.parametrize("attack", ATTACKS)

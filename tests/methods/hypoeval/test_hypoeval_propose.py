@@ -122,7 +122,7 @@ async def test_refinement_shows_the_hypotheses_and_the_material():
     await refine(before, ProposalContext(findings=findings()), assignment(), generator)
     fields = generator.prompts[-1].fields
     assert [h["trait"] for h in fields["hypotheses"]] == [c.trait for c in before]
-    assert all(set(h) == {"trait", "statement", "levels"} for h in fields["hypotheses"])
+    assert all(set(h) == {"trait", "statement", "levels", "reasons"} for h in fields["hypotheses"])
     assert fields["observations"] == []
     assert len(fields["findings"]) == 2
 

@@ -82,9 +82,9 @@ def test_the_explanation_speaks_of_the_scores_as_they_will_be_asked_for():
 
 async def test_a_rewriting_is_asked_for_once_at_temperature_0():
     generator = overall()
-    text = await refine("Mine.", MISTAKES, assignment(), generator)
+    rewritten = await refine("Mine.", MISTAKES, assignment(), generator)
     (prompt,) = of_template(generator, "seeval/refine")
-    assert text == f"Rewritten from: {TEXT.output} {MISTAKES[1].example.output}"
+    assert rewritten == (f"Rewritten from: {TEXT.output} {MISTAKES[1].example.output}", ())
     assert (prompt.temperature, prompt.sample) == (0, 0)
 
 

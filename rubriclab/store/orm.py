@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from sqlalchemy import BigInteger, CheckConstraint, ForeignKeyConstraint, LargeBinary, MetaData, Text
+from sqlalchemy import BigInteger, CheckConstraint, ForeignKeyConstraint, LargeBinary, MetaData, Text, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
 # A digest is `sha256:` and 64 digits; a name or tag is at most 100.
@@ -135,6 +135,22 @@ class CorrectionRow(StoredTable, table=True):
     number: int
     content: str = Field(sa_type=Text)
     created: str = Field(max_length=TIME)
+    digest: str = Field(max_length=DIGEST)
+
+
+class HumanJudgmentRow(StoredTable, table=True):
+    """A person's answer about texts as canonical JSON; `digest` covers it. Rows are never changed or removed.
+
+    `number` orders the answers; `question` is the digest of what was asked.
+    """
+
+    __tablename__ = "human_judgments"
+    __table_args__ = (UniqueConstraint("id"),)
+
+    number: int | None = Field(default=None, primary_key=True)
+    id: str = Field(max_length=NAME)
+    question: str = Field(max_length=DIGEST, index=True)
+    content: str = Field(sa_type=Text)
     digest: str = Field(max_length=DIGEST)
 
 

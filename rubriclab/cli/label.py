@@ -1,0 +1,79 @@
+"""`rubriclab label`: a page on which people rate texts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from rubriclab.cli.help import command
+from rubriclab.cli.options import STORED, json_option, judge_options, option, rows_options, store_option
+from rubriclab.cli.places import FILE
+
+
+@command()
+@click.argument("texts")
+@option("--task", required=True, help="The kind of text: summarization, story, dialogue, or your own word.")
+@option("--aspect", required=True, help="The aspect to rate.")
+@option("--definition", help="What the aspect means; included for the aspects of well-known data sets.")
+@option("--scale", metavar="LOW:HIGH", help="The scale; 0:1:any allows decimals.  [default: 1:5]")
+@option(
+    "--mode",
+    type=click.Choice(["rate", "order", "pairs"]),
+    help="Rate texts one by one, put rivals in order, or compare them in pairs.  [default: rate]",
+)
+@option(
+    "--order",
+    type=click.Choice(["groups", "given", "random", "plan"]),
+    help="The order of the texts: rivals one after the other, as given, random, or as plan says with --rubric.  "
+    "[default: groups]",
+)
+@option("--rubric", metavar="REF", help="The version that says which labels help most, and how many are enough.")
+@option("--name", help="The name of a rubric that is learned from the page.  [default: TASK-ASPECT]")
+@option("--rater", metavar="NAME", help="Who rates at this computer.  [default: the page asks]")
+@option("--share", metavar="NAME,…", help="Serve the page to these raters on the network, each with a secret link.")
+@option("--port", type=click.IntRange(1, 65535), help="The port of the page.  [default: 8787 if free]")
+@option("--no-browser", is_flag=True, help="Print the address and open no browser.")
+@option("--no-page", is_flag=True, help="Write the labels kept in the store to --output, and end.")
+@option(
+    "--output",
+    "-o",
+    section=STORED,
+    required=True,
+    type=FILE,
+    metavar="PATH",
+    help="Write the labelled rows to this file: .jsonl, .csv, .tsv, .xlsx or .parquet.",
+)
+@judge_options
+@rows_options
+@store_option
+@json_option
+def label(texts: str, *, output: str, as_json: bool, **values: Any) -> None:
+    """Open a page on which people rate TEXTS, and write the rows with their labels for `rubriclab learn`.
+
+    Every answer is in the store as soon as it is given; run the same command again to continue. Raters see neither
+    systems nor other raters' labels. One text in ten comes twice and shows how consistent a rater is.
+    """
+    from rubriclab.cli.files import check_rows_place, writing_rows
+    from rubriclab.cli.printing import note, print_json, print_view
+    from rubriclab.cli.workspace import options_of, workspace_of
+    from rubriclab.services.label_options import LabelOptions
+    from rubriclab.services.running import finish
+    from rubriclab.web.label.run import label as serve
+
+    options = options_of(LabelOptions, values)
+    check_rows_place(output, texts, "The labels", "--output")
+    with workspace_of(values) as workspace:
+        result = finish(lambda: serve(workspace, texts, None if output == "-" else output, options))
+    if output == "-":
+        with writing_rows(output) as write:
+            for row in result.rows:
+                write(row)
+        return
+    if as_json:
+        print_json(result.to_row())
+    else:
+        print_view(result)
+    if result.rows:
+        learn = f"rubriclab learn {output} --task {options.task} --aspect {options.aspect}"
+        note(f"written to {output}; learn from it with: {learn}")

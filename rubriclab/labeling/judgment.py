@@ -1,0 +1,139 @@
+"""What raters are asked, and what they answer.
+
+A judgment refers to its question (task, aspect, definition and scale) and to its texts by digests. So it still applies
+if texts are added to a file or a file is renamed, and no longer applies once a text or the question has changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Literal, Self
+
+from pydantic import AwareDatetime, Field, model_validator
+
+from rubriclab.base_models import Bounded, FrozenModel
+from rubriclab.characters import is_blank, one_line
+from rubriclab.data.aspect import Aspect, TaskWords
+from rubriclab.data.example import Example
+from rubriclab.data.scale import Scale
+from rubriclab.descriptions import describe
+from rubriclab.digest import digest
+from rubriclab.errors import SettingsError
+from rubriclab.option_names import option
+
+LONGEST_NAME = 60
+LONGEST_REASON = 2000
+# A day: a page that stays open longer says nothing about how long a rating takes.
+MOST_SECONDS = 86_400
+
+Kind = Literal["rating", "ranking", "cannot judge", "skipped", "withdrawal"]
+# The texts of an item in canonical order, and whether it is shown for the second time.
+ItemId = tuple[tuple[str, ...], bool]
+
+
+@dataclass(frozen=True)
+class LabelQuestion:
+    """What raters are asked about each text, in the words of the task."""
+
+    words: TaskWords
+    aspect: Aspect
+    scale: Scale
+
+    @cached_property
+    def digest(self) -> str:
+        """Digest of task, aspect, definition and scale; the numbers 1 and 1.0 give the same."""
+        scale = [float(self.scale.low), float(self.scale.high), self.scale.whole]
+        return digest([self.words.task, self.aspect.name, self.aspect.definition, scale])
+
+
+@dataclass(frozen=True)
+class TextToJudge:
+    """A text to be judged."""
+
+    example: Example
+
+    @cached_property
+    def key(self) -> str:
+        """Digest of the text with its id and everything that raters see beside it."""
+        example = self.example
+        return digest([example.id, example.output, example.source, example.context, example.reference])
+
+
+class HumanJudgment(FrozenModel):
+    """One person's answer about one text, or about several texts that are compared.
+
+    Judgments are never changed or removed. The latest one about the same texts applies, and a withdrawal takes back
+    one of them, so that the one before it applies again.
+
+    Attributes:
+        id: unique; a judgment with an id that is stored already is the same judgment sent again.
+        question: digest of the question.
+        aspect: the aspect's name, for people who read the store.
+        texts: keys of the texts, in the order in which they were shown.
+        again: whether the texts were shown for the second time, to measure the rater's own consistency.
+        value: the score of a rating.
+        ranking: keys of the texts of a ranking, best first; texts in one place are tied.
+        withdraws: the id of the judgment that a withdrawal takes back.
+        seconds: from showing the texts to the answer.
+    """
+
+    id: str = Field(min_length=1, max_length=100)
+    question: str
+    aspect: str
+    rater: str = Field(min_length=1, max_length=LONGEST_NAME)
+    kind: Kind
+    texts: tuple[str, ...] = Field(min_length=1)
+    again: bool = False
+    value: Bounded | None = None
+    ranking: tuple[tuple[str, ...], ...] = ()
+    reason: str = Field(default="", max_length=LONGEST_REASON)
+    withdraws: str | None = None
+    seconds: float = Field(default=0.0, ge=0, le=MOST_SECONDS)
+    created: AwareDatetime
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if (self.value is not None) != (self.kind == "rating"):
+            raise ValueError(f"expected a value in a rating and nowhere else, got {self.value} in a {self.kind}")
+        if (self.withdraws is not None) != (self.kind == "withdrawal"):
+            raise ValueError("expected the id of another judgment in a withdrawal and nowhere else")
+        ranked = sorted(key for place in self.ranking for key in place)
+        if ranked != (sorted(self.texts) if self.kind == "ranking" else []):
+            raise ValueError("expected each of the texts once in a ranking, and none in anything else")
+        return self
+
+    @property
+    def item(self) -> ItemId:
+        """The texts that the judgment is about, in canonical order, and whether they were shown again."""
+        return item_id(self.texts, again=self.again)
+
+    def preferences(self) -> Iterator[tuple[str, str, int]]:
+        """Yield each pair of a ranking's texts in canonical order, with 1 if the first is better, -1 or 0 for a tie."""
+        places = sorted((key, number) for number, keys in enumerate(self.ranking) for key in keys)
+        for (first, place), (second, other) in combinations(places, 2):
+            yield first, second, (place < other) - (place > other)
+
+
+def item_id(texts: tuple[str, ...], *, again: bool) -> ItemId:
+    """Return what identifies the texts that are judged together, in whatever order they are shown."""
+    return tuple(sorted(texts)), again
+
+
+def rater_name(name: object) -> str:
+    """Return a rater's name without white space around it.
+
+    Raises:
+        SettingsError: if it is blank, longer than 60 characters, or holds control characters or line breaks.
+    """
+    if not isinstance(name, str) or is_blank(name):
+        raise SettingsError(f"A rater needs a name; got {describe(name)}.", f"Give {option('rater', 'anna')}.")
+    stripped = name.strip()
+    if len(stripped) > LONGEST_NAME or one_line(stripped) != stripped:
+        raise SettingsError(
+            f"The rater's name {one_line(stripped)[:LONGEST_NAME]!r} cannot be used.",
+            f"Give one of at most {LONGEST_NAME} characters on one line, without control characters.",
+        )
+    return stripped

@@ -1,0 +1,347 @@
+"""Labelling of texts by people: what each rater sees, what they answer, and the rows that come out of it.
+
+The page in `rubriclab.web` shows what a `Labeling` says. Every judgment is in the store before it is acknowledged, so a
+server that is killed and started again goes on where it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal, NamedTuple
+
+from pydantic import Field
+
+from rubriclab.base_models import FrozenModel
+from rubriclab.data import Comparison, Example, RowError, find_aspect, parse_scale, task_words
+from rubriclab.data.fitted import about, comparison_faults
+from rubriclab.errors import DataError, SettingsError
+from rubriclab.labeling.dealing import Item, deal
+from rubriclab.labeling.history import History
+from rubriclab.labeling.judgment import LONGEST_REASON, MOST_SECONDS, HumanJudgment, LabelQuestion
+from rubriclab.labeling.progress import RaterAgreement, RaterProgress, progress_of, rater_agreement
+from rubriclab.option_names import option
+from rubriclab.report.wording import count
+from rubriclab.services.inputs import Data, notify_skipped, own_columns, rows_of
+from rubriclab.services.label_options import LabelOptions, LabelResult
+from rubriclab.services.label_rows import LabelText, labelled_rows
+from rubriclab.services.plan import PlanOptions, plan
+from rubriclab.services.workspace import Workspace
+from rubriclab.store import Store
+
+# Decimal places of a rating where the scale allows decimals.
+DECIMALS = 3
+
+
+class Submission(FrozenModel):
+    """What a page sends when a rater has decided.
+
+    Attributes:
+        id: made by the page; the same submission sent again is stored once.
+        item: the item's `name`, so that an answer never counts for another item, however the order has changed.
+        ranking: places of the item's texts, best first; texts in one place are tied.
+        among_skipped: whether the rater goes through the items that were skipped before.
+    """
+
+    id: str = Field(pattern=r"^[A-Za-z0-9-]{8,80}$")
+    item: str
+    kind: Literal["rating", "ranking", "cannot judge", "skipped"]
+    value: float | None = None
+    ranking: tuple[tuple[int, ...], ...] = ()
+    reason: str = Field(default="", max_length=LONGEST_REASON)
+    seconds: float = Field(default=0.0, ge=0)
+    among_skipped: bool = False
+
+
+@dataclass(frozen=True)
+class ShownItem:
+    """What a rater sees at one position: no system, no id, no label of anybody else.
+
+    Attributes:
+        position: from 0 in the rater's order.
+        total: the number of items.
+        name: of the item for this rater; says nothing about its texts.
+        keys: of the texts, in the order in which they are shown.
+        former: what the rater has answered here, if anything.
+    """
+
+    position: int
+    total: int
+    name: str
+    keys: tuple[str, ...]
+    texts: tuple[Example, ...]
+    former: HumanJudgment | None
+
+
+class _Dealt(NamedTuple):
+    """What a rater judges, in order, and the name of each item."""
+
+    items: tuple[Item, ...]
+    names: tuple[str, ...]
+
+
+class Labeling:
+    """Texts under judgment by several raters, safe for threads."""
+
+    def __init__(
+        self,
+        store: Store,
+        question: LabelQuestion,
+        texts: Sequence[LabelText],
+        options: LabelOptions,
+        *,
+        planned: Sequence[str] = (),
+        former: Sequence[Comparison] = (),
+    ) -> None:
+        self.question = question
+        self.options = options
+        self.texts = tuple(texts)
+        self._of = {text.key: text for text in texts}
+        self._store = store
+        self._planned = tuple(planned)
+        self._former = tuple(former)
+        self._lock = threading.RLock()
+        self._history = History()
+        self._seen = 0
+        self._dealt: dict[str, _Dealt] = {}
+        self._refresh()
+
+    def items(self, rater: str) -> tuple[Item, ...]:
+        """Return what a rater judges, in order."""
+        return self._of_rater(rater).items
+
+    def shown(self, rater: str, position: int) -> ShownItem:
+        """Return what a rater sees at a position.
+
+        Raises:
+            SettingsError: if there is no such position.
+        """
+        items, names = self._of_rater(rater)
+        if not 0 <= position < len(items):
+            raise SettingsError(f"There is no item {position + 1}: {rater} has {len(items)}.", "Load the page again.")
+        item = items[position]
+        texts = tuple(self._of[key].example for key in item.texts)
+        former = self._history.of(rater).get(item.id)
+        return ShownItem(position, len(items), names[position], item.texts, texts, former)
+
+    def next_position(self, rater: str, after: int = -1) -> int | None:
+        """Return the first position after `after`, or else before it, that the rater has not answered or skipped.
+
+        If there is none, `None`.
+        """
+        items, given = self.items(rater), self._history.of(rater)
+        left = [position for position, item in enumerate(items) if item.id not in given]
+        return next((position for position in left if position > after), left[0] if left else None)
+
+    def next_skipped(self, rater: str, after: int = -1) -> int | None:
+        """Return the next position that the rater has skipped, as `next_position` does."""
+        items, given = self.items(rater), self._history.of(rater)
+        left = [place for place, item in enumerate(items) if item.id in given and given[item.id].kind == "skipped"]
+        return next((position for position in left if position > after), left[0] if left else None)
+
+    def judge(self, rater: str, submission: Submission) -> int:
+        """Store what a rater has decided, and return the item's position; the same submission again changes nothing.
+
+        Raises:
+            SettingsError: if it does not fit the item or the scale.
+            StoreError: if it cannot be stored.
+        """
+        position = self._submitted(rater, submission)
+        item = self.items(rater)[position]
+        judgment = HumanJudgment(
+            id=submission.id,
+            question=self.question.digest,
+            aspect=self.question.aspect.name,
+            rater=rater,
+            kind=submission.kind,
+            texts=item.texts,
+            again=item.again,
+            value=self._value(submission),
+            ranking=self._ranking(submission, item),
+            reason=submission.reason.strip(),
+            seconds=min(submission.seconds, MOST_SECONDS),
+            created=datetime.now(UTC),
+        )
+        with self._lock:
+            self._history.add(self._store.add_judgment(judgment))
+        return position
+
+    def undo(self, rater: str, request: str) -> int | None:
+        """Withdraw a rater's latest judgment, and return the position of its item; `None` if there is nothing.
+
+        Args:
+            request: an id made by the page; the same one again changes nothing.
+        """
+        with self._lock:
+            withdrawn = self._history.find(rater, request) or self._withdrawal(rater, request)
+            if withdrawn is None:
+                return None
+            if withdrawn.kind != "withdrawal":
+                raise SettingsError("This id belongs to a judgment.", "Load the page again.")
+            self._history.add(self._store.add_judgment(withdrawn))
+            places = {item.id: position for position, item in enumerate(self.items(rater))}
+            return places.get(withdrawn.item)
+
+    def progress(self, rater: str) -> RaterProgress:
+        """Return how far a rater is."""
+        with self._lock:
+            return progress_of(self.items(rater), self._history.of(rater))
+
+    def agreement(self) -> RaterAgreement | None:
+        """Return the agreement among the raters; `None` with fewer than two."""
+        return rater_agreement(self._snapshot(), self.texts)
+
+    def rows(self) -> tuple[dict[str, Any], ...]:
+        """Return the labels so far as rows that `learn` reads."""
+        return tuple(labelled_rows(self.texts, self._snapshot(), self.question.aspect.name, self._former))
+
+    def result(self) -> LabelResult:
+        """Return all that is known so far."""
+        rows = self.rows()
+        raters = {rater: self.progress(rater) for rater in self._history.raters}
+        return LabelResult(self.question.aspect.name, self.options.mode, rows, raters, self.agreement())
+
+    def _snapshot(self) -> History:
+        """Return the judgments that apply, those of other processes among them; no rater waits for what follows."""
+        with self._lock:
+            self._refresh()
+            return History(self._history.all())
+
+    def _refresh(self) -> None:
+        """Add what other processes have stored."""
+        for number, judgment in self._store.judgments(self.question.digest, self._seen):
+            self._history.add(judgment)
+            self._seen = number
+
+    def _withdrawal(self, rater: str, request: str) -> HumanJudgment | None:
+        latest = self._history.latest(rater)
+        if latest is None:
+            return None
+        return HumanJudgment(
+            id=request,
+            question=latest.question,
+            aspect=latest.aspect,
+            rater=rater,
+            kind="withdrawal",
+            texts=latest.texts,
+            again=latest.again,
+            withdraws=latest.id,
+            created=datetime.now(UTC),
+        )
+
+    def _of_rater(self, rater: str) -> _Dealt:
+        with self._lock:
+            if rater not in self._dealt:
+                options = self.options
+                items = deal(self.texts, rater, mode=options.mode, order=options.order, planned=self._planned)
+                self._dealt[rater] = _Dealt(items, tuple(_name(rater, item) for item in items))
+            return self._dealt[rater]
+
+    def _submitted(self, rater: str, submission: Submission) -> int:
+        names = self._of_rater(rater).names
+        if submission.item not in names:
+            raise SettingsError("The answer is about a text that is not here.", "Load the page again.")
+        comparing = self.options.mode != "rate"
+        if submission.kind == ("rating" if comparing else "ranking"):
+            raise SettingsError(
+                f"Expected {'an order' if comparing else 'a score'}, got a {submission.kind}.", "Load the page again."
+            )
+        return names.index(submission.item)
+
+    def _value(self, submission: Submission) -> float | None:
+        if submission.kind != "rating":
+            return None
+        scale = self.question.scale
+        if submission.value is None or not scale.holds(submission.value):
+            raise SettingsError(f"The score {submission.value} is not on the scale.", f"It is {scale.describe()}.")
+        return round(float(submission.value), DECIMALS)
+
+    @staticmethod
+    def _ranking(submission: Submission, item: Item) -> tuple[tuple[str, ...], ...]:
+        if submission.kind != "ranking":
+            return ()
+        places = sorted(place for places in submission.ranking for place in places)
+        if places != list(range(len(item.texts))) or not all(submission.ranking):
+            raise SettingsError("Expected an order of all texts that are shown.", "Load the page again.")
+        return tuple(tuple(item.texts[place] for place in places) for places in submission.ranking)
+
+
+async def prepare_labeling(workspace: Workspace, data: Data, options: LabelOptions) -> Labeling:
+    """Return the texts of `data`, ready to be judged; with a plan, the judge rates them first.
+
+    Raises:
+        DataError: if a row is faulty, an id occurs twice, or there is nothing to judge.
+        SettingsError: for options that do not go together.
+        NotInStore: if `rubric` is not in the store.
+    """
+    question = question_of(options)
+    store = workspace.open_store(create=True)
+    texts, former = _texts(workspace, data, options, question.aspect.name)
+    planned = await _planned(workspace, texts, options) if options.order == "plan" else ()
+    labeling = Labeling(store, question, texts, options, planned=planned, former=former)
+    if not labeling.items("anybody"):
+        raise DataError(
+            f"None of {count(len(texts), 'text')} shares its group with another one, so nothing can be compared.",
+            f"Rate them one by one: {option('mode', 'rate')}.",
+        )
+    return labeling
+
+
+def question_of(options: LabelOptions) -> LabelQuestion:
+    """Return what the raters are asked.
+
+    Raises:
+        UserError: if the aspect has no definition.
+        SettingsError: for a scale that is not understood.
+    """
+    # Ratings on a scale with whole ends are whole numbers unless the scale says otherwise.
+    scale = parse_scale(options.scale, (0.0,))
+    return LabelQuestion(task_words(options.task), find_aspect(options.task, options.aspect, options.definition), scale)
+
+
+def _texts(
+    workspace: Workspace, data: Data, options: LabelOptions, aspect: str
+) -> tuple[tuple[LabelText, ...], tuple[Comparison, ...]]:
+    rows = rows_of(data, options, workspace.notify)
+    texts, faults = dict[str, LabelText](), list[str]()
+    for row in rows:
+        if isinstance(row, RowError):
+            faults.append(str(row))
+            continue
+        text = LabelText(row, own_columns(rows.row, options.mapping))
+        if texts.setdefault(row.id, text).key != text.key:
+            faults.append(f"{rows.where}:{rows.line}: the id {row.id!r} is that of another text")
+    examples = [text.example for text in texts.values()]
+    faults += map(str, comparison_faults(rows.where, rows.comparisons, examples))
+    notify_skipped(rows, workspace.notify)
+    if faults:
+        raise DataError(f"{count(len(faults), 'faulty row')}: {faults[0]}", _faults_hint(faults), faults)
+    if not texts:
+        raise DataError(f"{rows.where} has no texts to label.", "Give rows with a field 'output'.")
+    return tuple(texts.values()), tuple(comparison for _, comparison in about(rows.comparisons, examples, aspect))
+
+
+def _name(rater: str, item: Item) -> str:
+    content = "\0".join((rater, *item.texts, "again" if item.again else ""))
+    return hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+
+
+def _faults_hint(faults: Sequence[str]) -> str:
+    more = f"The others: {'; '.join(faults[1:4])}. " if len(faults) > 1 else ""
+    return f"{more}Correct them, or leave them out: {option('skip_faulty')}."
+
+
+async def _planned(workspace: Workspace, texts: Sequence[LabelText], options: LabelOptions) -> tuple[str, ...]:
+    """Return the keys of texts, the one whose label helps most first."""
+    if options.rubric is None:
+        raise SettingsError(
+            f"{option('order', 'plan')} needs a version that says which labels help most.",
+            f"Give {option('rubric', 'NAME')}.",
+        )
+    planning = PlanOptions.given({"judge": options.judge})
+    result = await plan(workspace, [text.example for text in texts], options.rubric, planning)
+    keys = {text.example.id: text.key for text in texts}
+    return tuple(keys[planned.example.id] for planned in result.plan.texts)

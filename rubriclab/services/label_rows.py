@@ -1,0 +1,97 @@
+"""People's judgments as rows that `learn` reads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rubriclab.data.comparisons import Comparison
+from rubriclab.data.example import Example, named_annotations
+from rubriclab.labeling.history import History
+from rubriclab.labeling.judgment import HumanJudgment, TextToJudge
+
+
+@dataclass(frozen=True)
+class LabelText(TextToJudge):
+    """A text to be judged, and the columns of its row that are no fields."""
+
+    columns: Mapping[str, Any]
+
+
+def labelled_rows(
+    texts: Sequence[LabelText], history: History, aspect: str, former: Sequence[Comparison] = ()
+) -> Iterator[dict[str, Any]]:
+    """Yield each text that has a label or was compared with others, then every ranking and preference.
+
+    A rater's label is the first judgment of a text; the second one only measures consistency. The score is the mean of
+    the raters, those that the texts came with among them; so are the comparisons in `former`.
+    """
+    of = {text.key: text for text in texts}
+    first = [each for each in history.all() if not each.again and all(key in of for key in each.texts)]
+    ratings = {key: list[HumanJudgment]() for key in of}
+    for judgment in first:
+        if judgment.kind in ("rating", "cannot judge") and len(judgment.texts) == 1:
+            ratings[judgment.texts[0]].append(judgment)
+    rankings = [each for each in first if each.kind == "ranking"]
+    compared = {of[key].example.id for ranking in rankings for key in ranking.texts}
+    compared |= {name for each in former for name in (each.better, each.worse)}
+    for text in texts:
+        row = _row(text, ratings[text.key], aspect)
+        if aspect in row.get("scores", {}) or text.example.id in compared:
+            yield row
+    for each in former:
+        yield _preference(each.better, each.worse, tie=each.tie, aspect=each.aspect, rater=each.rater)
+    for ranking in rankings:
+        yield _comparison(ranking, {key: text.example.id for key, text in of.items()}, aspect)
+
+
+def _row(text: LabelText, ratings: Sequence[HumanJudgment], aspect: str) -> dict[str, Any]:
+    example = text.example
+    given = {each.rater: each.value for each in ratings if each.value is not None}
+    annotations = {**_annotations(example), aspect: named_annotations(example, aspect) | given}
+    scores = dict(example.scores)
+    if given:
+        everybody = annotations[aspect].values()
+        scores[aspect] = math.fsum(everybody) / len(everybody)
+    elif not annotations[aspect]:
+        annotations.pop(aspect)
+        annotations |= {name: list(numbers) for name, numbers in example.annotations.items() if name == aspect}
+    reasons = {each.rater: each.reason for each in ratings if each.reason}
+    fields = {
+        "id": example.id,
+        "group": example.group,
+        "system": example.system,
+        "source": example.source,
+        "context": example.context,
+        "reference": example.reference,
+        "output": example.output,
+        "scores": scores,
+        "annotations": annotations,
+        "reasons": {aspect: reasons} if reasons else {},
+    }
+    return {**{name: value for name, value in fields.items() if value not in (None, {})}, **text.columns}
+
+
+def _annotations(example: Example) -> dict[str, Any]:
+    """Return the annotations of every aspect, by the raters' names where they are known."""
+    return {
+        aspect: named_annotations(example, aspect) or list(numbers) for aspect, numbers in example.annotations.items()
+    }
+
+
+def _comparison(judgment: HumanJudgment, ids: Mapping[str, str], aspect: str) -> dict[str, Any]:
+    places = [[ids[key] for key in place] for place in judgment.ranking]
+    reason = {"reason": judgment.reason} if judgment.reason else {}
+    if len(judgment.texts) > 2:
+        ranking = [place if len(place) > 1 else place[0] for place in places]
+        return {"ranking": ranking, "aspect": aspect, "rater": judgment.rater, **reason}
+    better, worse = (name for place in places for name in place)
+    return {**_preference(better, worse, tie=len(places) == 1, aspect=aspect, rater=judgment.rater), **reason}
+
+
+def _preference(better: str, worse: str, *, tie: bool, aspect: str | None, rater: str | None) -> dict[str, Any]:
+    named = {"aspect": aspect, "rater": rater}
+    about = {name: value for name, value in named.items() if value is not None}
+    return {"preferred": better, "over": worse, **({"tie": True} if tie else {}), **about}

@@ -1,0 +1,272 @@
+"""The requests of the labelling page.
+
+Raters are known by their link on a shared page, and by the name that they gave otherwise. All work with the store is
+done in threads, so that raters do not wait for each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict
+from functools import wraps
+from typing import Any, TypeVar
+
+from pydantic import Field, ValidationError
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from rubriclab.base_models import FrozenModel
+from rubriclab.errors import NotInStore, RubriclabError, SettingsError
+from rubriclab.labeling.judgment import rater_name
+from rubriclab.option_names import for_reader
+from rubriclab.pydantic_errors import first_fault
+from rubriclab.report.labeling import agreement_words, consistency_words
+from rubriclab.services.label import Labeling, Submission
+from rubriclab.services.label_learning import LabelLearning
+from rubriclab.web.label.content import item_content, page_settings, progress_content
+from rubriclab.web.page import rendered, report_page, static_routes
+from rubriclab.web.security import Access, Guard
+
+# Larger requests are refused: a reason has at most 2,000 characters, and a ranking a few texts.
+MOST_BYTES = 64_000
+
+BodyT = TypeVar("BodyT", bound="_Body")
+
+
+class _Body(FrozenModel):
+    """A request of a rater."""
+
+    rater: str
+
+
+class _Judgment(_Body):
+    submission: Submission
+
+
+class _Undo(_Body):
+    id: str = Field(pattern=r"^[A-Za-z0-9-]{8,80}$")
+
+
+def label_app(
+    labeling: Labeling,
+    access: Access,
+    learning: LabelLearning,
+    *,
+    finish: Callable[[], str],
+    stop: Callable[[], None],
+) -> ASGIApp:
+    """Return the guarded application.
+
+    Args:
+        finish: writes the labels, and returns what to tell the rater.
+        stop: ends the server.
+    """
+    page = _LabelPage(labeling, access, learning, finish, stop)
+    routes = [
+        Route("/", page.show),
+        Route("/item", page.item),
+        Route("/judgments", page.judge, methods=["POST"]),
+        Route("/undo", page.undo, methods=["POST"]),
+        Route("/panel", page.panel),
+        Route("/finish", page.finish, methods=["POST"]),
+        Route("/stop", page.stop, methods=["POST"]),
+        Route("/learn", page.learn),
+        Route("/learn/price", page.price),
+        Route("/learn/state", page.learning_state),
+        Route("/learn/start", page.start_learning, methods=["POST"]),
+        Route("/report", page.report),
+        *static_routes(),
+    ]
+    return Guard(Starlette(routes=routes), access)
+
+
+def _answering(handler: Callable[[_LabelPage, Request], Awaitable[Response]]) -> Any:
+    """Return a handler whose errors are answered as JSON."""
+
+    @wraps(handler)
+    async def answer(self: _LabelPage, request: Request) -> Response:
+        try:
+            return await handler(self, request)
+        except RubriclabError as error:
+            return JSONResponse({"error": for_reader(error.text)}, 404 if isinstance(error, NotInStore) else 400)
+
+    return answer
+
+
+class _LabelPage:
+    def __init__(
+        self,
+        labeling: Labeling,
+        access: Access,
+        learning: LabelLearning,
+        finish: Callable[[], str],
+        stop: Callable[[], None],
+    ) -> None:
+        self._learning = learning
+        self._labeling = labeling
+        self._access = access
+        self._finish = finish
+        self._stop = stop
+
+    @_answering
+    async def show(self, request: Request) -> Response:
+        given = request.state.visitor or self._labeling.options.rater or request.query_params.get("rater")
+        question = self._labeling.question
+        fields: dict[str, Any] = {"token": self._access.token, "question": question, "shared": bool(self._access.links)}
+        title = f"{question.aspect.name} – rubriclab label"
+        if not given:
+            return rendered("label/name.html", title=title, **fields)
+        settings = page_settings(self._labeling, rater_name(given))
+        return rendered("label/label.html", title=title, settings=settings, **fields)
+
+    @_answering
+    async def item(self, request: Request) -> Response:
+        rater, query = self._rater(request, request.query_params.get("rater")), request.query_params
+        if "position" in query:
+            if not query["position"].isdecimal():
+                raise SettingsError("The position is no number.", "Load the page again.")
+            return JSONResponse(await run_in_threadpool(self._item_at, rater, int(query["position"][:9])))
+        skipped = query.get("skipped") == "true"
+        return JSONResponse(await run_in_threadpool(self._next, rater, -1, skipped=skipped))
+
+    @_answering
+    async def judge(self, request: Request) -> Response:
+        body = await _body(request, _Judgment)
+        rater = self._rater(request, body.rater)
+        return JSONResponse(await run_in_threadpool(self._judged, rater, body.submission))
+
+    @_answering
+    async def undo(self, request: Request) -> Response:
+        body = await _body(request, _Undo)
+        rater = self._rater(request, body.rater)
+        position = await run_in_threadpool(self._labeling.undo, rater, body.id)
+        if position is None:
+            return JSONResponse({"undone": False})
+        return JSONResponse({"undone": True, **await run_in_threadpool(self._item_at, rater, position)})
+
+    @_answering
+    async def panel(self, request: Request) -> Response:
+        rater = self._rater(request, request.query_params.get("rater"))
+        return JSONResponse(await run_in_threadpool(self._panel, rater, self._is_host(request)))
+
+    @_answering
+    async def finish(self, request: Request) -> Response:
+        self._rater(request, (await _body(request, _Body)).rater)
+        words = await run_in_threadpool(self._finish)
+        # Files of this computer are nobody else's business.
+        return JSONResponse({"words": words if self._is_host(request) else "Your answers are kept. Thank you."})
+
+    @_answering
+    async def stop(self, request: Request) -> Response:
+        self._rater(request, (await _body(request, _Body)).rater)
+        self._check_host(request)
+        self._stop()
+        return JSONResponse({})
+
+    @_answering
+    async def learn(self, request: Request) -> Response:
+        self._check_host(request)
+        title = f"Learn {self._labeling.question.aspect.name} – rubriclab label"
+        rater = request.state.visitor or self._labeling.options.rater or request.query_params.get("rater")
+        fields: dict[str, Any] = {"token": self._access.token, "rater": rater_name(rater)}
+        return rendered("label/learn.html", title=title, question=self._labeling.question, **fields)
+
+    @_answering
+    async def price(self, request: Request) -> Response:
+        self._check_host(request)
+        price = await run_in_threadpool(self._learning.price)
+        return JSONResponse({"lines": [for_reader(line) for line in price.lines()]})
+
+    @_answering
+    async def learning_state(self, request: Request) -> Response:
+        self._check_host(request)
+        return JSONResponse(asdict(self._learning.state))
+
+    @_answering
+    async def start_learning(self, request: Request) -> Response:
+        self._check_host(request)
+        self._rater(request, (await _body(request, _Body)).rater)
+        await run_in_threadpool(self._learning.start)
+        return JSONResponse(asdict(self._learning.state))
+
+    @_answering
+    async def report(self, request: Request) -> Response:
+        self._check_host(request)
+        return report_page(await run_in_threadpool(self._learning.report))
+
+    def _is_host(self, request: Request) -> bool:
+        """Return whether the request comes from whoever started the page: that one pays, and owns the files."""
+        return not self._access.links or request.state.visitor == self._labeling.options.rater
+
+    def _check_host(self, request: Request) -> None:
+        if not self._is_host(request):
+            raise SettingsError("Only the person who started this page can do that.", "Ask them.")
+
+    def _rater(self, request: Request, given: str | None) -> str:
+        """Return who asks.
+
+        Raises:
+            SettingsError: for a name that cannot be used, or that belongs to another rater.
+        """
+        fixed = request.state.visitor or self._labeling.options.rater
+        if fixed and given not in (None, fixed):
+            raise SettingsError(f"This page belongs to {fixed}, not to {given!r}.", "Load the page again.")
+        return str(fixed or rater_name(given))
+
+    def _item_at(self, rater: str, position: int) -> dict[str, Any]:
+        shown = self._labeling.shown(rater, position)
+        progress = progress_content(self._labeling.progress(rater))
+        return {"progress": progress, "shown": item_content(shown)}
+
+    def _next(self, rater: str, after: int, *, skipped: bool = False) -> dict[str, Any]:
+        find = self._labeling.next_skipped if skipped else self._labeling.next_position
+        position = find(rater, after)
+        if position is None:
+            return {"progress": progress_content(self._labeling.progress(rater)), "shown": None}
+        return self._item_at(rater, position)
+
+    def _judged(self, rater: str, submission: Submission) -> dict[str, Any]:
+        position = self._labeling.judge(rater, submission)
+        return self._next(rater, position, skipped=submission.among_skipped)
+
+    def _panel(self, rater: str, is_host: bool) -> dict[str, Any]:
+        progress, needed = self._labeling.progress(rater), self._learning.needed()
+        return {
+            "done": f"{progress.done} of {progress.total}",
+            "left": duration(progress.seconds_left),
+            "consistency": consistency_words(progress.consistency),
+            "agreement": agreement_words(self._labeling.agreement()),
+            "enough": needed.words(),
+            "may_learn": is_host and needed.can_learn,
+        }
+
+
+def duration(seconds: float | None) -> str:
+    """Return an expected duration in words."""
+    if seconds is None:
+        return "known after a few answers"
+    if seconds < 60:
+        return "less than a minute"
+    minutes = round(seconds / 60)
+    return f"about {minutes} min" if minutes < 90 else f"about {minutes / 60:.1f} h"
+
+
+async def _body(request: Request, model: type[BodyT]) -> BodyT:
+    """Return the request's body.
+
+    Raises:
+        SettingsError: if it is too long or not of the expected form.
+    """
+    content = b""
+    async for part in request.stream():
+        content += part
+        if len(content) > MOST_BYTES:
+            raise SettingsError(f"The request has more than {MOST_BYTES:,} bytes.", "Send less.")
+    try:
+        return model.model_validate_json(content)
+    except ValidationError as error:
+        raise SettingsError(f"The request is not understood: {first_fault(error)}.", "Load the page again.") from None

@@ -1,0 +1,105 @@
+"""What the labelling page gets: one item at a time, without anything that could influence the rater."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rubriclab.data.example import Example
+from rubriclab.data.scale import Scale
+from rubriclab.labeling.passages import Segment, matching_passages
+from rubriclab.labeling.progress import RaterProgress
+from rubriclab.services.label import Labeling, ShownItem
+
+# More levels than this are typed as a number.
+MOST_BUTTONS = 11
+# Texts beyond this length are not compared with their source, as that would delay the page.
+LONGEST_COMPARED = 200_000
+
+
+def page_settings(labeling: Labeling, rater: str) -> dict[str, Any]:
+    """Return what the page needs to know once."""
+    question = labeling.question
+    words = question.words
+    return {
+        "rater": rater,
+        "question": question.digest,
+        "mode": labeling.options.mode,
+        "scale": {
+            "low": question.scale.low,
+            "high": question.scale.high,
+            "whole": question.scale.whole,
+            "text": question.scale.describe(),
+            "levels": levels(question.scale),
+        },
+        "words": {"output": words.output, "source": words.source, "context": words.context},
+    }
+
+
+def levels(scale: Scale) -> list[dict[str, Any]]:
+    """Return the scores that have a button, each with its number key; none if decimals are allowed or too many.
+
+    The key of a score is its own digit, 0 for a 10, or its place from 1 if scores are negative or larger.
+    """
+    if not scale.whole or scale.width >= MOST_BUTTONS:
+        return []
+    scores = [int(scale.low) + step for step in range(int(scale.width) + 1)]
+    keys = {score: str(score) for score in scores if 0 <= score <= 9}
+    if scores[0] == 1 and scores[-1] == 10:
+        keys[10] = "0"
+    elif len(keys) < len(scores) and len(scores) <= 9:
+        keys = {score: str(place) for place, score in enumerate(scores, start=1)}
+    return [{"value": score, "key": keys.get(score, "")} for score in scores]
+
+
+def item_content(shown: ShownItem) -> dict[str, Any]:
+    """Return an item with its texts in segments, and what the rater has answered before."""
+    outputs, sources = _compared(shown.texts)
+    former = shown.former
+    place = {key: number for number, key in enumerate(shown.keys)}
+    return {
+        "position": shown.position,
+        "total": shown.total,
+        "item": shown.name,
+        "texts": outputs,
+        "sources": sources,
+        "contexts": _distinct(text.context for text in shown.texts),
+        "references": _distinct(text.reference for text in shown.texts),
+        "former": former
+        and {
+            "kind": former.kind,
+            "value": former.value,
+            "ranking": [[place[key] for key in keys] for keys in former.ranking],
+            "reason": former.reason,
+        },
+    }
+
+
+def progress_content(progress: RaterProgress) -> dict[str, Any]:
+    """Return a rater's progress in figures."""
+    return {"done": progress.done, "skipped": progress.skipped, "total": progress.total}
+
+
+def _compared(texts: Sequence[Example]) -> tuple[list[Any], list[Any]]:
+    """Return the outputs, and their sources without repetitions, as lists of segments: text and passages."""
+    outputs: list[Any] = [_segments((Segment(text.output),)) for text in texts]
+    sources = list[Any]()
+    for source in _distinct(text.source for text in texts):
+        of_it = [number for number, text in enumerate(texts) if text.source == source]
+        if len(source) + sum(len(texts[number].output) for number in of_it) > LONGEST_COMPARED:
+            sources.append(_segments((Segment(source),)))
+            continue
+        found, in_source = matching_passages([texts[number].output for number in of_it], source)
+        for number, segments in zip(of_it, found, strict=True):
+            outputs[number] = _segments(segments, len(sources))
+        sources.append(_segments(in_source, len(sources)))
+    return outputs, sources
+
+
+def _distinct(texts: Iterable[str | None]) -> list[str]:
+    return list(dict.fromkeys(text for text in texts if text is not None))
+
+
+def _segments(segments: Sequence[Segment], source: int = 0) -> list[Any]:
+    """Return segments as text and names of passages, which are unique among all sources."""
+    return [[segment.text, [f"{source}-{number}" for number in segment.passages]] for segment in segments]

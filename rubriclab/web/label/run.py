@@ -1,0 +1,89 @@
+"""Serves the labelling page until it is ended, and writes the labels."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+from starlette.types import ASGIApp
+
+from rubriclab.data.tables import write_rows
+from rubriclab.labeling.judgment import LabelQuestion
+from rubriclab.report.wording import count
+from rubriclab.services.inputs import Data
+from rubriclab.services.label import Labeling, prepare_labeling
+from rubriclab.services.label_learning import LabelLearning
+from rubriclab.services.label_options import LabelOptions, LabelResult
+from rubriclab.services.workspace import Workspace
+from rubriclab.web.kept_secret import kept_secret
+from rubriclab.web.label.app import label_app
+from rubriclab.web.security import Access
+from rubriclab.web.server import EVERYWHERE, LOOPBACK, listen, local_address, port_of, serve
+
+PORT = 8787
+
+
+async def label(workspace: Workspace, data: Data, output: str | Path | None, options: LabelOptions) -> LabelResult:
+    """Serve the page on which people label the texts of `data` until it is ended, and return the labels so far.
+
+    They are written to `output`, if it is given, whenever a rater finishes and at the end.
+
+    Raises:
+        DataError: if a row is faulty, there is nothing to label, or `output` cannot be written.
+        SettingsError: for options that do not go together, or a port in use.
+    """
+    labeling = await prepare_labeling(workspace, data, options)
+    if options.no_page:
+        return written(labeling, output)
+    with listen(EVERYWHERE if options.share else LOOPBACK, options.port, preferred=PORT) as bound:
+        access = access_of(labeling.question, options, port_of(bound))
+        for line in addresses(access, port_of(bound)):
+            workspace.notify(line)
+
+        def finish() -> str:
+            result = written(labeling, output)
+            texts = count(result.labelled, "labelled text")
+            return f"{texts} written to {output}." if output else f"There are {texts}."
+
+        def app(stop: Callable[[], None]) -> ASGIApp:
+            return label_app(labeling, access, learning, finish=finish, stop=stop)
+
+        learning = LabelLearning(workspace, labeling)
+        own = f"http://{LOOPBACK}:{port_of(bound)}/"
+        try:
+            await serve(app, bound, own, browser=not options.no_browser and not options.share)
+        finally:
+            learning.stop()
+            result = written(labeling, output)
+    return result
+
+
+def access_of(question: LabelQuestion, options: LabelOptions, port: int) -> Access:
+    """Return who may use the page: everybody at this computer, or only those with a link."""
+    names = (local_address(), socket.gethostname(), socket.getfqdn()) if options.share else ()
+    token = kept_secret("label", "token", question.digest)
+    links = {rater: kept_secret("label", "link", question.digest, rater) for rater in raters_with_link(options)}
+    return Access.at(port, names, token=token, links=links)
+
+
+def raters_with_link(options: LabelOptions) -> tuple[str, ...]:
+    """Return the raters that get a link: those that the page is shared with, and the one at this computer."""
+    return tuple(dict.fromkeys((*options.share, *filter(None, (options.rater,))))) if options.share else ()
+
+
+def addresses(access: Access, port: int) -> list[str]:
+    """Return where raters find the page, in lines for the person who started it."""
+    if not access.links:
+        return [f"Label at http://{LOOPBACK}:{port}/ until you press Ctrl-C. Every answer is kept as it is given."]
+    shared = local_address()
+    lines = [f"{rater}: http://{shared}:{port}{access.path(rater)}" for rater in access.links]
+    return ["Send each rater their own link; whoever has it rates in their name. Press Ctrl-C to end.", *lines]
+
+
+def written(labeling: Labeling, output: str | Path | None) -> LabelResult:
+    """Return the labels so far, written to `output` if there are any."""
+    result = labeling.result()
+    if output is not None and result.rows:
+        write_rows(result.rows, output)
+    return result

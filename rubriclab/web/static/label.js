@@ -1,0 +1,312 @@
+// The labelling page: one item at a time, answered by keyboard, pointer or touch.
+
+import { followPassages, element, material, prose } from './label-texts.js'
+import { Ranking } from './label-ranking.js'
+import { newId, Sending } from './label-sending.js'
+import { ask } from './request.js'
+
+const by = id => document.getElementById(id)
+const settings = JSON.parse(by('work').dataset.settings)
+const { scale, mode, words, rater } = settings
+const query = `rater=${encodeURIComponent(rater)}`
+const wide = matchMedia('(min-width: 60rem)')
+
+let shown = null
+let ranking = null
+let begun = 0
+let busy = false
+let amongSkipped = false
+let total = 0
+// Whether sources are shown, until the rater folds or unfolds one.
+let sourceOpen = null
+let unfolded = false
+
+const sending = new Sending(settings.question, rater, trouble)
+
+function trouble(message) {
+  by('error').textContent = message
+  by('error').hidden = !message
+}
+
+function say(message) {
+  by('status').textContent = message
+}
+
+// One request at a time: keys that are pressed while one is under way do nothing.
+async function once(work) {
+  if (busy) return
+  busy = true
+  try {
+    await work()
+  } catch (error) {
+    trouble(error.message || 'The server cannot be reached.')
+  } finally {
+    busy = false
+  }
+}
+
+function show(answer) {
+  const { progress } = answer
+  shown = answer.shown
+  total = progress.total
+  trouble('')
+  by('bar').value = progress.total ? progress.done / progress.total : 0
+  by('position').textContent = `${progress.done} of ${progress.total}`
+  by('work').hidden = by('controls').hidden = !shown
+  by('done').hidden = Boolean(shown)
+  if (!by('panel').hidden) refreshPanel()
+  if (!shown) return showEnd(progress)
+  const several = shown.texts.length > 1
+  by('materials').classList.toggle('several', several)
+  showTexts()
+  by('beside').replaceChildren(
+    ...shown.contexts.map(text => material(capital(words.context), [[text, []]], true)),
+    ...shown.sources.map(segments => material(capital(words.source), segments, sourceOpen ?? (wide.matches && !several), open => { sourceOpen = open })),
+    ...shown.references.map(text => material('Reference', [[text, []]], false)),
+  )
+  by('beside').scrollTop = 0
+  // On a phone the definition would leave little room once it is known.
+  if (shown.position > 0 && !wide.matches && !unfolded) by('question').open = false
+  showAnswer()
+  by('reason').value = sending.draft(shown.item) || shown.former?.reason || ''
+  showReason(Boolean(by('reason').value), false)
+  begun = performance.now()
+  scrollTo({ top: 0 })
+  // The button that was pressed is gone; readers go on at the new text.
+  if (document.activeElement.id !== 'score') by('texts').focus({ preventScroll: true })
+  const number = `${capital(words.output)} ${shown.position + 1} of ${shown.total}`
+  say(shown.former ? `${number}, answered before` : number)
+}
+
+function showTexts() {
+  ranking = null
+  if (mode === 'order') {
+    ranking = new Ranking(by('texts'), shown.texts, shown.former?.ranking ?? [], say)
+    return
+  }
+  by('texts').replaceChildren(...shown.texts.map((segments, number) => {
+    const text = element('article', { className: 'text' })
+    if (mode === 'pairs') text.append(element('div', { className: 'place', textContent: number ? 'Second' : 'First' }))
+    text.append(prose(segments))
+    return text
+  }))
+}
+
+function showAnswer() {
+  const former = shown.former
+  const choice = (label, key, given, act, name) => {
+    const made = element('button', { type: 'button', textContent: `${label} `, className: given ? 'given' : '' }, ...(key ? [element('kbd', { textContent: key })] : []))
+    if (name) made.setAttribute('aria-label', name)
+    made.setAttribute('aria-pressed', String(Boolean(given)))
+    made.addEventListener('click', act)
+    return made
+  }
+  const answer = by('answer')
+  by('actions').querySelector('[data-do="cannot"]').classList.toggle('given', former?.kind === 'cannot judge')
+  if (mode === 'order') {
+    const save = choice('Save this order', 'Enter', false, submitOrder)
+    save.classList.add('main')
+    answer.replaceChildren(save)
+    return
+  }
+  if (mode === 'pairs') {
+    const given = JSON.stringify(former?.ranking ?? null)
+    const options = [['First is better', '1', [[0], [1]]], ['Equal', '0', [[0, 1]]], ['Second is better', '2', [[1], [0]]]]
+    answer.replaceChildren(...options.map(([label, key, places]) => {
+      const tied = places.length === 1 && former?.ranking?.length === 1
+      const made = choice(label, key, tied || given === JSON.stringify(places), () => submit('ranking', { ranking: places }))
+      made.classList.add('long')
+      return made
+    }))
+    return
+  }
+  const ends = element('div', { className: 'ends' },
+    element('span', { textContent: `${scale.low}: lowest` }), element('span', { textContent: `${scale.high}: highest` }))
+  if (scale.levels.length) {
+    const buttons = scale.levels.map(level => {
+      const key = level.key === String(level.value) ? '' : level.key
+      return choice(level.value, key, former?.value === level.value, () => submit('rating', { value: level.value }), `Score ${level.value}`)
+    })
+    answer.replaceChildren(...buttons, ends)
+    return
+  }
+  const input = element('input', { type: 'text', inputMode: 'decimal', id: 'score', autocomplete: 'off', value: former?.value ?? '' })
+  const save = element('button', { type: 'button', className: 'main', textContent: 'Save ' }, element('kbd', { textContent: 'Enter' }))
+  save.addEventListener('click', submitNumber)
+  answer.replaceChildren(element('label', { htmlFor: 'score', textContent: `Score, ${scale.text}` }), input, save)
+  if (wide.matches) input.focus()
+}
+
+function submitNumber() {
+  const written = by('score').value.trim().replace(',', '.')
+  const value = Number(written)
+  if (!written || !Number.isFinite(value) || value < scale.low || value > scale.high || (scale.whole && !Number.isInteger(value))) {
+    trouble(`Type a score: ${scale.text}.`)
+    by('score').focus()
+    return
+  }
+  submit('rating', { value })
+}
+
+function submitOrder() {
+  submit('ranking', { ranking: ranking.places() })
+}
+
+function submit(kind, answer = {}) {
+  if (!shown) return
+  return once(async () => {
+    const id = newId()
+    const item = shown.item
+    const submission = { id, item, kind, reason: by('reason').value, seconds: (performance.now() - begun) / 1000, among_skipped: amongSkipped, ...answer }
+    const next = await sending.deliver('/judgments', id, { rater, submission })
+    sending.draft(item, '')
+    show(next)
+  })
+}
+
+const goTo = position => once(async () => {
+  if (position >= 0 && position < total) show(await ask(`/item?${query}&position=${position}`))
+})
+
+function undo() {
+  return once(async () => {
+    const id = newId()
+    const answer = await sending.deliver('/undo', id, { rater, id })
+    if (answer.undone && answer.shown) {
+      show(answer)
+      say('Undone')
+    } else {
+      say('There is nothing to undo')
+    }
+  })
+}
+
+function showReason(visible, focus = true) {
+  by('reason-box').hidden = !visible
+  by('actions').querySelector('[data-do="reason"]').setAttribute('aria-expanded', String(visible))
+  if (visible && focus) by('reason').focus()
+}
+
+function showEnd(progress) {
+  const skipped = progress.skipped
+  by('done-words').textContent = skipped
+    ? `${progress.done} of ${progress.total} are answered, and ${skipped} skipped.`
+    : `All ${progress.total} are answered. Your answers are kept.`
+  by('skipped').hidden = !skipped
+  amongSkipped = false
+  say('Everything is done')
+}
+
+async function finish(place) {
+  await once(async () => {
+    place.textContent = (await ask('/finish', { rater })).words
+    by('stop').hidden = by('done').hidden || by('stop').dataset.shared === 'true'
+  })
+}
+
+async function refreshPanel() {
+  const panel = await ask(`/panel?${query}`)
+  by('panel-rater').textContent = rater
+  for (const name of ['done', 'left', 'consistency', 'agreement', 'enough']) by(`panel-${name}`).textContent = panel[name]
+  by('learn').hidden = !panel.may_learn
+  by('learn').href = `/learn?${query}`
+}
+
+function capital(word) {
+  return word.charAt(0).toUpperCase() + word.slice(1)
+}
+
+const actions = {
+  cannot: () => submit('cannot judge'),
+  reason: () => showReason(by('reason-box').hidden || document.activeElement !== by('reason')),
+  skip: () => submit('skipped'),
+  back: () => goTo(shown.position - 1),
+  undo,
+}
+const KEYS = { c: 'cannot', r: 'reason', s: 'skip', b: 'back', u: 'undo' }
+
+by('actions').addEventListener('click', event => {
+  const name = event.target.closest('button')?.dataset.do
+  if (name) actions[name]()
+})
+
+document.addEventListener('keydown', event => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.repeat) return
+  const field = event.target
+  if (field === by('reason')) {
+    if (event.key === 'Escape' || (event.key === 'Enter' && !event.shiftKey)) {
+      event.preventDefault()
+      field.blur()
+      say('Reason noted')
+    }
+    return
+  }
+  if (field.id === 'score') {
+    if (event.key === 'Enter') submitNumber()
+    else if (event.key === 'Escape') field.blur()
+    // Letters are no numbers: they stay commands.
+    else if (event.key.toLowerCase() in KEYS) command(event)
+    return
+  }
+  if (!shown) {
+    if (event.key.toLowerCase() === 'u') undo()
+    return
+  }
+  if (event.key === 'Enter' && !field.closest('button, summary, a')) {
+    event.preventDefault()
+    if (mode === 'order') submitOrder()
+    else if (shown.former) goTo(shown.position + 1)
+    return
+  }
+  if (mode === 'rate') {
+    const level = scale.levels.find(each => each.key === event.key)
+    if (level) submit('rating', { value: level.value })
+  } else if (mode === 'pairs') {
+    const places = { 1: [[0], [1]], ArrowLeft: [[0], [1]], 2: [[1], [0]], ArrowRight: [[1], [0]], 0: [[0, 1]], '=': [[0, 1]] }[event.key]
+    if (places) submit('ranking', { ranking: places })
+  } else if (/^[1-9]$/.test(event.key)) {
+    ranking.focus(Number(event.key))
+  }
+  command(event)
+})
+
+function command(event) {
+  const name = KEYS[event.key.toLowerCase()]
+  if (!name) return
+  event.preventDefault()
+  actions[name]()
+}
+
+by('question').querySelector('summary').addEventListener('click', () => { unfolded = true })
+by('reason').addEventListener('input', () => sending.draft(shown.item, by('reason').value))
+by('show-panel').addEventListener('click', () => {
+  const panel = by('panel')
+  panel.hidden = !panel.hidden
+  by('show-panel').setAttribute('aria-expanded', String(!panel.hidden))
+  if (!panel.hidden) refreshPanel().catch(error => trouble(error.message))
+})
+by('skipped').addEventListener('click', () => {
+  amongSkipped = true
+  once(async () => show(await ask(`/item?${query}&skipped=true`)))
+})
+by('finish').addEventListener('click', () => finish(by('panel-written')))
+by('done-finish').addEventListener('click', () => finish(by('finished')))
+by('done-back').addEventListener('click', () => goTo(total - 1))
+by('stop').addEventListener('click', () => once(async () => {
+  await ask('/stop', { rater })
+  by('finished').textContent = 'rubriclab label has ended. You can close this page.'
+  by('stop').hidden = true
+}))
+followPassages(by('materials'))
+
+const HOW = {
+  rate: `Score it: ${scale.text}.${scale.levels.length ? ' Press a number key or a button.' : ' Type a number and press Enter.'}`,
+  order: 'Put the best first: drag, or focus a text and move it by the arrow keys. Press = if it is as good as the one before.',
+  pairs: 'Which one is better? Press 1 for the first, 2 for the second, 0 if they are equal.',
+}
+by('instruction').textContent = HOW[mode]
+
+once(async () => {
+  await sending.deliverKept()
+  show(await ask(`/item?${query}`))
+})

@@ -1,0 +1,83 @@
+// Labels that are corrected where people and the rubric differ.
+
+import { ask } from './request.js'
+import { read, rememberName, write } from './studio-draft.js'
+
+for (const article of document.querySelectorAll('[data-text]')) {
+  const form = article.querySelector('form')
+  const fault = article.querySelector('[role="alert"]')
+  const key = `rubriclab:judgment:${form.dataset.ref}:${article.dataset.text}`
+  const buttons = [...article.querySelectorAll('[data-kind]')]
+  const { by } = form.elements
+  let request = crypto.randomUUID()
+
+  const open = kind => {
+    form.dataset.open = kind
+    form.hidden = !kind
+    for (const button of buttons) button.setAttribute('aria-expanded', button.dataset.kind === kind)
+    for (const part of form.querySelectorAll('[data-for]')) {
+      part.hidden = part.disabled = !part.dataset.for.split(',').includes(kind)
+    }
+  }
+  const values = () => Object.fromEntries(new FormData(form))
+  const keep = () => write(key, form.hidden ? undefined : { ...values(), kind: form.dataset.open })
+
+  const draft = read(key)
+  if (draft) {
+    open(draft.kind)
+    for (const [name, value] of Object.entries(draft)) if (form.elements[name]) form.elements[name].value = value
+  }
+  form.addEventListener('input', keep)
+  for (const button of buttons) {
+    button.addEventListener('click', () => {
+      open(form.dataset.open === button.dataset.kind && !form.hidden ? '' : button.dataset.kind)
+      rememberName(by)
+      form.querySelector('[data-for]:not([hidden]) :is(input, textarea, select)')?.focus()
+      keep()
+    })
+  }
+  article.querySelector('[data-cancel]').addEventListener('click', () => {
+    form.reset()
+    open('')
+    keep()
+  })
+
+  form.addEventListener('submit', async event => {
+    event.preventDefault()
+    fault.hidden = true
+    const { score, ...others } = values()
+    const judgment = { ...others, kind: form.dataset.open, text: article.dataset.text, request }
+    if (judgment.kind === 'correct') judgment.score = score === '' ? null : Number(score)
+    const [missing, words] = lacking(judgment)
+    if (missing) {
+      fault.textContent = words
+      fault.hidden = false
+      missing.focus()
+      return
+    }
+    form.querySelector('[type="submit"]').disabled = true
+    try {
+      const answer = await ask(`/${form.dataset.ref}/disagreements/labels`, judgment)
+      article.querySelector('[data-corrections]').innerHTML = answer.html
+      article.querySelector('[role="status"]').textContent = 'Stored beside the label.'
+      article.querySelector('[data-add]').hidden = judgment.kind !== 'misses'
+      article.querySelector('[data-add]').href = `/${form.dataset.ref}/edit?add=${encodeURIComponent(judgment.note ?? '')}`
+      request = crypto.randomUUID()
+      form.reset()
+      open('')
+      keep()
+    } catch (error) {
+      fault.textContent = error.message
+      fault.hidden = false
+    } finally {
+      form.querySelector('[type="submit"]').disabled = false
+    }
+  })
+
+  function lacking(judgment) {
+    if (!judgment.by.trim()) return [by, 'Give your name: a correction records who made it.']
+    if (judgment.kind === 'correct' && judgment.score === null) return [form.elements.score, 'Give the correct label.']
+    if (judgment.kind === 'misses' && !judgment.note.trim()) return [form.elements.note, 'Write what the rubric misses.']
+    return []
+  }
+}

@@ -1,0 +1,228 @@
+"""A rubric changed by hand: the effect on held-out agreement while it is edited, and the version that is saved."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from markupsafe import Markup
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from rubriclab.aggregation import Term
+from rubriclab.base_models import Bounded, FrozenModel
+from rubriclab.characters import plain
+from rubriclab.editing.effect import EditEffect
+from rubriclab.report import charts, describe
+from rubriclab.report.edit import agreement_section, notes, verdict
+from rubriclab.report.html import body, typeset
+from rubriclab.report.model import Drawing, Figure, Paragraph, Table, View, quoted, table
+from rubriclab.report.wording import count, figure
+from rubriclab.rubric import Criterion
+from rubriclab.services.edit import PreparedEdit, prepare_edit
+from rubriclab.services.edit_options import EditOptions, EditResult
+from rubriclab.services.edit_single import SingleMethodEdit
+from rubriclab.services.editable import EditableVersion, editable_version
+from rubriclab.services.workspace import Workspace
+from rubriclab.web.studio.app import Studio
+from rubriclab.web.studio.asking import Agreement, Price, body_of
+
+# Versions with their labelled texts and selections that are kept for the next edit of them.
+KEPT = 2
+
+
+class Merge(FrozenModel):
+    """Criteria that one replaces, and its wording."""
+
+    criteria: tuple[str, ...]
+    text: str
+
+
+class Draft(Agreement):
+    """An edit as the page holds it: the options of `EditOptions` that a page may give."""
+
+    drop: tuple[str, ...] = ()
+    reword: Mapping[str, str] = {}
+    merge: tuple[Merge, ...] = ()
+    add: tuple[str, ...] = ()
+    pin: Mapping[str, Bounded] = {}
+    bound: Mapping[str, tuple[Bounded, Bounded] | None] = {}
+    definition: str | None = None
+    by: str = ""
+    because: str = ""
+    name: str = ""
+
+    def options(self, judge: str | None, *, preview: bool) -> EditOptions:
+        """Return the options of the service."""
+        return EditOptions(
+            drop=self.drop,
+            reword=self.reword,
+            merge=tuple((each.criteria, each.text) for each in self.merge),
+            add=self.add,
+            pin=self.pin,
+            bound=self.bound,
+            definition=self.definition,
+            by=self.by.strip() or None,
+            because=self.because.strip() or None,
+            name=self.name.strip() or None,
+            preview=preview,
+            judge=judge,
+        )
+
+
+@dataclass(eq=False)
+class EditableVersions:
+    """The versions that were edited last, ready for further edits with the labels as they are corrected now."""
+
+    studio: Studio
+    _kept: dict[tuple[str, ...], EditableVersion] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def get(self, ref: str) -> EditableVersion:
+        """Return a version whose criteria are selected in each fold, which takes a second the first time.
+
+        Raises:
+            NotInStore: if there is no such version.
+            DataError: if it keeps no labelled texts.
+        """
+        with self._lock, self.studio.workspace() as workspace:
+            version = workspace.store.load(ref)
+            corrections = workspace.store.corrections(version.name)
+            key = (version.ref, *(each.id for each in corrections))
+            found = self._kept.pop(key, None) or editable_version(workspace, version, EditOptions())
+            if version.rubric.aggregation is not None and not found.unknown:
+                _ = found.selection
+            self._kept[key] = found
+            while len(self._kept) > KEPT:
+                del self._kept[next(iter(self._kept))]
+            return found
+
+
+def routes(studio: Studio) -> list[BaseRoute]:
+    """Return the routes of the page, of previews and of saving."""
+    versions = EditableVersions(studio)
+
+    def page(request: Request) -> Response:
+        version = studio.version(request.path_params["ref"])
+        terms, fitted = describe.terms(version.rubric), version.rubric.aggregation is not None
+        criteria = [_criterion(each, terms.get(each.id)) for each in version.rubric.criteria]
+        return studio.page(
+            "edit.html",
+            f"Edit {version.ref}",
+            version,
+            "edit",
+            criteria=criteria,
+            fitted=fitted,
+            definition=version.rubric.aspect.definition,
+            aspect=plain(version.rubric.aspect.name),
+        )
+
+    async def ready(request: Request) -> Response:
+        started = time.monotonic()
+        found = await run_in_threadpool(versions.get, request.path_params["ref"])
+        return JSONResponse({"labels": _labels(found), "seconds": round(time.monotonic() - started, 1)})
+
+    async def effect(request: Request) -> Response:
+        return await edited(request, preview=True)
+
+    async def save(request: Request) -> Response:
+        return await edited(request, preview=False)
+
+    async def edited(request: Request, *, preview: bool) -> Response:
+        draft, started = await body_of(request, Draft), time.monotonic()
+        options, ref = draft.options(studio.judge, preview=preview), request.path_params["ref"]
+
+        def prepare(workspace: Workspace) -> PreparedEdit | SingleMethodEdit:
+            editable = versions.get(ref)
+            return prepare_edit(workspace, editable.version, options, editable=editable)
+
+        found = await studio.asking.run(prepare, draft)
+        if isinstance(found, Price):
+            return JSONResponse({"price": found.to_row()})
+        saved = found.result.saved
+        return JSONResponse(
+            {
+                "html": _shown(found.result),
+                "summary": _summary(found.result.effect),
+                "weights": dict(_weights(found.result.effect)),
+                "notices": found.notices,
+                "seconds": round(time.monotonic() - started, 1),
+                "saved": saved.ref if saved else None,
+            }
+        )
+
+    return [
+        Route("/{ref}/edit", page),
+        Route("/{ref}/edit/ready", ready, methods=["POST"]),
+        Route("/{ref}/edit/effect", effect, methods=["POST"]),
+        Route("/{ref}/edit/save", save, methods=["POST"]),
+    ]
+
+
+def _criterion(criterion: Criterion, term: Term | None) -> dict[str, Any]:
+    """Return what the page shows of a criterion."""
+    bounds = term.bounds if term else None
+    return {
+        "id": criterion.id,
+        "trait": plain(criterion.trait),
+        "statement": plain(criterion.statement),
+        "wording": criterion.statement,
+        "remark": describe.polarity(criterion).strip(),
+        "weight": describe.weight(term) if term else "",
+        "limits": describe.limits(bounds),
+        "lowest": -100 if criterion.kind == "feature" else 0,
+        "rewordable": criterion.kind != "feature",
+    }
+
+
+def _labels(found: EditableVersion) -> str:
+    texts = found.texts
+    corrected = f", {texts.corrected} of them corrected" if texts.corrected else ""
+    return f"{count(len(texts.examples), 'labelled text')}{corrected}"
+
+
+def _weights(effect: EditEffect) -> Iterator[tuple[str, str]]:
+    """Yield the weight of each criterion of the edited rubric."""
+    for change in effect.weights:
+        if change.after is not None:
+            yield change.criterion, describe.percent(change.after)
+
+
+def _summary(effect: EditEffect) -> str:
+    return typeset(f"Pearson {figure(effect.before.value)} before, {figure(effect.after.value)} after")
+
+
+def _shown(result: EditResult) -> Markup:
+    """Return the effect; the page shows the weights of the parent's criteria beside these."""
+    weights = dict(_weights(result.effect))
+    new = [
+        (quoted(each.criterion, "id"), quoted(each.statement), weights[each.criterion])
+        for each in result.effect.weights
+        if each.criterion in weights and each.before is None
+    ]
+    added = (table(("new", "wording", "weight"), new, numeric=("weight",)),) if new else ()
+    blocks = (
+        Paragraph(verdict(result.effect), "lead"),
+        _agreement(result),
+        *added,
+        *notes(result),
+        agreement_section(result),
+    )
+    return body(View("Effect", blocks))
+
+
+def _agreement(result: EditResult) -> Table:
+    """Return the agreement of both versions on one axis."""
+    sides = ((result.parent, result.effect.before), ("edited", result.effect.after))
+    axis = charts.correlation_axis([interval for _, interval in sides])
+    rows = [
+        (quoted(name), Drawing(charts.whisker(axis, interval, baseline=name == result.parent)), Figure(interval))
+        for name, interval in sides
+    ]
+    columns = ("version", "", "Pearson")
+    return table(columns, rows, numeric=("Pearson",), ticks=charts.tick_row(axis))

@@ -1,0 +1,226 @@
+"""The labelled texts of a version by its criteria: chosen, ordered and searched without a scan of the record."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from rubriclab.base_models import FrozenModel
+from rubriclab.corrections import Correction, corrected
+from rubriclab.report import describe
+from rubriclab.report.matrix import ranked
+from rubriclab.report.recorded import TITLE
+from rubriclab.stats.correlation import FloatArray
+from rubriclab.store import Version
+from rubriclab.training_record import Candidate, Cell, RecordedText, TrainingRecord
+
+BoolArray = npt.NDArray[np.bool_]
+# Texts on one page.
+ROWS = 50
+# Shades of the ratings, from the lowest to the highest of the scale.
+SHADES = 5
+FIGURES = {"label": "label", "rubric": "rubric", "difference": "difference"}
+
+
+class Query(FrozenModel):
+    """Which texts are shown, and in which order.
+
+    Attributes:
+        search: words that occur in the text, its source, its id or its group, in any case.
+        side: only texts that the rubric scores higher, or lower, than their label.
+        mark: only texts with a corrected or withdrawn label, or with a missing rating by a criterion that is shown.
+        column: a key of `Matrix.columns`, whose values lie from `low` to `high`.
+        sort: the column to sort by, an earlier order is that of the record; missing values come last.
+        every: whether criteria are shown that the rubric did not keep.
+        page: from 1.
+    """
+
+    search: str = Field("", max_length=1000)
+    side: Literal["", "higher", "lower"] = ""
+    mark: Literal["", "corrected", "missing"] = ""
+    column: str = "label"
+    low: float | None = None
+    high: float | None = None
+    sort: str = ""
+    order: Literal["ascending", "descending"] = "ascending"
+    every: bool = False
+    page: int = Field(1, ge=1)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of figures: the label, the held-out score, their difference, or the ratings by a candidate criterion."""
+
+    key: str
+    name: str
+    title: str
+    candidate: Candidate | None = None
+
+
+@dataclass(frozen=True)
+class CorrectedLabel:
+    """What was corrected of a label.
+
+    Attributes:
+        label: the present one; `None` if it was withdrawn.
+        corrections: the oldest first.
+    """
+
+    label: float | None
+    corrections: tuple[Correction, ...]
+
+    @property
+    def changed(self) -> bool:
+        """Whether the label is another one, or none any more."""
+        return any(each.kind != "misses" for each in self.corrections)
+
+
+@dataclass(frozen=True)
+class TextRow:
+    """A text, what was corrected of its label, and its cells with their shades, in the order of the columns shown."""
+
+    text: RecordedText
+    mark: CorrectedLabel | None
+    difference: float | None
+    cells: tuple[tuple[str, str, str], ...]
+
+
+@dataclass(frozen=True)
+class Page:
+    """Some of the texts: those of one page, and how many there are on all pages."""
+
+    rows: tuple[TextRow, ...]
+    columns: tuple[Column, ...]
+    found: int
+    number: int
+    pages: int
+
+    @property
+    def first(self) -> int:
+        """The number of the first text of the page, from 1; 0 if there is none."""
+        return min(self.found, (self.number - 1) * ROWS + 1)
+
+    @property
+    def last(self) -> int:
+        """The number of the last text of the page."""
+        return min(self.found, self.number * ROWS)
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """A training record with what searching and sorting need.
+
+    Attributes:
+        columns: the figures, then the criteria, those that the rubric kept first.
+        places: of the criteria in the record, in the order of the columns.
+        ratings: shape (texts, criteria), NaN where there is none, in the order of `places`.
+        words: what is searched of each text, in lower case.
+    """
+
+    record: TrainingRecord
+    columns: tuple[Column, ...]
+    places: tuple[int, ...]
+    ratings: FloatArray
+    words: tuple[str, ...]
+    low: float
+    high: float
+
+    def marks(self, corrections: Sequence[Correction]) -> dict[str, CorrectedLabel]:
+        """Return what was corrected, by the id of the text."""
+        of: dict[str, list[Correction]] = {}
+        for each in corrections:
+            of.setdefault(each.text, []).append(each)
+        found = {}
+        for text in self.record.texts if of else ():
+            if own := of.get(text.id):
+                now = corrected(text, own)
+                found[text.id] = CorrectedLabel(None if now is None else now.label, tuple(own))
+        return found
+
+    def page(self, query: Query, marks: Mapping[str, CorrectedLabel]) -> Page:
+        """Return the texts that a query asks for."""
+        shown = [column for column in self.columns if query.every or not column.candidate or column.candidate.kept]
+        values = self._values(marks)
+        chosen = np.flatnonzero(self._chosen(query, values, marks, len(shown)))
+        if query.sort in (keys := [column.key for column in self.columns]):
+            by = values[chosen, keys.index(query.sort)]
+            # Stable, so that equal values keep the order of the record; NaN is last in both directions.
+            chosen = chosen[np.argsort(-by if query.order == "descending" else by, kind="stable")]
+        pages = max(1, math.ceil(len(chosen) / ROWS))
+        number = min(query.page, pages)
+        places = chosen[(number - 1) * ROWS : number * ROWS]
+        rows = tuple(self._row(int(place), values, marks, len(shown) - len(FIGURES)) for place in places)
+        return Page(rows, tuple(shown), len(chosen), number, pages)
+
+    def _values(self, marks: Mapping[str, CorrectedLabel]) -> FloatArray:
+        """Return all columns, shape (texts, columns), with labels as corrected."""
+        texts = self.record.texts
+        labels = [text.label if (mark := marks.get(text.id)) is None else mark.label for text in texts]
+        label, rubric = (np.array(each, dtype=float) for each in (labels, [text.predicted for text in texts]))
+        return np.column_stack([label, rubric, rubric - label, self.ratings])
+
+    def _chosen(self, query: Query, values: FloatArray, marks: Mapping[str, CorrectedLabel], shown: int) -> BoolArray:
+        texts = self.record.texts
+        keep = np.ones(len(texts), dtype=bool)
+        words = query.search.lower().split()
+        if words:
+            keep &= np.array([all(word in text for word in words) for text in self.words], dtype=bool)
+        if query.side:
+            keep &= values[:, 2] > 0 if query.side == "higher" else values[:, 2] < 0
+        if query.mark == "corrected":
+            keep &= np.array([text.id in marks for text in texts], dtype=bool)
+        if query.mark == "missing":
+            keep &= self._missing(shown - len(FIGURES))
+        keys = [column.key for column in self.columns]
+        column = values[:, keys.index(query.column) if query.column in keys else 0]
+        if query.low is not None:
+            keep &= column >= query.low
+        if query.high is not None:
+            keep &= column <= query.high
+        return keep
+
+    def _missing(self, shown: int) -> BoolArray:
+        """Return which texts lack a rating by one of the first `shown` criteria that applies to them."""
+        lacking = np.isnan(self.ratings[:, :shown])
+        for row, place in np.argwhere(lacking):
+            lacking[row, place] = self.record.cells[row][self.places[place]].applies
+        return np.asarray(lacking.any(axis=1), dtype=np.bool_)
+
+    def _row(self, place: int, values: FloatArray, marks: Mapping[str, CorrectedLabel], shown: int) -> TextRow:
+        text, cells = self.record.texts[place], self.record.cells[place]
+        criteria = [(self.record.candidates[at], cells[at]) for at in self.places[:shown]]
+        difference = values[place, 2]
+        return TextRow(
+            text,
+            marks.get(text.id),
+            None if np.isnan(difference) else float(difference),
+            tuple((describe.answered(cell, of.criterion), self._shade(of, cell), cell.reason) for of, cell in criteria),
+        )
+
+    def _shade(self, of: Candidate, cell: Cell) -> str:
+        """Return how high a rating is on its scale, for the style sheet; empty for text features, which have none."""
+        kind = of.criterion.kind
+        if cell.score is None or kind == "feature":
+            return ""
+        low, high = (0.0, 1.0) if kind == "question" else (self.low, self.high)
+        share = (cell.score - low) / (high - low)
+        return f"shade{min(SHADES - 1, max(0, math.floor(share * SHADES)))}"
+
+
+def matrix_of(version: Version, record: TrainingRecord) -> Matrix:
+    """Return the texts of a version by its criteria."""
+    places = ranked(record)
+    columns = [Column(key, name, "") for key, name in FIGURES.items()]
+    columns += [
+        Column(f"c{place}", candidate.criterion.id, describe.title(candidate.criterion, TITLE), candidate)
+        for place, candidate in ((place, record.candidates[place]) for place in places)
+    ]
+    words = tuple("\n".join((text.id, text.group, text.output, text.source or "")).lower() for text in record.texts)
+    scale = version.rubric.scale
+    return Matrix(record, tuple(columns), tuple(places), record.matrix[:, places], words, scale.low, scale.high)

@@ -1,0 +1,71 @@
+"""A version in a few cells: how well it agrees with people, what it costs, and who judges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from rubriclab.report import describe, verdicts, wording
+from rubriclab.report.conclusion import badge_of
+from rubriclab.report.edit import change_words
+from rubriclab.report.model import Figure
+from rubriclab.store import Version
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a list shows of a version.
+
+    Attributes:
+        tone: how the verdict is coloured; empty for a version that was never compared with baselines.
+        measure: what the agreement is; empty if it was not measured.
+        price: requests per text; empty if not recorded.
+        origin: how it was made from its parent, by whom and why; empty for a version that was learned.
+    """
+
+    version: Version
+    verdict: str
+    tone: Literal["", "good", "warning", "bad"]
+    agreement: Figure | None
+    measure: str
+    price: str
+    judge: str
+    criteria: str
+    created: str
+    origin: str
+
+    @property
+    def words(self) -> str:
+        """What a search looks through, in lower case."""
+        version, rubric = self.version, self.version.rubric
+        parts = (version.ref, *version.tags, rubric.aspect.name, rubric.task, self.verdict, self.judge, self.origin)
+        return "\n".join(parts).lower()
+
+
+def summary(version: Version) -> Summary:
+    """Return what a list shows of a version."""
+    made = version.provenance
+    badge = badge_of(made.validation) if made.validation else None
+    measured = verdicts.recorded_agreement(version)
+    return Summary(
+        version,
+        badge.words if badge else "not validated",
+        badge.tone if badge else "",
+        Figure(measured.value) if measured else None,
+        measured.name if measured else "",
+        verdicts.per_text(verdicts.rubric_agreement(made.validation).calls) if made.validation else "",
+        wording.asked_at(made.judge, made.judge_address),
+        describe.contents(version.rubric.criteria),
+        wording.moment(version.created),
+        _origin(version),
+    )
+
+
+def _origin(version: Version) -> str:
+    made = version.provenance
+    if made.edit:
+        changes = "; ".join(change_words(change) for change in made.edit.changes)
+        return f"edited by {made.edit.by}: {changes}. {made.edit.because}"
+    if made.transfer:
+        return f"transferred: {describe.carried_over(made)}"
+    return f"imported from {version.imported_from}" if version.imported else ""

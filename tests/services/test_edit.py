@@ -1,0 +1,240 @@
+"""A rubric that a person edits: what is asked, what is saved, and what is kept by edits, packs and transfers."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import time
+from contextlib import closing
+from typing import Any
+
+import hypoeval_brain
+import pytest
+from commands import Commands
+from edit_samples import ASPECT, examples
+from server import RunningServer
+
+from rubriclab import EditResult, Lab, SettingsError
+from rubriclab.aggregation import bounds_of
+from rubriclab.transfer.rating_matrix import with_dropped_criteria
+
+TEXTS = len(examples())
+WHO = {"by": "anna", "because": "it counts links twice"}
+STATEMENT = "Each sentence follows from the one before it."
+QUESTION = "Does a sentence contradict another one? (better: no)"
+
+
+@pytest.fixture(scope="module")
+def read_only(planted_store: Any) -> Lab:
+    """The planted store, for previews of edits without calls, which save nothing."""
+    return Lab(planted_store, progress=None)
+
+
+def weights(result: EditResult) -> dict[str, float]:
+    return {term.criterion: term.weight for term in result.rubric.aggregation.terms}
+
+
+@pytest.mark.parametrize(
+    ("changes", "rated", "calls"),
+    [
+        ({"drop": ("length", "dates")}, (), 0),
+        ({"pin": {"links": 0.3}, "bound": {"names": "0:0.1"}}, (), 0),
+        ({"reword": {"links": "Its sentences are linked."}}, ("links.2",), TEXTS),
+        ({"merge": {"detail,theory": "It gives details of one theory."}}, ("detail+theory",), TEXTS),
+        ({"add": (STATEMENT, QUESTION), "drop": "links"}, ("a01", "a02"), 2 * TEXTS),
+    ],
+)
+def test_an_edit_asks_for_the_new_criteria_only_and_the_others_keep_their_ratings(
+    changes: dict[str, Any], rated: tuple[str, ...], calls: int, planted_lab: Lab
+) -> None:
+    lab = planted_lab
+    before = lab.training_record("planted")
+    bound = lab.dry_run("edit", "planted", **changes)
+    assert sum(role.calls for role in bound.roles.values()) == calls
+    result = lab.edit("planted", **changes, **WHO)
+    assert result.effort.calls == calls
+    after = lab.training_record(result.saved)
+    old, new = (
+        {each.criterion.id: [row[place] for row in record.cells] for place, each in enumerate(record.candidates)}
+        for record in (before, after)
+    )
+    assert set(new) - set(old) == set(rated)
+    assert {name: new[name] for name in old} == old
+    assert all(cell.score is not None for name in rated for cell in new[name])
+    assert {each.criterion.id for each in after.candidates if each.kept} == set(weights(result))
+    removed = {each.criterion.id for each in after.candidates if each.by_hand == "removed"}
+    assert removed == {change for each in result.saved.provenance.edit.changes for change in each.criteria} - set(
+        weights(result)
+    )
+
+
+def test_a_new_definition_asks_for_every_criterion_also_beside_a_new_wording(planted_lab: Lab) -> None:
+    changes = {"definition": "How well its parts fit.", "reword": {"links": STATEMENT}, "drop": ("dates", "length")}
+    result = planted_lab.edit("planted", **changes, **WHO)
+    assert result.effort.calls == 2 * TEXTS
+    assert result.rubric.aspect.definition == "How well its parts fit."
+    record = planted_lab.training_record(result.saved)
+    assert {each.criterion.id for each in record.candidates} == {"order", "theory", "detail", "names", "links.2"}
+    assert not any(cell.reason == "planted" for row in record.cells for cell in row)
+
+
+def test_the_child_names_its_parent_who_changed_what_and_why_and_what_that_did(planted_lab: Lab) -> None:
+    result = planted_lab.edit("planted", drop="links", pin={"order": 0.25}, **WHO)
+    child = planted_lab.load("planted")
+    assert (child.ref, child.parent) == ("planted@2", "planted@1")
+    edit = child.provenance.edit
+    assert (edit.by, edit.because, edit.labels, edit.folds) == ("anna", "it counts links twice", TEXTS, 3)
+    assert [(change.action, change.criteria, change.after) for change in edit.changes] == [
+        ("drop", ("links",), None),
+        ("pin", ("order",), "0.25"),
+    ]
+    assert edit.difference == result.effect.difference
+    reasons = {entry.criterion.id: entry.reason for part in child.rubric.parts for entry in part.dropped}
+    assert reasons["links"] == "dropped by anna: it counts links twice"
+    validation = child.provenance.validation
+    assert validation.evaluators[0].pearson.value == pytest.approx(edit.after.value, abs=1e-6)
+    # The parent's figures are those of its learning: the edit uses the same folds and the same procedure.
+    assert edit.before.value == pytest.approx(result.effect.recorded.value, abs=1e-6)
+
+
+def test_a_preview_saves_nothing_and_needs_no_name(read_only: Lab) -> None:
+    result = read_only.edit("planted", drop="links", preview=True)
+    assert result.saved is None
+    assert "links" not in weights(result)
+    assert [version.ref for version in read_only.versions("planted")] == ["planted@1"]
+
+
+@pytest.mark.parametrize("who", [{}, {"by": "anna"}, {"because": "it repeats"}])
+def test_a_version_without_an_author_or_a_reason_is_refused(read_only: Lab, who: dict[str, str]) -> None:
+    with pytest.raises(SettingsError, match="records who made it and why"):
+        read_only.edit("planted", drop="links", **who)
+
+
+def test_limits_are_kept_by_later_edits_and_packs_until_they_are_lifted(planted_lab: Lab, tmp_path: Any) -> None:
+    lab, limits = planted_lab, {"links": (0.3, 0.3), "names": (0.0, 0.1)}
+    first = lab.edit("planted", pin={"links": 0.3}, bound={"names": (0, 0.1)}, **WHO)
+    assert bounds_of(first.rubric.aggregation) == limits
+    second = lab.edit(first.saved, drop="dates", **WHO)
+    assert bounds_of(second.rubric.aggregation) == limits
+    assert weights(second)["links"] == pytest.approx(0.3, abs=1e-6)
+    assert weights(second)["names"] <= 0.1 + 1e-6
+
+    lab.export(second.saved, tmp_path / "pack.json")
+    imported = lab.import_(tmp_path / "pack.json", "imported")
+    assert imported.rubric == second.saved.rubric
+    assert imported.provenance.edit == second.saved.provenance.edit
+    assert "dates" in {entry.criterion.id for part in imported.rubric.parts for entry in part.dropped}
+
+    lifted = lab.edit(second.saved, bound={"links": "free", "names": None}, preview=True)
+    assert bounds_of(lifted.rubric.aggregation) == {}
+    assert weights(lifted)["names"] > 0.11
+
+
+def _row(text: Any) -> dict[str, Any]:
+    score = text.scores[ASPECT]
+    return {"id": text.id, "group": text.group, "output": text.output, "source": text.source, "scores": {ASPECT: score}}
+
+
+def test_a_transfer_does_not_offer_the_criteria_that_a_person_removed(planted_lab: Lab) -> None:
+    child = planted_lab.edit("planted", drop="order", **WHO).saved
+    parts = with_dropped_criteria(child.rubric, planted_lab.training_record(child))
+    offered = {criterion.id for part in parts for criterion in part.criteria}
+    assert "order" not in offered
+    assert "focus" in offered
+
+
+def test_an_edit_that_is_killed_continues_and_asks_nothing_twice(planted: Commands, server: RunningServer) -> None:
+    server.brain, server.latency = hypoeval_brain.reply, 0.1
+    environment: dict[str, Any] = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": "none"}
+    command = ("edit", "remote", "--add", STATEMENT, "--by", "anna", "--because", "it is missing", "--concurrency", 4)
+    killed = planted.start(*command, **environment)
+    until, kept = time.monotonic() + 60, 0
+    while kept < 4 and time.monotonic() < until:
+        kept = _answers(planted)
+    os.kill(killed.pid, signal.SIGKILL)
+    assert killed.wait().code == -signal.SIGKILL
+    kept = _answers(planted)
+    assert 4 <= kept < TEXTS
+    server.latency = 0.0
+    done = planted(*command, "--json", **environment)
+    assert (done.code, done.json["saved"]) == (0, "remote@2"), done.err
+    assert done.json["calls"] == {"made": TEXTS - kept, "answered_from_cache": kept, "failed": 0}
+
+
+def _answers(command: Commands) -> int:
+    """Return how many answers the store keeps."""
+    with closing(sqlite3.connect(command.folder / "store.db")) as store:
+        found: int = store.execute("SELECT count(*) FROM answers").fetchone()[0]
+    return found
+
+
+def test_a_limit_on_cost_stops_the_edit_and_a_higher_one_continues_it(planted: Commands, server: RunningServer) -> None:
+    server.brain = hypoeval_brain.reply
+    environment: dict[str, Any] = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": "none"}
+    command = ("edit", "remote", "--add", STATEMENT, "--by", "anna", "--because", "it is missing", "--price", "1:1")
+    stopped = planted(*command, "--max-cost", 0.01, **environment)
+    assert stopped.code == 2, stopped.err
+    assert "0.01" in stopped.error
+    asked = server.requests.total()
+    assert 0 < asked < TEXTS
+    done = planted(*command, "--max-cost", 5, "--json", **environment)
+    assert (done.code, done.json["saved"]) == (0, "remote@2")
+    assert server.requests.total() == TEXTS
+    assert done.json["calls"] == {"made": TEXTS - asked, "answered_from_cache": asked, "failed": 0}
+
+
+def test_new_answers_come_from_the_judge_of_the_kept_ratings_only(read_only: Lab) -> None:
+    with pytest.raises(SettingsError, match=r"kept ratings of planted@1 are by embedded; new ones by openai/fake"):
+        read_only.edit("planted", add=STATEMENT, judge="openai/fake", preview=True)
+    # Without new answers the judge does not matter.
+    assert read_only.edit("planted", drop="links", judge="openai/fake", preview=True).effort.calls == 0
+
+
+def test_other_labelled_texts_are_rated_by_every_criterion_and_known_ones_are_not(
+    planted_lab: Lab, tmp_path: Any
+) -> None:
+    rows = [_row(text) for text in examples()[4:]]
+    known = planted_lab.edit("planted", drop="links", labels=rows, preview=True)
+    assert (known.effort.calls, known.effect.n) == (0, TEXTS - 4)
+    new = [{**row, "id": f"n{place}", "output": f"{row['output']} The end."} for place, row in enumerate(rows[:2])]
+    mixed = planted_lab.edit("planted", drop="links", labels=[*rows, *new], preview=True)
+    assert (mixed.effort.calls, mixed.effect.n) == (4, TEXTS - 2)
+
+
+def test_what_no_held_out_figure_measures_is_said(planted_lab: Lab) -> None:
+    for changes in ({"drop": "theory"}, {"pin": {"theory": 0.3}}, {"reword": {"theory": STATEMENT}}):
+        result = planted_lab.edit("planted", **changes, preview=True)
+        name = "theory.2" if "reword" in changes else "theory"
+        assert any(note.startswith(f"{name} is in no fold's rubric") for note in result.notes), changes
+    assert planted_lab.edit("planted", drop="links", preview=True).notes == ()
+
+
+def test_two_ways_to_limit_one_weight_and_impossible_limits_are_refused(read_only: Lab) -> None:
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"pin": {"links": 0.3}, "bound": {"links": (0, 1)}}, "links is both pinned and bounded"),
+        ({"bound": {"links": "0.1"}}, "links=0.1: expected LOW:HIGH, such as 0:0.2, or free"),
+        ({"bound": {"links": (0.1, 0.2, 0.3)}}, "expected LOW:HIGH"),
+        ({"pin": {"links": "much"}}, "pin"),
+        ({"pin": {"links": 0.7, "order": 0.6}}, "sum to at least 1.3"),
+        ({"remove": "links"}, "There is no option remove here"),
+    ]
+    for changes, error in wrong:
+        with pytest.raises(SettingsError, match=error):
+            read_only.edit("planted", **changes, preview=True)
+
+
+def test_an_equal_rubric_gets_no_new_version_and_another_name_gets_its_own(planted_lab: Lab) -> None:
+    changes: dict[str, Any] = {"bound": {"links": "free"}, **WHO}
+    assert planted_lab.edit("planted", **changes).saved.ref == "planted@1"
+    saved = planted_lab.edit("planted", drop="links", name="mine", **WHO).saved
+    assert (saved.ref, saved.parent) == ("mine@1", "planted@1")
+
+
+def test_the_effect_is_a_row_of_plain_json(read_only: Lab) -> None:
+    row = json.loads(json.dumps(read_only.edit("planted", pin={"names": 0.1}, preview=True).to_row()))
+    assert (row["parent"], row["saved"], row["n"], row["folds"]) == ("planted@1", None, TEXTS, 3)
+    assert next(each for each in row["weights"] if each["criterion"] == "names")["after"] == pytest.approx(
+        0.1, abs=1e-6
+    )

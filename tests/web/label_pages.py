@@ -1,0 +1,112 @@
+"""The labelling page on a real server, in a thread."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from rubriclab.services.label import Labeling, prepare_labeling
+from rubriclab.services.label_learning import LabelLearning
+from rubriclab.services.label_options import LabelOptions
+from rubriclab.services.workspace import Workspace
+from rubriclab.web.label.app import label_app
+from rubriclab.web.label.run import access_of, written
+from rubriclab.web.security import TOKEN_HEADER, Access
+from rubriclab.web.server import Server, listen, port_of
+
+ROWS = [
+    {
+        "id": f"g{group}-system{rival}",
+        "group": f"g{group}",
+        "system": f"secret-system-{rival}",
+        "source": f"The source of group {group} is a long story.",
+        "output": f"Summary {rival} of group {group}.",
+        "note": "kept",
+    }
+    for group in range(4)
+    for rival in range(3)
+]
+ASKED = {"task": "summarization", "aspect": "coherence"}
+
+
+@dataclass(frozen=True)
+class LabelPage:
+    """A page that is up, and what a browser's scripts send to it."""
+
+    client: httpx.Client
+    access: Access
+    labeling: Labeling
+    output: Path
+
+    @property
+    def address(self) -> str:
+        """Where the page is."""
+        return str(self.client.base_url)
+
+    def get(self, path: str, rater: str | None = "anna", **query: Any) -> httpx.Response:
+        """Return the response to a GET."""
+        return self.client.get(path, params={**({"rater": rater} if rater else {}), **query})
+
+    def post(self, path: str, body: Mapping[str, Any] | bytes, **headers: str) -> httpx.Response:
+        """Return the response to what the page's own script sends."""
+        own = {"Origin": self.address.rstrip("/"), TOKEN_HEADER: self.access.token, **headers}
+        if isinstance(body, bytes):
+            return self.client.post(path, content=body, headers=own)
+        return self.client.post(path, json=body, headers=own)
+
+    def answer(self, item: Mapping[str, Any], rater: str = "anna", **answer: Any) -> httpx.Response:
+        """Send an answer about an item as `/item` gave it; a rating of 3 unless said otherwise."""
+        submission = {"id": uuid.uuid4().hex, "item": item["shown"]["item"], "kind": "rating", "seconds": 2.5}
+        submission |= {} if {"kind", "value"} & answer.keys() else {"value": 3}
+        return self.post("/judgments", {"rater": rater, "submission": {**submission, **answer}})
+
+    def answer_all(self, rater: str, value: Callable[[str], float]) -> int:
+        """Rate everything that is left for a rater by the text; return how many items that were."""
+        item, count = self.get("/item", rater).json(), 0
+        while item["shown"]:
+            item = self.answer(item, rater, value=value(output_of(item))).json()
+            count += 1
+        return count
+
+
+def output_of(item: Mapping[str, Any], number: int = 0) -> str:
+    """Return a text of an item."""
+    return "".join(text for text, _ in item["shown"]["texts"][number])
+
+
+@contextmanager
+def label_page(folder: Path, rows: Sequence[Mapping[str, Any]] = ROWS, **options: Any) -> Iterator[LabelPage]:
+    """Yield the page for the texts in `rows`, with a store in `folder`."""
+    chosen = LabelOptions(**{**ASKED, **options})
+    output, bound, ready = folder / "labelled.jsonl", listen(), threading.Event()
+    with Workspace(folder / "store.db") as workspace:
+        labeling = asyncio.run(prepare_labeling(workspace, list(rows), chosen))
+        learning = LabelLearning(workspace, labeling)
+        access = access_of(labeling.question, chosen, port_of(bound))
+
+        def finish() -> str:
+            return f"{written(labeling, output).labelled} written."
+
+        def stop() -> None:
+            server.stop()
+
+        server = Server(label_app(labeling, access, learning, finish=finish, stop=stop), bound, ready.set)
+        thread = threading.Thread(target=lambda: asyncio.run(server.run()))
+        thread.start()
+        try:
+            assert ready.wait(20)
+            address = f"http://127.0.0.1:{port_of(bound)}"
+            with httpx.Client(base_url=address, trust_env=False, timeout=20) as client:
+                yield LabelPage(client, access, labeling, output)
+        finally:
+            server.stop()
+            thread.join()
+            learning.stop()

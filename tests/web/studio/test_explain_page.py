@@ -1,0 +1,67 @@
+"""Why a text has its score: the explanation is that of `explain`; the judge is asked once its price is agreed to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from working_studio import HOSTILE, PAID, REF, SCRIPT, Client, PaidJudge, rows, served
+
+from rubriclab import Lab
+from rubriclab.data import Example
+from rubriclab.report.explanation import explanation_view
+from rubriclab.report.html import body
+
+PAGE, SOURCE = f"/{REF}/explain", rows()[0]["source"]
+TEXT = "The ferry stops. However, the council asks for offers. Therefore the islanders wait."
+
+
+def test_a_pasted_text_is_explained_as_by_explain_with_its_source(studio: Client, twin: Lab) -> None:
+    example = Example("pasted text", TEXT, "pasted text", SOURCE)
+    expected = body(explanation_view(twin.explain(REF, [example])))
+    assert studio.post(PAGE, output=TEXT, source=SOURCE).json()["html"] == expected
+    assert "average text" in expected
+
+
+def test_a_labelled_text_is_opened_by_its_id_without_a_call(store: Path, twin: Lab, judge: type[PaidJudge]) -> None:
+    with served(store) as studio:
+        shown = studio.get(f"/{PAID}/explain", id=HOSTILE).text
+    assert body(explanation_view(twin.explain(PAID, id=HOSTILE))) in shown
+    assert "<img" not in shown
+    assert "<script>document" not in shown
+    assert judge.asked == 0
+
+
+def test_an_unknown_text_and_an_empty_one_are_refused_in_place(studio: Client) -> None:
+    answer = studio.get(PAGE, id="ferry::non")
+    assert answer.status_code == 404
+    assert "Did you mean" in answer.text
+    assert 'id="explain"' in answer.text
+    refused = studio.post(PAGE, output=" \n")
+    assert refused.status_code == 422
+    assert "Expected a text" in refused.json()["error"]
+    without = studio.post(PAGE, output=TEXT, source="\n")
+    assert without.status_code == 422
+    assert "Give the source of the text." in without.json()["error"]
+    assert studio.post(PAGE, output=SCRIPT, id="x").status_code == 422
+
+
+def test_labelled_texts_are_found_by_id_and_by_words(studio: Client) -> None:
+    texts = rows()
+    assert studio.get(f"{PAGE}/texts", q="ONERROR").json() == [HOSTILE]
+    words = texts[0]["output"][:30]
+    assert texts[0]["id"] in studio.get(f"{PAGE}/texts", q=words).json()
+    assert len(studio.get(f"{PAGE}/texts", q="").json()) == len(texts)
+
+
+def test_a_judge_is_asked_once_the_price_is_agreed_to_and_once_only(store: Path, judge: type[PaidJudge]) -> None:
+    with served(store) as studio:
+        price = studio.post(f"/{PAID}/explain", output=TEXT, source=SOURCE).json()["price"]
+        assert judge.asked == 0
+        assert price["calls"] >= 1
+        assert (
+            "score" in studio.post(f"/{PAID}/explain", output=TEXT, source=SOURCE, agreed=price["calls"]).json()["html"]
+        )
+        asked = judge.asked
+        assert 0 < asked <= price["calls"]
+        assert "html" in studio.post(f"/{PAID}/explain", output=TEXT, source=SOURCE).json()
+        assert judge.asked == asked

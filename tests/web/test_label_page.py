@@ -1,0 +1,247 @@
+"""The labelling page over real HTTP: who sees what, and that every answer is kept once."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from label_pages import ROWS, label_page, output_of
+
+from rubriclab.labeling.judgment import LONGEST_REASON
+
+HOSTILE = '</script><script>document.title="hacked"</script><img src=x onerror=alert(1)>\'"&{{ 7*7 }}\u202e'
+
+
+@pytest.fixture(autouse=True)
+def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+
+
+def test_ratings_are_written_as_rows_by_rater_with_reasons(tmp_path: Path) -> None:
+    with label_page(tmp_path) as page:
+        first = page.get("/item").json()
+        page.answer(first, value=5, reason=" It holds together. ")
+        assert page.answer_all("anna", lambda _text: 4) == 12  # 12 texts and one repeat, less the first
+        assert page.answer_all("ben", lambda _text: 2) == 13
+        assert page.post("/finish", {"rater": "ben"}).json() == {"words": "12 written."}
+        rows = {row["id"]: row for row in map(json.loads, page.output.read_text().splitlines())}
+    assert list(rows) == [row["id"] for row in ROWS]
+    (best,) = [row for row in rows.values() if row["output"] == output_of(first)]
+    assert best["annotations"] == {"coherence": {"anna": 5, "ben": 2}}
+    assert best["scores"] == {"coherence": 3.5}
+    assert best["reasons"] == {"coherence": {"anna": "It holds together."}}
+    assert (best["note"], best["system"][:13]) == ("kept", "secret-system")
+    assert sum("reasons" in row for row in rows.values()) == 1
+
+
+def test_nothing_reveals_systems_ids_or_labels(tmp_path: Path) -> None:
+    labelled = [
+        {**row, "scores": {"coherence": 4.321}, "annotations": {"coherence": {"zoe": 4.321}}, "label": 4.321}
+        for row in ROWS
+    ]
+    with label_page(tmp_path, labelled) as page:
+        page.answer_all("ben", lambda _text: 2)
+        seen = [page.get("/").text, page.get("/panel").text]
+        seen += [page.get("/item", position=position).text for position in range(13)]
+    for text in seen:
+        for secret in ("secret-system", "g0-system", "4.321", "zoe", '"g1"', "kept", "ben"):
+            assert secret not in text
+
+
+def test_two_raters_at_once_lose_nothing_and_do_not_mix(tmp_path: Path) -> None:
+    with label_page(tmp_path) as page:
+        with ThreadPoolExecutor(2) as pool:
+            both = pool.map(page.answer_all, ("anna", "ben"), (lambda _: 1, lambda _: 5))
+            assert list(both) == [13, 13]
+        rows = page.labeling.rows()
+    assert [row["annotations"]["coherence"] for row in rows] == [{"anna": 1, "ben": 5}] * 12
+
+
+def test_a_submission_sent_twice_counts_once(tmp_path: Path) -> None:
+    with label_page(tmp_path) as page:
+        item = page.get("/item").json()
+        name = uuid.uuid4().hex
+        with ThreadPoolExecutor(4) as pool:
+            sent = list(pool.map(lambda _: page.answer(item, id=name, value=4), range(8)))
+        assert {response.status_code for response in sent} == {200}
+        assert [response.json()["progress"]["done"] for response in sent] == [1] * 8
+        assert page.answer(item, id=name, value=5).status_code == 400
+        (row,) = page.labeling.rows()
+        assert row["annotations"]["coherence"] == {"anna": 4}
+        assert len(page.labeling._store.judgments(page.labeling.question.digest)) == 1
+
+
+def test_the_same_rater_in_two_tabs_rates_each_text_once(tmp_path: Path) -> None:
+    with label_page(tmp_path) as page:
+        one = other = page.get("/item").json()
+        one = page.answer(one, value=2).json()
+        other = page.answer(other, value=4).json()
+        assert one["shown"]["item"] == other["shown"]["item"]
+        assert other["progress"]["done"] == 1
+        (row,) = page.labeling.rows()
+        assert row["annotations"]["coherence"] == {"anna": 4}
+
+
+def test_undo_takes_back_one_answer_at_a_time_however_often_it_is_sent(tmp_path: Path) -> None:
+    with label_page(tmp_path) as page:
+        first = page.get("/item").json()
+        second = page.answer(first, value=2).json()
+        page.answer(second, value=5)
+        undo = {"rater": "anna", "id": uuid.uuid4().hex}
+        for _ in range(2):
+            undone = page.post("/undo", undo).json()
+            assert undone["shown"]["item"] == second["shown"]["item"]
+            assert undone["progress"]["done"] == 1
+        page.post("/undo", {**undo, "id": uuid.uuid4().hex})
+        assert page.post("/undo", {**undo, "id": uuid.uuid4().hex}).json() == {"undone": False}
+        assert page.labeling.rows() == ()
+
+
+def test_skipped_texts_come_back_at_the_end(tmp_path: Path) -> None:
+    with label_page(tmp_path) as page:
+        first = page.get("/item").json()
+        page.answer(first, kind="skipped")
+        assert page.answer_all("anna", lambda _text: 3) == 12
+        end = page.get("/item").json()
+        assert (end["shown"], end["progress"]) == (None, {"done": 12, "skipped": 1, "total": 13})
+        again = page.get("/item", skipped="true").json()
+        assert again["shown"]["item"] == first["shown"]["item"]
+        assert page.answer(again, value=1, among_skipped=True).json()["shown"] is None
+
+
+def test_going_back_shows_the_own_answer_only(tmp_path: Path) -> None:
+    with label_page(tmp_path) as page:
+        first = page.get("/item").json()
+        page.answer(first, value=2, reason="why")
+        back = page.get("/item", position=first["shown"]["position"]).json()["shown"]
+        assert back["former"] == {"kind": "rating", "value": 2, "ranking": [], "reason": "why"}
+        assert page.get("/item", "ben", position=0).json()["shown"]["former"] is None
+
+
+def test_answers_that_cannot_be_right_are_refused(tmp_path: Path) -> None:
+    with label_page(tmp_path) as page:
+        item = page.get("/item").json()
+        for wrong in (
+            {"value": 0},
+            {"value": 6},
+            {"value": 2.5},
+            {"value": "three"},
+            {"value": None},
+            {"kind": "ranking", "ranking": [[0]]},
+            {"kind": "withdrawal"},
+            {"id": "short"},
+            {"id": "x" * 81},
+            {"reason": "x" * (LONGEST_REASON + 1)},
+            {"seconds": -1},
+            {"more": 1},
+        ):
+            response = page.answer(item, **wrong)
+            assert response.status_code == 400, wrong
+            assert response.json()["error"]
+        unknown = {"shown": {"item": "another"}}
+        assert page.answer(unknown).status_code == 400
+        for body in (b"", b"{", b"[]", b"\xff", json.dumps({"rater": "anna"}).encode(), b"x" * 70_000):
+            assert page.post("/judgments", body).status_code == 400
+        for rater in ("", " ", "a\nb", "x" * 61):
+            assert page.answer(item, rater, value=3).status_code == 400
+        for position in ("-1", "13", "x", "9" * 30):
+            assert page.get("/item", position=position).status_code == 400
+        assert page.labeling.rows() == ()
+
+
+def test_pages_of_other_sites_can_neither_rate_nor_read(tmp_path: Path) -> None:
+    with label_page(tmp_path) as page:
+        for headers in ({"Origin": "http://evil.example"}, {"X-Rubriclab-Token": "guessed"}):
+            for path in ("/judgments", "/undo", "/finish", "/stop"):
+                assert page.post(path, {"rater": "anna"}, **headers).status_code == 403
+        for headers in ({"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "cors"}, {"Host": "evil.example"}):
+            assert page.client.get("/item?rater=anna", headers=headers).status_code in (403, 421)
+
+
+def test_hostile_texts_names_and_definitions_stay_text(tmp_path: Path) -> None:
+    rows = [{"output": HOSTILE, "source": HOSTILE, "context": HOSTILE, "reference": HOSTILE}]
+    with label_page(tmp_path, rows, aspect=HOSTILE, definition=HOSTILE) as page:
+        name = "<script>alert(1)</script>'\""
+        for response in (page.get("/", None), page.get("/", name)):
+            assert "<script>document" not in response.text
+            assert "<script>alert" not in response.text
+            assert "<img" not in response.text
+        item = page.get("/item", name)
+        assert item.headers["content-type"] == "application/json"
+        assert output_of(item.json()) == HOSTILE
+        assert page.answer(item.json(), name, reason=HOSTILE).status_code == 200
+        (row,) = page.labeling.rows()
+        assert row["annotations"] == {HOSTILE: {name: 3}}
+
+
+def test_a_shared_page_knows_raters_by_their_links(tmp_path: Path) -> None:
+    with label_page(tmp_path, share="anna,ben", rater="zoe") as page:
+        assert set(page.access.links) == {"anna", "ben", "zoe"}
+        assert page.get("/item", None).status_code == 404
+        page.client.get(page.access.path("ben"))
+        item = page.get("/item", None).json()
+        assert page.answer(item, "ben").status_code == 200
+        assert page.answer(item, "anna").status_code == 400
+        assert page.get("/item", "anna").status_code == 400
+        assert page.post("/stop", {"rater": "ben"}).status_code == 400
+        assert [row["annotations"]["coherence"] for row in page.labeling.rows()] == [{"ben": 3}]
+
+
+def test_links_and_tokens_stay_the_same_when_the_server_is_started_again(tmp_path: Path) -> None:
+    with label_page(tmp_path, share=["anna"]) as page:
+        before = page.access
+    with label_page(tmp_path, share=["anna", "ben"]) as page:
+        assert page.access.token == before.token
+        assert page.access.path("anna") == before.path("anna")
+        assert page.access.path("ben") != before.path("anna")
+    with label_page(tmp_path, share=["anna"], definition="Another question.") as page:
+        assert page.access.token != before.token
+        assert page.access.path("anna") != before.path("anna")
+
+
+def test_the_page_can_be_ended_from_the_browser(tmp_path: Path) -> None:
+    with label_page(tmp_path) as page:
+        assert page.post("/stop", {"rater": "anna"}).status_code == 200
+
+
+def test_learning_shows_its_price_then_its_progress_then_the_report(tmp_path: Path) -> None:
+    with label_page(tmp_path, judge="embedded") as page:
+        assert page.get("/panel").json()["may_learn"] is False
+        refused = page.post("/learn/start", {"rater": "anna"})
+        assert (refused.status_code, "learning needs 10" in refused.json()["error"]) == (400, True)
+        assert page.get("/report").status_code == 404
+        page.answer_all("anna", lambda text: 1 + sum(map(ord, text)) % 5)
+        panel = page.get("/panel").json()
+        assert panel["may_learn"] is True
+        assert panel["enough"] == "12 texts labelled: enough to begin; thirty are a good start."
+        price = page.get("/learn/price").json()["lines"]
+        assert price[0].startswith("judge embedded: at most")
+        assert price[0].endswith("$0.0000")
+        assert page.post("/learn/start", {"rater": "anna"}).json()["status"] == "running"
+        assert page.get("/item", "ben").json()["progress"]["done"] == 0  # others go on meanwhile
+        state = page.get("/learn/state").json()
+        for _ in range(600):
+            if state["status"] != "running":
+                break
+            time.sleep(0.1)
+            state = page.get("/learn/state").json()
+        assert (state["status"], state["version"]) == ("done", "summarization-coherence@1"), state
+        report = page.get("/report")
+        assert "summarization-coherence@1" in report.text
+        assert "script-src" not in report.headers["content-security-policy"]
+
+
+def test_only_who_started_a_shared_page_may_learn(tmp_path: Path) -> None:
+    with label_page(tmp_path, share="anna", rater="zoe") as page:
+        page.client.get(page.access.path("anna"))
+        for path in ("/learn", "/learn/price", "/learn/state", "/report"):
+            assert page.get(path, None).status_code == 400
+        assert page.post("/learn/start", {"rater": "anna"}).status_code == 400
+        assert page.post("/finish", {"rater": "anna"}).json() == {"words": "Your answers are kept. Thank you."}
+        page.client.get(page.access.path("zoe"))
+        assert page.get("/learn", None).status_code == 200
