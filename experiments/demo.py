@@ -20,9 +20,13 @@ from pathlib import Path
 # Relative where that is possible, since the judge is named after the file.
 SAMPLE = Path(os.path.relpath(Path(__file__).parent / "sample"))
 RECORDING = SAMPLE / "recording.jsonl"
-LABELLED, HELDOUT = SAMPLE / "labelled.jsonl", SAMPLE / "heldout.jsonl"
+LABELLED, HELDOUT, UNLABELLED = (SAMPLE / f"{name}.jsonl" for name in ("labelled", "heldout", "unlabelled"))
 NAME, OFFLINE = "news-coherence", "news-coherence-offline"
 TASK = ("--task", "summarization", "--aspect", "coherence", "--scale", "1:5")
+LABELS = (
+    "The sample's labels are not human ratings: each follows from how its summary was damaged, as in "
+    f"{SAMPLE / 'README.md'}. The figures show how the commands work, not agreement with people."
+)
 # What `rubriclab` ends with where a recording lacks a request.
 USER_ERROR = 2
 
@@ -48,9 +52,21 @@ def offline_commands(folder: Path) -> list[tuple[str, ...]]:
     ]
 
 
+def studio_command(folder: Path) -> tuple[str, ...]:
+    """Return the command that opens the rubrics of the demonstration in a browser."""
+    return ("studio", "--store", str(folder / "store.db"))
+
+
+def label_command(folder: Path) -> tuple[str, ...]:
+    """Return the command that opens a page on which people rate the sample."""
+    labelled = ("-o", str(folder / "rated.jsonl"), "--store", str(folder / "store.db"))
+    return ("label", str(UNLABELLED), *TASK, *labelled)
+
+
 def demonstrate(folder: Path, recording: Path = RECORDING) -> int:
     """Run both parts; their files land in `folder`. Return the exit code of the first command that fails."""
     folder.mkdir(parents=True, exist_ok=True)
+    print(f"{LABELS}\n")
     print("Part 1: a language model, whose answers were recorded\n")
     code = _run_all(commands(folder, ("--judge", f"recorded:{recording}")), folder)
     if code == USER_ERROR:
@@ -64,7 +80,15 @@ def demonstrate(folder: Path, recording: Path = RECORDING) -> int:
     if failed := _run_all(offline_commands(folder), folder):
         return failed
     first = "rubric" if not code else "rubric-offline"
+    if not code:
+        print(
+            "\nThe recording holds the replies to these commands only: `evaluate --baseline direct` and other new "
+            "questions need a language model."
+        )
     print(f"\nDone. Open {folder}/{first}.html in a browser, and the scores in a spreadsheet.")
+    program = os.path.relpath(Path(sys.executable).parent / "rubriclab")
+    print(f"\nTo inspect and edit the rubrics in a browser:\n  {shlex.join((program, *studio_command(folder)))}")
+    print(f"\nTo rate texts in a browser and learn from them:\n  {shlex.join((program, *label_command(folder)))}")
     return 0
 
 

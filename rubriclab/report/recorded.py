@@ -97,7 +97,6 @@ def disagreement_card(axis: charts.Axis, disagreement: Disagreement, *, opened: 
     text = disagreement.text
     interval = describe.score_interval((text.low, text.high)) if text.low is not None and text.high is not None else ""
     scores = line(f"people {describe.rounded(text.label)}, rubric {describe.rounded(text.predicted)}", quiet(interval))
-    rated = [f"{name} {describe.rounded(mark)}" for name, mark in text.raters.items()]
     answers = [
         (
             line(quoted(candidate.criterion.id, "id"), quoted(describe.title(candidate.criterion, TITLE))),
@@ -107,7 +106,14 @@ def disagreement_card(axis: charts.Axis, disagreement: Disagreement, *, opened: 
         for candidate, cell in disagreement.answers
     ]
     scored = (text.id, Drawing(charts.rated(axis, text)), scores)
-    return text_card(scored, ", ".join(rated), (text.output, text.source), answers, opened=opened)
+    return text_card(scored, _raters(text), (text.output, text.source), answers, opened=opened)
+
+
+def _raters(text: RecordedText) -> str:
+    """Return each rater's score with the reason that was given for it, and the reasons of unknown raters."""
+    scores = {name: f"{name} {describe.rounded(mark)}" for name, mark in text.raters.items()}
+    given = {name: f"{scores.get(name, name)}: {reason}".removeprefix(": ") for name, reason in text.reasons.items()}
+    return ("; " if given else ", ").join({**scores, **given}.values())
 
 
 def score_axis_of(version: Version, record: TrainingRecord) -> charts.Axis:

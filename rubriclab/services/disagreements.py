@@ -49,14 +49,23 @@ class Disagreements(Displayed):
         return [_row(each) for each in self.texts]
 
 
-def disagreements(workspace: Workspace, rubric: str | Version, options: DisagreementsOptions) -> Disagreements:
+def disagreements(
+    workspace: Workspace,
+    rubric: str | Version,
+    options: DisagreementsOptions,
+    *,
+    record: TrainingRecord | None = None,
+) -> Disagreements:
     """Return the texts whose held-out scores lie furthest from their labels.
+
+    Args:
+        record: the training record of the version, to spare reading it.
 
     Raises:
         NotInStore: if there is no such rubric, or no record of its training.
     """
     version = version_of(workspace, rubric)
-    record = training_record(workspace, version.ref)
+    record = record or training_record(workspace, version.ref)
     chosen = [each for each in furthest(record, len(record.texts)) if options.side in ("both", each.side)]
     return Disagreements(version, record, tuple(chosen[: options.count]))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,17 @@ from pathlib import Path
 import pytest
 from commands import Commands
 
-from experiments.demo import HELDOUT, LABELLED, NAME, RECORDING, TASK, commands
+from experiments.demo import (
+    HELDOUT,
+    LABELLED,
+    NAME,
+    RECORDING,
+    TASK,
+    commands,
+    label_command,
+    studio_command,
+)
+from rubriclab.cli.main import every_command
 
 CHECKOUT = Path(__file__).parents[2]
 
@@ -43,6 +54,9 @@ def test_answers_that_do_not_fit_leave_the_offline_part(tmp_path: Path) -> None:
     assert "A prompt has changed since the answers were recorded" in done.stdout
     assert "Offline judge" in (tmp_path / "rubric-offline.html").read_text()
     assert (tmp_path / "scores-offline.csv").exists()
+    for name, *arguments in (studio_command(tmp_path), label_command(tmp_path)):
+        assert f"rubriclab {shlex.join((name, *arguments))}\n" in done.stdout
+        every_command()[name].make_context(name, arguments)
 
 
 def test_the_demonstration_uses_the_sample() -> None:

@@ -75,9 +75,9 @@ for (const article of document.querySelectorAll('[data-text]')) {
   })
 
   function lacking(judgment) {
-    if (!judgment.by.trim()) return [by, 'Give your name: a correction records who made it.']
     if (judgment.kind === 'correct' && judgment.score === null) return [form.elements.score, 'Give the correct label.']
     if (judgment.kind === 'misses' && !judgment.note.trim()) return [form.elements.note, 'Write what the rubric misses.']
+    if (!judgment.by.trim()) return [by, 'Give your name: a correction records who made it.']
     return []
   }
 }

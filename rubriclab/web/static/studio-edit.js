@@ -176,11 +176,16 @@ function changed(kind) {
   const now = state()
   arrange(now)
   if (kept) write(key, now)
-  const { edit } = editOf(now)
-  if (JSON.stringify(edit) === latest) return
+  const { edit, lacking } = editOf(now)
+  if (JSON.stringify(edit) === latest || (isEmpty(edit) && !latest)) {
+    if (!busy && isEmpty(edit)) panel.say(unchanged(lacking))
+    return
+  }
   clearTimeout(waiting)
   waiting = setTimeout(preview, PAUSE[kind])
 }
+
+const unchanged = lacking => (lacking.length ? `Still to be given: ${lacking.join(', ')}.` : labels)
 
 const allowed = edit => (agreed.edit === JSON.stringify(edit) ? agreed.calls : 0)
 
@@ -193,7 +198,7 @@ async function preview() {
   if (isEmpty(edit)) {
     shown.replaceChildren()
     mark({}, '')
-    panel.say(lacking.length ? `Still to be given: ${lacking.join(', ')}.` : labels)
+    panel.say(unchanged(lacking))
     return
   }
   const answer = await during(() => panel.run(`/${ref}/edit/effect`, { ...edit, agreed: allowed(edit) }, 'Computing the effect', agree))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,10 +16,11 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
 from rubriclab.characters import plain
-from rubriclab.errors import NotInStore, RubriclabError
+from rubriclab.errors import NotInStore, RubriclabError, StoreError
 from rubriclab.services import versions as service
 from rubriclab.services.workspace import Notify, Workspace, no_progress
 from rubriclab.store import Version
+from rubriclab.store.version import parse_ref
 from rubriclab.web.page import rendered, static_routes
 from rubriclab.web.security import READING, Access, Guard
 from rubriclab.web.server import LOOPBACK, listen, port_of, serve
@@ -84,6 +85,10 @@ class Studio:
         Raises:
             NotInStore: if there is none.
         """
+        try:
+            parse_ref(ref)
+        except StoreError as error:
+            raise NotInStore(error.message, error.hint) from None
         return service.load(self.reading, ref)
 
     def page(
@@ -120,8 +125,6 @@ def application(studio: Studio) -> ASGIApp:
     @asynccontextmanager
     async def opened(_application: Starlette) -> AsyncIterator[None]:
         with studio.reading, closing(studio.matrices):
-            # Versions stay in memory once they are read.
-            service.list_versions(studio.reading)
             yield
 
     handlers: Mapping[Any, Callable[[Request, Exception], Response]] = {RubriclabError: failed, HTTPException: failed}
@@ -151,6 +154,9 @@ async def serve_studio(
     with settings:
         # Fails here rather than in the browser. A name stays one: its page is that of the newest version.
         settings.open_store(access="either")
+        with suppress(StoreError):
+            # They stay in memory. What is wrong with one is said by the pages that show it.
+            service.list_versions(settings)
         if rubric:
             service.load(settings, rubric)
         with listen(LOOPBACK, port, preferred=PORT) as bound:

@@ -71,10 +71,9 @@ def routes(studio: Studio) -> list[BaseRoute]:
 
     def page(request: Request) -> Response:
         options = _options(request)
-        with studio.workspace() as workspace:
-            version = studio.version(request.path_params["ref"])
-            found = disagreements(workspace, version, options)
-            corrections = workspace.store.corrections(version.name)
+        version = studio.version(request.path_params["ref"])
+        found = disagreements(studio.reading, version, options, record=studio.matrices.get(version).record)
+        corrections = studio.reading.store.corrections(version.name)
         return studio.page(
             "disagreements.html",
             f"Disagreements of {version.ref}",

@@ -116,8 +116,6 @@ def _labelled(studio: Studio, version: Version, name: str) -> tuple[Any, str | N
 def _ids(studio: Studio, request: Request) -> Iterator[str]:
     """Yield the ids of labelled texts that hold what is looked for, in the id or in the text."""
     wanted = request.query_params.get("q", "").casefold()
-    with studio.workspace() as workspace:
-        record = workspace.store.training(workspace.store.load(request.path_params["ref"]).ref)
-    for text in record.texts if record else ():
+    for text in studio.matrices.get(studio.version(request.path_params["ref"])).record.texts:
         if wanted in text.id.casefold() or wanted in text.output.casefold():
             yield text.id

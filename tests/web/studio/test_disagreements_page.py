@@ -93,11 +93,11 @@ def test_a_judgment_that_cannot_be_stored_is_refused_with_the_reason(
     assert stored(Lab(store)) == []
 
 
-def test_hostile_ids_texts_and_raters_are_shown_as_text(studio: Client) -> None:
+def test_hostile_ids_texts_raters_and_reasons_are_shown_as_text(studio: Client) -> None:
     shown = studio.get(PAGE, count=100).text
     assert "<img" not in shown
     assert "<script>document" not in shown
-    assert SCRIPT in unescape(shown)
+    assert f"{HOSTILE} 3: {SCRIPT}; anna 5: It holds together." in unescape(shown)
 
 
 def test_only_the_own_page_may_judge_edit_and_explain(studio: Client, store: Path) -> None:

@@ -41,6 +41,7 @@ def rows() -> list[dict[str, Any]]:
         score = row["scores"]["coherence"]
         row["annotations"] = {"coherence": {"anna": score, "ben": score}}
     found[1]["annotations"]["coherence"] = {"anna": 5.0, HOSTILE: 3.0}
+    found[1]["reasons"] = {"coherence": {"anna": "It holds together.", HOSTILE: SCRIPT}}
     found[1]["scores"] = {"coherence": 4.0}
     found[1]["id"] = HOSTILE
     found[1]["output"] = f"{SCRIPT} {found[1]['output']}"

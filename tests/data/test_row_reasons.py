@@ -1,0 +1,129 @@
+"""Raters' reasons in rows: their forms, what is refused, and what they change."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rubriclab as rl
+from rubriclab.data import Example, training_examples
+from rubriclab.data.example import data_digest, named_reasons, text_digest
+from rubriclab.data.fields import LONGEST_NAME, LONGEST_REASON
+from rubriclab.data.mapping import NATIVE, parse_mapping
+from rubriclab.data.row import RowError, example_of
+from rubriclab.errors import DataError
+from rubriclab.training_record import RecordedText, TrainingRecord
+
+BY_RATER = {"anna": "jumps between two topics", "ben": "no ending"}
+
+
+def read(mapping: str = "", **fields: Any) -> Example:
+    found = example_of({"output": "A", **fields}, "rows", 1, parse_mapping(mapping) if mapping else NATIVE)
+    assert isinstance(found, Example), found
+    return found
+
+
+def refused(**fields: Any) -> RowError:
+    found = example_of({"output": "A", **fields}, "rows", 1)
+    assert isinstance(found, RowError)
+    return found
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"reasons": {"coherence": BY_RATER}},
+        {"reasons.coherence": BY_RATER},
+        {"reasons.coherence.anna": BY_RATER["anna"], "reasons.coherence.ben": BY_RATER["ben"]},
+        {"reasons": {"coherence": {**BY_RATER, "carl": None, "dora": " \n"}}},
+    ],
+)
+def test_reasons_by_rater_are_an_object_or_columns(fields: dict[str, Any]) -> None:
+    assert named_reasons(read(**fields), "coherence") == BY_RATER
+
+
+@pytest.mark.parametrize("fields", [{"reasons": {"coherence": " It wanders. "}}, {"reasons.coherence": "It wanders."}])
+def test_one_reason_of_an_unknown_rater_is_a_text(fields: dict[str, Any]) -> None:
+    example = read(**fields)
+    assert example.reasons == {"coherence": "It wanders."}
+    assert named_reasons(example, "coherence") == {"": "It wanders."}
+    assert named_reasons(example, "fluency") == {}
+
+
+def test_columns_are_mapped_to_raters_and_aspects() -> None:
+    mapping = "reasons.coherence.anna=why,reasons.fluency=remark"
+    example = read(mapping, why="It wanders.", remark="Smooth.")
+    assert example.reasons == {"coherence": {"anna": "It wanders."}, "fluency": "Smooth."}
+
+
+@pytest.mark.parametrize("reasons", [None, {}, {"coherence": None}, {"coherence": {}}, {"coherence": ""}])
+def test_a_row_without_reasons_is_the_same_as_one_that_has_no_such_field(reasons: Any) -> None:
+    assert read(reasons=reasons) == read()
+
+
+@pytest.mark.parametrize(
+    ("reasons", "field", "expected"),
+    [
+        ({"coherence": 4}, "reasons.coherence", "a reason in words"),
+        ({"coherence": "4.5"}, "reasons.coherence", "a reason in words"),
+        ({"coherence": ["a", "b"]}, "reasons.coherence", "a reason in words"),
+        ({"coherence": {"anna": True}}, "reasons.coherence.anna", "a reason in words"),
+        ({"coherence": {" ": "x"}}, "reasons.coherence", "names such as 'anna'"),
+        ({"coherence": {"x" * (LONGEST_NAME + 1): "y"}}, "reasons.coherence", f"at most {LONGEST_NAME:,}"),
+        ({"coherence": {"anna": "a", " anna": "b"}}, "reasons.coherence", "one entry from each rater"),
+        ({"coherence": "\ud800"}, "reasons.coherence", "text in UTF-8"),
+        ({"coherence": "x" * 100_000}, "reasons.coherence", f"at most {LONGEST_REASON:,} characters"),
+        ("It wanders.", "reasons", "an object with a value for each aspect"),
+    ],
+)
+def test_what_is_no_reason_is_refused_with_its_field(reasons: Any, field: str, expected: str) -> None:
+    fault = refused(reasons=reasons)
+    assert fault.field == field
+    assert expected in fault.expected
+
+
+def test_one_text_beside_named_raters_is_refused() -> None:
+    fault = refused(**{"reasons.coherence": "It wanders.", "reasons.coherence.anna": "No ending."})
+    assert (fault.field, fault.got) == ("reasons.coherence", "both one text and named raters")
+
+
+def test_reasons_of_a_csv_file_are_read_and_counted_by_check(tmp_path: Path) -> None:
+    rows = ["id,group,output,scores.coherence,reasons.coherence.anna,reasons.coherence"]
+    rows += [f'{n},g{n % 3},Text {n}.,{n % 5},"jumps, often",' for n in range(11)] + ["x,g1,Text x.,3,,short"]
+    path = tmp_path / "rows.csv"
+    path.write_text("\n".join(rows), "utf-8")
+    with rl.Lab(tmp_path / "s.db") as lab:
+        result = lab.check(path)
+    assert result.usable, result.problems
+    assert [(each.aspect, each.reasons) for each in result.aspects] == [("coherence", 12)]
+    assert "12 for coherence" in str(result)
+    assert {column.name: column.field for column in result.columns}["reasons.coherence.anna"] is not None
+
+
+def test_an_example_made_in_python_with_an_endless_reason_stops_learning() -> None:
+    rows = [Example(str(n), f"A {n}", str(n), scores={"coherence": n}) for n in range(12)]
+    rows[3] = Example("3", "A", "3", scores={"coherence": 3}, reasons={"coherence": "x" * 3000})
+    with pytest.raises(DataError, match=r"rows:4: field 'reasons.coherence'"):
+        training_examples(rows, "coherence")
+
+
+def test_reasons_change_the_digest_of_the_data_and_not_that_of_a_text() -> None:
+    plain, other = read(scores={"coherence": 3}), read(scores={"coherence": 3}, reasons={"fluency": "x"})
+    given = read(scores={"coherence": 3}, reasons={"coherence": "It wanders."})
+    assert data_digest([plain], "coherence") == data_digest([other], "coherence")
+    assert data_digest([given], "coherence") != data_digest([plain], "coherence")
+    assert text_digest(given) == text_digest(plain)
+    assert plain.id == given.id
+
+
+def test_a_training_record_keeps_reasons_and_is_the_same_as_ever_without_them() -> None:
+    plain = RecordedText(id="a", group="g", output="A", label=3)
+    given = plain.model_copy(update={"reasons": BY_RATER})
+    assert "reasons" not in plain.model_dump(mode="json")
+    content = json.loads("".join(TrainingRecord(texts=(plain, given), candidates=(), cells=((), ())).content()))
+    assert ["reasons" in text for text in content["texts"]] == [False, True]
+    assert TrainingRecord.model_validate(content).texts == (plain, given)
+    assert given.example.reasons == {}

@@ -1,0 +1,237 @@
+"""The pages that read the store: rubrics, versions, comparisons and labelled texts by criteria."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+from reading_studio import COPIES, TEXTS, WORDS, make_store, reading
+from sqlalchemy import create_engine, text
+
+from rubriclab import Lab
+from rubriclab.report.describe import rounded
+from rubriclab.web.studio.lineage import lineage
+
+if TYPE_CHECKING:
+    from selenium.webdriver import Chrome
+
+ALL = ("/", "/hostile", "/hostile/versions", "/hostile/texts?every=true", "/hostile/compare?with=news@1")
+
+
+@pytest.fixture(scope="session")
+def reading_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_store(tmp_path_factory.mktemp("reading") / "store.db")
+
+
+@pytest.fixture(scope="module")
+def client(reading_store: Path) -> Iterator[httpx.Client]:
+    """The studio over a store that no test changes."""
+    with reading(reading_store) as client:
+        yield client
+
+
+@pytest.fixture
+def lab(reading_store: Path) -> Lab:
+    """The same store from Python."""
+    return Lab(reading_store, progress=None, notify=lambda _text: None)
+
+
+def words_of(page: httpx.Response) -> str:
+    """Return what a page shows, on one line."""
+    assert page.status_code == 200, page.text
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", page.text.partition("<main")[2])).split())
+
+
+def ids_of(page: httpx.Response) -> list[str]:
+    """Return the ids of the texts on a page, in its order."""
+    assert page.status_code == 200, page.text
+    return [unescape(each) for each in re.findall(r'<th scope="row"><a [^>]*>(.*?)</a>', page.text)]
+
+
+def test_the_list_shows_the_newest_version_of_each_rubric_with_verdict_price_and_judge(client: httpx.Client) -> None:
+    page = client.get("/")
+    assert ids_of(page) == ["bare@1", "hostile@1", "many@1", "news@4"]
+    assert words_of(page).count("call per text embedded") == 4
+    assert "4 of 4 rubrics" in words_of(page)
+    assert ids_of(client.get("/", params={"search": "ANNA 4."})) == ["news@4"]
+    assert "No rubric matches" in words_of(client.get("/", params={"search": "nothing"}))
+
+
+def test_a_rubric_that_is_tagged_while_the_studio_runs_is_shown_so(reading_store: Path, tmp_path: Path) -> None:
+    copy = shutil.copy(reading_store, tmp_path / "store.db")
+    with reading(copy) as client:
+        assert "trial" not in client.get("/").text
+        Lab(copy, progress=None).tag("news@4", "trial")
+        assert '<span class="tag">trial</span>' in client.get("/").text
+        assert "news , version 4" in words_of(client.get("/news@trial"))
+
+
+def test_a_version_is_found_by_name_number_or_tag_and_anything_else_is_not(client: httpx.Client) -> None:
+    for ref, number in (("news", 4), ("news@2", 2), ("news@production", 2)):
+        assert f"version {number}" in words_of(client.get(f"/{ref}"))
+    for path in ("/news@9", "/other", "/news@nothing/texts", "/news@1/nothing", "/News!", "/news/compare?with=other"):
+        page = client.get(path)
+        assert page.status_code == 404, path
+        assert 'role="alert"' in page.text
+    assert client.get("/news/texts?page=x").status_code == 422
+
+
+def test_an_error_is_json_for_a_script(client: httpx.Client) -> None:
+    answer = client.get("/other", headers={"Accept": "application/json"})
+    assert (answer.status_code, "no rubric 'other'" in answer.json()["error"]) == (404, True)
+
+
+def test_the_overview_shows_the_parts_of_the_report(client: httpx.Client, lab: Lab) -> None:
+    page = client.get("/news@1").text
+    report = lab.report("news@1")
+    for name in ("verdict", "weights", "agreement", "criteria", "provenance"):
+        section = re.compile(rf'<section[^>]*aria-labelledby="{name}-title">')
+        assert section.search(page), name
+        assert section.search(report), name
+    assert "<style" not in page
+
+
+def test_the_lineage_names_each_parent_and_what_a_person_changed(client: httpx.Client, lab: Lab) -> None:
+    page = client.get("/news@2/versions")
+    assert ids_of(page) == ["news@4", "news@3", "news@2", "news@1"]
+    assert "made from news@2" in words_of(page)
+    assert "edited by anna" in words_of(page)
+    assert "Because 3." in words_of(page)
+    assert "production" in words_of(page)
+    nodes = lineage(lab.versions("news"))
+    # 4 was made from 2; 3, made from 1, has a lane of its own until there.
+    assert [(node.lane, node.passing, node.children, node.down) for node in nodes] == [
+        (0, (), (), True),
+        (1, (0,), (), True),
+        (0, (1,), (0,), True),
+        (0, (), (0, 1), False),
+    ]
+
+
+def test_a_comparison_is_with_the_parent_unless_another_version_is_named(client: httpx.Client) -> None:
+    assert "news@2 to news@4" in words_of(client.get("/news@4/compare"))
+    other = words_of(client.get("/news@4/compare", params={"with": "news@3"}))
+    assert "news@3 to news@4" in other
+    assert "A definition. Because 3." in other
+    assert "A definition. Because 4." in other
+
+
+def test_texts_are_sorted_by_any_column_with_missing_values_last(client: httpx.Client, lab: Lab) -> None:
+    record = lab.training_record("news@1")
+    labels = {text.id: text.label for text in record.texts}
+    place = next(place for place, candidate in enumerate(record.candidates) if candidate.kept)
+    scores = {text.id: row[place].score for text, row in zip(record.texts, record.cells, strict=True)}
+    for column, values in (("label", labels), (f"c{place}", scores)):
+        for order, sign in (("ascending", 1), ("descending", -1)):
+            page = client.get("/news@1/texts", params={"sort": column, "order": order})
+            expected = sorted(values, key=lambda name: (values[name] is None, sign * (values[name] or 0)))
+            assert ids_of(page) == expected
+            assert f'aria-sort="{order}"' in page.text
+
+
+def test_texts_are_searched_and_filtered_by_the_values_of_a_column(client: httpx.Client, lab: Lab) -> None:
+    texts = lab.training_record("news@1").texts
+    word = texts[3].output.split()[0]
+    found = [each.id for each in texts if word.lower() in f"{each.id} {each.output} {each.source}".lower()]
+    assert ids_of(client.get("/news@1/texts", params={"search": word.upper()})) == found
+    low = [each.id for each in texts if 2 <= each.label <= 3]
+    assert ids_of(client.get("/news@1/texts", params={"column": "label", "low": 2, "high": 3})) == low
+    higher = [each.id for each in texts if each.predicted is not None and each.predicted > each.label]
+    assert ids_of(client.get("/news@1/texts", params={"side": "higher"})) == higher
+    assert "None of 18 texts matches." in words_of(client.get("/news@1/texts", params={"search": "no such word"}))
+
+
+def test_pages_of_texts_hold_each_text_once(client: httpx.Client) -> None:
+    pages = [ids_of(client.get("/many/texts", params={"page": page, "sort": "rubric"})) for page in (1, 2, 3)]
+    assert [len(page) for page in pages] == [50, 50, TEXTS * COPIES - 100]
+    assert len({name for page in pages for name in page}) == TEXTS * COPIES
+    assert ids_of(client.get("/many/texts", params={"page": 99, "sort": "rubric"})) == pages[-1]
+
+
+def test_a_corrected_label_is_shown_beside_the_old_one_and_sorted_by(reading_store: Path, tmp_path: Path) -> None:
+    lab = Lab(shutil.copy(reading_store, tmp_path / "store.db"), progress=None)
+    corrected, withdrawn, noted = lab.training_record("news@1").texts[:3]
+    lab.labels("news@1", correct={corrected.id: 1.25}, rubric_right=withdrawn.id, misses={noted.id: "tone"}, by="anna")
+    with reading(tmp_path / "store.db") as client:
+        page = client.get("/news@1/texts", params={"mark": "corrected", "sort": "label"})
+    assert ids_of(page)[-1] == withdrawn.id
+    assert set(ids_of(page)) == {corrected.id, withdrawn.id, noted.id}
+    assert f"1.25 was {rounded(corrected.label)}" in words_of(page)
+    assert f"withdrawn was {rounded(withdrawn.label)}" in words_of(page)
+
+
+def test_a_version_without_a_record_says_so_and_a_deleted_record_is_shown_no_more(
+    reading_store: Path, tmp_path: Path
+) -> None:
+    copy = shutil.copy(reading_store, tmp_path / "store.db")
+    with reading(copy) as client:
+        assert client.get("/bare/texts").status_code == 404
+        assert client.get("/bare").status_code == 200
+        assert client.get("/news@1/texts").status_code == 200
+        engine = create_engine(f"sqlite:///{copy}")
+        with engine.begin() as connection:
+            connection.execute(text("DELETE FROM trainings WHERE name = 'news'"))
+        engine.dispose()
+        gone = client.get("/news@1/texts")
+        assert (gone.status_code, "There is no matrix of news@1" in gone.text) == (404, True)
+
+
+def test_words_of_a_rubric_text_or_editor_are_shown_as_text(client: httpx.Client) -> None:
+    for path in ALL:
+        page = client.get(path).text
+        assert "<img" not in page
+        assert "<script>" not in page
+        assert 'onerror="' not in page
+    assert WORDS in words_of(client.get("/hostile/texts"))
+    link = re.search(r'href="(/hostile@1/explain\?id=[^"]+)"', client.get("/hostile/texts").text)
+    assert link
+    assert httpx.URL(unescape(link[1])).params["id"] == WORDS
+
+
+def test_hostile_words_run_no_script_in_a_browser(client: httpx.Client, browser: Chrome) -> None:
+    for path in ALL:
+        browser.get(f"{client.base_url}{path}")
+        assert browser.title != "run"
+        assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
+
+
+def test_search_and_sorting_change_the_page_in_place(client: httpx.Client, browser: Chrome, lab: Lab) -> None:
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    browser.get(f"{client.base_url}/news@1/texts")
+    browser.execute_script("window.stays = true")
+    wait = WebDriverWait(browser, 10)
+    browser.find_element(By.ID, "sort-label").click()
+    wait.until(lambda page: page.find_elements(By.CSS_SELECTOR, '[aria-sort="ascending"] #sort-label:focus'))
+    word = lab.training_record("news@1").texts[0].id
+    browser.find_element(By.NAME, "search").send_keys(word)
+    wait.until(lambda page: "found among 18" in page.find_element(By.CSS_SELECTOR, '[role="status"]').text)
+    assert "sort=label" in browser.current_url
+    assert browser.execute_script("return window.stays")
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_no_page_is_wider_than_the_window(client: httpx.Client, browser: Chrome, width: int) -> None:
+    for path in (*ALL, "/news", "/news/texts", "/other"):
+        browser.execute_cdp_cmd(
+            "Emulation.setDeviceMetricsOverride",
+            {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False},
+        )
+        browser.get(f"{client.base_url}{path}")
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= width, path
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_pages_of_other_sites_cannot_read_the_studio(client: httpx.Client) -> None:
+    site = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "cors", "Sec-Fetch-Dest": "empty"}
+    for path in ("/", "/news/texts"):
+        assert client.get(path, headers={**site, "Origin": "http://other.example"}).status_code == 403
+        assert client.get(path, headers={"Host": "other.example"}).status_code == 421
+        assert "access-control-allow-origin" not in client.get(path).headers

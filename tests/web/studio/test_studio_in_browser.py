@@ -1,0 +1,107 @@
+"""The working pages in a real browser: what was typed stays, errors are shown in place, and no content runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
+from working_studio import HOSTILE, REF, SCRIPT, Client, rows
+
+from rubriclab import Lab
+
+if TYPE_CHECKING:
+    from selenium.webdriver import Chrome
+    from selenium.webdriver.remote.webelement import WebElement
+
+TYPED = "Does it end well?"
+
+
+def until(browser: Chrome, found: Callable[[], object]) -> None:
+    WebDriverWait(browser, 30, poll_frequency=0.05).until(lambda _browser: found())
+
+
+def one(place: Chrome | WebElement, selector: str) -> WebElement:
+    return place.find_element(By.CSS_SELECTOR, selector)
+
+
+def nothing_ran(browser: Chrome) -> bool:
+    faults = [entry["message"] for entry in browser.get_log("browser") if " 422 " not in entry["message"]]
+    return browser.title != "run" and faults == []
+
+
+def hostile_case(browser: Chrome) -> WebElement:
+    cases = browser.find_elements(By.CSS_SELECTOR, "[data-text]")
+    return next(case for case in cases if case.get_attribute("data-text") == HOSTILE)
+
+
+def test_a_label_is_corrected_after_an_error_and_a_reload_without_typing_again(
+    browser: Chrome, studio: Client, store: Path
+) -> None:
+    address = f"{studio.url}/{REF}/disagreements?count=100"
+    browser.get(address)
+    case = hostile_case(browser)
+    one(case, "[data-kind=correct]").click()
+    one(case, "[name=score]").send_keys("9")
+    one(case, "[name=because]").send_keys(SCRIPT)
+    one(case, "[type=submit]").click()
+    assert "Give your name" in one(case, "form [role=alert]").text
+    one(case, "[name=by]").send_keys("anna")
+    one(case, "[type=submit]").click()
+    until(browser, lambda: "outside of the scale" in one(case, "form [role=alert]").text)
+    browser.get(address)
+    case = hostile_case(browser)
+    assert one(case, "[name=because]").get_attribute("value") == SCRIPT
+    one(case, "[name=score]").clear()
+    one(case, "[name=score]").send_keys("2")
+    one(case, "[type=submit]").click()
+    until(browser, lambda: SCRIPT in one(case, "[data-corrections]").text)
+    assert [each.new for each in Lab(store).labels(REF).corrections] == [2]
+    assert nothing_ran(browser)
+
+
+def test_a_criterion_is_dropped_and_one_added_and_the_saved_version_is_opened(
+    browser: Chrome, studio: Client, store: Path
+) -> None:
+    browser.get(f"{studio.url}/{REF}/edit")
+    until(browser, lambda: "labelled texts" in one(browser, "#effect [data-part=status]").text)
+    dropped = one(browser, "[data-criterion]")
+    name = dropped.get_attribute("data-criterion")
+    one(dropped, "[name=drop]").click()
+    until(browser, lambda: "Held-out Pearson changes by" in one(browser, "#shown").text)
+    one(browser, "#add").click()
+    one(browser, "#added textarea").send_keys(TYPED)
+    browser.refresh()
+    assert one(browser, "#added textarea").get_attribute("value") == TYPED
+    assert one(browser, "[name=drop]").is_selected()
+    until(browser, lambda: "a01" in one(browser, "#shown").text)
+    one(browser, ".save button.main").click()
+    until(browser, lambda: "Give your name" in one(browser, "#fault").text)
+    one(browser, "[name=by]").send_keys("anna")
+    one(browser, "[name=because]").send_keys(HOSTILE)
+    one(browser, ".save button.main").click()
+    until(browser, lambda: browser.current_url == f"{studio.url}/news@2")
+    edit = Lab(store).load("news@2").provenance.edit
+    assert edit is not None
+    assert [(change.action, change.criteria, change.after) for change in edit.changes] == [
+        ("drop", (name,), None),
+        ("add", (), TYPED),
+    ]
+    assert (edit.by, edit.because) == ("anna", HOSTILE)
+    assert nothing_ran(browser)
+
+
+def test_a_pasted_text_is_explained_with_a_waterfall_on_a_phone_too(browser: Chrome, studio: Client) -> None:
+    browser.set_window_size(500, 900)
+    browser.get(f"{studio.url}/{REF}/explain")
+    one(browser, "#explain button.main").click()
+    assert "Paste the text" in one(browser, "#explain [data-part=fault]").text
+    one(browser, "[name=output]").send_keys(SCRIPT)
+    one(browser, "[name=source]").send_keys(rows()[0]["source"][:80])
+    one(browser, "#explain button.main").click()
+    until(browser, lambda: one(browser, "#shares .drawing svg").is_displayed())
+    one(browser, "#nearest th a").click()
+    until(browser, lambda: "The rubric was learned from this text" in one(browser, "#shown").text)
+    assert nothing_ran(browser)
