@@ -23,6 +23,10 @@ RECORDING = SAMPLE / "recording.jsonl"
 LABELLED, HELDOUT, UNLABELLED = (SAMPLE / f"{name}.jsonl" for name in ("labelled", "heldout", "unlabelled"))
 NAME, OFFLINE = "news-coherence", "news-coherence-offline"
 TASK = ("--task", "summarization", "--aspect", "coherence", "--scale", "1:5")
+LABELS = (
+    "The sample's labels are not human ratings: each follows from how its summary was damaged, as in "
+    f"{SAMPLE / 'README.md'}. The figures show how the commands work, not agreement with people."
+)
 # What `rubriclab` ends with where a recording lacks a request.
 USER_ERROR = 2
 
@@ -62,6 +66,7 @@ def label_command(folder: Path) -> tuple[str, ...]:
 def demonstrate(folder: Path, recording: Path = RECORDING) -> int:
     """Run both parts; their files land in `folder`. Return the exit code of the first command that fails."""
     folder.mkdir(parents=True, exist_ok=True)
+    print(f"{LABELS}\n")
     print("Part 1: a language model, whose answers were recorded\n")
     code = _run_all(commands(folder, ("--judge", f"recorded:{recording}")), folder)
     if code == USER_ERROR:
@@ -75,6 +80,11 @@ def demonstrate(folder: Path, recording: Path = RECORDING) -> int:
     if failed := _run_all(offline_commands(folder), folder):
         return failed
     first = "rubric" if not code else "rubric-offline"
+    if not code:
+        print(
+            "\nThe recording holds the replies to these commands only: `evaluate --baseline direct` and other new "
+            "questions need a language model."
+        )
     print(f"\nDone. Open {folder}/{first}.html in a browser, and the scores in a spreadsheet.")
     program = os.path.relpath(Path(sys.executable).parent / "rubriclab")
     print(f"\nTo inspect and edit the rubrics in a browser:\n  {shlex.join((program, *studio_command(folder)))}")

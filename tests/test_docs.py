@@ -37,7 +37,10 @@ def name_of(page: Path) -> str:
 
 @pytest.fixture(scope="session")
 def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with what the pages assume: the sample, a store and two versions of `news-coherence`."""
+    """A folder with what the pages assume: the sample, a store and two versions of `news-coherence`.
+
+    The first one is also stored under the name that the demonstration gives to the rubric of the offline judge.
+    """
     folder = tmp_path_factory.mktemp("docs")
     for name in ("experiments", "stores"):
         (folder / name).symlink_to(CHECKOUT / name)
@@ -45,6 +48,7 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for more in ((), ("--text-features", "include")):
         done = rubriclab(*LEARN, "--name", "news-coherence", *more)
         assert done.code == 0, done.err
+    assert rubriclab(*LEARN, "--name", "news-coherence-offline").code == 0
     return folder
 
 

@@ -104,11 +104,19 @@ def drift(
 
 def _sides(named: Sequence[str]) -> tuple[str, str | None, str]:
     """Return the version before, the version after if another one is named, and the file."""
+    from pathlib import Path
+
     from rubriclab.errors import SettingsError
+    from rubriclab.store.version import names_a_version
 
     if not 2 <= len(named) <= 3:
         raise SettingsError(
             f"Expected {ORDER}, got {len(named)} arguments.", "Name two versions, or one version and two judges."
+        )
+    if names_a_version(named[-1]) and not Path(named[-1]).exists():
+        raise SettingsError(
+            f"Expected {ORDER}; {named[-1]} is a version, and no file of texts is named.",
+            f"Add the texts to score with both: rubriclab drift {' '.join(named)} TEXTS",
         )
     return named[0], named[1] if len(named) == 3 else None, named[-1]
 

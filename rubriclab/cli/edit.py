@@ -83,5 +83,5 @@ def _print(result: EditResult, *, as_json: bool) -> None:
         return
     print_view(result)
     if saved := result.saved:
-        new = f"saved as {saved.ref}, whose parent is {saved.parent}"
+        new = f"saved as {saved.ref}, whose parent is {saved.parent}; {saved.name} without a number now means it"
         click.echo(f"\n{new if saved.new else f'equal to {saved.ref}, so there is no new version'}")

@@ -113,10 +113,9 @@ def _print_json(result: PlanResult, output: str | None) -> None:
 
 def _print(result: PlanResult, output: str | None) -> None:
     from rubriclab.cli.printing import note, print_view
-    from rubriclab.report.planning import plan_view
     from rubriclab.report.wording import count
 
-    print_view(plan_view(result.plan, result.rubric), err=output == "-")
+    print_view(result.view(), err=output == "-")
     if output not in (None, "-"):
         rows = count(len(result.plan.texts), "row")
         note(f"{rows} written to {output}; label them, and give them to `rubriclab learn` with the old rows")

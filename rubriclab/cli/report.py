@@ -11,7 +11,15 @@ from rubriclab.cli.places import FILE
 
 @command()
 @click.argument("rubric")
-@option("--output", "-o", default="-", type=FILE, metavar="PATH", help="The page to write.  [default: standard output]")
+@option(
+    "--output",
+    "-o",
+    "--html",
+    default="-",
+    type=FILE,
+    metavar="PATH",
+    help="The page to write.  [default: standard output]",
+)
 @store_option
 def report(rubric: str, *, output: str, store: str | None) -> None:
     """Write an HTML report on RUBRIC: verdict, agreement, criteria, disagreements, raters and provenance.

@@ -83,6 +83,7 @@ def validation(
     *,
     alone: Mapping[str, FloatArray],
     calls: Mapping[str, float],
+    judge_alone: bool = True,
     seed: int = 0,
 ) -> Validation:
     """Return the held-out agreement of a rubric, compared with baselines and other evaluators.
@@ -96,6 +97,8 @@ def validation(
         alone: by method, held-out scores of each text by its own criteria. `direct` is from the table.
         calls: calls per text by name, of `joint` and each of `alone`; by default `direct` and equal weights take one
             for each bundle of their candidates.
+        judge_alone: whether the score of `direct` was asked for by itself; if it was asked for in one call with
+            criteria, it is not that of the judge without a rubric, and is left out.
         seed: of the resamples; equal seeds and data give equal results, in any order of the texts.
     """
     level = gate_level(table.labels, table.groups)
@@ -104,7 +107,8 @@ def validation(
         Scored(name, "baseline", scores) for name, scores in held_out_baselines(features, table.labels, fold).items()
     ]
     methods = [Scored(name, "judged", alone[name], calls[name]) for name in alone if name != DIRECT]
-    judged = [*_compared_with(table, fold, calls), *methods]
+    others = [each for each in _compared_with(table, fold, calls) if judge_alone or each.name != DIRECT]
+    judged = [*others, *methods]
     comparison = _Comparison(table.labels, table.groups, level, seed)
     evaluators = {
         evaluator.name: comparison.evaluator_agreement(evaluator) for evaluator in (rubric, *baselines, *judged)

@@ -174,6 +174,8 @@ class Study:
                 JOINT: self._calls(kept, self.ask),
                 **{name: self._calls(ids, "by method") for name, ids in alone.items()},
             },
+            # The record of an edited rubric holds the ratings of its own way of asking only.
+            judge_alone=self.given is None or self.ask == "by method",
             seed=self.seed,
         )
         joint, *others = result.evaluators

@@ -59,6 +59,9 @@ def judge(version: Version) -> str:
 
 def scales(rubric: Rubric) -> str:
     """Return the scale of the scores, and that of the criteria if it differs."""
+    if rubric.aggregation and rubric.scale.whole and rubric.scores_on.same_ends(rubric.scale):
+        ends = f"{show(rubric.scale.low)} (lowest) to {show(rubric.scale.high)} (highest)"
+        return f"{ends}; ratings are whole numbers, scores are not"
     if rubric.scores_on.same_ends(rubric.scale):
         return rubric.scale.describe()
     return f"{rubric.scores_on.describe()}; criteria are asked on {rubric.scale.describe()}"

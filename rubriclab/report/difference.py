@@ -19,11 +19,14 @@ if TYPE_CHECKING:
     from rubriclab.store.diff import CriterionChange, FieldChange, VersionDiff
 
 STATISTICS = {
+    "heldout_pearson": "Pearson, held out",
+    "heldout_spearman": "Spearman, held out",
     "spearman": "Spearman",
     "pearson": "Pearson",
     "kendall": "Kendall",
-    "reselected": "Spearman, re-selected",
+    "reselected": "Spearman, cross-validated",
 }
+FITTED = ("spearman", "pearson", "kendall")
 IDS = 10
 # Lines shown around those of a text that changed, and characters of a text that has no other side.
 CONTEXT, EXCERPT = 1, 300
@@ -33,8 +36,9 @@ def difference_view(difference: VersionDiff) -> View:
     """Return what changed: fields, training agreement, criteria (added, removed, reworded) and training texts."""
     blocks = (
         Paragraph(f"The rubrics are {'the same' if difference.same else 'different'}."),
-        *_fields(difference.fields),
+        *_verdicts(difference),
         *_agreement(difference),
+        *_fields(difference.fields),
         Section("Criteria", tuple(_criteria(difference)), _tally(difference)),
         *_examples(difference),
     )
@@ -49,14 +53,37 @@ def _fields(fields: Sequence[FieldChange]) -> Iterator[Section]:
         yield Section("How it was learned", (table(("", "before", "after"), rows),))
 
 
+def _verdicts(difference: VersionDiff) -> Iterator[Paragraph]:
+    """Yield both verdicts of the gate, and the paired effect of an edit."""
+    if any(difference.outcomes):
+        before, after = (outcome or "not validated" for outcome in difference.outcomes)
+        sides = (quoted(difference.before), f": {before}; ", quoted(difference.after), f": {after}")
+        yield Paragraph(("Verdicts of the gate, compared with free baselines: ", *sides, "."), "lead")
+    if (edit := difference.edit) and edit.difference.value is not None:
+        yield Paragraph(
+            f"The edit by {edit.by} changes Pearson by {wording.estimate(edit.difference)}, paired on the same "
+            f"{wording.count(edit.labels, 'label')}.",
+            "lead",
+        )
+
+
 def _agreement(difference: VersionDiff) -> Iterator[Section]:
-    changed = [change for change in difference.agreement if change.before != change.after]
+    changed = [
+        change
+        for change in difference.agreement
+        if change.before != change.after or change.statistic.startswith("heldout")
+    ]
     if not changed:
         return
-    beside = "optimistic; other labels give other figures" if difference.optimistic else "labels not learned from"
+    beside = (
+        "held out: by cross-validation; fitted: on the labels that the rubric was fitted to, which is optimistic"
+        if difference.optimistic
+        else "labels not learned from"
+    )
+    fitted = ", fitted" if difference.optimistic else ""
     rows = [
         (
-            STATISTICS[change.statistic],
+            STATISTICS[change.statistic] + (fitted if change.statistic in FITTED else ""),
             *(Figure(side) if side else "not measured" for side in (change.before, change.after)),
         )
         for change in changed
@@ -74,7 +101,7 @@ def _tally(difference: VersionDiff) -> str:
 
 def _criteria(difference: VersionDiff) -> Iterator[Block]:
     if not (difference.same or difference.changed or difference.added or difference.removed):
-        yield Paragraph("Their wording is the same; their evidence, the dropped criteria or a setting differ.")
+        yield Paragraph("Their wording is the same; their weights, evidence, dropped criteria or a setting differ.")
     for criterion in difference.removed:
         yield from _criterion("-", "removed", criterion)
     for criterion in difference.added:

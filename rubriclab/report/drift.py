@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from rubriclab.data.scale import show
-from rubriclab.option_names import option
+from rubriclab.option_names import by_reader, option
 from rubriclab.report import wording
 from rubriclab.report.model import Block, Pairs, Paragraph, Section, View, Words, line, quiet, quoted, table
 
@@ -38,8 +38,9 @@ def drift_view(drift: Drift, checks: Sequence[LimitCheck] = ()) -> View:
     """Return what changed between two sides, and above it whether the limits that were given hold."""
     title = (quoted(_name(drift.before)), " to ", quoted(_name(drift.after)))
     blocks = (
+        *_summary(drift),
         *_basis(drift),
-        *map(_limit, checks),
+        *(map(_limit, checks) if checks else _no_limit()),
         _scores(drift),
         *_changes(drift),
         *_flips(drift),
@@ -47,6 +48,28 @@ def drift_view(drift: Drift, checks: Sequence[LimitCheck] = ()) -> View:
         *_ranks(drift),
     )
     return View(title, blocks, "rubriclab drift")
+
+
+def _summary(drift: Drift) -> Iterator[Paragraph]:
+    """Yield the change of the mean, of the ranking and of the texts across the threshold in one sentence."""
+    mean = drift.shift.mean
+    if mean.value is None:
+        return
+    if mean.low is None or mean.high is None:
+        shift = f"The mean score changes by {wording.estimate(mean)} points (too few groups for an interval)"
+    elif mean.low > 0 or mean.high < 0:
+        shift = f"Scores {'rise' if mean.low > 0 else 'fall'} by {wording.estimate(mean)} points on average"
+    else:
+        shift = f"No change of the mean score is distinguishable from 0 ({wording.estimate(mean)} points)"
+    ranks = f"; the rankings correlate by {wording.figure(drift.ranks[0].spearman.value)}" if drift.ranks else ""
+    flips = f"; {drift.flips.texts:,} of {wording.count(drift.compared, 'text')} cross {show(drift.flips.threshold)}"
+    yield Paragraph(f"{shift}{ranks}{flips}.", "lead")
+
+
+def _no_limit() -> Iterator[Paragraph]:
+    limits = " or ".join(option(name) for name in LIMITS)
+    code = by_reader(python="the outcome is `within`", command_line="the exit code is 0")
+    yield Paragraph(f"No limit was given ({limits}), so {code}.", "quiet")
 
 
 def _basis(drift: Drift) -> Iterator[Paragraph]:

@@ -84,11 +84,13 @@ def verdict(effect: EditEffect) -> str:
 def _agreement(result: EditResult) -> Iterator[tuple[str, str]]:
     effect = result.effect
     level = "within groups" if effect.level == "group" else "over all texts"
-    yield "before", f"Pearson {estimate(effect.before)}"
-    yield "after", f"Pearson {estimate(effect.after)}"
+    refitted = ", refitted on the same folds" if effect.folds else ""
+    yield "before", f"Pearson {estimate(effect.before)}{refitted}"
+    yield "after", f"Pearson {estimate(effect.after)}{refitted}"
     yield "difference", estimate(effect.difference)
     if effect.recorded.value is not None:
-        yield "when learned", f"Pearson {estimate(effect.recorded)}, by all of the learning procedure"
+        whole = "by cross-validation of the whole learning procedure"
+        yield "gate of the parent", f"Pearson {estimate(effect.recorded)}, {whole}"
     folds = f", {count(effect.folds, 'fold')}" if effect.folds else ""
     yield "labels", f"{count(effect.n, 'text')} of {count(effect.groups, 'group')}{folds}, {level}"
     yield "calls per text", f"{effect.calls_before:g} before, {effect.calls_after:g} after"

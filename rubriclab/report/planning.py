@@ -2,31 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from rubriclab.active_learning import InformativeCriterion, LabelPlan, SelectedText, StoppingAdvice
 from rubriclab.active_learning.learning_curve import CONFIDENCE, MAX_LABELS, STEP
 from rubriclab.characters import one_line
 from rubriclab.data.scale import show
+from rubriclab.option_names import command
 from rubriclab.report import describe
-from rubriclab.report.model import Paragraph, Section, Stack, View, quoted, table
+from rubriclab.report.model import Paragraph, Section, Stack, View, Words, paragraphs, quoted, table
+from rubriclab.report.verdicts import baseline_name, procedure, rubric_agreement
 from rubriclab.report.wording import count, estimate, excerpt, figure
 from rubriclab.stats.interval import Interval
+from rubriclab.validation import Validation
 
 TITLE, EXCERPT = 60, 120
 HALF = 0.5
+EXPECTED = "expected Pearson"
 
 
-def plan_view(plan: LabelPlan, ref: str) -> View:
-    """Return the stopping rule in words, and below it the texts to label in order."""
-    numeric = ("rank", "width", "agreement")
+def plan_view(plan: LabelPlan, ref: str, validation: Validation | None = None) -> View:
+    """Return the stopping rule in words, and below it the texts to label in order.
+
+    Args:
+        validation: of the rubric, whose verdict and held-out agreement are stated beside the plan's own.
+    """
+    numeric = ("rank", "width", EXPECTED)
     rows = [
         (str(each.rank), _text(each), f"{each.width:.2f}", "" if each.agreement is None else figure(each.agreement))
         for each in plan.texts
     ]
-    shown = table(("rank", "text and why", "width", "agreement"), rows, numeric=numeric)
+    shown = table(("rank", "text and why", "width", EXPECTED), rows, numeric=numeric)
     section = Section(
         ("To label next, for ", quoted(ref)), (shown, Paragraph(basis(plan), "quiet")), "most informative text first"
     )
-    return View(advised(plan), (section,), "rubriclab plan")
+    return View(advised(plan), (*paragraphs(_gate(validation, ref)), section), "rubriclab plan")
+
+
+def _gate(validation: Validation | None, ref: str) -> Iterator[Words]:
+    """Yield what the gate measured by another procedure, and its verdict where the rubric did not pass."""
+    if validation is None:
+        return
+    measured = rubric_agreement(validation).pearson
+    yield f"The gate measured Pearson {estimate(measured)}, {procedure(validation)}; the plan fits a learning curve."
+    if validation.outcome != "better":
+        against = baseline_name(validation.verdicts[0].against)
+        found = "is inconclusive" if validation.outcome == "inconclusive" else "did not pass"
+        remark = f" {found} at the gate (compared with {against}): more labels may not be what it lacks; see "
+        yield quoted(ref), remark, f"`{command('gate', ref)}`."
 
 
 def _text(planned: SelectedText) -> Stack:
@@ -51,14 +74,16 @@ def advised(plan: LabelPlan) -> str:
     more = round(advice.more.value or 0)
     if not more:
         return (
-            f"More labels are not worth it: the expected held-out agreement is {estimate(advice.now)}, and {STEP} more "
-            f"labels add less than {advice.threshold:g}.{_sure(advice)}"
+            "More labels are not worth it: the learning curve estimates a held-out Pearson of "
+            f"{estimate(advice.now)} at {count(advice.labels, 'label')}, and {STEP} more labels add less than "
+            f"{advice.threshold:g}.{_sure(advice)}"
         )
     labels_worth = f"at least {MAX_LABELS}" if more >= MAX_LABELS else f"about {more}"
     labels = "label is" if more == 1 else "labels are"
     return (
-        f"{labels_worth[0].upper()}{labels_worth[1:]} more {labels} worth it: they raise the expected held-out "
-        f"agreement from {figure(advice.now.value)} to {figure(advice.then.value)} {_range(advice.then)}; further "
+        f"{labels_worth[0].upper()}{labels_worth[1:]} more {labels} worth it: by the learning curve they raise "
+        f"held-out Pearson from {figure(advice.now.value)} at {count(advice.labels, 'label')} to "
+        f"{figure(advice.then.value)} {_range(advice.then)}; further "
         f"labels add less than {bar}.{_sure(advice)}"
     )
 
@@ -67,8 +92,9 @@ def basis(plan: LabelPlan) -> str:
     """Return what the figures of a plan rest on."""
     return (
         f"Width: how wide the {CONFIDENCE:.0%} intervals of the scores are because of uncertain weights, in points, "
-        f"as the mean of {count(plan.pool, 'unlabelled text')}; now {plan.width:.2f}. Agreement: Pearson's correlation "
-        "with people on held-out groups, estimated from subsets of the present labels, for texts drawn at random."
+        f"as the mean of {count(plan.pool, 'unlabelled text')}; now {plan.width:.2f}. Expected Pearson: with this text "
+        "and those above it labelled, on held-out groups, by a learning curve that is fitted to subsets of the present "
+        "labels, as if the texts were drawn at random."
     )
 
 

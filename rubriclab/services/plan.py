@@ -30,6 +30,7 @@ from rubriclab.services.rubric_choice import version_of
 from rubriclab.services.workspace import Notify, Workspace
 from rubriclab.store import Version
 from rubriclab.training_record import TrainingRecord
+from rubriclab.validation import Validation
 
 if TYPE_CHECKING:
     from rubriclab.report.model import View
@@ -69,6 +70,7 @@ class PlanResult(Displayed):
     plan: LabelPlan
     rows: tuple[Any, ...]
     effort: Effort
+    validation: Validation | None = None
 
     def to_rows(self) -> list[dict[str, Any]]:
         """Return the rows to label as they came, each with the reasons in `plan`."""
@@ -78,7 +80,7 @@ class PlanResult(Displayed):
         """Return what is shown in a terminal and a notebook."""
         from rubriclab.report.planning import plan_view
 
-        return plan_view(self.plan, self.rubric)
+        return plan_view(self.plan, self.rubric, self.validation)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +111,7 @@ class PreparedPlan:
         result = make_plan(version.rubric, version.provenance, self.record, rated, number, threshold=self.options.worth)
         row_of = {id(text.example): text.row for text in self.pool}
         rows = tuple(row_of[id(text.example)] for text in result.texts)
-        return PlanResult(version.ref, result, rows, self.workspace.effort())
+        return PlanResult(version.ref, result, rows, self.workspace.effort(), version.provenance.validation)
 
     async def _rated(self) -> list[PoolText]:
         """Return the texts that could be scored, with their ratings, and say how many could not."""

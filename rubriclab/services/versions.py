@@ -109,7 +109,7 @@ def training_record(workspace: Workspace, ref: str) -> TrainingRecord:
     version = store.load(ref)
     record = store.training(version.ref)
     if record is None:
-        raise NotInStore(f"There is no matrix of {version.ref}.", unrecorded(version))
+        raise NotInStore(f"The ratings of the labelled texts by {version.ref} are not stored.", unrecorded(version))
     return record
 
 
@@ -152,7 +152,7 @@ def report(workspace: Workspace, ref: str) -> str:
 
 
 def tag(workspace: Workspace, ref: str, tag: str, *, force: bool = False) -> Version:
-    """Point a tag to a version, and return it.
+    """Point a tag to a version, return that version, and say which version the tag named before.
 
     Raises:
         BelowThreshold: if the tag is `production`, not forced, and the gate found the version no better than what
@@ -162,7 +162,12 @@ def tag(workspace: Workspace, ref: str, tag: str, *, force: bool = False) -> Ver
     store = workspace.open_store()
     if tag == PRODUCTION:
         _check_production(store.load(ref), workspace.notify, force=force)
-    return store.tag(ref, tag)
+    before = store.log(store.load(ref).name)
+    tagged = store.tag(ref, tag)
+    for version in before:
+        if tag in version.tags and version.ref != tagged.ref:
+            workspace.notify(f"{tag} was {version.ref} before")
+    return tagged
 
 
 def untag(workspace: Workspace, name: str, tag: str) -> None:

@@ -11,10 +11,11 @@ from pydantic import JsonValue, TypeAdapter
 from rubriclab.aggregation import bounds_of
 from rubriclab.data.scale import show
 from rubriclab.display import Displayed
-from rubriclab.provenance import Provenance
+from rubriclab.provenance import EditOrigin, Provenance
 from rubriclab.rubric import Criterion, Demonstration, Rubric
 from rubriclab.stats.interval import Interval
 from rubriclab.store.version import Version
+from rubriclab.validation import Outcome
 
 if TYPE_CHECKING:
     from rubriclab.report.model import View
@@ -25,7 +26,7 @@ ALIKE = 75.0
 # Characters of each text that are compared: the time is quadratic in them.
 COMPARED = 10_000
 
-STATISTICS = ("spearman", "pearson", "kendall", "reselected")
+HELD_OUT, FITTED = ("heldout_pearson", "heldout_spearman"), ("spearman", "pearson", "kendall")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,13 @@ class CriterionChange:
 
 @dataclass(frozen=True, slots=True)
 class AgreementChange:
-    """One statistic of the agreement with the training labels; `None` if a version has none."""
+    """One statistic of the agreement with the training labels; `None` if a version has none.
+
+    Attributes:
+        statistic: `heldout_pearson` and `heldout_spearman` by the gate's cross-validation; `pearson`, `spearman` and
+            `kendall` with the labels that the rubric was fitted to, if it was fitted; `reselected`, the cross-validated
+            Spearman correlation of a version without a gate.
+    """
 
     statistic: str
     before: Interval | None
@@ -69,6 +76,8 @@ class VersionDiff(Displayed):
         examples_added, examples_removed: ids learned from.
         agreement: the statistics that either version records.
         optimistic: whether either version's agreement is with labels that it was learned from.
+        outcomes: of the gate before and after; `None` for a version without one.
+        edit: how a person made the second version from the first, with the paired effect; `None` if nobody did.
     """
 
     before: str
@@ -83,6 +92,8 @@ class VersionDiff(Displayed):
     examples_removed: tuple[str, ...]
     agreement: tuple[AgreementChange, ...]
     optimistic: bool
+    outcomes: tuple[Outcome | None, Outcome | None] = (None, None)
+    edit: EditOrigin | None = None
 
     def view(self) -> View:
         """Return fields, agreement, criteria and training texts that changed."""
@@ -114,7 +125,14 @@ def compare(a: Version, b: Version) -> VersionDiff:
         examples_removed=tuple(sorted(set(a.provenance.examples) - set(b.provenance.examples))),
         agreement=_agreement(a.provenance, b.provenance),
         optimistic=_optimistic(a.provenance, b.provenance),
+        outcomes=(_outcome(a), _outcome(b)),
+        edit=b.provenance.edit if b.parent == a.ref else None,
     )
+
+
+def _outcome(version: Version) -> Outcome | None:
+    validation = version.provenance.validation
+    return validation.outcome if validation else None
 
 
 def _fields(rubric: Rubric, provenance: Provenance) -> dict[str, JsonValue]:
@@ -209,11 +227,20 @@ def _without(criteria: tuple[Criterion, ...], positions: set[int]) -> tuple[Crit
 def _agreement(a: Provenance, b: Provenance) -> tuple[AgreementChange, ...]:
     if not (a.agreement or b.agreement):
         return ()
-    # Without label-based selection this figure equals Spearman's.
-    names = [name for name in STATISTICS if name != "reselected" or _optimistic(a, b)]
-    return tuple(
-        AgreementChange(name, getattr(a.agreement, name, None), getattr(b.agreement, name, None)) for name in names
-    )
+    names = [*(HELD_OUT if a.validation or b.validation else ()), *FITTED]
+    # Without label-based selection this figure equals Spearman's; with a gate it is the gate's own.
+    names += ["reselected"] if _optimistic(a, b) and not (a.validation and b.validation) else []
+    return tuple(AgreementChange(name, _statistic(a, name), _statistic(b, name)) for name in names)
+
+
+def _statistic(made: Provenance, name: str) -> Any:
+    """Return a figure as the gate records it if it does, so that one figure has one interval wherever it is shown."""
+    validation = made.validation
+    if name in HELD_OUT:
+        return getattr(validation.evaluators[0], name.removeprefix("heldout_")) if validation else None
+    if validation and name in ("pearson", "spearman"):
+        return getattr(validation.training, name)
+    return getattr(made.agreement, name, None)
 
 
 def _optimistic(a: Provenance, b: Provenance) -> bool:

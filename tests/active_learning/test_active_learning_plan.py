@@ -62,7 +62,7 @@ def test_advice_says_how_many_labels_and_how_sure_that_is() -> None:
     assert modest.advice is not None
     assert (eager.advice.more.value or 0) > 0 == modest.advice.more.value
     assert (eager.advice.then.value or 0) > (eager.advice.now.value or 0)
-    assert "worth it: they raise the expected held-out agreement" in advised(eager)
+    assert "worth it: by the learning curve they raise held-out Pearson" in advised(eager)
     assert "further labels add less than 0.0001 per 10 labels" in advised(eager)
     assert advised(modest).startswith("More labels are not worth it: ")
     assert "With 30 labels this estimate is uncertain: " in advised(eager)

@@ -82,7 +82,7 @@ def test_rows_come_in_order_as_they_were_given_with_the_reasons(planning: Comman
         assert reasons["gain"] > 0
         assert row["id"] in done.out.replace("\n", "")
     assert "worth it" in " ".join(done.out.split())
-    assert "held-out agreement" in " ".join(done.out.split())
+    assert "learning curve" in " ".join(done.out.split())
     assert "4 rows written to next.jsonl" in done.err
 
 
@@ -95,7 +95,7 @@ def test_the_order_of_the_rows_changes_nothing_nor_which_are_sampled(planning: C
         assert len(first["texts"]) == 3
         assert first["pool"] == (5 if more else 12)
         assert first["advice"]["labels"] == 36
-        assert "held-out agreement" in first["advised"]
+        assert "learning curve" in first["advised"]
 
 
 def test_what_is_left_out_is_said(planning: Commands) -> None:

@@ -9,7 +9,9 @@ from commands import Commands
 def test_a_tag_moves_and_can_be_removed(own: Commands) -> None:
     assert own("tag", "news@1", "production").out == "news@1 is production\n"
     assert own("show", "news@production").out.startswith("news@1  production\n")
-    assert own("tag", "news", "production").out == "news@2 is production\n"
+    moved = own("tag", "news", "production")
+    assert moved.out == "news@2 is production\n"
+    assert "production was news@1 before" in moved.err
     assert own("show", "news@production").out.startswith("news@2  production\n")
     assert own("tag", "news", "production", "--delete").out == "news has no tag production any more\n"
     assert own("show", "news@production").error == "news has no tag 'production'; it has no tag at all."

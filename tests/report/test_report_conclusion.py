@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,8 +10,10 @@ from joint_samples import joint_trust, joint_version
 from report_samples import version, words_of
 
 from rubriclab.option_names import for_reader, in_python
+from rubriclab.provenance import EditOrigin
 from rubriclab.report.conclusion import OFFLINE, actions, conclusion, offline_banner
 from rubriclab.report.model import View
+from rubriclab.report.training import training_report
 from rubriclab.stats.interval import Interval
 from rubriclab.store.version import Version
 from rubriclab.validation import FrontierPoint, GateVerdict, Shortcut
@@ -129,6 +132,27 @@ def test_below_the_verdict_stands_the_comparison_with_the_same_judge_without_a_r
     assert "which agrees better" in advice
     words, advice = beside(Interval(0.1))
     assert "Too few groups to compare it with the same judge without a rubric" in words
+
+
+def test_an_edited_version_says_who_edited_it_and_its_agreement_beside_its_parents() -> None:
+    effect = Interval(-0.01, -0.03, 0.01)
+    edit = EditOrigin(
+        by="lead",
+        because="order",
+        changes=(),
+        labels=30,
+        folds=6,
+        before=Interval(0.66, 0.5, 0.8),
+        after=Interval(0.65, 0.5, 0.8),
+        difference=effect,
+    )
+    learned = joint_version(parent="news@2")
+    edited = replace(learned, provenance=learned.provenance.model_copy(update={"edit": edit}))
+    words = shown(edited)
+    assert "Edited by lead from news@2: held-out Pearson 0.01 below its parent's on the same 30 labels" in words
+    assert "optimistic if the edit was made with these labels in view" in words
+    assert "within one standard error" in training_report(learned, None)
+    assert "within one standard error" not in training_report(edited, None)
 
 
 def test_a_rubric_not_compared_with_the_judge_alone_says_so() -> None:

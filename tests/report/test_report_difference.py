@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from joint_samples import joint_trust, joint_version
 from kinds_samples import (
     EXPLANATION,
     QUESTIONS,
@@ -15,10 +18,12 @@ from kinds_samples import (
 )
 from report_samples import criterion, interval, printed, version, words_of
 
+from rubriclab.provenance import EditOrigin
 from rubriclab.report.difference import difference_view
 from rubriclab.rubric import Evidence, Part
 from rubriclab.store.diff import compare
 from rubriclab.store.version import Version
+from rubriclab.validation import GateVerdict
 
 
 def difference(before: Version, after: Version) -> str:
@@ -44,7 +49,7 @@ def test_a_difference_names_every_change() -> None:
         "news@1 to news@2 The rubrics are different.",
         "seed 114514 2",
         "data sha256:bbbbbbbbbbbb sha256:cccccccccccc",
-        "Pearson 0.68 [0.50, 0.80] 0.50",
+        "Pearson, fitted 0.68 [0.50, 0.80] 0.50",
         "0 unchanged, 1 changed, 1 added, 1 removed",
         "- a clear end",
         "+ vivid verbs Verbs show the scene at hand.",
@@ -83,10 +88,23 @@ def test_a_change_of_white_space_alone_is_said_to_be_one() -> None:
     assert "statement white space only" in difference(explained(), after)
 
 
+def test_both_verdicts_and_held_out_agreement_come_first_and_an_edit_with_its_paired_effect() -> None:
+    edit = EditOrigin(
+        by="lead", because="order", changes=(), labels=30, folds=6, difference=interval(-0.1, -0.2, -0.05)
+    )
+    worse = joint_trust(verdicts=(GateVerdict(against="word count", outcome="not better", difference=interval(0.0)),))
+    first = joint_version()
+    made = first.provenance.model_copy(update={"validation": worse, "edit": edit})
+    words = difference(first, replace(first, number=4, parent=first.ref, provenance=made))
+    assert "news@3: better; news@4: not better." in words
+    assert "The edit by lead changes Pearson by -0.10 [-0.20, -0.05], paired on the same 30 labels." in words
+    assert words.index("Pearson, held out 0.66 [0.47, 0.81]") < words.index("How it was learned")
+
+
 def test_rubrics_of_the_same_wording_are_said_to_differ_in_something_else() -> None:
     other = Evidence(origin="prior knowledge", judged=3)
     after = explained(2, parts=(Part(method="seeval", settings={}, criteria=(overall(EXPLANATION, evidence=other),)),))
-    assert "Their wording is the same; their evidence, the dropped criteria" in difference(explained(), after)
+    assert "Their wording is the same; their weights, evidence" in difference(explained(), after)
     assert "wording is the same" not in difference(explained(), explained(2))
 
 
@@ -114,9 +132,9 @@ def test_texts_that_the_judge_is_newly_shown_are_shortened() -> None:
 def test_figures_are_called_optimistic_only_where_labels_were_learned_from() -> None:
     better = explained(2, agreement=version().provenance.agreement)
     mixed = difference(explained(), better)
-    assert "optimistic; other labels give other figures" in mixed
-    assert "Spearman, re-selected 0.42 [0.21, 0.67] 0.44" in mixed
+    assert "on the labels that the rubric was fitted to, which is optimistic" in mixed
+    assert "Spearman, cross-validated 0.42 [0.21, 0.67] 0.44" in mixed
     honest = difference(unlabelled(), explained())
     assert "Agreement with the training labels labels not learned from before after" in honest
     assert "Spearman not measured 0.42 [0.21, 0.67]" in honest
-    assert "re-selected" not in honest
+    assert "cross-validated" not in honest
