@@ -51,11 +51,17 @@ _AROUND = " \t\r\n[](){}<>\"'`*.-–—"
 
 
 class FieldError(Exception):
-    """An invalid value of a field; `word` is a text in place of a number."""
+    """An invalid value of a field.
+
+    Attributes:
+        word: a text in place of a number.
+        single: whether it is the score of one named rater, without which the row can be used.
+    """
 
     def __init__(self, field: str, got: str, expected: str, word: str | None = None) -> None:
         super().__init__(field, got, expected)
         self.field, self.got, self.expected, self.word = field, got, expected, word
+        self.single = False
 
 
 class Fields:
