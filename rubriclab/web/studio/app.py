@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager, closing, suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -59,7 +60,12 @@ class Studio:
     @cached_property
     def matrices(self) -> Records[Matrix]:
         """The labelled texts of the versions that were looked at last."""
-        return Records(self.reading, matrix_of)
+        return Records(self.reading, matrix_of, self.background)
+
+    @cached_property
+    def background(self) -> ThreadPoolExecutor:
+        """A thread that reads ahead what the next page is likely to need."""
+        return ThreadPoolExecutor(1, "studio")
 
     def workspace(self, notify: Notify = lambda _text: None) -> Workspace:
         """Return a workspace for an operation that asks or writes, to be closed after it; its effort is its own."""
@@ -124,8 +130,9 @@ def application(studio: Studio) -> ASGIApp:
 
     @asynccontextmanager
     async def opened(_application: Starlette) -> AsyncIterator[None]:
-        with studio.reading, closing(studio.matrices):
+        with studio.reading, studio.background:
             yield
+            studio.background.shutdown(cancel_futures=True)
 
     handlers: Mapping[Any, Callable[[Request, Exception], Response]] = {RubriclabError: failed, HTTPException: failed}
     return Guard(Starlette(routes=routes, exception_handlers=handlers, lifespan=opened), studio.access)

@@ -6,7 +6,7 @@ import gc
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from typing import Generic, TypeVar
 
@@ -21,14 +21,16 @@ KEPT = 2
 
 
 class Records(Generic[Made]):
-    """What is made of the training records of the versions that were looked at last."""
+    """What is made of the training records of the versions that were looked at last, in a thread of `background`."""
 
-    def __init__(self, reading: Workspace, make: Callable[[Version, TrainingRecord], Made]) -> None:
+    def __init__(
+        self, reading: Workspace, make: Callable[[Version, TrainingRecord], Made], background: Executor
+    ) -> None:
         self._reading = reading
         self._make = make
+        self._background = background
         self._made: OrderedDict[tuple[str, str], Future[Made]] = OrderedDict()
         self._lock = threading.Lock()
-        self._thread = ThreadPoolExecutor(1, "records")
 
     def get(self, version: Version) -> Made:
         """Return what is made of the record of a version.
@@ -39,22 +41,17 @@ class Records(Generic[Made]):
         return self.prepare(version).result()
 
     def prepare(self, version: Version) -> Future[Made]:
-        """Begin to read the record of a version in another thread, and return what will be made of it."""
+        """Begin to read the record of a version, and return what will be made of it."""
         # A record may be deleted while its version stays: then nothing is shown of its texts any more.
         digest = self._reading.store.training_digest(version.ref)
         with self._lock:
             key = (version.ref, digest or "")
             if key not in self._made:
-                self._made[key] = self._thread.submit(self._read, version)
+                self._made[key] = self._background.submit(self._read, version)
                 while len(self._made) > KEPT:
                     self._made.popitem(last=False)
             self._made.move_to_end(key)
             return self._made[key]
-
-    def close(self) -> None:
-        """Forget all records."""
-        self._thread.shutdown(cancel_futures=True)
-        self._made.clear()
 
     def _read(self, version: Version) -> Made:
         with _without_collection():

@@ -19,8 +19,9 @@ def routes(studio: Studio) -> list[BaseRoute]:
 
     def show(request: Request) -> Response:
         version = studio.version(request.path_params["ref"])
+        # Read while a person reads this page.
+        studio.background.submit(service.log, studio.reading, version.name)
         if studio.reading.store.training_digest(version.ref):
-            # Read while a person reads this page.
             studio.matrices.prepare(version)
         view = overview(version)
         return studio.page("version.html", version.ref, version, shown=body(view), contents=contents(view))
