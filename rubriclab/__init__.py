@@ -149,8 +149,10 @@ if TYPE_CHECKING:
         AgreeOptions as AgreeOptions,
         AgreeResult as AgreeResult,
     )
-    from rubriclab.services.check import (
+    from rubriclab.services.aspect_check import (
         AspectCheck as AspectCheck,
+    )
+    from rubriclab.services.check import (
         CheckOptions as CheckOptions,
         CheckResult as CheckResult,
         ColumnUse as ColumnUse,
@@ -367,7 +369,8 @@ _HOMES = {
     "services.label_options": ("LabelOptions", "LabelResult"),
     "services.labels": ("LabelsOptions", "LabelsResult"),
     "services.learn": ("LearnOptions",),
-    "services.check": ("AspectCheck", "CheckOptions", "CheckResult", "ColumnUse"),
+    "services.aspect_check": ("AspectCheck",),
+    "services.check": ("CheckOptions", "CheckResult", "ColumnUse"),
     "services.lint": ("LintResult",),
     "services.split": ("SplitOptions", "SplitResult"),
     "data.reading": ("ReadingOptions",),

@@ -23,6 +23,8 @@ _OPEN, _SEPARATOR, _BETWEEN, _CLOSE = "\ue000", "\ue001", "\ue002", "\ue003"
 _METHODS = {"list": "versions", "log": "versions", "show": "load", "import": "import_"}
 # Commands that need neither data nor a version.
 _WITHOUT_ARGUMENT = ("list", "verify")
+# Characters that a shell does not take literally.
+_SPECIAL = re.compile(r"[\s;&|<>()$`\\\"'*?\[\]{}~#!]")
 _PLACEHOLDER = re.compile(f"{_OPEN}([^{_CLOSE}]*){_CLOSE}")
 
 
@@ -109,15 +111,22 @@ def on_command_line(text: str, flags: Mapping[str, str] | None = None) -> str:
 
     def flag(name: str, value: str) -> str:
         written = (flags or {}).get(name) or f"--{name.replace('_', '-')}"
-        return f"{written} {shlex.quote(value) if ' ' in value else value}".rstrip()
+        return f"{written} {_quoted(value)}".rstrip()
 
     def line(name: str, argument: str, options: Mapping[str, str]) -> str:
-        return " ".join(filter(None, ["rubriclab", name, argument, *(flag(*pair) for pair in options.items())]))
+        return " ".join(
+            filter(None, ["rubriclab", name, _quoted(argument), *(flag(*pair) for pair in options.items())])
+        )
 
     def every_flag(name: str, values: Sequence[str]) -> str:
         return " ".join(flag(name, value) for value in values or ("",))
 
     return _replaced(text, _Reader(every_flag, line, lambda _python, command_line: command_line))
+
+
+def _quoted(value: str) -> str:
+    """Return a value as a shell takes it; one that needs no quotation marks stays as it is."""
+    return shlex.quote(value) if _SPECIAL.search(value) else value
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import click
 
 from rubriclab.cli.help import command
 from rubriclab.cli.options import (
+    Points,
     dry_run_option,
     export_options,
     json_option,
@@ -28,9 +29,7 @@ EXIT_CODES: Mapping[Verdict, int] = {"within": 0, "beyond": 1, "unknown": 3}
 @command()
 @click.argument("outputs", nargs=-1, required=True, metavar="OLD [NEW]")
 @rubric_option
-@option(
-    "--max-drop", type=click.FloatRange(min=0), metavar="POINTS", help="The largest acceptable drop in the mean score."
-)
+@option("--max-drop", type=Points(min=0), metavar="POINTS", help="The largest acceptable drop in the mean score.")
 @option(
     "--by",
     type=click.Choice(["id", "group"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -14,14 +15,35 @@ JUDGING, LIMITS, INPUT, STORED = "Judge", "Limits", "Input", "Store and output"
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def option(name: str, *names: str, **settings: Any) -> Callable[[F], F]:
+class JoinedOption(SectionOption):
+    """An option that may be given several times; its values are joined by commas."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, multiple=True, **settings)
+
+    def value_from_envvar(self, ctx: click.Context) -> str | None:
+        """Return the variable's whole value: click would divide it at white space."""
+        return self.resolve_envvar_value(ctx)
+
+    def process_value(self, ctx: click.Context, value: Any) -> str | None:
+        """Return the joined values, `None` without any; a variable or configuration file gives a single text."""
+        values = super().process_value(ctx, (value,) if isinstance(value, str) else value)
+        return ",".join(values) or None
+
+
+def joined_option(name: str, *names: str, **settings: Any) -> Callable[[F], F]:
+    """Return an option as `option` does that may be given several times."""
+    return option(name, *names, cls=JoinedOption, **settings)
+
+
+def option(name: str, *names: str, cls: type[SectionOption] = SectionOption, **settings: Any) -> Callable[[F], F]:
     """Return a click option that `RUBRICLAB_NAME` sets too; all commands share the variable.
 
     `settings` may hold `section`, the heading under which help lists it.
     """
     long = next(part for part in (name, *names) if part.startswith("--")).split("/")[0]
     variable = "RUBRICLAB_" + long.removeprefix("--").replace("-", "_").upper()
-    return click.option(name, *names, cls=SectionOption, envvar=variable, show_envvar=False, **settings)
+    return click.option(name, *names, cls=cls, envvar=variable, show_envvar=False, **settings)
 
 
 def together(*decorators: Callable[[F], F]) -> Callable[[F], F]:
@@ -44,20 +66,20 @@ store_option = option(
 )
 json_option = option("--json", "as_json", section=STORED, is_flag=True, help="Print machine-readable results.")
 rows_options = together(
-    option(
+    joined_option(
         "--map",
         "mapping",
         section=INPUT,
         metavar="FIELD=COLUMN,…",
         help="The columns that hold the fields, as in output=summary,scores.coherence=coh.",
     ),
-    option(
+    joined_option(
         "--missing",
         section=INPUT,
         metavar="VALUE,…",
-        help="Values taken for missing in scores and texts, as in 'n/a,-'.",
+        help="Values taken for missing in scores and texts, as in 'n/a,-'; case is ignored.",
     ),
-    option(
+    joined_option(
         "--levels",
         "level_scores",
         section=INPUT,
@@ -71,6 +93,13 @@ rows_options = together(
         type=click.IntRange(1, 10),
         metavar="N",
         help="The number of header rows of a table.  [default: 1]",
+    ),
+    option(
+        "--skip-rows",
+        section=INPUT,
+        type=click.IntRange(0, 1000),
+        metavar="N",
+        help="The number of rows above the header of a table, such as a title.  [default: 0]",
     ),
     option(
         "--delimiter",
@@ -106,6 +135,16 @@ def output_option(what: str) -> Callable[[F], F]:
     files = ".jsonl, .csv, .tsv, .xlsx or .parquet"
     about = f"Write the {what} to this file: {files}.  [default: JSON Lines to standard output]"
     return option("--output", "-o", section=STORED, default="-", type=FILE, metavar="PATH", help=about)
+
+
+class Points(click.FloatRange):
+    """A number of points; one with a decimal comma is refused with the right form."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number."""
+        if isinstance(value, str) and re.fullmatch(r"[+-]?\d*,\d+", value.strip()):
+            self.fail(f"{value!r} has a decimal comma: write {value.strip().replace(',', '.')}.", param, ctx)
+        return float(super().convert(value, param, ctx))
 
 
 html_option = option(

@@ -10,6 +10,7 @@ import click
 
 from rubriclab.cli.help import command
 from rubriclab.cli.options import (
+    Points,
     dry_run_option,
     json_option,
     judge_options,
@@ -38,7 +39,7 @@ EXIT_CODES: Mapping[bool | None, int] = {True: 0, False: 1, None: 3}
 @output_option("scores")
 @option(
     "--abstain-above",
-    type=float,
+    type=Points(),
     metavar="WIDTH",
     help="Mark texts whose interval is wider than this, in points of the scale, to be scored by a person.",
 )
@@ -47,7 +48,7 @@ EXIT_CODES: Mapping[bool | None, int] = {True: 0, False: 1, None: 3}
 )
 @option(
     "--fail-under",
-    type=float,
+    type=Points(),
     metavar="SCORE",
     help="Exit with 1 if the mean is below this, or 3 if more than a tenth of the texts have no score.",
 )

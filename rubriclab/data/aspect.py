@@ -102,6 +102,11 @@ def find_aspect(task: str, name: str, definition: str | None = None) -> Aspect:
     return Aspect(name=name, definition=shipped[name])
 
 
+def is_defined(task: str | None, name: str) -> bool:
+    """Return whether a definition of the aspect is included for the task, or without one for any task."""
+    return any(name in words.aspects for each, words in _tasks().items() if task in (None, each))
+
+
 def shipped_aspects(task: str) -> tuple[Aspect, ...]:
     """Return the included aspects of a task, in order; empty for an unknown task."""
     aspects = _tasks()[task].aspects if task in _tasks() else {}

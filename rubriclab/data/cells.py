@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from rubriclab.characters import is_blank
 
+# With more different words than this, the words of a column are not levels of a scale.
+MOST_WORDS = 12
 _DECIMAL_POINT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _DECIMAL_COMMA = re.compile(r"[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?", re.ASCII)
+_ONE_DECIMAL = re.compile(r"[+-]?\d+(,\d+)?", re.ASCII)
 _BETWEEN_NUMBERS = re.compile(r"[,;\s]+")
 _BETWEEN_DECIMAL_COMMAS = re.compile(r"[;\s]+")
 
@@ -21,7 +24,7 @@ class CellRules:
 
     Attributes:
         typed: whether numbers are stored as numbers (JSON, Parquet) rather than as text (CSV).
-        missing: texts that mean a missing value, without surrounding white space.
+        missing: texts that mean a missing value, in lower case without surrounding white space.
         level_scores: the score of each word for a level, by the word in lower case.
         decimal_comma: whether texts write numbers with a decimal comma.
     """
@@ -36,7 +39,9 @@ class CellRules:
         if cell is None:
             return True
         if isinstance(cell, str):
-            return (not self.typed and is_blank(cell)) or (bool(self.missing) and cell.strip() in self.missing)
+            return (not self.typed and is_blank(cell)) or (
+                bool(self.missing) and cell.strip().casefold() in self.missing
+            )
         number = isinstance(cell, int | float) and not isinstance(cell, bool)
         return bool(self.missing) and number and f"{cell:g}" in self.missing
 
@@ -61,6 +66,15 @@ class CellRules:
 
     def _between(self) -> re.Pattern[str]:
         return _BETWEEN_DECIMAL_COMMAS if self.decimal_comma else _BETWEEN_NUMBERS
+
+
+def are_decimals(cells: Iterable[Any]) -> bool:
+    """Return whether every text of a column is one number, and at least one has a decimal comma.
+
+    In `1,5`, this is the only sign that it is one number and not the ratings of two raters.
+    """
+    texts = [cell.strip() for cell in cells if isinstance(cell, str) and cell.strip()]
+    return any("," in text for text in texts) and all(_ONE_DECIMAL.fullmatch(text) for text in texts)
 
 
 TYPED: Final = CellRules()

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rubriclab.characters import is_blank
 from rubriclab.data.comparisons import Comparison
-from rubriclab.data.example import Example, is_labelled, labelled, named_reasons
-from rubriclab.data.fields import LONGEST_REASON
+from rubriclab.data.example import Example, is_labelled, labelled
+from rubriclab.data.fault_messages import fault_hints, fault_lines, first_of
 from rubriclab.data.fitted import Lined, about, comparison_faults, fit_scores
-from rubriclab.data.levels import proposed_level_scores
-from rubriclab.data.mapping import TABLES, mapping_text
+from rubriclab.data.mapping import NATIVE, TABLES, mapping_text
 from rubriclab.data.proposed_mapping import proposed_mapping
 from rubriclab.data.readers import Rows
 from rubriclab.data.row import RowError
 from rubriclab.data.scale import Scale, parse_scale, scale_of, show
-from rubriclab.descriptions import describe
+from rubriclab.data.training_faults import NumberedExample, training_faults, without_invalid_ratings
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.option_names import option
 
 FEWEST_LABELS = 10
-FAULTS_SHOWN = 20
 COMPARED_SCALE = Scale(low=0, high=1, whole=False)
 
 
@@ -35,18 +31,6 @@ class Training:
     examples: tuple[Example, ...]
     scale: Scale
     notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class NumberedExample:
-    """An example with its file and line."""
-
-    where: str
-    line: int
-    example: Example
-
-    def fault(self, field: str, got: str, expected: str) -> RowError:
-        return RowError(self.where, self.line, field, got, expected, self.example.id)
 
 
 def training_examples(
@@ -62,7 +46,8 @@ def training_examples(
     A label is the row's score, or else the mean of its annotations, or else a score fitted to comparisons (see
     `fit_scores`). `scale` may be a text for `parse_scale`; its default is 0 to 1 if there are only comparisons. Rows
     without a label are left out. Unless `labels_needed`, labels that are too few or all equal are left out too. With
-    `skip_faulty`, faulty rows are left out. Each of these gives a note.
+    `skip_faulty`, faulty rows are left out; of a row whose only faults are scores of named raters, these scores alone.
+    Each of these gives a note.
 
     Raises:
         DataError: unless `skip_faulty`, if any row is faulty, an id occurs twice, a label is outside the scale, or a
@@ -97,10 +82,15 @@ def _sound(
 ) -> tuple[tuple[Example, ...], list[Lined], Scale | None, tuple[str, ...]]:
     """Return the texts, the comparisons with their lines, the given scale, and a note on faulty rows."""
     placed, faults = _numbered_examples(rows)
+    dropped = rows.skipped_scores if isinstance(rows, Rows) else 0
     where, comparisons = (rows.where, rows.comparisons) if isinstance(rows, Rows) else ("rows", [])
     examples = tuple(row.example for row in placed)
     labels = (example.scores[aspect] for example in labelled(examples, aspect))
     given_scale = parse_scale(scale, labels) if isinstance(scale, str) else scale
+    if skip_faulty:
+        placed, outside = without_invalid_ratings(placed, aspect, given_scale)
+        dropped += outside
+        examples = tuple(row.example for row in placed)
     faults += training_faults(placed, aspect, given_scale)
     faults += comparison_faults(where, comparisons, examples, {fault.id for fault in faults if fault.id})
     if not skip_faulty:
@@ -111,12 +101,8 @@ def _sound(
     ids = {example.id for example in sound_examples}
     sound = [(line, pair) for line, pair in comparisons if line not in faulty and {pair.better, pair.worse} <= ids]
     count = len(faulty) + (rows.skipped if isinstance(rows, Rows) else 0)
-    return sound_examples, sound, given_scale, (f"faulty rows are left out: {count}",) if count else ()
-
-
-def training_faults(placed: Sequence[NumberedExample], aspect: str, scale: Scale | None) -> list[RowError]:
-    """Return the faults of readable rows that make learning impossible: repeated ids, scores outside the scale."""
-    return [*_duplicates(placed), *(fault for row in placed for fault in _faults_of(row, aspect, scale))]
+    left_out = {"faulty rows are left out": count, "faulty scores of other rows are left out": dropped}
+    return sound_examples, sound, given_scale, tuple(f"{what}: {number}" for what, number in left_out.items() if number)
 
 
 def _scale(rated: tuple[Example, ...], compared: list[Comparison], aspect: str) -> Scale:
@@ -139,40 +125,8 @@ def _numbered_examples(rows: Iterable[Example | RowError]) -> tuple[list[Numbere
         if isinstance(row, RowError):
             faults.append(row)
         else:
-            placed.append(NumberedExample(where, line, row))
+            placed.append(NumberedExample(where, line, row, rows.mapping if isinstance(rows, Rows) else NATIVE))
     return placed, faults
-
-
-def _duplicates(placed: Iterable[NumberedExample]) -> Iterator[RowError]:
-    first: dict[str, NumberedExample] = {}
-    for row in placed:
-        earlier = first.setdefault(row.example.id, row)
-        if earlier is not row:
-            got = f"{row.example.id!r}, which line {earlier.line} also has"
-            yield row.fault("id", got, f"an id of its own{_if_same_text(row.example, earlier.example)}")
-
-
-def _if_same_text(one: Example, other: Example) -> str:
-    same = (one.output, one.source, one.context) == (other.output, other.source, other.context)
-    return "; both hold the same text: if two people rated it, write one row with their mean" if same else ""
-
-
-def _faults_of(row: NumberedExample, aspect: str, scale: Scale | None) -> Iterator[RowError]:
-    """Yield labels outside the given scale, and faults that only examples built in Python can have."""
-    example = row.example
-    if is_blank(example.output):
-        yield row.fault("output", describe(example.output), "a non-empty text")
-    numbers = [("annotations", score) for score in example.annotations.get(aspect, ())]
-    if aspect in example.scores:
-        numbers.insert(0, ("scores", example.scores[aspect]))
-    expected = f"a score from {show(scale.low)} to {show(scale.high)}" if scale else "a finite number"
-    for table, number in numbers:
-        if not (scale.contains(number) if scale else math.isfinite(number)):
-            got = show(number) if math.isfinite(number) else describe(number)
-            yield row.fault(f"{table}.{aspect}", got, expected)
-    for reason in named_reasons(example, aspect).values():
-        if not isinstance(reason, str) or len(reason) > LONGEST_REASON:
-            yield row.fault(f"reasons.{aspect}", describe(reason), f"a text of at most {LONGEST_REASON:,} characters")
 
 
 def _stop_at(faults: list[RowError]) -> None:
@@ -182,15 +136,8 @@ def _stop_at(faults: list[RowError]) -> None:
     named = [str(fault) for fault in single]
     count = "1 fault" if len(named) == 1 else f"{len(named)} faults"
     start = f"{count} in the training rows; fix or remove each, since learning stops at faulty rows:"
-    shown = [*first_of(named), *filter(None, [proposed_level_scores(single)])]
-    shown.append(f"or leave these rows out: {option('skip_faulty')}")
-    raise DataError("\n  ".join([start, *shown]), faults=named)
-
-
-def first_of(faults: Sequence[str]) -> list[str]:
-    """Return the first faults, and the number of further ones."""
-    more = len(faults) - FAULTS_SHOWN
-    return [*faults[:FAULTS_SHOWN], *([f"and {more:,} more"] if more > 0 else [])]
+    left_out = f"or leave out these scores, or rows that have no others: {option('skip_faulty')}"
+    raise DataError("\n  ".join([start, *fault_hints(single), left_out, *first_of(fault_lines(single))]), faults=named)
 
 
 def _without_labels(labels: list[float], aspect: str) -> str:

@@ -24,6 +24,10 @@ _ESCAPED_FORMULA = re.compile(r"'+[=+\-@\t\r]")
 # Characters and records that are used to detect the delimiter.
 SNIFFED = 2**16
 RECORDS_SNIFFED = 200
+# Share of records with the same number of cells from which the first line is taken for a title.
+SHARE_BELOW_TITLE = 0.8
+# Records that are searched for the header.
+RECORDS_SEARCHED = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,26 +38,29 @@ class Dialect:
         delimiter: one character.
         header_rows: the number of lines with column names.
         named: whether the first line only names the delimiter (`sep=;`).
+        skipped: the number of lines above the header.
     """
 
     delimiter: str = ","
     header_rows: int = 1
     named: bool = False
+    skipped: int = 0
 
 
-def sniff(text: str, usual: str, *, complete: bool, header_rows: int = 1) -> Dialect:
+def sniff(text: str, usual: str, *, complete: bool, header_rows: int = 1, skipped: int = 0) -> Dialect:
     """Return the dialect of a file that begins with `text`.
 
     The delimiter is the one that gives most records the same number of cells as the first record, at least two; of
-    equally good ones, the one that gives more cells, then `usual`. If every record has one cell, it is `usual`.
+    equally good ones, the one that gives more cells, then `usual`. Below a title in one cell, the number of cells that
+    most records have counts instead. If every record has one cell, it is `usual`.
     """
     if match := _SEPARATOR_LINE.match(text):
-        return Dialect(match[1], header_rows, named=True)
-    lines = text[:SNIFFED].splitlines(keepends=True)
+        return Dialect(match[1], header_rows, named=True, skipped=skipped)
+    lines = text[:SNIFFED].splitlines(keepends=True)[skipped:]
     if len(lines) > 1 and not (complete and len(text) <= SNIFFED):
         lines.pop()
     marks = dict.fromkeys((usual, ",", ";", "\t", "|"))
-    return Dialect(max(marks, key=lambda mark: _fit(lines, mark, header_rows)), header_rows)
+    return Dialect(max(marks, key=lambda mark: _fit(lines, mark, header_rows)), header_rows, skipped=skipped)
 
 
 def _fit(lines: Sequence[str], mark: str, header_rows: int) -> tuple[float, int]:
@@ -62,9 +69,13 @@ def _fit(lines: Sequence[str], mark: str, header_rows: int) -> tuple[float, int]
         cells = [len(record) for record in records if any(cell.strip() for cell in record)][header_rows - 1 :]
     except csv.Error:
         return 0, 0
-    if not cells or cells[0] < 2:
+    if not cells:
         return 0, 0
-    return round(cells.count(cells[0]) / len(cells), 1), cells[0]
+    usual = cells[0] if cells[0] > 1 else max(cells, key=cells.count)
+    share = cells.count(usual) / len(cells)
+    if usual < 2 or (cells[0] < 2 and share < SHARE_BELOW_TITLE):
+        return 0, 0
+    return round(share, 1), usual
 
 
 def delimited_rows(where: str, lines: Lines, longest: int = LONGEST_ROW, dialect: Dialect = Dialect()) -> Numbered:
@@ -75,7 +86,7 @@ def delimited_rows(where: str, lines: Lines, longest: int = LONGEST_ROW, dialect
     """
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_CELL))
     source = numbered(where, lines)
-    if dialect.named:
+    for _ in range(max(dialect.skipped, int(dialect.named))):
         next(source, None)
     records = _records(where, source, longest, dialect.delimiter)
     header = [cells for _, cells in islice(records, dialect.header_rows)]
@@ -89,6 +100,15 @@ def delimited_rows(where: str, lines: Lines, longest: int = LONGEST_ROW, dialect
             yield number, RowError(where, number, None, f"{len(cells)} cells", f"{len(columns)}, as in the header")
         else:
             yield number, dict(zip(columns, map(_unescaped, cells), strict=True))
+
+
+def first_records(lines: Sequence[str], dialect: Dialect) -> list[tuple[int, list[str]]]:
+    """Return the first records of a text file with their lines, from the header on."""
+    above = max(dialect.skipped, int(dialect.named))
+    source = ((number, line.encode("utf-8", "surrogateescape")) for number, line in enumerate(lines, start=1))
+    records = _records("", islice(source, above, None), LONGEST_ROW, dialect.delimiter)
+    found = islice(records, RECORDS_SEARCHED)
+    return [(number, cells) for number, cells in found if not isinstance(cells, RowError)]
 
 
 def _unescaped(cell: str) -> str:

@@ -9,7 +9,7 @@ from numbers import Real
 from typing import Any
 
 from rubriclab.characters import is_blank
-from rubriclab.data.cells import UNTYPED, CellRules
+from rubriclab.data.cells import CellRules
 from rubriclab.data.mapping import ABSENT, FIELDS, FieldMap, look_up
 from rubriclab.descriptions import EXACT_WHOLE, describe
 
@@ -51,11 +51,17 @@ _AROUND = " \t\r\n[](){}<>\"'`*.-–—"
 
 
 class FieldError(Exception):
-    """An invalid value of a field; `word` is a text in place of a number."""
+    """An invalid value of a field.
+
+    Attributes:
+        word: a text in place of a number.
+        single: whether it is the score of one named rater, without which the row can be used.
+    """
 
     def __init__(self, field: str, got: str, expected: str, word: str | None = None) -> None:
         super().__init__(field, got, expected)
         self.field, self.got, self.expected, self.word = field, got, expected, word
+        self.single = False
 
 
 class Fields:
@@ -188,7 +194,8 @@ class Fields:
 
     def reason(self, name: str, cell: Any) -> str | None:
         """Return a rater's reason for a score, or `None` if it is blank."""
-        if not isinstance(cell, str) or UNTYPED.number(cell) is not None:
+        # A number in a table is a column of scores; a text in JSON may be whatever a person typed.
+        if not isinstance(cell, str) or not (self.rules.typed or self.rules.number(cell) is None):
             raise FieldError(name, describe(cell), "a reason in words")
         text = cell.strip()
         if len(text) > LONGEST_REASON:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from rubriclab.data.cells import MOST_WORDS
 from rubriclab.data.row import RowError
 from rubriclab.option_names import option
 
-# With more different words than this, they are not levels of a scale.
-MOST_WORDS = 12
 MISSING_WORDS = frozenset({"n/a", "na", "none", "null", "missing", "unknown", "nan", "k.a", "k. a"})
 # Words for levels, the worst first, in English and German.
 _LEVEL_WORDS = (

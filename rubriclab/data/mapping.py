@@ -66,12 +66,24 @@ def parse_mapping(text: str) -> FieldMap:
         if not (name and equals and column):
             raise SettingsError(
                 f"The mapping {pair.strip()!r} is not understood;",
-                "write FIELD=COLUMN, as in output=summary,scores.coherence=coh.",
+                "write FIELD=COLUMN, as in output=summary,scores.coherence=coh; a pair that contains a comma needs "
+                "quotation marks, as in 'id=Nr.,\"output=Text, final\"'.",
             )
         if name in columns:
-            raise SettingsError(f"The field {name!r} is mapped twice, to {columns[name]!r} and {column!r}.")
+            raise SettingsError(
+                f"The field {name!r} is mapped twice, to {columns[name]!r} and {column!r}.", _several_raters(name)
+            )
         columns[name] = column
     return FieldMap(columns)
+
+
+def _several_raters(name: str) -> str | None:
+    """Return how to map the columns of several raters; `None` for other fields than annotations."""
+    table, _, aspect = name.partition(".")
+    if table != "annotations":
+        return None
+    aspect = aspect.partition(".")[0] or "ASPECT"
+    return f"Give each rater a name: annotations.{aspect}.anna=COLUMN,annotations.{aspect}.ben=COLUMN."
 
 
 def mapping_text(columns: Mapping[str, str]) -> str:

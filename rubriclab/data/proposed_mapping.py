@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
-from rubriclab.data.cells import CellRules
+from rubriclab.data.cells import MOST_WORDS, CellRules
 from rubriclab.data.mapping import FIELDS, TABLES
 
 # Usual names of columns, in English and German, preferred ones first.
@@ -31,13 +32,16 @@ _SHORTEST_HEAD = 5
 _GENERIC = ("input", "number", "passage", "original", "group", "model")
 # Minimum characters of texts that are considered more than names.
 _TEXT = 25
+# The highest rating by which columns of numbers with any names are taken for raters.
+MOST_RATED = 10
 
 
 def proposed_mapping(rows: Sequence[Mapping[str, Any]], aspect: str | None = None) -> dict[str, str]:
     """Return proposed columns by field, for the fields without a column of their name; empty if nothing is similar.
 
     Columns are matched by usual names; without a match, the column with the longest texts is the output. Columns of
-    numbers become scores of `aspect`, or annotations if several columns are named after the aspect or after raters.
+    numbers become scores of `aspect`, or annotations if several columns are named after the aspect or after raters, or
+    hold numbers of one small range or the same few words.
     """
     cells = {column: [row.get(column) for row in rows] for column in _columns(rows)}
     native = {column for column in cells if column.partition(".")[0] in (*FIELDS, *TABLES)}
@@ -51,10 +55,19 @@ def proposed_mapping(rows: Sequence[Mapping[str, Any]], aspect: str | None = Non
                 proposal[field] = column
     if "output" not in proposal and "output" not in native and (column := _longest(free, proposal)):
         proposal["output"] = column
-    scored = [column for column in free if column in numbers and column not in proposal.values()]
+    worded = _same_words({column: values for column, values in free.items() if column not in proposal.values()})
+    scored = [column for column in free if column in (*numbers, *worded) and column not in proposal.values()]
     if aspect and not any(column.startswith((f"scores.{aspect}", f"annotations.{aspect}")) for column in native):
-        proposal |= dict(_scores(scored, aspect))
+        proposal |= dict(_scores({column: free[column] for column in scored}, aspect))
     return proposal
+
+
+def output_columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the columns of long texts that are named like an output and a number, letter or name: `Answer A`."""
+    names = _NAMES["output"].split()
+    cells = {column: [row.get(column) for row in rows] for column in _columns(rows)}
+    long = [column for column, values in cells.items() if _mean_length(values) >= _TEXT]
+    return [column for column in long if _plain(column).split("-")[0] in names and "-" in _plain(column)]
 
 
 def closest_column(name: str, columns: Sequence[str]) -> str | None:
@@ -94,13 +107,37 @@ def _compound(columns: Sequence[str], names: Sequence[str]) -> str | None:
 
 
 def _longest(cells: Mapping[str, Sequence[Any]], mapped: Mapping[str, str]) -> str | None:
-    lengths = {
-        column: sum(len(cell) for cell in values if isinstance(cell, str)) / max(len(values), 1)
-        for column, values in cells.items()
-        if column not in mapped.values()
-    }
+    lengths = {column: _mean_length(values) for column, values in cells.items() if column not in mapped.values()}
     column = max(lengths, key=lambda name: lengths[name], default=None)
     return column if column is not None and lengths[column] >= _TEXT else None
+
+
+def _mean_length(cells: Sequence[Any]) -> float:
+    return sum(len(cell) for cell in cells if isinstance(cell, str)) / max(len(cells), 1)
+
+
+def _same_words(cells: Mapping[str, Sequence[Any]]) -> set[str]:
+    """Return the columns that hold a few short words, most of which another column holds too, as raters' levels."""
+    words = {column: {cell.strip().casefold() for cell in values if _is_word(cell)} for column, values in cells.items()}
+    few = {column: found for column, found in words.items() if 1 < len(found) <= MOST_WORDS < len(cells[column])}
+    return {
+        column
+        for column, found in few.items()
+        if any(2 * len(found & other) >= len(found | other) for name, other in few.items() if name != column)
+    }
+
+
+def _is_word(cell: Any) -> bool:
+    return isinstance(cell, str) and 0 < len(cell.strip()) < _TEXT
+
+
+def _small_range(columns: Mapping[str, Sequence[Any]]) -> bool:
+    """Return whether nearly all numbers lie between 0 and 10, as ratings do; words may be levels."""
+    rules = CellRules(typed=False, decimal_comma=True)
+    cells = chain.from_iterable(columns.values())
+    read = [rules.number(cell.replace(".", ",")) if isinstance(cell, str) else cell for cell in cells]
+    numbers = [number for number in read if isinstance(number, int | float)]
+    return sum(0 <= number <= MOST_RATED for number in numbers) >= 0.9 * len(numbers)
 
 
 def _are_numbers(cells: Sequence[Any]) -> bool:
@@ -114,11 +151,11 @@ def _are_numbers(cells: Sequence[Any]) -> bool:
     return len(present) > 0 and sum(numbers) >= 0.8 * len(present)
 
 
-def _scores(columns: Sequence[str], aspect: str) -> Iterator[tuple[str, str]]:
+def _scores(cells: Mapping[str, Sequence[Any]], aspect: str) -> Iterator[tuple[str, str]]:
     """Yield the fields of the columns that hold scores of `aspect`."""
     from rapidfuzz import fuzz
 
-    plain_aspect = _plain(aspect)
+    columns, plain_aspect = list(cells), _plain(aspect)
     similar = [column for column in columns if fuzz.partial_ratio(plain_aspect, _plain(column)) >= _SAME]
     raters = similar if len(similar) > 1 else [column for column in columns if _RATER.fullmatch(_plain(column))]
     if len(similar) == 1:
@@ -129,6 +166,8 @@ def _scores(columns: Sequence[str], aspect: str) -> Iterator[tuple[str, str]]:
         yield from ((f"annotations.{aspect}.{_rater(column, shared)}", column) for column in columns)
     elif column := _named(columns, _SCORE_NAMES) or (columns[0] if len(columns) == 1 else None):
         yield f"scores.{aspect}", column
+    elif len(columns) > 1 and _small_range(cells):
+        yield from ((f"annotations.{aspect}.{_plain(column)}", column) for column in columns)
 
 
 def _shared_first_word(columns: Sequence[str]) -> str | None:

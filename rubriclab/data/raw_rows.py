@@ -14,8 +14,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from rubriclab.data.cells import CellRules, needs_decimal_comma
-from rubriclab.data.delimited import Dialect, delimited_rows, sniff
+from rubriclab.data.cells import CellRules, are_decimals, needs_decimal_comma
+from rubriclab.data.delimited import Dialect, delimited_rows, first_records, sniff
 from rubriclab.data.encoding import UTF_8, encoding_of
 from rubriclab.data.formats import (
     Lines,
@@ -27,7 +27,8 @@ from rubriclab.data.formats import (
     lines_of,
     sample_of,
 )
-from rubriclab.data.mapping import FieldMap
+from rubriclab.data.header import check_header
+from rubriclab.data.mapping import TABLES, FieldMap
 from rubriclab.data.parquet import parquet_rows
 from rubriclab.data.reading import DEFAULTS, ReadingOptions
 from rubriclab.data.source_format import SourceFormat
@@ -129,11 +130,14 @@ def _text(path: Path, kind: str, options: ReadingOptions) -> RawRows:
         return _json_lines(where, lines, options, encoding)
     text = sample.decode(encoding, "replace").removeprefix("\ufeff")
     if options.delimiter:
-        dialect = Dialect(options.delimiter, options.header_rows)
+        dialect = Dialect(options.delimiter, options.header_rows, skipped=options.skip_rows)
     else:
-        dialect = sniff(text, DELIMITED[kind], complete=complete, header_rows=options.header_rows)
-    first = delimited_rows(where, text.splitlines(keepends=True), options.longest, dialect) if sample else iter(())
-    comma = _decimal_comma(first, options)
+        usual, header_rows = DELIMITED[kind], options.header_rows
+        dialect = sniff(text, usual, complete=complete, header_rows=header_rows, skipped=options.skip_rows)
+    sample_lines = text.splitlines(keepends=True)
+    check_header(where, first_records(sample_lines, dialect), options)
+    first = delimited_rows(where, sample_lines, options.longest, dialect) if sample else iter(())
+    comma = _decimal_comma(first, options, lists_possible=dialect.delimiter != ";")
     source = SourceFormat(
         where, "TSV" if kind != ".csv" else "CSV", encoding, dialect.delimiter, comma, DELIMITED[kind]
     )
@@ -143,8 +147,8 @@ def _text(path: Path, kind: str, options: ReadingOptions) -> RawRows:
 
 
 def _sheet(path: Path, options: ReadingOptions) -> RawRows:
-    sheet = read_sheet(path, options.sheet, options.header_rows, options.longest)
-    comma = _decimal_comma(sheet_rows(sheet), options)
+    sheet = read_sheet(path, options)
+    comma = _decimal_comma(sheet_rows(sheet), options, lists_possible=True)
     source = SourceFormat(
         str(path),
         "Excel workbook",
@@ -157,19 +161,32 @@ def _sheet(path: Path, options: ReadingOptions) -> RawRows:
     return RawRows(source, sheet_rows(sheet), rules, table=True)
 
 
-def _decimal_comma(rows: Numbered, options: ReadingOptions) -> bool:
-    """Return whether the columns with one score in each cell have decimal commas."""
+def _decimal_comma(rows: Numbered, options: ReadingOptions, *, lists_possible: bool) -> bool:
+    """Return whether scores have decimal commas.
+
+    Columns with one score in each cell decide. A column of annotations may hold lists, in which commas separate raters:
+    it has decimal commas if each cell is one number and either the file separates cells by semicolons
+    (`lists_possible` is false) or other columns of numbers have decimal commas.
+    """
     if options.decimal is not None:
         return options.decimal == "comma"
     fields: dict[str, str] = {column: field for field, column in options.mapping.columns.items()}
-    columns: dict[str, list[Any]] = {}
+    single, lists, others = dict[str, list[Any]](), dict[str, list[Any]](), dict[str, list[Any]]()
+    missing = options.rules(typed=False).is_missing
     with suppress(DataError):
         for _, row in islice(rows, ROWS_SAMPLED):
             for column, cell in row.items() if isinstance(row, dict) else ():
                 table, *names = str(fields.get(column, column)).split(".", 2)
-                if (table == "scores" and names) or (table == "annotations" and len(names) == 2):
-                    columns.setdefault(column, []).append(cell)
-    return needs_decimal_comma(columns)
+                kind = others
+                if names and table in TABLES:
+                    kind = single if table == "scores" or len(names) == 2 else lists
+                if not missing(cell):
+                    kind.setdefault(column, []).append(cell)
+    if needs_decimal_comma(single):
+        return True
+    if lists_possible and not any(map(are_decimals, others.values())):
+        return False
+    return any(map(are_decimals, lists.values()))
 
 
 def _kind(path: Path) -> str:
@@ -194,6 +211,7 @@ def _check_options(path: Path, kind: str, options: ReadingOptions) -> None:
     applies = {
         "sheet": kind in WORKBOOK,
         "header_rows": table,
+        "skip_rows": table,
         "delimiter": kind in DELIMITED,
         "encoding": text,
         "decimal": table,

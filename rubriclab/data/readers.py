@@ -15,7 +15,7 @@ from rubriclab.data.cells import CellRules
 from rubriclab.data.comparisons import Comparison, comparisons_of
 from rubriclab.data.example import Example
 from rubriclab.data.formats import Lines, Numbered
-from rubriclab.data.mapping import FieldMap
+from rubriclab.data.mapping import NATIVE, FieldMap
 from rubriclab.data.raw_rows import RawRows, raw_rows, raw_table
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.data.row import RowError, check_columns, example_of
@@ -34,19 +34,27 @@ class Rows(Iterator[Example | RowError]):
         row: the latest row as it was read.
         comparisons: the comparisons in all rows so far, with their lines.
         source: the detected format.
+        mapping: the columns of fields.
         skipped: the number of faulty rows that were left out, with `skip_faulty`.
-        first_skipped: the first of them.
+        skipped_scores: the number of faulty scores that were left out of usable rows.
+        first_skipped: the first of these faults.
     """
 
     def __init__(
-        self, source: SourceFormat, parsed: Iterator[tuple[int, Any, ParsedRow]], *, skip_faulty: bool = False
+        self,
+        source: SourceFormat,
+        parsed: Iterator[tuple[int, Any, ParsedRow]],
+        *,
+        skip_faulty: bool = False,
+        mapping: FieldMap = NATIVE,
     ) -> None:
         self.source = source
         self.where = source.where
         self.line = 0
         self.row: Any = None
         self.comparisons: list[tuple[int, Comparison]] = []
-        self.skipped = 0
+        self.mapping = mapping
+        self.skipped = self.skipped_scores = 0
         self.first_skipped: RowError | None = None
         self._parsed = parsed
         self._skip_faulty = skip_faulty
@@ -57,8 +65,11 @@ class Rows(Iterator[Example | RowError]):
             if isinstance(parsed, tuple):
                 self.comparisons += [(self.line, comparison) for comparison in parsed]
             elif self._skip_faulty and isinstance(parsed, RowError):
-                self.skipped += 1
                 self.first_skipped = self.first_skipped or parsed
+                if parsed.usable:
+                    self.skipped_scores += len(parsed.all)
+                    return parsed.usable
+                self.skipped += 1
             else:
                 return parsed
 
@@ -122,7 +133,7 @@ def from_rows(rows: Any, where: str = "rows", options: ReadingOptions | None = N
 
 def _parsed(raw: RawRows, options: ReadingOptions) -> Rows:
     parsed = _examples(raw.source.where, raw.numbered, options.mapping, raw.rules, raw.table)
-    return Rows(raw.source, parsed, skip_faulty=options.skip_faulty)
+    return Rows(raw.source, parsed, skip_faulty=options.skip_faulty, mapping=options.mapping)
 
 
 def _examples(

@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field
 from rubriclab.base_options import Options
 from rubriclab.data.cells import CellRules
 from rubriclab.data.formats import LONGEST_ROW
-from rubriclab.data.mapping import NATIVE, FieldMap, parse_mapping
+from rubriclab.data.mapping import NATIVE, FieldMap, mapping_text, parse_mapping
 
 DELIMITER_NAMES = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
 
@@ -66,7 +66,8 @@ class ReadingOptions(Options):
     """The columns of fields: `{"output": "summary"}` or `"output=summary"`."""
 
     missing: Annotated[tuple[str, ...], BeforeValidator(_values)] = ()
-    """Values that mean missing in scores, annotations and texts other than `output`: `["n/a", "-"]` or `"n/a,-"`."""
+    """Values that mean missing in scores, annotations and texts other than `output`: `["n/a", "-"]` or `"n/a,-"`. Case
+    is ignored."""
 
     level_scores: Annotated[Mapping[str, float], BeforeValidator(_level_scores)] = Field(default_factory=dict)
     """The scores of words for levels: `{"good": 5, "ok": 3, "bad": 1}` or `"good=5,ok=3,bad=1"`; case is ignored."""
@@ -76,6 +77,9 @@ class ReadingOptions(Options):
 
     header_rows: int = Field(default=1, ge=1, le=10)
     """The number of header rows of a table; the names of a column are joined by dots."""
+
+    skip_rows: int = Field(default=0, ge=0, le=1000)
+    """The number of rows above the header of a table, such as a title; blank rows count."""
 
     delimiter: Annotated[str, BeforeValidator(_delimiter)] | None = None
     """The separator of cells: a character, or `tab`, `semicolon`, `comma`, `pipe`. Default: detected."""
@@ -105,7 +109,31 @@ class ReadingOptions(Options):
             decimal_comma: whether decimal commas were detected; `decimal` overrides it.
         """
         comma = decimal_comma if self.decimal is None else self.decimal == "comma"
-        return CellRules(typed, frozenset(self.missing), self.level_scores, comma)
+        return CellRules(typed, frozenset(value.casefold() for value in self.missing), self.level_scores, comma)
 
 
 DEFAULTS = ReadingOptions()
+
+
+def given_options(options: ReadingOptions) -> dict[str, str]:
+    """Return every reading option without its default value, as texts by name; a flag is empty."""
+    given: dict[str, str] = {}
+    for name in ReadingOptions.model_fields:
+        value = getattr(options, name)
+        if value != getattr(DEFAULTS, name):
+            given[name] = _text(value)
+    return given
+
+
+def _text(value: Any) -> str:
+    match value:
+        case True:
+            return ""
+        case FieldMap():
+            return mapping_text(value.columns)
+        case Mapping():
+            return mapping_text({word: f"{score:g}" for word, score in value.items()})
+        case tuple():
+            return ",".join(value)
+        case _:
+            return {mark: name for name, mark in DELIMITER_NAMES.items()}.get(value, str(value))

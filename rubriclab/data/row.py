@@ -54,7 +54,9 @@ class RowError:
         id: the row's id, if it has one.
         column: the column of the field, if it has another name.
         word: a text in place of a number, if any.
+        outside: a number outside the scale, if any.
         more: further faults in the same row.
+        usable: the example without the faulty scores; `None` unless all of these are of named raters.
     """
 
     where: str
@@ -65,7 +67,9 @@ class RowError:
     id: str | None = None
     column: str | None = None
     word: str | None = None
+    outside: str | None = None
     more: tuple[RowError, ...] = ()
+    usable: Example | None = None
 
     @property
     def all(self) -> tuple[RowError, ...]:
@@ -91,10 +95,10 @@ def example_of(
         return RowError(where, line, None, describe(row), _an_object(row))
     fields, field_errors = Fields(row, mapping, rules), list[FieldError]()
     example = _example(fields, field_errors)
-    if example is not None:
+    if example is not None and not field_errors:
         return example
     faults = [_fault(fault, where, line, fields) for fault in field_errors]
-    return replace(faults[0], more=tuple(faults[1:]))
+    return replace(faults[0], more=tuple(faults[1:]), usable=example)
 
 
 def _fault(error: FieldError, where: str, line: int, fields: Fields) -> RowError:
@@ -134,7 +138,7 @@ def _an_object(row: Any) -> str:
 
 
 def _example(fields: Fields, faults: list[FieldError]) -> Example | None:
-    """Return the example, or `None` after adding every fault to `faults`."""
+    """Return the example without invalid scores of named raters, or `None` for other faults; `faults` gets all."""
 
     def valid(read: Callable[[], T]) -> T | None:
         try:
@@ -150,7 +154,7 @@ def _example(fields: Fields, faults: list[FieldError]) -> Example | None:
     scores = {aspect: valid(partial(fields.number, f"scores.{aspect}", cell)) for aspect, cell in cells}
     annotated = valid(partial(_annotations, fields, faults)) or {}
     reasons = valid(partial(_reasons, fields, faults)) or {}
-    if faults or output is None:
+    if output is None or not all(fault.single for fault in faults):
         return None
     about = texts["source"] or texts["context"]
     shown = [named["group"], named["system"], texts["source"], texts["context"], output]
@@ -233,6 +237,7 @@ def _add(
         try:
             value = read(f"{place}.{rater}", cell)
         except FieldError as fault:
+            fault.single = place.startswith("annotations.")
             faults.append(fault)
             continue
         if value is None:

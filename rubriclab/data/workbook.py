@@ -11,8 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rubriclab.data.delimited import joined_header
-from rubriclab.data.formats import LONGEST_ROW, Numbered
+from rubriclab.data.delimited import RECORDS_SEARCHED, joined_header
+from rubriclab.data.fields import EXACT_DECIMAL
+from rubriclab.data.formats import Numbered
+from rubriclab.data.header import check_header
+from rubriclab.data.reading import DEFAULTS, ReadingOptions
 from rubriclab.data.workbook_parts import MOST_CELLS, check_parts
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.option_names import option
@@ -43,13 +46,13 @@ class Sheet:
     merged: int = 0
 
 
-def read_sheet(path: Path, sheet: str | int | None = None, header_rows: int = 1, longest: int = LONGEST_ROW) -> Sheet:
-    """Return a sheet of a workbook, by name or by number from 1; by default the first.
+def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> Sheet:
+    """Return the sheet of a workbook that the options name, by default the first.
 
     Raises:
         DataError: if python-calamine is not installed, or the file is not a workbook, is protected by a password,
-            unpacks to more than 512 MB, or has more than 5 million cells, a row of more than `longest` bytes or no
-            usable header.
+            unpacks to more than 512 MB, or has more than 5 million cells, a row of more than `options.longest` bytes or
+            no usable header.
         SettingsError: if there is no such sheet.
     """
     try:
@@ -59,7 +62,7 @@ def read_sheet(path: Path, sheet: str | int | None = None, header_rows: int = 1,
     check_parts(path)
     try:
         with path.open("rb") as file, calamine.CalamineWorkbook.from_filelike(file) as workbook:
-            name = _chosen(path, workbook.sheet_names, sheet)
+            name = _chosen(path, workbook.sheet_names, options.sheet)
             worksheet = workbook.get_sheet_by_name(name)
             cells: list[list[Any]] = worksheet.to_python(skip_empty_area=False)
             merged = _fill_merged(cells, worksheet.merged_cell_ranges or ())
@@ -67,7 +70,9 @@ def read_sheet(path: Path, sheet: str | int | None = None, header_rows: int = 1,
     except (calamine.CalamineError, OSError) as error:
         reason = " ".join(str(error).split()).rstrip(".")
         raise DataError(f"{path} cannot be read: {reason}.", "Check that it is a complete Excel workbook.") from None
-    numbered = [(number, tuple(row)) for number, row in enumerate(cells, start=1) if any(map(_is_filled, row))]
+    longest, header_rows = options.longest, options.header_rows
+    below = list(enumerate(cells, start=1))[options.skip_rows :]
+    numbered = [(number, tuple(row)) for number, row in below if any(map(_is_filled, row))]
     for number, row in numbered:
         if sum(len(cell.encode(errors="replace")) for cell in row if isinstance(cell, str)) > longest:
             raise DataError(
@@ -75,6 +80,7 @@ def read_sheet(path: Path, sheet: str | int | None = None, header_rows: int = 1,
                 f"Raise the limit: {option('max_line_bytes', str(2 * longest))}.",
             )
     where = f"{path}, sheet {name!r}"
+    check_header(where, numbered[:RECORDS_SEARCHED], options)
     columns = _columns(where, [row for _, row in numbered[:header_rows]])
     return Sheet(name, sheets, columns, tuple(numbered[header_rows:]), merged)
 
@@ -83,7 +89,14 @@ def sheet_rows(sheet: Sheet) -> Numbered:
     """Yield the rows of a sheet by column; columns without a name are left out."""
     for number, cells in sheet.rows:
         pairs = zip(sheet.columns, cells, strict=True)
-        yield number, {column: None if cell == "" else cell for column, cell in pairs if column}
+        yield number, {column: _value(cell) for column, cell in pairs if column}
+
+
+def _value(cell: Any) -> Any:
+    """Return the value of a cell: Excel stores whole numbers as floats."""
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < EXACT_DECIMAL:
+        return int(cell)
+    return None if cell == "" else cell
 
 
 def _columns(where: str, header: Sequence[Sequence[Any]]) -> tuple[str, ...]:

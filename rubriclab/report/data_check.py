@@ -12,7 +12,8 @@ from rubriclab.report.model import Block, Cell, Pairs, Paragraph, Section, Table
 from rubriclab.report.wording import count, estimate, excerpt
 
 if TYPE_CHECKING:
-    from rubriclab.services.check import AspectCheck, CheckResult
+    from rubriclab.services.aspect_check import AspectCheck
+    from rubriclab.services.check import CheckResult
 
 COLUMNS_SHOWN = 40
 RATERS_SHOWN = 8
@@ -23,7 +24,7 @@ def check_view(result: CheckResult, *, commands: bool = True) -> View:
 
     Without `commands`, the lines of `check_commands` are left out: a terminal prints them unbroken.
     """
-    verdict = "Usable." if result.usable else f"Not usable: {count(len(result.problems), 'problem')}."
+    verdict = "Usable." if result.usable else f"Not usable: {count(result.problem_count, 'problem')}."
     blocks: list[Block] = [Paragraph((quoted(result.source.where), f": {verdict}"), "lead")]
     blocks.append(Pairs(tuple(_facts(result))))
     if result.columns:
@@ -31,7 +32,8 @@ def check_view(result: CheckResult, *, commands: bool = True) -> View:
     if result.aspects:
         blocks.append(Section("Scores", (_aspects(result),)))
     if result.problems:
-        blocks.append(Section("Problems", paragraphs(quoted(for_reader(problem)) for problem in result.problems)))
+        lines = (*result.hints, *result.problems)
+        blocks.append(Section("Problems", paragraphs(quoted(for_reader(line)) for line in lines)))
     blocks += paragraphs((quoted(for_reader(note)) for note in result.notes), "quiet")
     if commands:
         blocks += paragraphs(quoted(line) for line in check_commands(result))
@@ -59,8 +61,9 @@ def _facts(result: CheckResult) -> Iterator[tuple[str, Any]]:
         yield "reasons", quoted(", ".join(reasons))
     if result.comparisons:
         yield "comparisons", f"{result.comparisons:,}"
-    if result.skipped:
-        yield "left out", count(result.skipped, "faulty row")
+    left_out = {"faulty row": result.skipped, "faulty score": result.skipped_scores}
+    if any(left_out.values()):
+        yield "left out", ", ".join(count(number, what) for what, number in left_out.items() if number)
     if result.duplicates:
         yield "duplicates", f"{count(result.duplicates, 'row')} with the text of another row"
     if result.missing:
@@ -107,7 +110,17 @@ def check_row(result: CheckResult) -> dict[str, Any]:
         }
         for aspect in result.aspects
     ]
-    fields = ("rows", "texts", "groups", "comparisons", "skipped", "duplicates", "missing")
+    fields = (
+        "rows",
+        "texts",
+        "groups",
+        "comparisons",
+        "skipped",
+        "skipped_scores",
+        "duplicates",
+        "missing",
+        "problem_count",
+    )
     return {
         "usable": result.usable,
         "source": source,
@@ -115,6 +128,7 @@ def check_row(result: CheckResult) -> dict[str, Any]:
         **{name: getattr(result, name) for name in fields},
         "aspects": aspects,
         "problems": [for_reader(problem) for problem in result.problems],
+        "hints": [for_reader(hint) for hint in result.hints],
         "notes": [for_reader(note) for note in result.notes],
         "proposal": result.proposal,
         "next": result.next and for_reader(result.next),

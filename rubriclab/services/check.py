@@ -3,40 +3,39 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from rubriclab.data import Comparison, Example, Rows, labelled, parse_scale
-from rubriclab.data.check import FEWEST_LABELS, NumberedExample, first_of, training_examples, training_faults
-from rubriclab.data.example import named_reasons
+from rubriclab.data.aspect import is_defined
+from rubriclab.data.check import FEWEST_LABELS, training_examples
+from rubriclab.data.fault_messages import fault_hints, fault_lines, first_of
 from rubriclab.data.fitted import comparison_faults
-from rubriclab.data.levels import proposed_level_scores
 from rubriclab.data.mapping import FIELDS, TABLES, mapping_text
-from rubriclab.data.proposed_mapping import proposed_mapping
+from rubriclab.data.proposed_mapping import output_columns, proposed_mapping
 from rubriclab.data.raw_rows import RawRows, raw_rows, raw_table
 from rubriclab.data.readers import parsed_row
-from rubriclab.data.reading import ReadingOptions
+from rubriclab.data.reading import ReadingOptions, given_options
 from rubriclab.data.row import RowError, check_columns
-from rubriclab.data.scale import Scale, scale_of
+from rubriclab.data.scale import Scale
 from rubriclab.data.source_format import SourceFormat
+from rubriclab.data.training_faults import NumberedExample, training_faults, without_invalid_ratings
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError
-from rubriclab.learning.raters import ratings
 from rubriclab.option_names import command, option
+from rubriclab.services.aspect_check import AspectCheck, aspects_of, check_aspect
 from rubriclab.services.base import ScaleText
 from rubriclab.services.inputs import Data
-from rubriclab.stats.interval import Interval
-from rubriclab.stats.reliability import krippendorff_alpha
 
 if TYPE_CHECKING:
     from rubriclab.report.model import View
 
 # Rows whose cells are kept to describe columns and propose a mapping.
 SAMPLED = 200
+# Stands for the aspect in a proposed mapping.
+ASPECT = "ASPECT"
 
 
 class CheckOptions(ReadingOptions):
@@ -54,34 +53,12 @@ class CheckOptions(ReadingOptions):
 
 @dataclass(frozen=True, slots=True)
 class ColumnUse:
-    """A column, the field that it is read as (`None` if it is not used), and what its cells hold."""
+    """A column, the fields that it is read as (`None` if it is not used), and what its cells hold."""
 
     name: str
     field: str | None
     filled: int
     example: str
-
-
-@dataclass(frozen=True, slots=True)
-class AspectCheck:
-    """The scores of one aspect.
-
-    Attributes:
-        labels: texts with a score or annotations.
-        raters: the raters' names; empty where they are unknown.
-        scale: given, or taken from the labels; `None` without labels.
-        distribution: the number of labels by value, rounded to whole numbers on a scale wider than 2.
-        reasons: the raters' reasons for their scores.
-        agreement: Krippendorff's alpha (interval metric) among the raters; `None` unless texts have several ratings.
-    """
-
-    aspect: str
-    labels: int
-    raters: tuple[str, ...]
-    scale: Scale | None
-    distribution: Mapping[float, int]
-    reasons: int
-    agreement: Interval | None
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,9 +70,12 @@ class CheckResult(Displayed):
         texts: usable texts, in `groups`.
         comparisons: pairs that raters compared.
         skipped: faulty rows that were left out.
+        skipped_scores: faulty scores that were left out of other rows.
         duplicates: rows with a text that another row has.
         missing: usable texts without a value, by field.
-        problems: what has to be fixed, all of it.
+        problems: what has to be fixed; cells with the same word share a line.
+        problem_count: the number of problems, each cell counted.
+        hints: options that would solve some of them.
         notes: what is worth knowing.
         next: the command to run next; `None` while there are problems.
         proposal: a mapping, where the columns have other names than the fields.
@@ -108,10 +88,13 @@ class CheckResult(Displayed):
     groups: int
     comparisons: int
     skipped: int
+    skipped_scores: int
     duplicates: int
     missing: Mapping[str, int]
     aspects: tuple[AspectCheck, ...]
     problems: tuple[str, ...]
+    problem_count: int
+    hints: tuple[str, ...]
     notes: tuple[str, ...]
     next: str | None
     proposal: str | None
@@ -159,21 +142,23 @@ class _Reading:
     problems: list[str] = field(default_factory=list)
     proposal: str | None = None
     rows: int = 0
+    skipped_scores: int = 0
 
     def result(self, data: Data) -> CheckResult:
         self._read()
-        examples = tuple(row.example for row in self.placed)
-        aspects = _aspects(examples, self.compared)
+        aspects = aspects_of(self._examples(), self.compared)
         chosen = self.options.aspect or (aspects[0] if len(aspects) == 1 else None)
+        self._find_faults(chosen, aspects)
+        examples = self._examples()
         scale = self._scale(examples, chosen)
-        checked = tuple(_aspect(examples, name, scale if name == chosen else None) for name in aspects)
-        if chosen and chosen in aspects:
-            self.faults += training_faults(self.placed, chosen, scale)
-        self.faults += comparison_faults(self.raw.source.where, self.compared, examples)
-        skipped = len({fault.line for fault in self.faults}) if self.options.skip_faulty else 0
+        checked = tuple(check_aspect(examples, name, scale if name == chosen else None) for name in aspects)
+        single = [fault for row in sorted(self.faults, key=lambda fault: fault.line) for fault in row.all]
+        skipped = len({fault.line for fault in single}) if self.options.skip_faulty else 0
+        others = len(self.problems)
         if not self.options.skip_faulty:
-            self.problems += self._named_faults()
-        notes = self._training(examples, chosen, aspects)
+            self.problems += first_of(fault_lines(single))
+        notes = [*self._training(examples, chosen, aspects), *_answer_columns(self.sample)]
+        found = len(self.problems) - others if self.options.skip_faulty else len(single)
         return CheckResult(
             source=self.raw.source,
             columns=tuple(self._columns()),
@@ -182,14 +167,34 @@ class _Reading:
             groups=len({example.group for example in examples}),
             comparisons=len(self.compared),
             skipped=skipped,
+            skipped_scores=self.skipped_scores,
             duplicates=len(examples) - len({(each.output, each.source, each.context) for each in examples}),
             missing=_missing(examples),
             aspects=checked,
             problems=tuple(self.problems),
+            problem_count=others + found,
+            hints=() if self.options.skip_faulty else tuple(fault_hints(single)),
             notes=tuple(notes),
             next=None if self.problems else self._next(data, chosen, checked),
             proposal=self.proposal,
         )
+
+    def _examples(self) -> tuple[Example, ...]:
+        return tuple(row.example for row in self.placed)
+
+    def _find_faults(self, chosen: str | None, aspects: Sequence[str]) -> None:
+        """Find the faults of readable rows; with `skip_faulty`, leave the faulty rows and scores out."""
+        scale = self._scale(self._examples(), chosen)
+        if self.options.skip_faulty and chosen:
+            self.placed, outside = without_invalid_ratings(self.placed, chosen, scale)
+            self.skipped_scores += outside
+        if chosen and chosen in aspects:
+            self.faults += training_faults(self.placed, chosen, scale)
+        self.faults += comparison_faults(self.raw.source.where, self.compared, self._examples())
+        if self.options.skip_faulty:
+            faulty = {fault.line for fault in self.faults}
+            self.placed = [row for row in self.placed if row.line not in faulty]
+            self.compared = [pair for pair in self.compared if pair[0] not in faulty]
 
     def _read(self) -> None:
         where, mapping, rules = self.raw.source.where, self.options.mapping, self.raw.rules
@@ -208,7 +213,10 @@ class _Reading:
 
     def _add(self, line: int, parsed: Example | RowError | tuple[Comparison, ...]) -> None:
         if isinstance(parsed, Example):
-            self.placed.append(NumberedExample(self.raw.source.where, line, parsed))
+            self.placed.append(NumberedExample(self.raw.source.where, line, parsed, self.options.mapping))
+        elif isinstance(parsed, RowError) and parsed.usable and self.options.skip_faulty:
+            self.skipped_scores += len(parsed.all)
+            self._add(line, parsed.usable)
         elif isinstance(parsed, RowError):
             self.faults.append(parsed)
         else:
@@ -231,7 +239,7 @@ class _Reading:
         """Propose a mapping for fields that no column is named after or mapped to."""
         given = self.options.mapping.columns
         free = [{name: cell for name, cell in row.items() if name not in given.values()} for row in self.sample]
-        found = proposed_mapping(free, self.options.aspect)
+        found = proposed_mapping(free, self.options.aspect) if self.options.aspect else _with_raters(free, given)
         new = {name: column for name, column in found.items() if name not in given}
         if new:
             self.proposal = mapping_text({**given, **new})
@@ -240,10 +248,6 @@ class _Reading:
         if self.options.scale is None or aspect is None:
             return None
         return parse_scale(self.options.scale, (each.scores[aspect] for each in labelled(examples, aspect)))
-
-    def _named_faults(self) -> list[str]:
-        single = [fault for row in sorted(self.faults, key=lambda fault: fault.line) for fault in row.all]
-        return [*first_of([str(fault) for fault in single]), *filter(None, [proposed_level_scores(single)])]
 
     def _training(self, examples: Sequence[Example], chosen: str | None, aspects: Sequence[str]) -> list[str]:
         """Return what learning says of the rows; what keeps it from learning is a problem if the aspect was named."""
@@ -268,46 +272,50 @@ class _Reading:
         return rows
 
     def _columns(self) -> Iterable[ColumnUse]:
-        fields: dict[str, str] = {column: name for name, column in self.options.mapping.columns.items()}
+        fields: dict[str, list[str]] = {}
+        for mapped, column in self.options.mapping.columns.items():
+            fields.setdefault(column, []).append(mapped)
         names = dict.fromkeys(str(column) for row in self.sample for column in row)
         for name in names:
             native = name if name.partition(".")[0] in (*FIELDS, *TABLES) else None
             cells = [row.get(name) for row in self.sample]
             example = next((str(cell) for cell in cells if not self.raw.rules.is_missing(cell)), "")
-            yield ColumnUse(name, fields.get(name, native), self.filled[name], example)
+            used = ", ".join(fields[name]) if name in fields else native
+            yield ColumnUse(name, used, self.filled[name], example)
 
     def _next(self, data: Data, chosen: str | None, aspects: Sequence[AspectCheck]) -> str:
         """Return the command to run next: learning if there are enough labels, else scoring."""
         name = str(data) if isinstance(data, str | Path) else ""
-        given = {"mapping": mapping_text(self.options.mapping.columns)} if self.options.mapping.columns else {}
+        given = given_options(self.options)
         labels = next((each.labels for each in aspects if each.aspect == chosen), 0)
         if chosen and labels + len(self.compared) >= FEWEST_LABELS:
             scale = {"scale": str(self.options.scale)} if self.options.scale else {}
-            return command("learn", name, task=self.options.task or "TASK", aspect=chosen, **scale, **given)
+            task = self.options.task or "TASK"
+            definition = {} if is_defined(self.options.task, chosen) else {"definition": "TEXT"}
+            return command("learn", name, task=task, aspect=chosen, **definition, **scale, **given)
         return command("score", name, rubric="REF", **given)
 
 
-def _aspects(examples: Sequence[Example], compared: Sequence[tuple[int, Comparison]]) -> list[str]:
-    counts = Counter(aspect for example in examples for aspect in example.scores.keys() | example.annotations.keys())
-    counts.update(comparison.aspect for _, comparison in compared if comparison.aspect)
-    return sorted(counts, key=lambda aspect: (-counts[aspect], aspect))
+def _with_raters(rows: Sequence[Mapping[str, Any]], given: Mapping[str, str]) -> dict[str, str]:
+    """Return the proposed mapping, with annotations of an aspect still to be named if no scores are mapped."""
+    found = proposed_mapping(rows)
+    if any(name.partition(".")[0] in TABLES for name in given):
+        return found
+    raters = proposed_mapping(rows, ASPECT)
+    annotated = {name: column for name, column in raters.items() if name.startswith("annotations.")}
+    return {**found, **annotated}
 
 
-def _aspect(examples: Sequence[Example], aspect: str, scale: Scale | None) -> AspectCheck:
-    rated = labelled(examples, aspect)
-    labels = [example.scores[aspect] for example in rated]
-    single = [score for example in rated for score in example.annotations.get(aspect, ())]
-    scale = scale or (scale_of(labels, single) if labels else None)
-    known = ratings(rated, aspect)
-    agreement = None
-    if known is not None:
-        groups = np.unique([example.group for example in rated], return_inverse=True)[1]
-        agreement = krippendorff_alpha(known.table, "interval", groups).rounded()
-    step = 0 if scale and scale.width > 2 else 1
-    counts = Counter(round(label, step) for label in labels)
-    names = known.names if known else ()
-    reasons = sum(len(named_reasons(example, aspect)) for example in rated)
-    return AspectCheck(aspect, len(labels), names, scale, dict(sorted(counts.items())), reasons, agreement)
+def _answer_columns(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield how to use a table that holds several outputs in each row, if it does."""
+    columns = output_columns(rows)
+    if len(columns) > 1:
+        named = ", ".join(repr(column) for column in columns)
+        yield (
+            f"the columns {named} may each hold an output, and a row holds one: write a row for each output, with its "
+            f"system in a column; with pandas: frame.melt(id_vars=[...], value_vars={columns!r}, var_name='system', "
+            "value_name='output')"
+        )
 
 
 def _missing(examples: Sequence[Example]) -> dict[str, int]:

@@ -84,11 +84,11 @@ def usable_texts(
 
 
 def notify_skipped(rows: Rows, notify: Notify) -> None:
-    """Say how many faulty rows were left out as asked for."""
-    if rows.skipped:
-        notify(
-            f"left out: {count(rows.skipped, 'faulty row')} ({option('skip_faulty')}); the first: {rows.first_skipped}"
-        )
+    """Say how many faulty rows, and faulty scores of other rows, were left out as asked for."""
+    found = {"faulty row": rows.skipped, "faulty score": rows.skipped_scores}
+    left_out = [count(number, what) for what, number in found.items() if number]
+    if left_out:
+        notify(f"left out: {' and '.join(left_out)} ({option('skip_faulty')}); the first: {rows.first_skipped}")
 
 
 def notify_left_out(rows: Rows, notify: Notify) -> None:

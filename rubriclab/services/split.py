@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from rubriclab.data import Example
-from rubriclab.data.check import first_of
+from rubriclab.data.fault_messages import first_of
 from rubriclab.data.mapping import ABSENT, look_up
 from rubriclab.data.readers import ParsedRow
 from rubriclab.data.reading import ReadingOptions

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from commands import Commands
 
 from rubriclab import Lab
 from rubriclab.data import Example, read
+from rubriclab.data.check import training_examples
 
 HEADER = "Nr;Artikel;Zusammenfassung;Kohärenz Anna;Kohärenz Ben"
 MAPPING = (
@@ -73,17 +75,85 @@ def test_all_problems_are_listed_at_once(here: Commands) -> None:
     done = here("check", "u.csv", "--aspect", "coherence", "--scale", "1:5", "--map", MAPPING, "--json")
     problems = json.loads(done.out)["problems"]
     assert done.code == 2
-    assert [problem.split(" got ")[0].split(":", 1)[1] for problem in problems[:-1]] == [
-        "14: field 'id':",
+    assert [problem.split(" got ")[0].split(":", 1)[1] for problem in problems] == [
+        "14: field 'id' (column 'Nr'):",
         "15: field 'annotations.coherence.anna' (column 'Kohärenz Anna'):",
         "15: field 'annotations.coherence.ben' (column 'Kohärenz Ben'):",
         "16: field 'output' (column 'Zusammenfassung'):",
-        "17: field 'annotations.coherence':",
-        "17: field 'annotations.coherence':",
+        "17: field 'annotations.coherence.anna' (column 'Kohärenz Anna'):",
+        "17: field 'annotations.coherence.ben' (column 'Kohärenz Ben'):",
     ]
-    assert problems[-1] == "if the words are levels or missing values, add --levels gut=N --missing n/a"
-    skipped = here("check", "u.csv", "--scale", "1:5", "--map", MAPPING, "--skip-faulty", "--json")
-    assert (skipped.code, json.loads(skipped.out)["skipped"]) == (0, 4)
+    assert json.loads(done.out)["hints"] == [
+        "if the words are levels or missing values, add --levels gut=N --missing n/a",
+        "if 9 stands for a missing value, add --missing 9",
+    ]
+    assert json.loads(done.out)["problem_count"] == 6
+
+
+def test_one_faulty_score_of_three_raters_is_left_out_alone_and_the_figures_are_those_of_the_rest(
+    here: Commands,
+) -> None:
+    header = "id;Antwort;Anna;Ben;Clara"
+    rows = [f"{n};Antwort Nummer {n};{n % 5 + 1};{n % 5 + 1};{n % 5 + 1}" for n in range(20)]
+    rows[3] = "3;Antwort Nummer 3;4;4;55"
+    rows[4] = "4;Antwort Nummer 4;5;k.A.;5"
+    (here.folder / "a.csv").write_text("\n".join([header, *rows, "3;Antwort;1;1;1"]))
+    names = ("anna", "ben", "clara")
+    mapping = ",".join(["output=Antwort", *(f"annotations.quality.{name}={name.title()}" for name in names)])
+    arguments = ("check", "a.csv", "--scale", "1:5", "--map", mapping, "--json")
+    refused = json.loads(here(*arguments).out)
+    assert "field 'annotations.quality.clara' (column 'Clara'): got 55" in "".join(refused["problems"])
+    found = json.loads(here(*arguments, "--skip-faulty").out)
+    (aspect,) = found["aspects"]
+    assert (found["usable"], found["skipped"], found["skipped_scores"]) == (True, 1, 2)
+    assert (found["rows"], found["texts"], aspect["labels"]) == (21, 20, 20)
+    assert aspect["distribution"] == {"1": 4, "2": 4, "3": 4, "4": 4, "5": 4}
+    assert aspect["agreement"]["value"] == 1
+    rows_read = read(here.folder / "a.csv", mapping=mapping, skip_faulty=True)
+    training = training_examples(rows_read, "quality", "1:5", skip_faulty=True)
+    assert {"faulty rows are left out: 1", "faulty scores of other rows are left out: 2"} <= set(training.notes)
+    assert [len(each.annotations["quality"]) for each in training.examples[2:6]] == [3, 2, 2, 3]
+
+
+def test_the_next_command_repeats_every_reading_option_and_asks_for_a_definition(here: Commands) -> None:
+    rows = [f"{n};Antwort Nummer {n};{'gut' if n % 2 else 'N/A' if n % 3 else 'ok'}" for n in range(40)]
+    (here.folder / "a b.csv").write_text("\n".join(["Titel", "", "id;Antwort;Note", *rows]), "cp1252")
+    options = ("--skip-rows", 2, "--delimiter", ";", "--encoding", "cp1252", "--missing", "n/a", "--skip-faulty")
+    arguments = ("--task", "support", "--levels", "ok=3", "--levels", "gut=5", "--map", "output=Antwort")
+    done = here("check", "a b.csv", *options, *arguments, "--map", "scores.tone=Note")
+    assert done.code == 0, done.out
+    following = done.out.partition("next: ")[2].strip()
+    assert following == (
+        "rubriclab learn 'a b.csv' --task support --aspect tone --definition TEXT "
+        "--map output=Antwort,scores.tone=Note --missing n/a --levels ok=3,gut=5 --skip-rows 2 "
+        "--delimiter semicolon --encoding cp1252 --skip-faulty"
+    )
+    learned = here(*shlex.split(following)[1:], "--method", "direct", "--name", "tone")
+    assert learned.code == 0, learned.err
+
+
+def test_the_same_word_in_many_cells_is_one_line_after_the_options_that_solve_it(here: Commands) -> None:
+    words = [("gut" if n % 2 else "schlecht", "gut" if n % 3 else "schlecht") for n in range(20)]
+    rows = [f"{n};Antwort Nummer {n};{anna};{ben}" for n, (anna, ben) in enumerate(words)]
+    (here.folder / "w.csv").write_text("\n".join(["id;Antwort;Urteil Anna;Urteil Ben", *rows]))
+    proposed = here("check", "w.csv").out.partition("--map ")[2].strip().strip("'")
+    assert proposed == "output=Antwort,annotations.ASPECT.anna=Urteil Anna,annotations.ASPECT.ben=Urteil Ben"
+    found = json.loads(here("check", "w.csv", "--map", proposed.replace("ASPECT", "tone"), "--json").out)
+    assert found["problem_count"] == 40
+    assert found["problems"][0] == (
+        "w.csv: 'schlecht': 17 cells in 2 columns, the first in line 2; expected a finite number, such as 4 or 3.5"
+    )
+    shown = " ".join(here("check", "w.csv", "--map", proposed.replace("ASPECT", "tone")).out.split())
+    assert "Not usable: 40 problems." in shown
+    assert shown.index("--levels schlecht=1,gut=2") < shown.index("17 cells")
+
+
+def test_columns_that_hold_one_field_twice_or_several_outputs_are_named(here: Commands) -> None:
+    rows = [f"{n};Eine erste Antwort mit vielen Worten {n};Eine zweite Antwort mit vielen Worten {n}" for n in range(6)]
+    (here.folder / "two.csv").write_text("\n".join(["Nr;Antwort A;Antwort B", *rows]))
+    found = json.loads(here("check", "two.csv", "--map", "output=Antwort A,reference=Antwort A", "--json").out)
+    assert [column["field"] for column in found["columns"]] == [None, "output, reference", None]
+    assert any("frame.melt(id_vars=[...], value_vars=['Antwort A', 'Antwort B']" in note for note in found["notes"])
 
 
 def test_a_file_of_texts_without_scores_is_usable_for_scoring(here: Commands) -> None:

@@ -227,3 +227,54 @@ def test_an_empty_workbook_has_no_rows(tmp_path: Path) -> None:
     for rows in ([], [["id", "output"]]):
         with pytest.raises(DataError, match="has no rows"):
             list(read(workbook(tmp_path / "t.xlsx", rows)))
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+def test_a_title_above_the_header_is_named_and_can_be_skipped(tmp_path: Path, kind: str) -> None:
+    rows: list[list[Any]] = [["id", "output", "scores.x"], *([n, f"Text {n}", n % 5] for n in range(9))]
+    if kind == "xlsx":
+        path = tmp_path / "t.xlsx"
+        with xlsxwriter.Workbook(path) as book:
+            sheet = book.add_worksheet()
+            sheet.merge_range("A1:C1", "Ratings of the third quarter")
+            for number, row in enumerate(rows, start=2):
+                sheet.write_row(number, 0, row)
+    else:
+        content = "\n".join(["Ratings of the third quarter", "", *(";".join(map(str, row)) for row in rows)])
+        path = written(tmp_path / "t.csv", content)
+    with pytest.raises(DataError, match="row 3 looks like the header") as error:
+        texts(path)
+    assert "skip_rows=2" in str(error.value)
+    found = texts(path, skip_rows=2)
+    assert [(each.id, each.scores["x"]) for each in found] == [(str(n), n % 5) for n in range(9)]
+
+
+def test_one_column_of_texts_is_not_taken_for_a_title(tmp_path: Path) -> None:
+    path = written(tmp_path / "t.csv", "output\nOne, two\nThree, four\n")
+    assert [type(row) for row in read(path)] == [RowError, RowError]
+    assert [each.output for each in texts(written(tmp_path / "s.csv", "output\nOne\nTwo\n"))] == ["One", "Two"]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("output;Anna\na;1,5\nb;4\nc;\n", [(1.5,), (4,), None]),
+        ('output,Anna,Ben\na,"1,5","2,5"\nb,4,3\n', [(1.5,), (4,)]),
+        ('output,Anna\na,"1,5"\nb,"4,3"\n', [(1, 5), (4, 3)]),
+        ("output;Anna\na;1,5,2\nb;4,3,1\n", [(1, 5, 2), (4, 3, 1)]),
+    ],
+    ids=["semicolons", "another column of decimals", "two raters", "three raters"],
+)
+def test_a_decimal_comma_in_a_column_of_annotations_is_not_read_as_two_raters(
+    tmp_path: Path, content: str, expected: list[tuple[float, ...] | None]
+) -> None:
+    path = written(tmp_path / "t.csv", content)
+    found = texts(path, mapping="annotations.quality=Anna")
+    assert [each.annotations.get("quality") for each in found] == expected
+    decimals = expected[0] == (1.5,)
+    assert ("decimal comma" in str(read(path, mapping="annotations.quality=Anna").source.note())) == decimals
+
+
+def test_values_for_missing_scores_are_found_in_any_case(tmp_path: Path) -> None:
+    path = written(tmp_path / "t.csv", "output,scores.x\na,K.A.\nb,n/a\nc,2\n")
+    assert [each.scores.get("x") for each in texts(path, missing="k.a.,N/A")] == [None, None, 2]

@@ -1,0 +1,61 @@
+"""The scores of one aspect: how many, of whom, on which scale, and how far the raters agree."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rubriclab.data import Comparison, Example, labelled
+from rubriclab.data.example import named_reasons
+from rubriclab.data.scale import Scale, scale_of
+from rubriclab.learning.raters import ratings
+from rubriclab.stats.interval import Interval
+from rubriclab.stats.reliability import krippendorff_alpha
+
+
+@dataclass(frozen=True, slots=True)
+class AspectCheck:
+    """The scores of one aspect.
+
+    Attributes:
+        labels: texts with a score or annotations.
+        raters: the raters' names; empty where they are unknown.
+        scale: given, or taken from the labels; `None` without labels.
+        distribution: the number of labels by value, rounded to whole numbers on a scale wider than 2.
+        reasons: the raters' reasons for their scores.
+        agreement: Krippendorff's alpha (interval metric) among the raters; `None` unless texts have several ratings.
+    """
+
+    aspect: str
+    labels: int
+    raters: tuple[str, ...]
+    scale: Scale | None
+    distribution: Mapping[float, int]
+    reasons: int
+    agreement: Interval | None
+
+
+def aspects_of(examples: Sequence[Example], compared: Sequence[tuple[int, Comparison]]) -> list[str]:
+    counts = Counter(aspect for example in examples for aspect in example.scores.keys() | example.annotations.keys())
+    counts.update(comparison.aspect for _, comparison in compared if comparison.aspect)
+    return sorted(counts, key=lambda aspect: (-counts[aspect], aspect))
+
+
+def check_aspect(examples: Sequence[Example], aspect: str, scale: Scale | None) -> AspectCheck:
+    rated = labelled(examples, aspect)
+    labels = [example.scores[aspect] for example in rated]
+    single = [score for example in rated for score in example.annotations.get(aspect, ())]
+    scale = scale or (scale_of(labels, single) if labels else None)
+    known = ratings(rated, aspect)
+    agreement = None
+    if known is not None:
+        groups = np.unique([example.group for example in rated], return_inverse=True)[1]
+        agreement = krippendorff_alpha(known.table, "interval", groups).rounded()
+    step = 0 if scale and scale.width > 2 else 1
+    counts = Counter(round(label, step) for label in labels)
+    names = known.names if known else ()
+    reasons = sum(len(named_reasons(example, aspect)) for example in rated)
+    return AspectCheck(aspect, len(labels), names, scale, dict(sorted(counts.items())), reasons, agreement)
