@@ -54,6 +54,8 @@ class Result:
             "level": found.level,
             "n": found.n,
             "groups": found.groups,
+            "systems": found.systems,
+            "too_few_groups": found.too_few_groups,
             "constant_groups": found.constant_groups,
             "constant_rule": found.constant,
             "unscored": self.unscored,

@@ -19,11 +19,6 @@ MATTERS = 0.05
 # Nobody labels more than this to settle who is better.
 MOST_LABELS = 10_000
 
-# With fewer groups a difference has no interval. In simulations without any difference, where 2.5 % would be right, a
-# pair of evaluators differed upwards in 25 % of the sets of 2 groups, and the gate said "better" in 8 %; of 3 groups in
-# 14 %, of 4 in 6 %.
-FEWEST_GROUPS = 5
-
 
 class EvaluatorAgreement(FrozenModel):
     """One evaluator on the training texts, each text scored without the labels of its own group.

@@ -137,6 +137,8 @@ def test_a_row_is_json_with_the_documented_names():
         "level",
         "n",
         "groups",
+        "systems",
+        "too_few_groups",
         "constant_groups",
         "constant_rule",
         "unscored",

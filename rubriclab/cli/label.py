@@ -75,5 +75,7 @@ def label(texts: str, *, output: str, as_json: bool, **values: Any) -> None:
     else:
         print_view(result)
     if result.rows:
-        learn = f"rubriclab learn {output} --task {options.task} --aspect {options.aspect}"
+        # Without its scale, learning would take the lowest and highest label for the ends.
+        scale = f" --scale {options.scale}" if options.mode == "rate" else ""
+        learn = f"rubriclab learn {output} --task {options.task} --aspect {options.aspect}{scale}"
         note(f"written to {output}; learn from it with: {learn}")

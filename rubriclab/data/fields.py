@@ -9,7 +9,7 @@ from numbers import Real
 from typing import Any
 
 from rubriclab.characters import is_blank
-from rubriclab.data.cells import UNTYPED, CellRules
+from rubriclab.data.cells import CellRules
 from rubriclab.data.mapping import ABSENT, FIELDS, FieldMap, look_up
 from rubriclab.descriptions import EXACT_WHOLE, describe
 
@@ -194,7 +194,8 @@ class Fields:
 
     def reason(self, name: str, cell: Any) -> str | None:
         """Return a rater's reason for a score, or `None` if it is blank."""
-        if not isinstance(cell, str) or UNTYPED.number(cell) is not None:
+        # A number in a table is a column of scores; a text in JSON may be whatever a person typed.
+        if not isinstance(cell, str) or not (self.rules.typed or self.rules.number(cell) is None):
             raise FieldError(name, describe(cell), "a reason in words")
         text = cell.strip()
         if len(text) > LONGEST_REASON:

@@ -36,7 +36,6 @@ from rubriclab.stats.levels import (
     used_texts,
 )
 from rubriclab.validation import (
-    FEWEST_GROUPS,
     MATTERS,
     MOST_LABELS,
     EvaluatorAgreement,
@@ -251,7 +250,7 @@ class _Comparison:
         If every text is its own group, or all are in one group, texts are resampled instead of groups.
         """
         texts = self._texts(scores)
-        return texts.clusters if texts.unit == "groups" and texts.clusters < FEWEST_GROUPS else None
+        return texts.clusters if texts.too_few_groups else None
 
     def _texts(self, scores: Sequence[FloatArray]) -> ScoredTexts:
         """Return the texts with all of these scores that are usable at the level."""

@@ -12,7 +12,8 @@ from rubriclab.report.edit import edited_sentence
 from rubriclab.report.model import Badge, Block, Bullets, Paragraph, Section, Words, quoted
 from rubriclab.report.wording import count, estimate, figure
 from rubriclab.stats.interval import Interval
-from rubriclab.validation import FEWEST_GROUPS, MATTERS, EvaluatorAgreement, FrontierPoint, Outcome, Validation
+from rubriclab.stats.levels import FEWEST_GROUPS
+from rubriclab.validation import MATTERS, EvaluatorAgreement, FrontierPoint, Outcome, Validation
 
 if TYPE_CHECKING:
     from rubriclab.store.version import Version

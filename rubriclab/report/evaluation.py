@@ -34,6 +34,7 @@ from rubriclab.report.model import (
     table,
 )
 from rubriclab.report.reading import reading
+from rubriclab.report.score_errors import error_sentence
 from rubriclab.report.summary import EvaluationSummary, sentences, summarize
 from rubriclab.report.texts import JudgedText, Placed, furthest_apart, judged_texts, text_card
 from rubriclab.report.weights import shortcut_warnings
@@ -71,7 +72,8 @@ def evaluation_view(
     """
     summaries = evaluation_summaries(versions, results, scored, examples)
     aspects = list(summaries)
-    summary = Section("Summary", tuple(_summaries(summaries)), name="summary")
+    errors = paragraphs(error_sentence(version, _texts(version, scored, examples)) for version in versions)
+    summary = Section("Summary", (*_summaries(summaries), *errors), name="summary")
     if brief:
         return View(_title(aspects), (*_levels(results), summary), "rubriclab evaluation")
     rubrics = (

@@ -22,19 +22,29 @@ PREFERRED: tuple[Level, ...] = ("group", "dataset", "system")
 # Methods that never see a label: a version's labelled groups are then those that it was measured on.
 UNTAUGHT = frozenset(BASELINE_NAMES) - {"few_shot"}
 
-Verdict = Literal["above", "below", "overlaps", "not comparable with"]
+Verdict = Literal["above", "below", "overlaps", "too few groups", "not comparable with"]
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluatorComparison:
-    """A rubric against another evaluator on the texts that both have scored; undefined if these are not known."""
+    """A rubric against another evaluator on the texts that both have scored; undefined if these are not known.
+
+    Attributes:
+        n, groups: the texts of the difference, and their groups.
+        too_few_groups: whether there are too few groups for an interval.
+    """
 
     other: Result
     difference: Interval
+    n: int = 0
+    groups: int = 0
+    too_few_groups: bool = False
 
     @property
     def verdict(self) -> Verdict:
         """What the interval of the difference shows; `overlaps` if it includes 0."""
+        if self.too_few_groups:
+            return "too few groups"
         low, high = self.difference.low, self.difference.high
         if low is None or high is None:
             return "not comparable with"
@@ -91,6 +101,8 @@ class EvaluationSummary:
                 "compared_with": each.other.evaluator,
                 "aspect": self.aspect,
                 "level": self.level,
+                "n": each.n,
+                "groups": each.groups,
                 "difference": asdict(each.difference),
                 "verdict": each.verdict,
             }
@@ -124,11 +136,7 @@ def summarize(
     known = texts[ranked[0].evaluator]
 
     def contest(row: Result, other: Result | None) -> EvaluatorComparison | None:
-        return (
-            None
-            if other is None or other is row
-            else EvaluatorComparison(other, _difference(row, other, scores, known))
-        )
+        return None if other is None or other is row else _comparison(row, other, scores, known)
 
     evaluators = tuple(
         EvaluatorRow(
@@ -140,7 +148,7 @@ def summarize(
         )
         for row in (*ranked, *beside)
     )
-    against = tuple(EvaluatorComparison(row, _difference(ranked[0], row, scores, known)) for row in beside)
+    against = tuple(_comparison(ranked[0], row, scores, known) for row in beside)
     return EvaluationSummary(aspect, level, evaluators, against)
 
 
@@ -188,6 +196,8 @@ def _against_best_baseline(row: EvaluatorRow) -> str:
             return f"This is below {baseline}: {difference}, an interval below 0. The baseline is better."
         case "overlaps":
             return f"This is not distinguishable from {baseline}: {difference}, an interval that includes 0."
+        case "too few groups":
+            return f"Whether this differs from {baseline}, is undecided: {difference}, with {_too_few(contest)}."
     return f"It cannot be compared with {baseline} on the same texts."
 
 
@@ -196,6 +206,8 @@ def _against_best(row: EvaluatorRow, contest: EvaluatorComparison) -> str:
     best, difference = contest.other.evaluator, wording.estimate(contest.difference)
     if contest.verdict == "below":
         return f"{figures}, below {best}: the difference is {difference}, an interval below 0."
+    if contest.verdict == "too few groups":
+        return f"{figures}, {best} {_reached(contest)}: the difference is {difference}, with {_too_few(contest)}."
     return f"{figures}; these texts do not distinguish it from {best} (difference {difference})."
 
 
@@ -208,7 +220,20 @@ def _against_baseline(best: EvaluatorRow, contest: EvaluatorComparison) -> str:
             return f"{best.ref} is {side} {figures}: the difference is {difference}, an interval {side} 0."
         case "overlaps":
             return f"These texts do not distinguish {best.ref} from {figures} (difference {difference})."
+        case "too few groups":
+            return (
+                f"Whether {best.ref} differs from {figures}, is undecided: the difference is {difference}, with "
+                f"{_too_few(contest)}."
+            )
     return f"{best.ref} cannot be compared with {figures} on the same texts."
+
+
+def _reached(contest: EvaluatorComparison) -> str:
+    return wording.estimate(contest.other.agreement.spearman)
+
+
+def _too_few(contest: EvaluatorComparison) -> str:
+    return wording.too_few_groups(contest.groups)
 
 
 def _headline(results: Sequence[Result], refs: Mapping[str, Version]) -> tuple[Level, list[Result]] | None:
@@ -223,9 +248,11 @@ def _best_first(rows: Sequence[Result]) -> list[Result]:
     return sorted(rows, key=lambda row: -(row.agreement.spearman.value or 0.0))
 
 
-def _difference(row: Result, other: Result, scores: Mapping[str, FloatArray], texts: Sequence[JudgedText]) -> Interval:
+def _comparison(
+    row: Result, other: Result, scores: Mapping[str, FloatArray], texts: Sequence[JudgedText]
+) -> EvaluatorComparison:
     if _key(other.evaluator) not in scores:
-        return Interval(None)
+        return EvaluatorComparison(other, Interval(None))
     found = difference(
         scores[row.evaluator],
         scores[_key(other.evaluator)],
@@ -235,7 +262,7 @@ def _difference(row: Result, other: Result, scores: Mapping[str, FloatArray], te
         level=row.agreement.level,
         constant=row.agreement.constant,
     )
-    return found.spearman
+    return EvaluatorComparison(other, found.spearman, found.n, found.groups, found.too_few_groups)
 
 
 def _key(evaluator: str) -> str:

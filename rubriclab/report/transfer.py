@@ -26,7 +26,7 @@ from rubriclab.report.model import (
 from rubriclab.report.shift import shift_blocks
 from rubriclab.report.wording import LEVELS, count, counted, estimate, figure
 from rubriclab.stats.interval import Interval
-from rubriclab.validation import FEWEST_GROUPS
+from rubriclab.stats.levels import FEWEST_GROUPS
 
 if TYPE_CHECKING:
     from rubriclab.provenance import Action

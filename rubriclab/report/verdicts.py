@@ -9,8 +9,8 @@ from rubriclab.data.scale import show
 from rubriclab.learning.selection_path import READABLE
 from rubriclab.report.wording import LEVELS, count, counted, estimate, figure, interval
 from rubriclab.stats.interval import Interval
+from rubriclab.stats.levels import FEWEST_GROUPS
 from rubriclab.validation import (
-    FEWEST_GROUPS,
     MATTERS,
     MOST_LABELS,
     EvaluatorAgreement,

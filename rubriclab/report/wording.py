@@ -11,6 +11,7 @@ from rubriclab.characters import one_line, plain
 from rubriclab.provenance import Baseline, Effort
 from rubriclab.rubric import RewardPoint
 from rubriclab.stats.interval import Interval
+from rubriclab.stats.levels import FEWEST_GROUPS
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -242,16 +243,25 @@ def sparkline(values: Sequence[float], width: int = 24) -> str:
     return "".join(BLOCKS[round((value - low) / span * (len(BLOCKS) - 1)) if span else 0] for value in shown)
 
 
+def too_few_groups(groups: int) -> str:
+    """Return `too few groups for an interval (2; 5 are needed)`."""
+    return f"too few groups for an interval ({groups}; {FEWEST_GROUPS} are needed)"
+
+
 def basis(result: Result) -> str:
     """Return the basis of a result: texts, groups, constant groups, unscored texts, missing answers."""
     agreement = result.agreement
     parts = [f"{count(agreement.n, 'text')} in {count(agreement.groups, 'group')}"]
+    if agreement.systems is not None:
+        parts.append(f"{count(agreement.systems, 'system')}; intervals resample {agreement.resampled}, not systems")
     if agreement.level == "group":
         counted = "counted as 1" if agreement.constant == "papers" else "left out"
         constant = f"{count(agreement.constant_groups, 'group')} with constant labels {counted}"
         parts.append(constant if agreement.constant_groups else "no group with constant labels")
         if agreement.single_groups:
             parts.append(f"{count(agreement.single_groups, 'group')} of one text left out")
+    if agreement.too_few_groups:
+        parts.append(too_few_groups(agreement.groups))
     parts.append(f"{count(result.unscored, 'text')} unscored" if result.unscored else "none unscored")
     if result.answers_missing:
         remark = "; scores rest on the others" if result.answers_missing < result.answers else ""

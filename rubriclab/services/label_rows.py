@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from rubriclab.data.comparisons import Comparison
-from rubriclab.data.example import Example, named_annotations
+from rubriclab.data.example import Example, named_annotations, named_reasons
 from rubriclab.labeling.history import History
 from rubriclab.labeling.judgment import HumanJudgment, TextToJudge
+
+# The rater of labels that a file has without a rater's name.
+EARLIER = "earlier"
 
 
 @dataclass(frozen=True)
@@ -49,16 +52,13 @@ def labelled_rows(
 
 def _row(text: LabelText, ratings: Sequence[HumanJudgment], aspect: str) -> dict[str, Any]:
     example = text.example
-    given = {each.rater: each.value for each in ratings if each.value is not None}
-    annotations = {**_annotations(example), aspect: named_annotations(example, aspect) | given}
-    scores = dict(example.scores)
-    if given:
-        everybody = annotations[aspect].values()
-        scores[aspect] = math.fsum(everybody) / len(everybody)
-    elif not annotations[aspect]:
-        annotations.pop(aspect)
-        annotations |= {name: list(numbers) for name, numbers in example.annotations.items() if name == aspect}
-    reasons = {each.rater: each.reason for each in ratings if each.reason}
+    scores, annotations, reasons = dict(example.scores), _annotations(example), dict(example.reasons)
+    if given := {each.rater: each.value for each in ratings if each.value is not None}:
+        everybody = _earlier_scores(example, aspect) | given
+        annotations[aspect] = everybody
+        scores[aspect] = math.fsum(everybody.values()) / len(everybody)
+    if said := {each.rater: each.reason for each in ratings if each.reason}:
+        reasons[aspect] = _earlier_reasons(example, aspect) | said
     fields = {
         "id": example.id,
         "group": example.group,
@@ -69,9 +69,21 @@ def _row(text: LabelText, ratings: Sequence[HumanJudgment], aspect: str) -> dict
         "output": example.output,
         "scores": scores,
         "annotations": annotations,
-        "reasons": {aspect: reasons} if reasons else {},
+        "reasons": reasons,
     }
     return {**{name: value for name, value in fields.items() if value not in (None, {})}, **text.columns}
+
+
+def _earlier_scores(example: Example, aspect: str) -> dict[str, float]:
+    """Return the raters' scores that a text came with; those of unknown raters are named `earlier`."""
+    if numbers := example.annotations.get(aspect):
+        names = (f"{EARLIER} {number}" for number in range(1, len(numbers) + 1))
+        return named_annotations(example, aspect) or dict(zip(names, numbers, strict=True))
+    return {EARLIER: example.scores[aspect]} if aspect in example.scores else {}
+
+
+def _earlier_reasons(example: Example, aspect: str) -> dict[str, str]:
+    return {rater or EARLIER: reason for rater, reason in named_reasons(example, aspect).items()}
 
 
 def _annotations(example: Example) -> dict[str, Any]:

@@ -19,7 +19,8 @@ Papers differ in how they treat inputs with constant human scores at group level
 
 The published rules are for Spearman and Pearson; Kendall's tau-b is treated in the same way here.
 
-Intervals are percentile intervals of a bootstrap over groups; see `rubriclab.stats.bootstrap`.
+Intervals are percentile intervals of a bootstrap over groups; see `rubriclab.stats.bootstrap`. With fewer than
+`FEWEST_GROUPS` groups there are none, as they would be far too narrow.
 """
 
 from __future__ import annotations
@@ -56,6 +57,8 @@ class Agreement:
     """Number of texts used."""
     groups: int
     """Number of groups used."""
+    systems: int | None
+    """Number of systems; at system level only."""
     constant_groups: int
     """Number of groups of two or more scored texts with constant human scores; relevant at group level only."""
     single_groups: int
@@ -64,6 +67,8 @@ class Agreement:
     """Rule for groups with constant human scores at group level."""
     resampled: Unit
     """What the bootstrap resampled: groups, or texts if there is a single group or every text is its own group."""
+    too_few_groups: bool
+    """Whether there are no intervals because groups would be resampled and are fewer than `FEWEST_GROUPS`."""
     spearman: Interval
     pearson: Interval
     kendall: Interval
@@ -78,6 +83,7 @@ class AgreementDifference:
     groups: int
     constant: ConstantRule
     resampled: Unit
+    too_few_groups: bool
     spearman: Interval
 
 
@@ -123,10 +129,12 @@ def agreement(
         level=level,
         n=len(used.human),
         groups=len(used.sizes),
+        systems=used.systems if level == "system" else None,
         constant_groups=int(texts.constant.sum()),
         single_groups=int((texts.sizes == 1).sum()),
         constant=constant,
         resampled=used.unit,
+        too_few_groups=used.too_few_groups,
         spearman=estimated(spearman_rows, resamples),
         pearson=estimated(pearson_rows, resamples),
         kendall=estimated(kendall_rows, _kendall_resamples(used, level, resamples)),
@@ -160,6 +168,7 @@ def difference(
         groups=len(used.sizes),
         constant=constant,
         resampled=used.unit,
+        too_few_groups=used.too_few_groups,
         spearman=_estimate(
             lambda counts: first_agreement(counts) - second_agreement(counts), used, resamples, confidence, seed
         ),
@@ -167,7 +176,7 @@ def difference(
 
 
 def _kendall_resamples(used: ScoredTexts, level: Level, resamples: int) -> int:
-    ranked = {"dataset": len(used.human), "system": int(used.system.max(initial=-1)) + 1, "group": 0}
+    ranked = {"dataset": len(used.human), "system": used.systems, "group": 0}
     return min(resamples, KENDALL_RESAMPLES) if ranked[level] > PAIR_LIMIT else resamples
 
 
@@ -176,7 +185,7 @@ def _estimate(statistic: Statistic, used: ScoredTexts, resamples: int, confidenc
     return estimate(
         statistic,
         used.clusters,
-        resamples=resamples,
+        resamples=0 if used.too_few_groups else resamples,
         confidence=confidence,
         seed=seed,
         batch=batch_size(n),

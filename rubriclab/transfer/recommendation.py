@@ -19,9 +19,9 @@ from rubriclab.provenance import Action
 from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.stats.folds import units
 from rubriclab.stats.interval import Interval, rounded
+from rubriclab.stats.levels import FEWEST_GROUPS
 from rubriclab.stats.paired import standard_error
 from rubriclab.transfer.actions import ACTIONS
-from rubriclab.validation import FEWEST_GROUPS
 
 # Errors are equal if they differ by less, as a share of the labels' variance.
 TOLERANCE = 1e-6

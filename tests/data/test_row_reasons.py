@@ -10,6 +10,7 @@ import pytest
 
 import rubriclab as rl
 from rubriclab.data import Example, training_examples
+from rubriclab.data.cells import UNTYPED
 from rubriclab.data.example import data_digest, named_reasons, text_digest
 from rubriclab.data.fields import LONGEST_NAME, LONGEST_REASON
 from rubriclab.data.mapping import NATIVE, parse_mapping
@@ -68,7 +69,6 @@ def test_a_row_without_reasons_is_the_same_as_one_that_has_no_such_field(reasons
     ("reasons", "field", "expected"),
     [
         ({"coherence": 4}, "reasons.coherence", "a reason in words"),
-        ({"coherence": "4.5"}, "reasons.coherence", "a reason in words"),
         ({"coherence": ["a", "b"]}, "reasons.coherence", "a reason in words"),
         ({"coherence": {"anna": True}}, "reasons.coherence.anna", "a reason in words"),
         ({"coherence": {" ": "x"}}, "reasons.coherence", "names such as 'anna'"),
@@ -83,6 +83,13 @@ def test_what_is_no_reason_is_refused_with_its_field(reasons: Any, field: str, e
     fault = refused(reasons=reasons)
     assert fault.field == field
     assert expected in fault.expected
+
+
+def test_a_number_is_a_reason_in_json_where_a_person_typed_it_and_a_wrong_column_in_a_table() -> None:
+    assert read(reasons={"coherence": "4.5"}).reasons == {"coherence": "4.5"}
+    fault = example_of({"output": "A", "reasons.coherence": "4.5"}, "rows", 1, rules=UNTYPED)
+    assert isinstance(fault, RowError)
+    assert (fault.field, fault.expected) == ("reasons.coherence", "a reason in words")
 
 
 def test_one_text_beside_named_raters_is_refused() -> None:

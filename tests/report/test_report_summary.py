@@ -76,6 +76,16 @@ def test_a_rubric_above_its_baseline_is_said_to_be_so() -> None:
     )
 
 
+def test_two_groups_give_no_interval_and_no_verdict() -> None:
+    groups = sorted({text.group for text in examples()})[:2]
+    found = summary_of([like_people, like_the_baseline], [text for text in examples() if text.group in groups])
+    assert found
+    assert {comparison.verdict for _, comparison in found.comparisons} == {"too few groups"}
+    assert {(row["groups"], row["difference"]["low"]) for row in found.to_rows()} == {(2, None)}
+    assert words(found).count("too few groups for an interval (2; 5 are needed)") == 2
+    assert not re.search(r"\[|above|below", words(found))
+
+
 def test_a_rubric_below_its_baseline_is_said_to_be_so() -> None:
     found = summary_of([against_people])
     assert found

@@ -201,6 +201,18 @@ def test_a_single_group_is_resampled_by_its_texts(level):
         assert estimate.low < estimate.value < estimate.high
 
 
+@pytest.mark.parametrize("level", LEVELS)
+def test_fewer_than_five_groups_have_no_interval(level):
+    for groups, has_interval in ((2, False), (4, False), (5, True)):
+        texts = simulated(groups=groups, missing=0.0)
+        result = agreement(*texts, level=level)
+        other = difference(texts[0], -texts[0], *texts[1:], level=level)
+        for statistic in (result.spearman, result.pearson, result.kendall, other.spearman):
+            assert statistic.value is not None
+            assert (statistic.low is not None, statistic.high is not None) == (has_interval, has_interval)
+        assert result.too_few_groups == other.too_few_groups == (not has_interval)
+
+
 def test_texts_that_share_no_group_are_resampled_one_by_one():
     predicted, human, _, _ = simulated()
     alone = [str(row) for row in range(len(human))]

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from label_pages import ROWS, label_page, output_of
 
+from rubriclab.data import read, training_examples
 from rubriclab.labeling.judgment import LONGEST_REASON
 
 HOSTILE = '</script><script>document.title="hacked"</script><img src=x onerror=alert(1)>\'"&{{ 7*7 }}\u202e'
@@ -245,3 +246,56 @@ def test_only_who_started_a_shared_page_may_learn(tmp_path: Path) -> None:
         assert page.post("/finish", {"rater": "anna"}).json() == {"words": "Your answers are kept. Thank you."}
         page.client.get(page.access.path("zoe"))
         assert page.get("/learn", None).status_code == 200
+
+
+def test_orders_are_written_as_rankings_that_learning_takes(tmp_path: Path) -> None:
+    with label_page(tmp_path, mode="order") as page:
+        item = page.get("/item").json()
+        assert len(item["shown"]["texts"]) == 3
+        for wrong in ([[0], [1]], [[0], [1], [1]], [[0, 1, 2], []], [[0], [1], [3]], []):
+            assert page.answer(item, kind="ranking", ranking=wrong).status_code == 400
+        assert page.answer(item, value=3).status_code == 400
+        best, *others = (output_of(item, number) for number in (2, 0, 1))
+        item = page.answer(item, kind="ranking", ranking=[[2], [0, 1]], reason="clear").json()
+        while item["shown"]:
+            item = page.answer(item, kind="ranking", ranking=[[0], [1], [2]]).json()
+        page.post("/finish", {"rater": "anna"})
+        rows = [json.loads(line) for line in page.output.read_text().splitlines()]
+    ids = {row["output"]: row["id"] for row in rows if "output" in row}
+    assert {
+        "ranking": [ids[best], [ids[one] for one in others]],
+        "aspect": "coherence",
+        "rater": "anna",
+        "reason": "clear",
+    } in rows
+    assert len([row for row in rows if "ranking" in row]) == 4
+    training = training_examples(read(page.output), "coherence")
+    assert len(training.examples) == len(ids) == 12
+    scores = {example.output: example.scores["coherence"] for example in training.examples}
+    assert scores[best] > scores[others[0]] == pytest.approx(scores[others[1]])
+
+
+def test_pairs_are_written_as_preferences_and_repeated_the_other_way_round(tmp_path: Path) -> None:
+    with label_page(tmp_path, mode="pairs") as page:
+        item, first = page.get("/item").json(), None
+        while item["shown"]:
+            pair = [output_of(item, number) for number in (0, 1)]
+            first = first or pair
+            better = [[0, 1]] if pair == first else [[0], [1]] if pair[0] < pair[1] else [[1], [0]]
+            item = page.answer(item, kind="ranking", ranking=better).json()
+        assert page.get("/panel").json()["consistency"].startswith("100% equal of 1 repeat")
+        rows = page.labeling.rows()
+    compared = [row for row in rows if "preferred" in row]
+    assert len(compared) == 12
+    assert [row.get("tie", False) for row in compared].count(True) == 1
+    assert {row["rater"] for row in compared} == {"anna"}
+
+
+def test_the_panel_says_how_well_raters_agree(tmp_path: Path) -> None:
+    with label_page(tmp_path) as page:
+        page.answer_all("anna", lambda text: 1 + sum(map(ord, text)) % 5)
+        assert "once two of them" in page.get("/panel").json()["agreement"]
+        page.answer_all("ben", lambda text: 1 + sum(map(ord, text)) % 5)
+        panel = page.get("/panel").json()
+    assert panel["agreement"].startswith("Agreement among raters: Krippendorff's alpha 1.00 [1.00, 1.00]")
+    assert panel["consistency"] == "100% equal of 1 repeat, 0.00 points apart on average"

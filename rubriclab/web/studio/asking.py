@@ -47,7 +47,7 @@ class Prepared(Protocol[T_co]):
         ...
 
 
-class Agreement(FrozenModel):
+class Allowance(FrozenModel):
     """What a page may spend on an operation.
 
     Attributes:
@@ -60,7 +60,7 @@ class Agreement(FrozenModel):
 
 
 @dataclass(frozen=True)
-class Price:
+class PriceQuote:
     """What an operation needs of a judge.
 
     Attributes:
@@ -100,7 +100,7 @@ class Asking:
     _under_way: dict[str, dict[str, Any]] = field(default_factory=dict)
     _stopped: set[str] = field(default_factory=set)
 
-    async def run(self, prepare: Callable[[Workspace], Prepared[T]], agreement: Agreement) -> Done[T] | Price:
+    async def run(self, prepare: Callable[[Workspace], Prepared[T]], allowance: Allowance) -> Done[T] | PriceQuote:
         """Return the result of an operation, or its price if it needs more calls than were agreed to.
 
         Args:
@@ -110,7 +110,7 @@ class Asking:
             RubriclabError: as the operation does.
             Stopped: if the user stopped it; answers so far are kept.
         """
-        return await run_in_threadpool(self._run, prepare, agreement)
+        return await run_in_threadpool(self._run, prepare, allowance)
 
     def progress(self, request: str) -> dict[str, Any]:
         """Return what an operation is doing and the share that is done; `None` for both once it is over."""
@@ -121,15 +121,15 @@ class Asking:
         if request in self._under_way:
             self._stopped.add(request)
 
-    def _run(self, prepare: Callable[[Workspace], Prepared[T]], agreement: Agreement) -> Done[T] | Price:
+    def _run(self, prepare: Callable[[Workspace], Prepared[T]], allowance: Allowance) -> Done[T] | PriceQuote:
         notices: list[str] = []
 
         def notify(text: str) -> None:
             notices.append(for_reader(text))
 
-        with self.workspace(notify) as workspace, self._shown(workspace, agreement.request):
+        with self.workspace(notify) as workspace, self._shown(workspace, allowance.request):
             prepared = prepare(workspace)
-            if agreement.agreed and price_of(prepared.at_most()).calls <= agreement.agreed:
+            if allowance.agreed and price_of(prepared.at_most()).calls <= allowance.agreed:
                 with self._spending:
                     return Done(finish(lambda: _awaited(prepared)), tuple(notices))
             workspace.budget = Budget(max_calls=0)
@@ -180,12 +180,12 @@ class Stopped(SettingsError):
     """The user has stopped an operation."""
 
 
-def price_of(bound: DryRun) -> Price:
+def price_of(bound: DryRun) -> PriceQuote:
     """Return the price of an operation from the most that it asks."""
     costs = [role.cost_usd for role in bound.roles.values()]
     known = [cost for cost in costs if cost is not None]
     money = f"at most ${sum(known):.4f}" if len(known) == len(costs) else "price unknown"
-    return Price(sum(role.calls for role in bound.roles.values()), money, for_reader(" ".join(bound.lines())))
+    return PriceQuote(sum(role.calls for role in bound.roles.values()), money, for_reader(" ".join(bound.lines())))
 
 
 async def body_of(request: Request, model: type[BodyT]) -> BodyT:

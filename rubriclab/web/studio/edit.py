@@ -30,7 +30,7 @@ from rubriclab.services.edit_single import SingleMethodEdit
 from rubriclab.services.editable import EditableVersion, editable_version
 from rubriclab.services.workspace import Workspace
 from rubriclab.web.studio.app import Studio
-from rubriclab.web.studio.asking import Agreement, Price, body_of
+from rubriclab.web.studio.asking import Allowance, PriceQuote, body_of
 
 # Versions with their labelled texts and selections that are kept for the next edit of them.
 KEPT = 2
@@ -43,7 +43,7 @@ class Merge(FrozenModel):
     text: str
 
 
-class Draft(Agreement):
+class Draft(Allowance):
     """An edit as the page holds it: the options of `EditOptions` that a page may give."""
 
     drop: tuple[str, ...] = ()
@@ -142,7 +142,7 @@ def routes(studio: Studio) -> list[BaseRoute]:
             return prepare_edit(workspace, editable.version, options, editable=editable)
 
         found = await studio.asking.run(prepare, draft)
-        if isinstance(found, Price):
+        if isinstance(found, PriceQuote):
             return JSONResponse({"price": found.to_row()})
         saved = found.result.saved
         return JSONResponse(

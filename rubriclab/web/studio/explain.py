@@ -22,7 +22,7 @@ from rubriclab.services.running import finish
 from rubriclab.services.workspace import Workspace
 from rubriclab.store import Version
 from rubriclab.web.studio.app import Studio
-from rubriclab.web.studio.asking import Agreement, Price, body_of
+from rubriclab.web.studio.asking import Allowance, PriceQuote, body_of
 
 # The most characters of a pasted text and of its source: ten times the longest that is common.
 LONGEST = 1_000_000
@@ -31,7 +31,7 @@ PASTED = "pasted text"
 FIELDS = ("source", "context")
 
 
-class Question(Agreement):
+class PastedText(Allowance):
     """A text whose score is to be explained."""
 
     output: str = Field(max_length=LONGEST)
@@ -80,15 +80,15 @@ def routes(studio: Studio) -> list[BaseRoute]:
         )
 
     async def explain(request: Request) -> Response:
-        question, ref = await body_of(request, Question), request.path_params["ref"]
+        pasted, ref = await body_of(request, PastedText), request.path_params["ref"]
 
         def prepare(workspace: Workspace) -> Explaining:
             version = studio.version(ref)
-            example = question.example(version)
+            example = pasted.example(version)
             return prepare_explanation(workspace, version, [example], ExplainOptions(judge=studio.judge))
 
-        found = await studio.asking.run(prepare, question)
-        if isinstance(found, Price):
+        found = await studio.asking.run(prepare, pasted)
+        if isinstance(found, PriceQuote):
             return JSONResponse({"price": found.to_row()})
         shown = body(explanation_view(found.result))
         return JSONResponse({"html": shown, "notices": found.notices})

@@ -1,0 +1,137 @@
+"""`rubriclab label` as a process: killed and started again, ended by Ctrl-C, and refused for what cannot work."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from commands import HELDOUT, Commands, Done
+
+ASKED = ("--task", "summarization", "--aspect", "coherence")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def ready(address: str) -> httpx.Client:
+    """Return a client of the page once it answers."""
+    for _ in range(600):
+        try:
+            page = httpx.get(address, params={"rater": "anna"}, trust_env=False)
+        except httpx.TransportError:
+            time.sleep(0.05)
+            continue
+        token = re.search(r'name="token" content="([^"]+)"', page.text)
+        headers = {"X-Rubriclab-Token": token[1], "Origin": address}
+        return httpx.Client(base_url=address, trust_env=False, params={"rater": "anna"}, headers=headers)
+    raise TimeoutError(f"nothing answers at {address}")
+
+
+def rate(client: httpx.Client, most: int, value: int) -> int:
+    """Rate at most so many items, and return how many are done."""
+    answer: Any = client.get("/item").json()
+    for _ in range(most):
+        if answer["shown"]:
+            submission = {"id": uuid.uuid4().hex, "item": answer["shown"]["item"], "kind": "rating", "value": value}
+            answer = client.post("/judgments", json={"rater": "anna", "submission": submission}).json()
+    return int(answer["progress"]["done"])
+
+
+def test_a_killed_server_goes_on_and_ctrl_c_writes_rows_to_learn_from(rubriclab: Commands) -> None:
+    few = HELDOUT.read_bytes().splitlines(keepends=True)[:14]
+    bare = [{**json.loads(line), "scores": None, "annotations": None} for line in few]
+    (rubriclab.folder / "texts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in bare))
+    port = free_port()
+    address = f"http://127.0.0.1:{port}"
+
+    @contextmanager
+    def served(end: signal.Signals) -> Iterator[tuple[httpx.Client, list[Done]]]:
+        """Yield a client of the page, and a list that holds how the process ended once it has got the signal."""
+        process = rubriclab.start("label", "texts.jsonl", *ASKED, "--no-browser", "--port", port, "-o", "labelled.csv")
+        ended = list[Done]()
+        try:
+            with ready(address) as client:
+                yield client, ended
+        except BaseException:
+            end = signal.SIGKILL
+            raise
+        finally:
+            os.kill(process.pid, end)
+            ended.append(process.wait())
+
+    with served(signal.SIGKILL) as (client, killed):
+        assert rate(client, 6, 4) == 6
+    assert killed[0].code == -signal.SIGKILL
+    assert not (rubriclab.folder / "labelled.csv").exists()
+    with served(signal.SIGINT) as (client, stopped):
+        assert client.get("/item").json()["progress"]["done"] == 6
+        assert rate(client, 20, 2) == 15
+    (done,) = stopped
+    assert done.code == 0, done.err
+    assert "14 texts labelled" in done.out
+    assert "rubriclab learn labelled.csv --task summarization --aspect coherence --scale 1:5" in done.err
+    checked = rubriclab("learn", "labelled.csv", *ASKED, "--scale", "1:5", "--dry-run", "--json")
+    assert checked.code == 0, checked.err
+    exported = rubriclab("label", "texts.jsonl", *ASKED, "--no-page", "-o", "-")
+    assert sorted(row["annotations"]["coherence"]["anna"] for row in exported.rows) == [2] * 8 + [4] * 6
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (("--scale", "5:1"), "The scale '5:1' is not understood"),
+        (("--order", "plan"), "--order plan needs a version that says which labels help most. Give --rubric NAME."),
+        (("--rater", "a\nb"), "The rater's name 'a b' cannot be used"),
+        (("--share", "anna,"), "A rater needs a name; got an empty text"),
+        (("--aspect", "elegance"), "There is no included definition of 'elegance'"),
+        (("-o", "few.jsonl"), "The labels would overwrite few.jsonl"),
+        (("-o", "missing/labelled.jsonl"), "missing/labelled.jsonl cannot be written"),
+        (("-o", "labelled.ods"), "labelled.ods: the format .ods cannot be written"),
+    ],
+)
+def test_what_cannot_work_is_refused_at_once(rubriclab: Commands, arguments: tuple[str, ...], error: str) -> None:
+    (rubriclab.folder / "few.jsonl").write_text('{"output": "One."}\n{"output": "Two."}\n')
+    done = rubriclab("label", "few.jsonl", *ASKED, "--no-page", "-o", "labelled.jsonl", *arguments)
+    assert done.code == 2
+    assert error in done.error
+
+
+@pytest.mark.parametrize(
+    ("rows", "error"),
+    [
+        ('{"output": ""}\n', "1 faulty row"),
+        ('{"id": "a", "output": "One."}\n{"id": "a", "output": "Two."}\n', "the id 'a' is that of another text"),
+        ('{"id": "a", "output": "One."}\n{"preferred": "a", "over": "b"}\n', "1 faulty row"),
+        ("", "has no rows"),
+    ],
+)
+def test_faulty_rows_are_named(rubriclab: Commands, rows: str, error: str) -> None:
+    (rubriclab.folder / "few.jsonl").write_text(rows)
+    done = rubriclab("label", "few.jsonl", *ASKED, "--no-page", "-o", "labelled.jsonl")
+    assert done.code == 2
+    assert error in done.error
+
+
+def test_texts_without_rivals_cannot_be_compared(rubriclab: Commands) -> None:
+    (rubriclab.folder / "few.jsonl").write_text('{"output": "One."}\n{"output": "Two."}\n')
+    done = rubriclab("label", "few.jsonl", *ASKED, "--no-page", "--mode", "pairs", "-o", "labelled.jsonl")
+    assert done.code == 2
+    assert done.error == (
+        "None of 2 texts shares its group with another one, so nothing can be compared. "
+        "Rate them one by one: --mode rate."
+    )
+    assert not Path(rubriclab.folder / "labelled.jsonl").exists()
