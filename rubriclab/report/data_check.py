@@ -86,7 +86,7 @@ def _columns(result: CheckResult) -> Table:
 
 
 def _aspects(result: CheckResult) -> Table:
-    columns = ("aspect", "labels", "scale", "distribution", "raters", "agreement (alpha)")
+    columns = ("aspect", "labels", "scale", "distribution", "raters", "Krippendorff's alpha (interval), 95 %")
     return table(columns, [_aspect(aspect) for aspect in result.aspects], numeric=("labels",))
 
 
