@@ -30,7 +30,7 @@ def check_view(result: CheckResult, *, commands: bool = True) -> View:
     if result.columns:
         blocks.append(_columns(result))
     if result.aspects:
-        blocks.append(Section("Scores", (_aspects(result),)))
+        blocks.append(Section("Scores", (_aspects(result), *_alpha_note(result))))
     if result.problems:
         lines = (*result.hints, *result.problems)
         blocks.append(Section("Problems", paragraphs(quoted(for_reader(line)) for line in lines)))
@@ -85,8 +85,14 @@ def _columns(result: CheckResult) -> Table:
     return table(("column", "used as", "filled", "first value"), rows, numeric=("filled",))
 
 
+def _alpha_note(result: CheckResult) -> tuple[Block, ...]:
+    if not any(aspect.agreement for aspect in result.aspects):
+        return ()
+    return (Paragraph("alpha: Krippendorff's, for interval data, among the raters, with its 95 % interval", "quiet"),)
+
+
 def _aspects(result: CheckResult) -> Table:
-    columns = ("aspect", "labels", "scale", "distribution", "raters", "Krippendorff's alpha (interval), 95 %")
+    columns = ("aspect", "labels", "scale", "distribution", "raters", "agreement (alpha)")
     return table(columns, [_aspect(aspect) for aspect in result.aspects], numeric=("labels",))
 
 
