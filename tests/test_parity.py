@@ -301,7 +301,7 @@ def _gate(sides: Side) -> Pair:
 
 @parity("report")
 def _report(sides: Side) -> Pair:
-    with reader_of_commands(dict):
+    with reader_of_commands(flags):
         return sides.run("report", "news").out, sides.lab.report("news")
 
 
