@@ -5,7 +5,7 @@
     python -m experiments measure weighing --data FOLDER --set shots=100 --set splits=3 \
         -o experiments/weighing/results/compared_100.json
 
-Each case learns the smallest rubric that held-out labels justify from 30 labels of an aspect, and tests it on other
+Each case learns the cheapest rubric that held-out labels justify from 30 labels of an aspect, and tests it on other
 groups. `judgments` are a language model's recorded answers to given criteria; `live` are the packs and matrices of
 rubrics that were learned with a language model, cross-validated by group, as there are no other texts.
 results/before.json holds the figures of the recipes that were used before.
@@ -320,7 +320,7 @@ def readme_figures() -> dict[str, str]:
 
 MEASUREMENT = Measurement(
     "weighing",
-    "Does the smallest rubric that held-out labels justify agree with people as well as larger ones did before?",
+    "Does the cheapest rubric that held-out labels justify agree with people as well as larger ones did before?",
     WeighingOptions,
     cases,
     run,
