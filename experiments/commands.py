@@ -197,19 +197,26 @@ def show_study(names: Sequence[str], *, as_json: bool, **values: Any) -> None:
     named, files = ([name for name in names if Path(name).is_file() == is_file] for is_file in (False, True))
     if files:
         results = merged({file: read_results(Path(file)) for file in files})
-        found = [(_study_of(results, name), results) for name in named or [results.study]]
+        found = [(_study_of(results, name), results) for name in named or [None]]
     else:
         found = [pair for name in named for pair in _shipped(name)]
     check_exports(values, *files)
     write_exports(_print(found, as_json=as_json), values)
 
 
-def _study_of(results: Results, name: str) -> Study:
-    """Return the study of this name, if the results are its own."""
-    from experiments.runner.study import load_study
+def _study_of(results: Results, name: str | None) -> Study:
+    """Return the study of this name, if the results are its own; by default, the one that they name or contain."""
+    from experiments.runner.study import load_study, parse_study, studies
     from rubriclab import SettingsError
 
-    study = load_study(name)
+    if name is None and results.study not in studies():
+        if results.configuration is None:
+            raise SettingsError(
+                f"{results.study} is not a study that ships, and the results do not contain its configuration.",
+                "Give the folder of the study before the file.",
+            )
+        return parse_study(results.configuration, f"the configuration of {results.study} in the results")
+    study = load_study(name or results.study)
     if study.name != results.study:
         raise SettingsError(f"These are results of {results.study}, not of {study.name}.", f"Give {results.study}.")
     return study

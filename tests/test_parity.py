@@ -25,6 +25,7 @@ from server import RunningServer
 
 from rubriclab import Example, Lab, Version, read
 from rubriclab.cli.main import every_command
+from rubriclab.cli.printing import flags
 from rubriclab.labeling.judgment import HumanJudgment, TextToJudge
 from rubriclab.option_names import reader_of_commands
 from rubriclab.services.label import question_of
@@ -300,7 +301,7 @@ def _gate(sides: Side) -> Pair:
 
 @parity("report")
 def _report(sides: Side) -> Pair:
-    with reader_of_commands(dict):
+    with reader_of_commands(flags):
         return sides.run("report", "news").out, sides.lab.report("news")
 
 
@@ -350,7 +351,8 @@ def _studio(sides: Side) -> Pair:
         finally:
             serving.cancel()
 
-    return from_command, asyncio.run(from_lab())
+    with reader_of_commands(flags):
+        return from_command, asyncio.run(from_lab())
 
 
 def free_port() -> int:

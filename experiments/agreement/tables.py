@@ -15,13 +15,15 @@ HERE = Path(__file__).parent
 SEED = 42
 BASELINES = ("baseline: word count", "baseline: best text feature")
 BESIDE_SEAL = ("seal", "seal:weights=labels", "checkeval", "hypoeval", "direct")
+NO_METHOD = '\n\nNo method was measured: name some, as in --set "variants=joint checkeval direct".'
 WAYS = ("with_the_reason", "converted")
 
 
 def overview(rows: Sequence[Row]) -> str:
     """Return all figures on the official ids, and the means of each evaluator."""
     names = [name for name in dict.fromkeys(row["evaluator"] for row in rows) if not name.startswith("baseline")]
-    return f"{table([row for row in rows if row['split'] == 'official'], names)}\n\n{means(rows, names)}"
+    note = "" if names else NO_METHOD
+    return f"{table([row for row in rows if row['split'] == 'official'], names)}\n\n{means(rows, names)}{note}"
 
 
 def table(rows: Sequence[Row], variants: Sequence[str]) -> str:
@@ -39,7 +41,8 @@ def shown(row: Row) -> str:
     """Return a figure with its interval."""
     if row["spearman"] is None:
         return "undefined"
-    return f"{row['spearman']:.2f} [{row['low']:.2f}, {row['high']:.2f}] {row['measure'] or ''}".rstrip()
+    interval = "" if row["low"] is None else f"[{row['low']:.2f}, {row['high']:.2f}] "
+    return f"{row['spearman']:.2f} {interval}{row['measure'] or ''}".rstrip()
 
 
 def means(rows: Sequence[Row], evaluators: Sequence[str]) -> str:

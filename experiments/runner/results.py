@@ -127,6 +127,7 @@ class Results(FrozenModel):
         model_versions: model names that the providers reported.
         identities: what answers depend on, for each judge; empty in results that are older.
         data: digest of each set.
+        configuration: of a study that does not ship, so that its results can be shown without its file.
         cases: those that are finished, as they were.
     """
 
@@ -138,6 +139,7 @@ class Results(FrozenModel):
     model_versions: tuple[str, ...] = ()
     identities: tuple[Mapping[str, Any], ...] = ()
     data: Mapping[str, str]
+    configuration: Mapping[str, Any] | None = None
     cases: tuple[Outcome, ...] = ()
 
     @property

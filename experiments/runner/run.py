@@ -11,7 +11,7 @@ from experiments.runner.designs import design_named
 from experiments.runner.designs.design import Design, options_of
 from experiments.runner.results import Results
 from experiments.runner.sets import Sets
-from experiments.runner.study import Study
+from experiments.runner.study import Study, studies
 from rubriclab import CallEstimate, DataError, SettingsError
 
 
@@ -41,6 +41,7 @@ class Schedule:
             study=self.study.name,
             digest=self.study.digest,
             small=small,
+            configuration=None if self.study.name in studies() else self.study.configuration,
             judges=tuple(judges),
             data={name: self.sets.digest(name) for name in names},
         )

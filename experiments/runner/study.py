@@ -223,6 +223,11 @@ class Study(FrozenModel):
         return self.levels.get(name, self.level)
 
     @property
+    def configuration(self) -> dict[str, Any]:
+        """The study as `parse_study` reads it."""
+        return self.model_dump(mode="json", exclude_defaults=True)
+
+    @property
     def digest(self) -> str:
         """Digest of all that a single case hangs on: sets, aspects and seeds may be added to results.
 

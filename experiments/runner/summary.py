@@ -14,10 +14,12 @@ from experiments.runner.figures import COEFFICIENTS
 from experiments.runner.results import Gap, Outcome, Results, Row, Spent
 from experiments.runner.significance import wilcoxon_paired, wilcoxon_ranksum
 from experiments.runner.study import Study
-from rubriclab.stats import Interval, adjust_p_values, paired_mean, rounded
+from rubriclab.stats import Interval, Level, adjust_p_values, paired_mean, rounded
 
 # A test of significance over fewer pairs cannot come to 0.05.
 FEWEST_PAIRS = 6
+# Student's interval of fewer aspects is wider than the range of a correlation and says nothing.
+FEWEST_ASPECTS = 5
 
 Figures = Mapping[str, Interval]
 # By judge and measure.
@@ -65,7 +67,8 @@ class Mean:
         aspects: over how many that have a figure; where the study varies the number of labels, those alone that have
             every number, so that the means of different numbers can be compared.
         figures, ours: mean over them.
-        intervals: `figures` with Student's 95 % intervals over the aspects; of one aspect, its own.
+        intervals: `figures` with Student's 95 % intervals over the aspects, none below `FEWEST_ASPECTS` of them; of one
+            aspect, its own.
         published: mean over those of them for which the paper has a figure.
         learning, scoring: mean calls of learning, and of scoring a text; `None` for a baseline.
         cost_usd: what all cases took together; `None` where a price is not known.
@@ -92,6 +95,7 @@ class Contrast:
         difference: mean over them.
         p, adjusted: of Wilcoxon's test over the aspects, and after Benjamini and Hochberg's correction for all
             contrasts of the study; `None` for too few aspects.
+        interval: of the difference on the same texts, a paired bootstrap over groups; mean of its ends over the cases.
         ahead, behind, cases: in how many cases the paired bootstrap interval lies above and below zero, of how many.
     """
 
@@ -104,16 +108,36 @@ class Contrast:
     difference: float | None
     p: float | None
     adjusted: float | None
+    interval: Interval
     ahead: int
     behind: int
     cases: int
 
 
 @dataclass(frozen=True)
+class Tested:
+    """The texts that correlations are of.
+
+    Attributes:
+        levels: of the correlations; several where sets differ.
+        texts, groups: fewest and most of a case.
+    """
+
+    levels: tuple[Level, ...]
+    texts: tuple[int, int]
+    groups: tuple[int, int]
+
+
+@dataclass(frozen=True)
 class Summary:
-    """What results come to."""
+    """What results come to.
+
+    Attributes:
+        tested: `None` where no case has correlations.
+    """
 
     study: str
+    tested: Tested | None
     measures: tuple[str, ...]
     judges: tuple[str, ...]
     small: bool
@@ -145,7 +169,18 @@ def summarise(study: Study, results: Results) -> Summary:
         for setting, own in _grouped(_comparable(lines), lambda line: line.setting).items()
     )
     contrasts = _contrasts(study, results.cases, by_setting, measures[0])
-    return Summary(results.study, measures, results.judges, results.small, len(results.cases), lines, means, contrasts)
+    tested = _tested(results.cases)
+    judges, small, cases = results.judges, results.small, len(results.cases)
+    return Summary(results.study, tested, measures, judges, small, cases, lines, means, contrasts)
+
+
+def _tested(cases: Sequence[Outcome]) -> Tested | None:
+    counts = [row.counts for outcome in cases for row in outcome.rows if row.counts.get("groups")]
+    levels = dict.fromkeys(outcome.basis["paper"].level for outcome in cases if "paper" in outcome.basis)
+    if not counts or not levels:
+        return None
+    texts, groups = ([count[name] for count in counts] for name in ("n", "groups"))
+    return Tested(tuple(levels), (min(texts), max(texts)), (min(groups), max(groups)))
 
 
 def _setting(outcome: Outcome, each: Row | Gap, arm: str = "") -> Setting:
@@ -235,11 +270,14 @@ def _mean(setting: Setting, lines: Sequence[Line], rows: Sequence[Row], measures
 
 
 def _interval(lines: Sequence[Line], measure: str) -> Interval:
-    """Return the mean of a measure over aspects with its interval."""
+    """Return the mean of a measure over aspects with its interval, if these are enough."""
     values = [value for line in lines if (value := _value(line.figures, measure)) is not None]
     if len(values) == 1:
         return next(line.figures[measure] for line in lines if _value(line.figures, measure) is not None)
-    return paired_mean(np.array(values), np.arange(len(values))).interval.rounded()
+    found = paired_mean(np.array(values), np.arange(len(values))).interval.rounded()
+    if len(values) < FEWEST_ASPECTS:
+        return Interval(found.value)
+    return found.within(-1.0, 1.0) if measure in COEFFICIENTS else found
 
 
 def _paper_means(lines: Sequence[Line], judge: str, measures: Sequence[str]) -> dict[str, float]:
@@ -295,10 +333,19 @@ def _contrast(
         difference=_average(a - b for a, b in both),
         p=rounded(test(ours, theirs)) if len(both) >= FEWEST_PAIRS else None,
         adjusted=None,
+        interval=_mean_gap(gaps),
         ahead=sum(gap.low is not None and gap.low > 0 for gap in gaps),
         behind=sum(gap.high is not None and gap.high < 0 for gap in gaps),
         cases=len(gaps),
     )
+
+
+def _mean_gap(gaps: Sequence[Interval]) -> Interval:
+    """Return the mean of differences and of the ends of their intervals; none of these if a case has none."""
+    ends = [None if gap.value is None else (gap.low, gap.high) for gap in gaps]
+    whole = bool(gaps) and all(end is not None and None not in end for end in ends)
+    low, high = (_average(gap.low for gap in gaps), _average(gap.high for gap in gaps)) if whole else (None, None)
+    return Interval(_average(gap.value for gap in gaps), low, high)
 
 
 def _grouped(items: Iterable[Any], key: Callable[[Any], Any]) -> dict[Any, list[Any]]:

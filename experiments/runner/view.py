@@ -6,15 +6,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from experiments.runner.study import studies
+from experiments.runner.summary import FEWEST_ASPECTS, FEWEST_PAIRS
 from rubriclab.report.model import Block, Cell, Figure, Pairs, Paragraph, Section, Stack, Table, View, quoted, table
 from rubriclab.research import wording
+from rubriclab.stats import FEWEST_GROUPS, Interval
 
 if TYPE_CHECKING:
     from experiments.runner.results import Results
     from experiments.runner.study import Study
-    from experiments.runner.summary import Contrast, Line, Mean, Summary
+    from experiments.runner.summary import Contrast, Line, Mean, Summary, Tested
 
 NOBODY = "a question of our own"
+OWN_STUDY = "a study of your own"
 # A second measure beside the first leaves room in 80 columns for the papers' figures.
 SHOWN = 2
 
@@ -31,16 +35,19 @@ def studies_view(studies: Sequence[Study], measurements: Mapping[str, str]) -> V
 
 def study_view(study: Study, results: Results, summary: Summary) -> View:
     """Return what results come to: means first, then every aspect, then differences and what it took."""
-    blocks: tuple[Block, ...] = (Paragraph(quoted(study.paper or NOBODY), "quiet"), *_basis(study, results))
+    origin = study.paper or (NOBODY if study.name in studies() else OWN_STUDY)
+    blocks: tuple[Block, ...] = (Paragraph(quoted(origin), "quiet"), *_basis(study, results, summary))
     if not summary.lines:
         return View(quoted(study.question), (*blocks, Paragraph("no case is finished")))
     sections = (_means(summary), *_aspects(summary), *_contrasts(summary), _efforts(summary))
     return View(quoted(study.question), (*blocks, *sections))
 
 
-def _basis(study: Study, results: Results) -> Iterator[Paragraph]:
+def _basis(study: Study, results: Results, summary: Summary) -> Iterator[Paragraph]:
     judges = f"judge: {', '.join(results.judges)}; {wording.count(len(results.cases), 'case')} finished"
     yield Paragraph(quoted(judges), "quiet")
+    if summary.tested:
+        yield Paragraph(_tested(summary.tested), "quiet")
     if results.small:
         yield Paragraph("a small run: its figures show that everything runs, and nothing else", "quiet")
     elif results.digest != study.digest:
@@ -51,13 +58,34 @@ def _basis(study: Study, results: Results) -> Iterator[Paragraph]:
         )
 
 
+def _tested(tested: Tested) -> str:
+    """Return the level of the correlations and the number of texts in a sentence."""
+    levels = wording.listed(wording.LEVELS[level] for level in tested.levels)
+    texts, groups = _range(tested.texts, "text"), _range(tested.groups, "group")
+    few = f", none below {FEWEST_GROUPS} groups" if tested.groups[0] < FEWEST_GROUPS else ""
+    return f"correlations {levels}, on {texts} in {groups} per case; 95 % bootstrap intervals over groups{few}"
+
+
+def _range(ends: tuple[int, int], noun: str) -> str:
+    return wording.count(ends[1], noun) if ends[0] == ends[1] else f"{ends[0]:,} to {wording.count(ends[1], noun)}"
+
+
 def _means(summary: Summary) -> Section:
     labels = sorted({mean.setting.labels for mean in summary.means})
     aspects = len({(line.set, line.aspect) for line in summary.lines})
     fewer = f" of {aspects}, those with every number of labels" if len(labels) > 1 and _most(summary) < aspects else ""
     shown = _by_labels(summary, labels) if len(labels) > 1 else _by_measure(summary)
     title = f"Means over {wording.count(_most(summary), 'aspect')}{fewer}"
-    return Section(title, (shown,), _beside(summary))
+    return Section(title, (shown, Paragraph(_mean_intervals(_most(summary)), "quiet")), _beside(summary))
+
+
+def _mean_intervals(aspects: int) -> str:
+    """Return how the intervals of means over so many aspects are computed."""
+    if aspects == 1:
+        return "95 % bootstrap intervals over groups."
+    if aspects < FEWEST_ASPECTS:
+        return f"Means over fewer than {FEWEST_ASPECTS} aspects have no interval."
+    return "95 % intervals over the aspects by Student's t, cut at -1 and 1 for correlations."
 
 
 def _by_labels(summary: Summary, labels: Sequence[int]) -> Table:
@@ -69,8 +97,12 @@ def _by_labels(summary: Summary, labels: Sequence[int]) -> Table:
         if isinstance(name, str):
             rows.append(name)
             continue
-        own = (means.get((*name, number)) for number in labels)
-        rows.append((_called(*name), *("" if mean is None else _mean_figure(mean, summary) for mean in own)))
+        own = [means.get((*name, number)) for number in labels]
+        fewer = "".join(
+            f" ({mean.setting.labels} labels: {_some(mean, summary)})" for mean in own if mean and _some(mean, summary)
+        )
+        first = summary.measures[0]
+        rows.append((_called(*name) + fewer, *("" if mean is None else Figure(mean.intervals[first]) for mean in own)))
     return table((summary.measures[0], *numeric), rows, numeric=numeric)
 
 
@@ -104,7 +136,7 @@ def _aspects(summary: Summary) -> Iterator[Block]:
         for line in own:
             others = (line.figures.get(each) for each in summary.measures[1:SHOWN])
             figures: list[Cell] = [Figure(line.figures[first]) if first in line.figures else "none"]
-            figures += [wording.figure(other.value) if other else "" for other in others]
+            figures += [Figure(other) if other else "" for other in others]
             figures += [_paper(line.published.get(judge, {}).get(first)) for judge in judges]
             rows.append((_row_name(line, several=several), *figures))
     missing = (
@@ -119,21 +151,24 @@ def _contrasts(summary: Summary) -> Iterator[Section]:
     if not summary.contrasts:
         return
     beside = (
-        f"in {summary.measures[0]}, mean over the aspects; p by Wilcoxon's test over them, adjusted for all pairs "
-        "(Benjamini-Hochberg); cases in which the paired bootstrap interval lies above and below 0"
+        f"in {summary.measures[0]}, mean over the aspects; intervals by the paired bootstrap over groups, their ends "
+        "averaged over the cases; p by Wilcoxon's test over aspects, adjusted for all pairs (Benjamini-Hochberg); "
+        "cases in which the interval lies above and below 0"
     )
     numeric = ("difference", "p", "aspects", "above", "below", "cases")
     several = len({each.labels for each in summary.contrasts}) > 1
     rows = [
         (
             _pair(each, several=several),
-            "" if each.difference is None else f"{each.difference:+.3f}",
+            Figure(Interval(each.difference, each.interval.low, each.interval.high)),
             "" if each.adjusted is None else f"{each.adjusted:.3f}",
             *map(str, (each.aspects, each.ahead, each.behind, each.cases)),
         )
         for each in summary.contrasts
     ]
-    yield Section("Differences", (table(("", *numeric), rows, numeric=numeric),), beside)
+    few = any(each.aspects < FEWEST_PAIRS for each in summary.contrasts)
+    note = (Paragraph(f"p needs {FEWEST_PAIRS} aspects.", "quiet"),) if few else ()
+    yield Section("Differences", (table(("", *numeric), rows, numeric=numeric), *note), beside)
 
 
 def _efforts(summary: Summary) -> Section:
@@ -193,13 +228,13 @@ def _most(summary: Summary) -> int:
     return max(mean.aspects for mean in summary.means)
 
 
-def _mean_figure(mean: Mean, summary: Summary) -> str:
-    return wording.estimate(mean.intervals[summary.measures[0]]) + _fewer(mean, summary)
-
-
 def _fewer(mean: Mean, summary: Summary) -> str:
     """Return a remark where an arm has figures for fewer aspects than others."""
-    return f" ({mean.aspects} of {_most(summary)})" if mean.aspects < _most(summary) else ""
+    return f" ({_some(mean, summary)})" if _some(mean, summary) else ""
+
+
+def _some(mean: Mean, summary: Summary) -> str:
+    return f"{mean.aspects} of {_most(summary)}" if mean.aspects < _most(summary) else ""
 
 
 def _paper(value: float | None) -> str:

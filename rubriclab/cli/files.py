@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -12,7 +12,8 @@ from typing import IO, TYPE_CHECKING, Any
 from rubriclab.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
-    from rubriclab.data.tables import WriteRow
+    from rubriclab.data.reading import ReadingOptions
+    from rubriclab.data.tables import CsvDialect, WriteRow
     from rubriclab.report.model import View
 
 
@@ -75,25 +76,41 @@ def writing(output: str) -> Iterator[Callable[[bytes], object]]:
 
 
 @contextmanager
-def writing_rows(output: str, *, always: bool = False) -> Iterator[WriteRow]:
+def writing_rows(
+    output: str,
+    *,
+    always: bool = False,
+    dialect: CsvDialect | None = None,
+    legend: Sequence[Mapping[str, Any]] = (),
+) -> Iterator[WriteRow]:
     """Yield a function that writes a row in the format that the name of the file says: a table, or JSON Lines.
 
     JSON Lines are written as rows come, a table at the end, also if that is an error. With `always`, a file is written
-    if there are no rows too, so that those of an earlier run do not stay.
+    if there are no rows too, so that those of an earlier run do not stay. `dialect` and `legend` are as in
+    `rubriclab.data.tables.writing_table`.
 
     Raises:
         DataError: if the file cannot be opened or written.
     """
-    from rubriclab.data.tables import json_line, table_kind, writing_table
+    from rubriclab.data.tables import COMMAS, json_line, table_kind, writing_table
 
     if output != "-" and table_kind(output):
-        with writing_table(output, always=always) as write_row:
+        with writing_table(output, always=always, dialect=dialect or COMMAS, legend=legend) as write_row:
             yield write_row
         return
     with writing(output) as write:
         yield lambda row: write(json_line(row))
         if always:
             write(b"")
+
+
+def dialect_of(texts: str, options: ReadingOptions) -> CsvDialect:
+    """Return how a .csv file with the rows of `texts` is written: as `texts`, if that is one with semicolons."""
+    from rubriclab.data.raw_rows import raw_rows
+    from rubriclab.data.tables import COMMAS, dialect_like, table_kind
+
+    is_csv = Path(texts).is_file() and table_kind(texts) == ".csv"
+    return dialect_like(raw_rows(texts, options).source) if is_csv else COMMAS
 
 
 @contextmanager

@@ -92,7 +92,7 @@ def score(
         if dry_run:
             print_dry_run(scoring.at_most(), as_json=as_json)
             return
-        _write(scoring, output, to_person)
+        _write(scoring, texts, output, to_person)
         effort = workspace.effort()
     if as_json:
         _print_json(scoring, output, to_person, effort)
@@ -130,17 +130,20 @@ def _check_person(texts: str, output: str, to_person: str | None, options: Score
     check_rows_place(to_person, texts, "The rows for a person", "--to-person")
 
 
-def _write(scoring: Scoring, output: str, to_person: str | None) -> None:
+def _write(scoring: Scoring, texts: str, output: str, to_person: str | None) -> None:
     """Write the scores, and the rows of texts for a person, as they come."""
-    from rubriclab.cli.files import writing_rows
+    from rubriclab.cli.files import dialect_of, writing_rows
     from rubriclab.cli.printing import note
     from rubriclab.data.tables import table_kind
     from rubriclab.errors import RubriclabError
+    from rubriclab.report.scores import criteria_rows
     from rubriclab.services.running import finish
 
     as_table = output != "-" and table_kind(output) is not None
-    for_person = writing_rows(to_person, always=True) if to_person else nullcontext(lambda _row: None)
-    with writing_rows(output) as write, for_person as write_for_person:
+    dialect = dialect_of(texts, scoring.options)
+    for_person = writing_rows(to_person, always=True, dialect=dialect) if to_person else nullcontext(lambda _row: None)
+    legend = criteria_rows(scoring.rubric)
+    with writing_rows(output, dialect=dialect, legend=legend) as write, for_person as write_for_person:
 
         async def run() -> None:
             async for scored in scoring.stream():

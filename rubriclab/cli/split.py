@@ -48,7 +48,7 @@ def split(file: str, *, output: str | None, as_json: bool, **values: Any) -> Non
     Groups are taken until there are --train texts. The same file and seed give the same split, whatever the order of
     the rows. All columns are kept.
     """
-    from rubriclab.cli.files import check_rows_place, writing_rows
+    from rubriclab.cli.files import check_rows_place, dialect_of, writing_rows
     from rubriclab.cli.printing import note, print_json, print_view
     from rubriclab.cli.workspace import options_of
     from rubriclab.services import split as service
@@ -56,9 +56,11 @@ def split(file: str, *, output: str | None, as_json: bool, **values: Any) -> Non
     places = _places(file, output)
     for place in places:
         check_rows_place(place, file, "The rows", "--output")
-    result = service.split(file, options_of(service.SplitOptions, values), note)
+    options = options_of(service.SplitOptions, values)
+    result = service.split(file, options, note)
+    dialect = dialect_of(file, options)
     for place, rows in zip(places, (result.train, result.heldout), strict=True):
-        with writing_rows(place, always=True) as write:
+        with writing_rows(place, always=True, dialect=dialect) as write:
             for row in rows:
                 write(row)
     if as_json:

@@ -137,9 +137,11 @@ def _text(path: Path, kind: str, options: ReadingOptions) -> RawRows:
     sample_lines = text.splitlines(keepends=True)
     check_header(where, first_records(sample_lines, dialect), options)
     first = delimited_rows(where, sample_lines, options.longest, dialect) if sample else iter(())
-    comma = _decimal_comma(first, options, lists_possible=dialect.delimiter != ";")
+    sampled = list(_mappings_of(first))
+    comma = _decimal_comma(sampled, options, lists_possible=dialect.delimiter != ";")
+    point = options.decimal == "point" or (not comma and _has_decimal_points(sampled))
     source = SourceFormat(
-        where, "TSV" if kind != ".csv" else "CSV", encoding, dialect.delimiter, comma, DELIMITED[kind]
+        where, "TSV" if kind != ".csv" else "CSV", encoding, dialect.delimiter, comma, point, DELIMITED[kind]
     )
     rules = options.rules(typed=False, decimal_comma=comma)
     rows = delimited_rows(where, lines, options.longest, dialect)
@@ -148,7 +150,7 @@ def _text(path: Path, kind: str, options: ReadingOptions) -> RawRows:
 
 def _sheet(path: Path, options: ReadingOptions) -> RawRows:
     sheet = read_sheet(path, options)
-    comma = _decimal_comma(sheet_rows(sheet), options, lists_possible=True)
+    comma = _decimal_comma(list(_mappings_of(sheet_rows(sheet))), options, lists_possible=True)
     source = SourceFormat(
         str(path),
         "Excel workbook",
@@ -161,7 +163,21 @@ def _sheet(path: Path, options: ReadingOptions) -> RawRows:
     return RawRows(source, sheet_rows(sheet), rules, table=True)
 
 
-def _decimal_comma(rows: Numbered, options: ReadingOptions, *, lists_possible: bool) -> bool:
+def _mappings_of(rows: Numbered) -> Iterator[Mapping[str, Any]]:
+    """Yield the first rows by column, up to one that cannot be read."""
+    with suppress(DataError):
+        for _, row in islice(rows, ROWS_SAMPLED):
+            if isinstance(row, dict):
+                yield row
+
+
+def _has_decimal_points(rows: Iterable[Mapping[str, Any]]) -> bool:
+    number = CellRules(typed=False).number
+    cells = (cell for row in rows for cell in row.values() if isinstance(cell, str) and "." in cell)
+    return any(number(cell) is not None for cell in cells)
+
+
+def _decimal_comma(rows: Iterable[Mapping[str, Any]], options: ReadingOptions, *, lists_possible: bool) -> bool:
     """Return whether scores have decimal commas.
 
     Columns with one score in each cell decide. A column of annotations may hold lists, in which commas separate raters:
@@ -173,15 +189,13 @@ def _decimal_comma(rows: Numbered, options: ReadingOptions, *, lists_possible: b
     fields: dict[str, str] = {column: field for field, column in options.mapping.columns.items()}
     single, lists, others = dict[str, list[Any]](), dict[str, list[Any]](), dict[str, list[Any]]()
     missing = options.rules(typed=False).is_missing
-    with suppress(DataError):
-        for _, row in islice(rows, ROWS_SAMPLED):
-            for column, cell in row.items() if isinstance(row, dict) else ():
-                table, *names = str(fields.get(column, column)).split(".", 2)
-                kind = others
-                if names and table in TABLES:
-                    kind = single if table == "scores" or len(names) == 2 else lists
-                if not missing(cell):
-                    kind.setdefault(column, []).append(cell)
+    for column, cell in (pair for row in rows for pair in row.items()):
+        table, *names = str(fields.get(column, column)).split(".", 2)
+        kind = others
+        if names and table in TABLES:
+            kind = single if table == "scores" or len(names) == 2 else lists
+        if not missing(cell):
+            kind.setdefault(column, []).append(cell)
     if needs_decimal_comma(single):
         return True
     if lists_possible and not any(map(are_decimals, others.values())):

@@ -14,12 +14,14 @@ DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
 @dataclass(frozen=True, slots=True)
 class SourceFormat:
     """The detected format of a file of rows.
+
     Attributes:
         where: the file, or a name for another source.
         format: such as `CSV`; `rows` for data in memory.
         encoding: Python's name of it; `None` unless the file is text.
         delimiter: the separator of cells; `None` unless the file is CSV or similar.
         decimal_comma: whether scores have a decimal comma.
+        decimal_point: whether any column of a text file has numbers with a decimal point, or these were asked for.
         usual: the usual delimiter of the format.
         sheet: the sheet of a workbook that is read, of `sheets`.
         merged: cells of the sheet that have the value of a merged range.
@@ -30,6 +32,7 @@ class SourceFormat:
     encoding: str | None = None
     delimiter: str | None = None
     decimal_comma: bool = False
+    decimal_point: bool = False
     usual: str | None = None
     sheet: str | None = None
     sheets: tuple[str, ...] = ()

@@ -14,17 +14,20 @@ import csv
 import gzip
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import orjson
 
+from rubriclab.data.source_format import SourceFormat
 from rubriclab.errors import DataError, SettingsError
 
 TABLES = (".csv", ".tsv", ".tab", ".xlsx", ".parquet")
+JSON_LINES = (".jsonl", ".ndjson", ".json")
 NOT_WRITTEN = (".xls", ".ods", ".xlsm", ".feather")
 # Limits of the Excel format.
 LONGEST_EXCEL_CELL = 32_767
@@ -33,6 +36,35 @@ MOST_EXCEL_COLUMNS = 16_384
 _NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?", re.ASCII)
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _BATCH = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class CsvDialect:
+    """How a .csv file is written.
+
+    Attributes:
+        delimiter: one character.
+        decimal_comma: whether numbers have a decimal comma.
+        byte_order_mark: whether the file begins with one, by which Excel recognises UTF-8.
+    """
+
+    delimiter: str = ","
+    decimal_comma: bool = False
+    byte_order_mark: bool = False
+
+
+COMMAS = CsvDialect()
+
+
+def dialect_like(source: SourceFormat) -> CsvDialect:
+    """Return how to write a .csv file so that the program that wrote `source` can open it.
+
+    Spreadsheets separate cells by semicolons where the decimal mark is a comma, and need a byte order mark for UTF-8.
+    """
+    if source.delimiter != ";":
+        return COMMAS
+    return CsvDialect(";", decimal_comma=not source.decimal_point, byte_order_mark=True)
+
 
 Kind = type[bool] | type[int] | type[float] | type[str]
 WriteRow = Callable[[Mapping[str, Any]], object]
@@ -57,10 +89,15 @@ def check_writable(path: str | Path) -> None:
     """Check that rows can be written to a file of this name.
 
     Raises:
-        SettingsError: for a format that cannot be written.
+        SettingsError: for a format that cannot be written, or a name that says none.
         DataError: if the library that writes it is not installed.
     """
     kind = table_kind(path)
+    ending = Path(path).suffix.lower()
+    if kind is None and ending and ending not in JSON_LINES and not _is_special(path):
+        raise SettingsError(
+            f"{path}: the ending {ending} says no format;", f"name it {', '.join((*JSON_LINES[:1], *TABLES))}."
+        )
     try:
         if kind == ".xlsx":
             import xlsxwriter  # noqa: F401
@@ -72,11 +109,26 @@ def check_writable(path: str | Path) -> None:
         raise DataError(f"{path}: writing {name} files needs a library that is not installed;", extra) from None
 
 
+def _is_special(path: str | Path) -> bool:
+    """Return whether a path leads to a pipe or device, whose name says nothing."""
+    return Path(path).exists() and not Path(path).is_file()
+
+
 @contextmanager
-def writing_table(path: str | Path, *, always: bool = False) -> Iterator[WriteRow]:
+def writing_table(
+    path: str | Path,
+    *,
+    always: bool = False,
+    dialect: CsvDialect = COMMAS,
+    legend: Sequence[Mapping[str, Any]] = (),
+) -> Iterator[WriteRow]:
     """Yield a function that adds a row; the table is written on exit, also after an error or interruption.
 
     Without rows, nothing is written unless `always`.
+
+    Args:
+        dialect: of a .csv file.
+        legend: rows for a second sheet, `legend`, of a workbook.
 
     Raises:
         DataError: if the file cannot be written, or exceeds the limits of Excel.
@@ -96,7 +148,7 @@ def writing_table(path: str | Path, *, always: bool = False) -> Iterator[WriteRo
             if columns or always:
                 spool.seek(0)
                 kinds = {column: kind or str for column, kind in columns.items()}
-                _write(Path(path), kinds, (orjson.loads(line) for line in spool))
+                _write(Path(path), kinds, (orjson.loads(line) for line in spool), dialect, legend)
 
 
 def flattened(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -143,10 +195,12 @@ def json_line(row: Mapping[str, Any]) -> bytes:
     return orjson.dumps(valid, default=str, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS)
 
 
-def escaped(cell: Any) -> Any:
+def escaped(cell: Any, *, decimal_comma: bool = False) -> Any:
     """Return a cell for CSV and TSV; a text that a spreadsheet would take for a formula is preceded by `'`."""
     if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**53:
         return int(cell)
+    if isinstance(cell, float) and decimal_comma:
+        return repr(cell).replace(".", ",")
     if isinstance(cell, str) and _FORMULA.match(cell) and not _NUMBER.fullmatch(cell):
         return f"'{cell}"
     return cell
@@ -162,47 +216,68 @@ def _common(kind: Kind | None, cell: Any) -> Kind | None:
     return float if {kind, cell_kind} == {int, float} else str
 
 
-def _write(path: Path, columns: Mapping[str, Kind], rows: Iterator[Mapping[str, Any]]) -> None:
-    writers = {".xlsx": _write_excel, ".parquet": _write_parquet}
-    kind = table_kind(path)
+def _write(
+    path: Path,
+    columns: Mapping[str, Kind],
+    rows: Iterator[Mapping[str, Any]],
+    dialect: CsvDialect,
+    legend: Sequence[Mapping[str, Any]],
+) -> None:
     try:
-        writers.get(str(kind), _write_delimited)(path, columns, rows)
+        match table_kind(path):
+            case ".xlsx":
+                _write_excel(path, columns, rows, legend)
+            case ".parquet":
+                _write_parquet(path, columns, rows)
+            case ".csv":
+                _write_delimited(path, columns, rows, dialect)
+            case _:
+                _write_delimited(path, columns, rows, CsvDialect("\t"))
     except OSError as error:
         raise DataError(f"{path} cannot be written: {error.strerror or error}.") from None
 
 
-def _write_delimited(path: Path, columns: Mapping[str, Kind], rows: Iterator[Mapping[str, Any]]) -> None:
-    mark = "," if table_kind(path) == ".csv" else "\t"
+def _write_delimited(
+    path: Path, columns: Mapping[str, Kind], rows: Iterator[Mapping[str, Any]], dialect: CsvDialect
+) -> None:
     opened = gzip.open if path.suffix.lower() == ".gz" else open
-    with opened(path, "wt", encoding="utf-8", newline="") as text:
-        writer = csv.writer(text, delimiter=mark)
+    encoding, comma = "utf-8-sig" if dialect.byte_order_mark else "utf-8", dialect.decimal_comma
+    with opened(path, "wt", encoding=encoding, newline="") as text:
+        writer = csv.writer(text, delimiter=dialect.delimiter)
         writer.writerow([escaped(column) for column in columns])
-        writer.writerows([escaped(row.get(column)) for column in columns] for row in rows)
+        writer.writerows([escaped(row.get(column), decimal_comma=comma) for column in columns] for row in rows)
 
 
-def _write_excel(path: Path, columns: Mapping[str, Kind], rows: Iterator[Mapping[str, Any]]) -> None:
+def _write_excel(
+    path: Path, columns: Mapping[str, Kind], rows: Iterator[Mapping[str, Any]], legend: Sequence[Mapping[str, Any]]
+) -> None:
     import xlsxwriter
     from xlsxwriter.exceptions import XlsxWriterException
 
     if len(columns) > MOST_EXCEL_COLUMNS:
         raise DataError(f"{path}: {len(columns):,} columns are more than Excel allows.", "Write .csv or .parquet.")
     book = xlsxwriter.Workbook(path, {"constant_memory": True, "strings_to_urls": False})
-    sheet = book.add_worksheet()
     try:
-        header = dict(zip(columns, columns, strict=True))
-        for number, row in enumerate(chain([header], rows)):
-            if number >= MOST_EXCEL_ROWS:
-                raise DataError(f"{path}: more rows than Excel allows.", "Write .csv or .parquet.")
-            for place, column in enumerate(columns):
-                cell = row.get(column)
-                if isinstance(cell, str) and len(cell) > LONGEST_EXCEL_CELL:
-                    raise _too_long_for_excel(path, number, column, cell)
-                _write_excel_cell(sheet, number, place, cell)
+        _write_excel_sheet(path, book.add_worksheet(), columns, rows)
+        if legend:
+            _write_excel_sheet(path, book.add_worksheet("legend"), tuple(legend[0]), legend)
     finally:
         try:
             book.close()
         except XlsxWriterException as error:
             raise DataError(f"{path} cannot be written: {error}.") from None
+
+
+def _write_excel_sheet(path: Path, sheet: Any, columns: Collection[str], rows: Iterable[Mapping[str, Any]]) -> None:
+    header = dict(zip(columns, columns, strict=True))
+    for number, row in enumerate(chain([header], rows)):
+        if number >= MOST_EXCEL_ROWS:
+            raise DataError(f"{path}: more rows than Excel allows.", "Write .csv or .parquet.")
+        for place, column in enumerate(columns):
+            cell = row.get(column)
+            if isinstance(cell, str) and len(cell) > LONGEST_EXCEL_CELL:
+                raise _too_long_for_excel(path, number, column, cell)
+            _write_excel_cell(sheet, number, place, cell)
 
 
 def _too_long_for_excel(path: Path, number: int, column: str, cell: str) -> DataError:

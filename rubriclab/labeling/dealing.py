@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Literal
 
@@ -24,7 +25,7 @@ REPEATED = 10
 MOST_ORDERED = 6
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Item:
     """What a rater judges at a time: one text, or several of one group that are compared.
 
@@ -36,7 +37,7 @@ class Item:
     texts: tuple[str, ...]
     again: bool = False
 
-    @property
+    @cached_property
     def id(self) -> ItemId:
         """What identifies the item in judgments."""
         return item_id(self.texts, again=self.again)

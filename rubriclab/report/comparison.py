@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rubriclab.data.scale import show
 from rubriclab.report import describe
+from rubriclab.report.conclusion import verdict_line
 from rubriclab.report.model import (
     Badge,
     Block,
@@ -20,21 +21,24 @@ from rubriclab.report.model import (
     Span,
     Table,
     View,
+    Words,
     quoted,
     table,
 )
-from rubriclab.report.wording import count, estimate, excerpt, figure
+from rubriclab.report.wording import count, estimate, excerpt, figure, listed
 from rubriclab.stats.interval import Interval
 
 if TYPE_CHECKING:
     from rubriclab.comparison.results import (
         OutputComparison,
+        RankedSystem,
         SideSummary,
         SystemDifference,
         SystemRanking,
         TextChange,
         Verdict,
     )
+    from rubriclab.store import Version
 
 TITLE, TEXT = 90, 400
 # Paired differences of systems that are listed at once.
@@ -44,17 +48,22 @@ BADGES: Mapping[tuple[Verdict, bool], Badge] = {
     ("beyond", False): Badge("worse", "bad"),
     ("unknown", False): Badge("inconclusive", "warning"),
     ("within", True): Badge("within the limit", "good"),
-    ("beyond", True): Badge("beyond the limit", "bad"),
+    ("beyond", True): Badge("worse", "bad"),
     ("unknown", True): Badge("inconclusive", "warning"),
 }
 
 
-def comparison_view(comparison: OutputComparison) -> View:
-    """Return whether the outputs got worse, the means, the criteria that changed and the texts that fell most."""
+def comparison_view(comparison: OutputComparison, version: Version) -> View:
+    """Return whether the outputs got worse, the means, the criteria that changed and the texts that fell most.
+
+    Args:
+        version: what the outputs were scored with; its own verdict is shown too.
+    """
     title = (quoted(comparison.before.name), " to ", quoted(comparison.after.name))
     blocks = (
-        BADGES[comparison.outcome, comparison.max_drop is not None],
+        _badge(comparison),
         Paragraph(_sentence(comparison), "lead"),
+        *verdict_line(version),
         Paragraph((*_scorer(comparison), f"; {_pairing(comparison)}"), "quiet"),
         *_warnings(comparison),
         _sides(comparison),
@@ -63,6 +72,15 @@ def comparison_view(comparison: OutputComparison) -> View:
         *_fallen(comparison),
     )
     return View(title, blocks, "rubriclab comparison")
+
+
+def _badge(comparison: OutputComparison) -> Badge:
+    """Return the outcome, with the change and the limit if one was given."""
+    badge, change = BADGES[comparison.outcome, comparison.max_drop is not None], comparison.difference.value
+    if comparison.max_drop is None or change is None:
+        return badge
+    changed = f"dropped by {figure(-change)}" if change < 0 else f"did not drop (change {figure(change)})"
+    return Badge(badge.words, badge.tone, f"{changed}, limit {show(comparison.max_drop)}")
 
 
 def _scorer(result: OutputComparison | SystemRanking) -> tuple[str | Span, ...]:
@@ -170,15 +188,15 @@ def _titles(comparison: OutputComparison) -> dict[str, str]:
     return describe.distinct_titles({change.id: change.title for change in comparison.criteria}, TITLE)
 
 
-def _fallen(comparison: OutputComparison) -> Iterator[Section]:
+def _fallen(comparison: OutputComparison) -> Iterator[Details]:
     if comparison.fallen:
         titles = _titles(comparison)
         cards = tuple(_card(change, titles) for change in comparison.fallen)
-        yield Section("Texts that fell most", cards)
+        yield Details("Texts that fell most", cards, short=True, hint="the largest drop first")
 
 
 def _card(change: TextChange, titles: Mapping[str, str]) -> Card:
-    title = (quoted(change.id), f"  {show(round(change.before, 2))} to {show(round(change.after, 2))}")
+    title = (quoted(change.id), f": score from {show(round(change.before, 2))} to {show(round(change.after, 2))}")
     reasons = tuple(
         Paragraph((quoted(titles.get(name, name), "strong"), ": ", quoted(f"{before} → {after}")))
         for name, before, after in change.reasons
@@ -187,8 +205,12 @@ def _card(change: TextChange, titles: Mapping[str, str]) -> Card:
     return Card(title, (*reasons, Pairs(texts)), text=True)
 
 
-def ranking_view(ranking: SystemRanking) -> View:
-    """Return the systems by mean score with ties, and their paired differences."""
+def ranking_view(ranking: SystemRanking, version: Version) -> View:
+    """Return the system with the highest mean, all systems with ties, and their paired differences.
+
+    Args:
+        version: what the outputs were scored with; its own verdict is shown too.
+    """
     numeric = ("rank", "texts", "scored", "groups", "mean")
     ranks = {system.system: system.rank for system in ranking.systems}
     rows = [
@@ -206,7 +228,20 @@ def ranking_view(ranking: SystemRanking) -> View:
     places = table(("system", *numeric, "not distinguished from rank"), rows, numeric=numeric)
     groups = max(system.groups for system in ranking.systems)
     basis = Paragraph((*_scorer(ranking), f"; {_intervals(groups)}"), "quiet")
-    return View("Systems by mean score", (basis, places, *_differences(ranking, ranks)), "rubriclab comparison")
+    verdict = Paragraph(_best(ranking.systems), "lead")
+    blocks = (verdict, *verdict_line(version), basis, places, *_differences(ranking, ranks))
+    return View("Systems by mean score", blocks, "rubriclab comparison")
+
+
+def _best(systems: Sequence[RankedSystem]) -> Words:
+    """Return which system has the highest mean, and which others cannot be told from it."""
+    first = systems[0]
+    start = (quoted(first.system, "strong"), f" has the highest mean score, {estimate(first.mean)}. ")
+    if not first.ties:
+        return (*start, "Every other system scores significantly lower.")
+    if len(first.ties) == len(systems) - 1:
+        return (*start, "No system scores significantly lower.")
+    return (*start, "Not significantly lower: ", quoted(listed(first.ties)), ".")
 
 
 def _differences(ranking: SystemRanking, ranks: Mapping[str, int]) -> Iterator[Block]:

@@ -30,6 +30,16 @@ OFFLINE = (
 )
 
 
+def verdict_line(version: Version) -> tuple[Block, ...]:
+    """Return the verdict of learning in one line, for results of a version, and the warning about an offline judge."""
+    validation = version.provenance.validation
+    badge = UNKNOWN if validation is None else badge_of(validation)
+    verdict = quoted(f"{badge.words} {badge.remark}".strip(), "strong")
+    banner = offline_banner(version)
+    line = Paragraph(("Verdict on the rubric ", quoted(version.ref), ": ", verdict), "quiet")
+    return (line, banner) if banner else (line,)
+
+
 def offline_banner(version: Version) -> Paragraph | None:
     """Return the warning that a version was learned with the offline judge; `None` for any other judge."""
     return Paragraph(OFFLINE, "warning") if version.provenance.judge == EMBEDDED else None
@@ -72,10 +82,7 @@ def _summary(version: Version, validation: Validation) -> Words:
     rubric, decisive = verdicts.rubric_agreement(validation), validation.verdicts[0]
     other = next((evaluator for evaluator in validation.evaluators if evaluator.name == decisive.against), None)
     reached = f" ({estimate(other.pearson)})" if other and other.pearson.value is not None else ""
-    ceiling = verdicts.ceiling(validation)
-    most = (
-        "" if ceiling is None else f" A perfect judge would reach about {figure(ceiling)}, because the raters disagree."
-    )
+    most = _ceiling(validation, rubric.pearson.value)
     return (
         "With the judge ",
         quoted(describe.judge(version), "strong"),
@@ -83,6 +90,20 @@ def _summary(version: Version, validation: Validation) -> Words:
         "baseline is ",
         quoted(verdicts.baseline_name(decisive.against), "strong"),
         f"{reached}; {_compared(decisive.difference, validation.outcome)}{most}",
+    )
+
+
+def _ceiling(validation: Validation, reached: float | None) -> str:
+    """Return what a perfect judge could reach, with a warning if the rubric reaches more."""
+    ceiling = verdicts.ceiling(validation)
+    if ceiling is None:
+        return ""
+    shown = f" A perfect judge would reach about {figure(ceiling)}, because the raters disagree"
+    if reached is None or round(reached, 2) <= round(ceiling, 2):
+        return f"{shown}."
+    return (
+        f"{shown}. That is less than the rubric reaches, so the raters' scores may not be read as meant: compare the "
+        f"raters in `{command('check', '…')}` with your file."
     )
 
 

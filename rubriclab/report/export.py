@@ -206,9 +206,17 @@ def _markdown_words(words: Words) -> str:
 
 
 def _escaped_span(span: Span) -> str:
-    shown = _escaped(one_line(cut(span.words)))
+    shown = _escaped(one_line(cut(span.words))) if span.quoted else _with_code(one_line(cut(span.words)))
     before, after = len(span.words) - len(span.words.lstrip(" ")), len(span.words) - len(span.words.rstrip(" "))
     return f"{' ' if before else ''}{shown}{' ' if after else ''}"
+
+
+def _with_code(words: str) -> str:
+    """Return escaped words of ours, those between two backticks as code."""
+    parts = words.split("`")
+    if len(parts) % 2 == 0:
+        return _escaped(words)
+    return "`".join(part if place % 2 else _escaped(part) for place, part in enumerate(parts))
 
 
 def _escaped(words: str) -> str:

@@ -122,15 +122,20 @@ def _words(words: Words) -> Markup:
 def _span(span: Span) -> Markup:
     shown = _plain(span.words)
     if not span.quoted:
-        shown = typeset(shown)
-        return Markup('<span class="{}">{}</span>').format(span.style, shown) if span.style else _escaped(shown)
+        marked = _code(typeset(shown))
+        return Markup('<span class="{}">{}</span>').format(span.style, marked) if span.style else marked
     if span.style:
         return Markup('<bdi class="{}">{}</bdi>').format(span.style, shown)
     return Markup("<bdi>{}</bdi>").format(shown)
 
 
-def _escaped(words: str) -> Markup:
-    return Markup("{}").format(words)
+def _code(words: str) -> Markup:
+    """Return escaped words, those between two backticks as code."""
+    parts = words.split("`")
+    if len(parts) % 2 == 0:
+        return Markup("{}").format(words)
+    marks = (Markup("<code>{}</code>") if place % 2 else Markup("{}") for place in range(len(parts)))
+    return _joined(mark.format(part) for mark, part in zip(marks, parts, strict=True))
 
 
 def _title(words: Words) -> str:
@@ -276,10 +281,8 @@ def _table(table: model.Table, level: int, title: str) -> Markup:
         cells = (Markup("<td{}>{}</td>").format(kind, table.ticks if "drawing" in kind else "") for kind in kinds)
         rows += Markup('<tr class="ticks" aria-hidden="true">{}</tr>\n').format(_joined(cells))
     kind = Markup("") if table.caption else Markup(' class="hidden"')
-    shown = Markup("<table>\n<caption{}>{}</caption>\n{}<tbody>\n{}</tbody>\n</table>\n").format(
-        kind, _words(table.caption or title), head, rows
-    )
-    return Markup('<div class="wide">{}</div>\n').format(shown) if table.repeated else shown
+    shown = Markup('<div class="wide"><table>\n<caption{}>{}</caption>\n{}<tbody>\n{}</tbody>\n</table></div>\n')
+    return shown.format(kind, _words(table.caption or title), head, rows)
 
 
 def _kind(table: model.Table, place: int) -> Markup:

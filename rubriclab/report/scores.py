@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rubriclab.data.scale import show
+from rubriclab.report import describe
 from rubriclab.report.model import Cell, Paragraph, View, quoted, table
 from rubriclab.report.wording import BLOCKS, count, excerpt, figure
 
 if TYPE_CHECKING:
+    from rubriclab.rubric import Rubric
     from rubriclab.scoring import Score
     from rubriclab.services.score_distribution import ScoreDistribution
     from rubriclab.services.scores import Scores
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 # Rows that are shown at each end of a long list.
 SHOWN = 10
 LONGEST_REASON, MOST_REASONS = 200, 5
+TITLE = 90
 
 
 def scores_view(scores: Scores) -> View:
@@ -45,6 +48,20 @@ def summary_blocks(summary: ScoreDistribution) -> tuple[Paragraph, ...]:
         for reason, number in summary.unscored.most_common(MOST_REASONS)
     ]
     return tuple(blocks)
+
+
+def criteria_rows(rubric: Rubric) -> list[dict[str, Any]]:
+    """Return what the columns of criteria in a table of scores stand for: id, title, statement and weight."""
+    weights = {term.criterion: term.weight for term in rubric.aggregation.terms} if rubric.aggregation else {}
+    return [
+        {
+            "criterion": criterion.id,
+            "title": describe.title(criterion, TITLE),
+            "statement": criterion.statement,
+            "weight": weights.get(criterion.id),
+        }
+        for criterion in rubric.criteria
+    ]
 
 
 def _bars(counts: Sequence[int]) -> str:

@@ -197,7 +197,7 @@ def weight_blocks(version: Version, rows: Sequence[WeightedCriterion]) -> Iterat
     )
     if dropped := sum(len(part.dropped) for part in version.rubric.parts):
         more = wording.counted(dropped, "more criterion")
-        yield Paragraph(f"{more} considered and dropped; {describe.evidence_command(version)} says why.", "quiet")
+        yield Paragraph(f"{more} considered and dropped, listed with the reasons below the criteria.", "quiet")
     if walked := [row.criterion for row in rows if row.criterion.evidence.rewards]:
         yield _paths(walked)
 

@@ -73,10 +73,12 @@ class CompareResult(Displayed):
 
     Attributes:
         result: one of both.
+        version: the rubric that the outputs were scored with.
     """
 
     result: OutputComparison | SystemRanking
     effort: Effort
+    version: Version
 
     @property
     def outcome(self) -> Verdict:
@@ -88,8 +90,8 @@ class CompareResult(Displayed):
         from rubriclab.report.comparison import comparison_view, ranking_view
 
         if isinstance(self.result, OutputComparison):
-            return comparison_view(self.result)
-        return ranking_view(self.result)
+            return comparison_view(self.result, self.version)
+        return ranking_view(self.result, self.version)
 
 
 async def compare(
@@ -113,9 +115,9 @@ async def compare(
         outputs.append(await _scored(workspace, name, rows, scorer))
     if after is None:
         ranking = rank_systems(version.rubric, version.ref, _by_system(outputs[0]))
-        return CompareResult(ranking, workspace.effort())
+        return CompareResult(ranking, workspace.effort(), version)
     comparison = compare_outputs(version.rubric, version.ref, *outputs, by=options.by, max_drop=options.max_drop)
-    return CompareResult(comparison, workspace.effort())
+    return CompareResult(comparison, workspace.effort(), version)
 
 
 def compare_at_most(

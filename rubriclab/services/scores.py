@@ -40,8 +40,12 @@ class ScoredRow:
         return with_columns(self.row, score if self.abstained is None else {**score, "abstained": self.abstained})
 
     def to_cells(self) -> dict[str, Any]:
-        """Return the score as cells of a table, with the columns of the row and one for each criterion."""
-        return with_columns(self.row, _flat(self))
+        """Return the score as cells of a table, with the columns of the row and three for each criterion.
+
+        These are the criterion's score under its id, `ID.contribution` and `ID.reason`. A rubric without learned
+        weights has no contributions.
+        """
+        return with_columns(self.row, {**_flat(self), **_details(self.score)})
 
 
 def with_columns(row: Any, found: Mapping[str, Any]) -> dict[str, Any]:
@@ -151,6 +155,16 @@ class Scores(Displayed):
         except ImportError:
             raise UserError("A data frame needs pandas, which is not installed.", "Use to_rows().") from None
         return pandas.DataFrame([_flat(scored) for scored in self.scored])
+
+
+def _details(score: Score) -> dict[str, Any]:
+    details: dict[str, Any] = {}
+    for criterion in score.criteria:
+        details[criterion.id] = criterion.score
+        if criterion.contribution is not None:
+            details[f"{criterion.id}.contribution"] = criterion.contribution
+        details[f"{criterion.id}.reason"] = criterion.reason
+    return details
 
 
 def _flat(scored: ScoredRow) -> dict[str, Any]:

@@ -38,6 +38,7 @@ from rubriclab.stats.interval import (
     rounded,
 )
 from rubriclab.stats.levels import (
+    FEWEST_GROUPS,
     ConstantRule,
     Level,
     Unit,
@@ -45,6 +46,7 @@ from rubriclab.stats.levels import (
 from rubriclab.stats.paired import PairedMean, adjust_p_values, paired_mean
 
 __all__ = [
+    "FEWEST_GROUPS",
     "Agreement",
     "AgreementDifference",
     "ConstantRule",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import shlex
 from pathlib import Path
@@ -199,6 +200,30 @@ def test_comparisons_go_with_their_texts() -> None:
     for side in (result.train, result.heldout):
         groups = {row["group"] for row in side if "group" in row}
         assert {row["preferred"][0] for row in side if "preferred" in row} == groups
+
+
+def test_scores_of_a_file_with_semicolons_open_in_the_same_spreadsheet(here: Commands) -> None:
+    survey(here.folder / "u.csv", 12)
+    arguments = ("--task", "summarization", "--aspect", "coherence", "--map", "output=Zusammenfassung,id=Nr")
+    assert here("score", "u.csv", *arguments, "-o", "s.csv").code == 0
+    content = (here.folder / "s.csv").read_bytes()
+    assert content.startswith(b"\xef\xbb\xbf")
+    rows = list(csv.DictReader(content.decode("utf-8-sig").splitlines(), delimiter=";"))
+    back = read(here.folder / "s.csv", mapping="output=Zusammenfassung,scores.coherence=score")
+    scores = [row.scores["coherence"] for row in back if isinstance(row, Example)]
+    assert [float(row["score"].replace(",", ".")) for row in rows] == scores
+    assert any("," in row["score"] for row in rows)
+    assert here("score", "u.csv", *arguments, "-o", "p.csv", "--decimal", "point").code == 0
+    pointed = list(csv.DictReader((here.folder / "p.csv").read_text("utf-8-sig").splitlines(), delimiter=";"))
+    assert [float(row["score"]) for row in pointed] == scores
+
+
+def test_an_output_file_with_an_unknown_ending_is_refused_before_anything_is_scored(here: Commands) -> None:
+    survey(here.folder / "u.csv", 12)
+    arguments = ("--task", "summarization", "--aspect", "coherence", "--map", "output=Zusammenfassung")
+    done = here("score", "u.csv", *arguments, "-o", "scores.txt")
+    assert (done.code, "the ending .txt says no format; name it .jsonl, .csv" in done.error) == (2, True)
+    assert not (here.folder / "scores.txt").exists()
 
 
 @pytest.mark.parametrize("name", ["s.csv", "s.tsv", "s.xlsx", "s.parquet", "s.jsonl"])

@@ -74,6 +74,29 @@ def test_names_with_markup_are_inert_in_every_form(sets: tuple[Commands, str, st
     assert not any(cell.startswith("=") for line in csv.splitlines() for cell in line.replace('"', "").split(","))
 
 
+def test_every_form_has_the_change_with_its_limit_and_the_rubrics_own_verdict(sets: tuple[Commands, str, str]) -> None:
+    commands, old, new = sets
+    done = commands(
+        "compare", old, new, "--rubric", "news", "--max-drop", 0.01, "--html", "c.html", "--markdown", "c.md"
+    )
+    page, markdown = (Path(commands.folder, name).read_text("utf-8") for name in ("c.html", "c.md"))
+    for words in ("Verdict on the rubric", "Offline judge: the criteria were rated by text features", "limit 0.01"):
+        assert all(words in form for form in (" ".join(done.out.split()), page, markdown))
+    assert "<details><summary>Texts that fell most</summary>" in markdown
+    assert "Texts that fell most" in done.out
+
+
+def test_a_ranking_begins_with_the_best_system(learned: Commands) -> None:
+    texts = [{**row, "system": "good" if number % 2 else "bad"} for number, row in enumerate(rows())]
+    ranked = written(learned, "best.jsonl", [worse(text) if text["system"] == "bad" else text for text in texts])
+    assert "good has the highest mean score, " in " ".join(learned("compare", ranked, "--rubric", "news").out.split())
+
+
+def test_a_limit_with_a_decimal_comma_is_refused_with_the_right_form(learned: Commands) -> None:
+    done = learned("compare", "a.jsonl", "b.jsonl", "--rubric", "news", "--max-drop", "0,2")
+    assert (done.code, "write 0.2" in done.err) == (2, True)
+
+
 def test_every_form_is_written(sets: tuple[Commands, str, str]) -> None:
     commands, old, new = sets
     files = ("--html", "c.html", "--markdown", "c.md", "--latex", "c.tex", "--csv", "c.csv")

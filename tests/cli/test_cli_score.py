@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from commands import HELDOUT, Commands
+from python_calamine import CalamineWorkbook
 
 from rubriclab.aggregation import Aggregation, Calibration, Conformal, Term
 from rubriclab.provenance import Effort
@@ -265,3 +266,20 @@ def test_a_mean_below_the_threshold_is_exit_code_1(learned: Commands, threshold:
     assert done.code == code
     assert "mean " in done.err
     assert "standard deviation" in done.err
+
+
+def test_tables_of_scores_have_reasons_and_contributions_and_workbooks_a_legend(weighed: Commands) -> None:
+    for name in ("all.jsonl", "all.csv", "all.xlsx"):
+        assert weighed("score", HELDOUT, "--rubric", "weighed", "-o", name).code == 0
+    rows = [json.loads(line) for line in (weighed.folder / "all.jsonl").read_text().splitlines()]
+    table = list(csv.DictReader((weighed.folder / "all.csv").read_text("utf-8").splitlines()))
+    for row, cells in zip(rows, table, strict=True):
+        for criterion in row["criteria"]:
+            name = criterion["id"]
+            assert float(cells[f"{name}.contribution"]) == pytest.approx(criterion["contribution"])
+            assert cells[f"{name}.reason"] == criterion["reason"]
+    with (weighed.folder / "all.xlsx").open("rb") as file:
+        legend = CalamineWorkbook.from_filelike(file).get_sheet_by_name("legend").to_python()
+    assert legend[0] == ["criterion", "title", "statement", "weight"]
+    assert [row[0] for row in legend[1:]] == [criterion["id"] for criterion in rows[0]["criteria"]]
+    assert all(row[1] for row in legend[1:])

@@ -45,12 +45,17 @@ def test_a_study_is_run_kept_and_shown_again(experiment, mini, data, tmp_path) -
     shown = experiment("show", mini, "mini-embedded.json")
     assert shown.code == 0, shown.err
     assert shown.out == done.out
+    assert "a study of your own" in shown.out
+    (mini / "study.toml").rename(mini / "moved.toml")
+    assert experiment("show", "mini-embedded.json").out == done.out
+    (mini / "moved.toml").rename(mini / "study.toml")
     files = ("--latex", "t.tex", "--csv", "t.csv", "--markdown", "t.md", "--html", "t.html", "--plots", "plots")
     assert experiment("show", mini, "mini-embedded.json", *files).code == 0
     assert r"\begin{tabular}" in (tmp_path / "t.tex").read_text()
     assert any("direct - geval" in row["row"] for row in csv.DictReader((tmp_path / "t.csv").read_text().splitlines()))
     assert "direct - geval" in (tmp_path / "t.md").read_text()
-    assert list((tmp_path / "plots").glob("*.svg"))
+    assert "none below 5 groups" in " ".join(done.out.split())
+    assert not list((tmp_path / "plots").glob("*.svg"))
     missing = experiment("show", mini)
     assert missing.code == 2
     assert "has no results yet" in missing.err

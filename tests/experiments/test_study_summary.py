@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import false_discovery_control, mannwhitneyu, wilcoxon
 
 from experiments.runner.cases import Case
-from experiments.runner.results import Gap, Outcome, Results, Row, Spent
+from experiments.runner.results import Basis, Gap, Outcome, Results, Row, Spent
 from experiments.runner.study import Study, parse_study
 from experiments.runner.summary import FEWEST_PAIRS, Contrast, summarise
 from experiments.runner.view import study_view
@@ -127,6 +127,34 @@ def test_too_few_aspects_are_not_tested() -> None:
     assert [(each.aspects, each.p, each.adjusted) for each in found] == [(5, None, None)] * 2
 
 
+def test_fewer_than_five_aspects_give_no_interval_and_more_one_within_minus_one_and_one() -> None:
+    for count, has_interval in ((2, False), (4, False), (5, True)):
+        cases = [outcome(*key, {"direct": value}) for key, value in zip(FIGURES, (0.99, -0.99) * 3, strict=False)]
+        (mean,) = summarise(study(), results(*cases[:count])).means
+        found = mean.intervals["spearman"]
+        assert found.value == pytest.approx(0.0 if count % 2 == 0 else 0.198)
+        assert (found.low, found.high) == ((-1.0, 1.0) if has_interval else (None, None))
+
+
+def test_contrasts_have_the_paired_interval_and_say_how_many_aspects_a_test_needs() -> None:
+    some = results(*CASES[:2])
+    found = summarise(study(), some)
+    assert found.contrasts[0].interval == Interval(0.1, 0.05, 0.2)
+    shown = " ".join(view_text(study_view(study(), some, found)).split())
+    assert "0.12 [0.05, 0.20]" in shown
+    assert "p needs 6 aspects." in shown
+    assert "Means over fewer than 5 aspects have no interval." in shown
+
+
+def test_a_study_states_the_level_and_the_number_of_texts_and_groups() -> None:
+    case = outcome("summeval", "coherence", {"direct": 0.5})
+    row = case.rows[0].model_copy(update={"counts": {"texts": 32, "n": 32, "groups": 8}})
+    basis = {"paper": Basis(level="group", constant="skip")}
+    some = results(case.model_copy(update={"rows": (row,), "basis": basis}))
+    shown = " ".join(view_text(study_view(study(), some, summarise(study(), some))).split())
+    assert "correlations within groups, on 32 texts in 8 groups per case; 95 % bootstrap intervals over groups" in shown
+
+
 def test_an_arm_without_a_figure_is_left_out_of_the_means_and_says_why() -> None:
     missing = outcome("hanna", "empathy", {"hypoeval": None, "direct": 0.5})
     found = summarise(study(), results(CASES[0], missing))
@@ -143,7 +171,7 @@ def test_the_table_has_every_figure_the_papers_in_the_next_column_and_what_it_to
     some = study(published=[{**table, "figures": {"summeval": {"coherence": [0.58]}}}], constant="papers")
     shown = view_text(study_view(some, results(*CASES), summarise(some, results(*CASES))))
     row = next(line for line in shown.splitlines() if line.startswith("hypoeval") and "0.50 [0.40, 0.60]" in line)
-    assert row.split() == ["hypoeval", "0.50", "[0.40,", "0.60]", "0.50", "0.58"]
+    assert row.split() == ["hypoeval", *2 * ["0.50", "[0.40,", "0.60]"], "0.58"]
     assert "paper-model" in shown
     assert "count as 1, as in the paper" in shown
     assert "hypoeval - direct" in shown

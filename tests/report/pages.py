@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 SELF_CLOSING = {"line", "circle", "rect", "path", "polygon", "polyline"}
 TAGS = """
-html head meta title style body header main nav section article h1 h2 h3 h4 h5 h6 p a bdi span strong div
+html head meta title style body header main nav code section article h1 h2 h3 h4 h5 h6 p a bdi span strong div
 figure figcaption
 em table caption thead tbody tr th td dl dt dd ul li details summary blockquote
 q svg line circle rect path polygon polyline text

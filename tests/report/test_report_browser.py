@@ -49,7 +49,9 @@ function look(frame) {
   const elements = [...page.body.querySelectorAll('*')]
   const edge = page.documentElement.clientWidth + 1
   for (const element of elements) {
-    if (element.getBoundingClientRect().right > edge) wide.push(element.outerHTML.slice(0, 80))
+    // A wide table scrolls in a frame of its own.
+    const beyond = !element.closest('.wide > *') && element.getBoundingClientRect().right > edge
+    if (beyond) wide.push(element.outerHTML.slice(0, 80))
     if (![...element.childNodes].some(node => node.nodeType === 3 && node.data.trim())) continue
     const style = view.getComputedStyle(element), ink = rgb(element.closest('svg') ? style.fill : style.color)
     const [dark, bright] = [light(ink.slice(0, 3)), light(paper(element, view))].sort((a, b) => a - b)
@@ -62,7 +64,7 @@ function look(frame) {
   while (words.nextNode()) {
     const node = words.currentNode
     if (node.parentElement.closest('svg, bdi, .hidden')) continue
-    for (const match of node.data.matchAll(/[A-Za-z]{2,16}/g)) {
+    for (const match of node.data.matchAll(/[A-Za-z]{2,16}|[\u2212]?\\d+(?:[.,]\\d+)*/g)) {
       const range = page.createRange()
       range.setStart(node, match.index); range.setEnd(node, match.index + match[0].length)
       if (new Set([...range.getClientRects()].map(r => Math.round(r.top))).size > 1) broken.push(match[0])

@@ -49,6 +49,24 @@ def test_the_sentence_names_the_baseline_with_its_agreement_and_the_ceiling() ->
     assert "A perfect judge would reach about 0.87, because the raters disagree." in words
 
 
+def test_a_ceiling_below_the_agreement_of_the_rubric_comes_with_a_warning() -> None:
+    validation = joint_version().provenance.validation
+    assert validation is not None
+    assert validation.raters is not None
+    low = validation.model_copy(update={"raters": validation.raters.model_copy(update={"ceiling": 0.0})})
+    words = shown(joint_version(validation=low))
+    assert "would reach about 0.00, because the raters disagree. That is less than the rubric reaches" in words
+    assert "compare the raters in `rubriclab check …` with your file" in words
+
+
+def test_commands_are_shown_as_code_in_pages_and_markdown() -> None:
+    view = View("", conclusion(decided("better")))
+    page = view.page()
+    assert "`" not in page.partition("<main>")[2]
+    assert "<code>rubriclab score TEXTS --rubric news@3</code>" in page
+    assert "`rubriclab score TEXTS --rubric news@3`" in view.markdown()
+
+
 def test_a_version_that_was_not_validated_is_to_be_evaluated() -> None:
     assert "NOT VALIDATED" in shown(version())
     assert "`rubriclab evaluate HELDOUT --rubric news@1`" in steps(version())

@@ -15,7 +15,7 @@ from commands import LABELLED, PATIENCE, Commands
 from selenium.webdriver import ActionChains, Chrome, Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
-from selenium.webdriver.support.expected_conditions import element_to_be_clickable
+from selenium.webdriver.support.expected_conditions import element_to_be_clickable, text_to_be_present_in_element
 from selenium.webdriver.support.wait import WebDriverWait
 
 WAIT = 60
@@ -62,10 +62,7 @@ def rate_everything(browser: Chrome, address: str, rater: str) -> int:
     name.send_keys(rater, Keys.ENTER)
     rated = 0
     while True:
-        counted = re.compile(rf"{rated} of ")
-        WebDriverWait(browser, WAIT).until(
-            lambda page, counted=counted: counted.match(page.find_element(By.ID, "position").text)
-        )
+        WebDriverWait(browser, WAIT).until(text_to_be_present_in_element((By.ID, "position"), f"{rated} of "))
         if browser.find_element(By.ID, "done").is_displayed():
             return rated
         text = " ".join(browser.find_element(By.CSS_SELECTOR, "#texts .text").text.split())

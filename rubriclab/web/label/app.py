@@ -249,6 +249,8 @@ def duration(seconds: float | None) -> str:
     """Return an expected duration in words."""
     if seconds is None:
         return "known after a few answers"
+    if seconds == 0:
+        return "none"
     if seconds < 60:
         return "less than a minute"
     minutes = round(seconds / 60)
