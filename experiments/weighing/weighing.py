@@ -260,11 +260,11 @@ def _kind(row: Mapping[str, Any]) -> str:
     """Return which of the table's rows a learning set belongs to."""
     name = row["case"]
     if " " in name:
-        return "three live sets, held out (Pearson)" if name.endswith(" live") else "three recorded sets"
+        return "three sets learned live, held out (Pearson)" if name.endswith(" live") else "three recorded sets"
     aspects = "Topical-Chat" if name.startswith("topical") else "14 aspects"
     if row["shots"] != 30:
         return f"{aspects}, up to {row['shots']} labels"
-    return f"{aspects}, {'draws looked at' if name.endswith(LOOKED_AT) else 'other draws'}"
+    return f"{aspects}, {'design draws' if name.endswith(LOOKED_AT) else 'other draws'}"
 
 
 def table(rows: Sequence[Row]) -> str:
@@ -272,8 +272,8 @@ def table(rows: Sequence[Row]) -> str:
     former = {(row["case"], row["shots"]): row for row in stored_rows(HERE / "results" / "before.json")}
     rows = [former[key] | row for row in rows if (key := (row["case"], row["shots"])) in former]
     lines = [
-        "| learning sets | n | before | calls | criteria | now | calls | criteria | all criteria, weighed as now"
-        " | direct | now less before | now less direct |"
+        "| learning sets | n | former default | calls | criteria | present default | calls | criteria"
+        " | all criteria, present weights | direct | present - former | present - direct |"
     ]
     lines.append("|---" * 12 + "|")
     names = (
