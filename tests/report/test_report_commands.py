@@ -85,7 +85,7 @@ def test_the_matrix_is_printed_and_exported_whole(kept: Commands) -> None:
     [
         (
             ("bare", "--matrix"),
-            "The ratings of the labelled texts by bare@1 are not stored. The store has no training record of bare@1: texts and ratings stay",
+            "The ratings of the labelled texts by bare@1 are not stored. The store has no training record of bare@1",
         ),
         (
             ("news", "--matrix"),
