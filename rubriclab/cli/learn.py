@@ -34,8 +34,9 @@ joint_options = together(
     ),
     option(
         "--prefer",
-        type=click.Choice(["smallest", "accuracy"]),
-        help="The smallest rubric within one standard error of the best, or the most accurate.  [default: smallest]",
+        type=click.Choice(["cheapest", "accuracy"]),
+        help="The rubric with the fewest calls within one standard error of the best, or the most accurate.  "
+        "[default: cheapest]",
     ),
     option(
         "--text-features",

@@ -52,7 +52,6 @@ LEGEND = (
     "error: mean squared error, as a share of the labels' variance; 0 is perfect, 1 equals giving every text the mean "
     "label"
 )
-NO_SHIFT = "not known: no training texts or weights are recorded"
 
 
 def transfer_view(transfer: Transfer) -> View:
@@ -268,7 +267,7 @@ def _matrix_row(axis: charts.Axis, cell: Transfer) -> Row:
     shown = (Figure(each) if each else "" for each in figures)
     spearman = cell.agreement.spearman if cell.agreement else Interval(None)
     drawing = Drawing(charts.whisker(axis, spearman, baseline=False))
-    return Row((label, drawing, *shown, cell.shift.severity if cell.shift else NO_SHIFT, brief(cell)))
+    return Row((label, drawing, *shown, cell.shift.severity if cell.shift else "not known", brief(cell)))
 
 
 def _drop(drop: Interval) -> str:
