@@ -46,9 +46,13 @@ def test_the_effect_is_that_of_a_preview_and_saves_nothing(studio: Client, store
     effect = twin.edit(REF, preview=True, **edit).effect
     weights = {each.criterion: percent(each.after) for each in effect.weights if each.after is not None}
     assert answer["weights"] == weights
-    assert answer["summary"] == typeset(
-        f"Pearson {figure(effect.before.value)} before, {figure(effect.after.value)} after"
-    )
+    low, high = effect.difference.low, effect.difference.high
+    assert low is not None
+    assert high is not None
+    told = "; no difference can be told" if low <= 0 <= high else ""
+    sides = f"Pearson {figure(effect.before.value)} before, {figure(effect.after.value)} after"
+    assert answer["summary"] == typeset(sides + told)
+    assert typeset(estimate(effect.difference)) in answer["lead"]
     assert typeset(estimate(effect.difference)) in answer["html"]
     assert answer["saved"] is None
     assert newest(store, "news") == 1
