@@ -69,7 +69,7 @@ def test_options_stand_in_the_signature_and_in_the_documentation() -> None:
     [
         ({"tusk": "story"}, "There is no option tusk here. Did you mean task? Known are: "),
         ({"seed": -1}, "seed: expected a number of at least 0, got -1."),
-        ({"prefer": "best"}, "prefer: expected 'smallest' or 'accuracy', got the text 'best'."),
+        ({"prefer": "best"}, "prefer: expected 'cheapest' or 'accuracy', got the text 'best'."),
         ({"scale": "five"}, "The scale 'five' is not understood;"),
         ({"methods": "unheard"}, "methods: there is no method 'unheard'."),
         ({"prefer": "accuracy"}, "prefer is for rubrics of several methods: methods='hypoeval' alone"),

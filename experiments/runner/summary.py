@@ -41,6 +41,7 @@ class Line:
 
     Attributes:
         seeds: over how many.
+        n, groups: texts and groups that the figures rest on, the fewest of any seed; `None` if not recorded.
         figures: as the paper takes them.
         ours: by our own level and rule, where these differ.
         published: the paper's, by judge.
@@ -52,6 +53,8 @@ class Line:
     aspect: str
     setting: Setting
     seeds: int
+    n: int | None
+    groups: int | None
     figures: Figures
     ours: Figures | None
     published: PaperFigures
@@ -196,6 +199,8 @@ def _line(study: Study, name: str, aspect: str, setting: Setting, rows: Sequence
         aspect=aspect,
         setting=setting,
         seeds=len(rows),
+        n=min((row.counts["n"] for row in rows if "n" in row.counts), default=None),
+        groups=min((row.counts["groups"] for row in rows if "groups" in row.counts), default=None),
         figures=_over_seeds([row.figures for row in rows]),
         ours=_over_seeds([row.ours for row in rows if row.ours]) or None,
         published=_published(study, name, aspect, setting),

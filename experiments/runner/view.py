@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from experiments.runner.study import studies
 from experiments.runner.summary import FEWEST_ASPECTS, FEWEST_PAIRS
-from rubriclab.report.model import Block, Cell, Figure, Pairs, Paragraph, Section, Stack, Table, View, quoted, table
+from rubriclab.report.model import (
+    Basis,
+    Block,
+    Cell,
+    Figure,
+    Pairs,
+    Paragraph,
+    Row,
+    Section,
+    Stack,
+    Table,
+    View,
+    quoted,
+    table,
+)
 from rubriclab.research import wording
 from rubriclab.stats import FEWEST_GROUPS, Interval
 
@@ -61,22 +76,24 @@ def _basis(study: Study, results: Results, summary: Summary) -> Iterator[Paragra
 def _tested(tested: Tested) -> str:
     """Return the level of the correlations and the number of texts in a sentence."""
     levels = wording.listed(wording.LEVELS[level] for level in tested.levels)
-    texts, groups = _range(tested.texts, "text"), _range(tested.groups, "group")
+    texts, groups = wording.count_range(tested.texts, "text"), wording.count_range(tested.groups, "group")
     few = f", none below {FEWEST_GROUPS} groups" if tested.groups[0] < FEWEST_GROUPS else ""
     return f"correlations {levels}, on {texts} in {groups} per case; 95 % bootstrap intervals over groups{few}"
-
-
-def _range(ends: tuple[int, int], noun: str) -> str:
-    return wording.count(ends[1], noun) if ends[0] == ends[1] else f"{ends[0]:,} to {wording.count(ends[1], noun)}"
 
 
 def _means(summary: Summary) -> Section:
     labels = sorted({mean.setting.labels for mean in summary.means})
     aspects = len({(line.set, line.aspect) for line in summary.lines})
     fewer = f" of {aspects}, those with every number of labels" if len(labels) > 1 and _most(summary) < aspects else ""
-    shown = _by_labels(summary, labels) if len(labels) > 1 else _by_measure(summary)
     title = f"Means over {wording.count(_most(summary), 'aspect')}{fewer}"
+    table = _by_labels(summary, labels) if len(labels) > 1 else _by_measure(summary)
+    shown = replace(table, title=_alone(title, summary))
     return Section(title, (shown, Paragraph(_mean_intervals(_most(summary)), "quiet")), _beside(summary))
+
+
+def _alone(title: str, summary: Summary) -> str:
+    """Return a table's title for where it stands alone."""
+    return f"{title}; {_tested(summary.tested)}" if summary.tested else title
 
 
 def _mean_intervals(aspects: int) -> str:
@@ -130,7 +147,7 @@ def _aspects(summary: Summary) -> Iterator[Block]:
     several = len({line.setting.labels for line in summary.lines}) > 1
     first, judges = summary.measures[0], _judges(summary)
     numeric = [*summary.measures[:SHOWN], *judges]
-    rows: list[tuple[Cell, ...] | str] = []
+    rows: list[Row | str] = []
     for (name, aspect), own in groupby(summary.lines, lambda line: (line.set, line.aspect)):
         rows.append(f"{name} {aspect}")
         for line in own:
@@ -138,13 +155,20 @@ def _aspects(summary: Summary) -> Iterator[Block]:
             figures: list[Cell] = [Figure(line.figures[first]) if first in line.figures else "none"]
             figures += [Figure(other) if other else "" for other in others]
             figures += [_paper(line.published.get(judge, {}).get(first)) for judge in judges]
-            rows.append((_row_name(line, several=several), *figures))
+            rows.append(Row((_row_name(line, several=several), *figures), basis=_line_basis(line, summary)))
     missing = (
         Paragraph(f"no figure for {line.setting.arm} on {line.set} {line.aspect}: {line.missing}", "quiet")
         for line in summary.lines
         if line.missing
     )
-    yield Section("Aspect by aspect", (table(("", *numeric), rows, numeric=numeric), *missing), "means over the seeds")
+    title = "Aspect by aspect"
+    shown = table(("", *numeric), rows, numeric=numeric, title=_alone(title, summary))
+    yield Section(title, (shown, *missing), "means over the seeds")
+
+
+def _line_basis(line: Line, summary: Summary) -> Basis:
+    level = ", ".join(summary.tested.levels) if summary.tested else ""
+    return Basis(aspect=f"{line.set} {line.aspect}", level=level, n=line.n, groups=line.groups)
 
 
 def _contrasts(summary: Summary) -> Iterator[Section]:
@@ -168,7 +192,9 @@ def _contrasts(summary: Summary) -> Iterator[Section]:
     ]
     few = any(each.aspects < FEWEST_PAIRS for each in summary.contrasts)
     note = (Paragraph(f"p needs {FEWEST_PAIRS} aspects.", "quiet"),) if few else ()
-    yield Section("Differences", (table(("", *numeric), rows, numeric=numeric), *note), beside)
+    title = "Differences"
+    shown = table(("", *numeric), rows, numeric=numeric, title=_alone(f"{title} {beside}", summary))
+    yield Section(title, (shown, *note), beside)
 
 
 def _efforts(summary: Summary) -> Section:

@@ -9,7 +9,9 @@ from rubriclab.data.example import Example, labelled
 from rubriclab.evaluation import Evaluator, Result, baseline_evaluators
 from rubriclab.report import charts, describe, plots, version as versions, wording
 from rubriclab.report.criterion_agreement import CriterionRow, criterion_agreements
+from rubriclab.report.export import COMPARED_WITH
 from rubriclab.report.model import (
+    Basis,
     Block,
     Card,
     Details,
@@ -40,6 +42,7 @@ from rubriclab.report.texts import JudgedText, Placed, furthest_apart, judged_te
 from rubriclab.report.weights import shortcut_warnings
 from rubriclab.rubric import Criterion
 from rubriclab.scoring.score import CriterionScore, Score
+from rubriclab.stats.levels import FEWEST_GROUPS
 
 if TYPE_CHECKING:
     from rubriclab.methods.method import UnitVerdict
@@ -168,11 +171,28 @@ def _summary_blocks(aspect: str, summary: EvaluationSummary | None) -> Iterator[
 
 def _comparisons(summary: EvaluationSummary) -> Table:
     """Return every paired difference on the same texts."""
-    rows = [
-        (quoted(ref), quoted(wording.evaluator_parts(each.other.evaluator)[0]), Figure(each.difference), each.verdict)
-        for ref, each in summary.comparisons
-    ]
-    return table(("", "compared with", "Spearman", "verdict"), rows, numeric=("Spearman",))
+    rows = []
+    for ref, each in summary.comparisons:
+        other = wording.evaluator_parts(each.other.evaluator)[0]
+        basis = Basis(other, summary.aspect, summary.level, each.n, each.groups)
+        rows.append(Row((quoted(ref), quoted(other), Figure(each.difference), each.verdict), basis=basis))
+    compared = [each for _, each in summary.comparisons]
+    title = f"{summary.aspect}: differences in Spearman's correlation with the labels, {wording.LEVELS[summary.level]}"
+    return table(
+        ("", COMPARED_WITH, "Spearman", "verdict"),
+        rows,
+        numeric=("Spearman",),
+        name=f"{summary.aspect} paired differences",
+        title=f"{title}; {_sizes([(each.n, each.groups) for each in compared])}",
+    )
+
+
+def _sizes(sizes: Sequence[tuple[int, int]]) -> str:
+    """Return how many texts and groups figures rest on, with their intervals."""
+    texts = wording.count_range([n for n, _ in sizes], "text")
+    groups = wording.count_range([groups for _, groups in sizes], "group")
+    few = f" (none below {FEWEST_GROUPS} groups)" if min(groups for _, groups in sizes) < FEWEST_GROUPS else ""
+    return f"{texts} in {groups}, 95 % bootstrap intervals{few}"
 
 
 def _tiles(summary: EvaluationSummary) -> Iterator[Tile]:
@@ -208,10 +228,25 @@ def _coefficients(results: Sequence[Result]) -> Table:
         name, _ = wording.evaluator_parts(result.evaluator)
         drawing = Drawing(charts.whisker(axis, result.agreement.spearman, baseline=baseline))
         figures = (Figure(getattr(result.agreement, coefficient)) for coefficient in COEFFICIENTS)
-        rows.append(Row((quoted(name), drawing, *figures), "baseline" if baseline else ""))
+        rows.append(Row((quoted(name), drawing, *figures), "baseline" if baseline else "", _basis(result)))
     numeric = [coefficient.title() for coefficient in COEFFICIENTS]
     caption = "Spearman: filled dots are rubrics, hollow diamonds free baselines; lines are 95 % intervals."
-    return table(("", "", *numeric), rows, numeric=numeric, caption=caption, ticks=charts.tick_row(axis))
+    aspect, level = results[0].aspect, wording.LEVELS[results[0].agreement.level]
+    sizes = _sizes([(result.agreement.n, result.agreement.groups) for result in results])
+    return table(
+        ("", "", *numeric),
+        rows,
+        numeric=numeric,
+        caption=caption,
+        ticks=charts.tick_row(axis),
+        name=f"{aspect} {level}",
+        title=f"Agreement with the labels of {aspect} {level}; {sizes}",
+    )
+
+
+def _basis(result: Result) -> Basis:
+    found = result.agreement
+    return Basis(aspect=result.aspect, level=found.level, n=found.n, groups=found.groups)
 
 
 def _rubric(number: int, version: Version, texts: Sequence[JudgedText], summary: EvaluationSummary | None) -> Section:
@@ -223,7 +258,7 @@ def _rubric(number: int, version: Version, texts: Sequence[JudgedText], summary:
         *versions.contents(version.rubric, shortcut_warnings(version)),
     ]
     if pairs:
-        blocks.append(Section("Score by score", (_scatter(version, pairs),), page_only=True))
+        blocks.append(Section("Score by score", (_scatter(version, texts),), page_only=True))
     if summary:
         blocks += _criteria(version, texts, summary)
     blocks += _disagreements(version, texts, len(pairs))
@@ -234,13 +269,25 @@ def _rubric(number: int, version: Version, texts: Sequence[JudgedText], summary:
     return Section(title, tuple(blocks), name=f"rubric-{number}", page_only=True)
 
 
-def _scatter(version: Version, pairs: Sequence[tuple[float, float]]) -> Plot:
+def _scatter(version: Version, texts: Sequence[JudgedText]) -> Plot:
+    pairs = [(text.human, text.score.score) for text in texts if text.score.score is not None]
     caption = (
         "Each dot is a text; texts of equal scores share a dot, which is darker the more there are. On the broken line "
         "both scores are equal; a rubric may be stricter or milder than people and still rank as they do."
     )
-    data = PlotData(("label", "score"), tuple(pairs))
-    return Plot(caption, plots.scatter(pairs, version.rubric.scores_on, version.ref), data)
+    points = tuple(
+        (text.example.id, text.example.group, text.example.system, text.human, text.score.score)
+        for text in texts
+        if text.score.score is not None
+    )
+    aspect = version.rubric.aspect.name
+    return Plot(
+        caption,
+        plots.scatter(pairs, version.rubric.scores_on, version.ref),
+        PlotData(("id", "group", "system", "label", "score"), points),
+        name=f"{version.ref} {aspect} score by score",
+        title=f"{version.ref}: labels of {aspect} and scores, over all texts; {wording.count(len(pairs), 'text')}",
+    )
 
 
 def _criteria(version: Version, texts: Sequence[JudgedText], summary: EvaluationSummary) -> Iterator[Section]:
@@ -257,7 +304,16 @@ def _criteria(version: Version, texts: Sequence[JudgedText], summary: Evaluation
         spearman = result.agreement.spearman
         shown.append(Row(("the rubric", Drawing(charts.bar(axis, spearman, total=True)), Figure(spearman)), "total"))
     note = f"{wording.LEVELS[summary.level]}, with 95 % intervals"
-    drawn = table(("", "", "Spearman"), shown, numeric=("Spearman",), ticks=charts.tick_row(axis))
+    aspect = version.rubric.aspect.name
+    title = f"{version.ref}: agreement of each criterion with the labels of {aspect} {note}"
+    drawn = table(
+        ("", "", "Spearman"),
+        shown,
+        numeric=("Spearman",),
+        ticks=charts.tick_row(axis),
+        name=f"{version.ref} {aspect} criterion by criterion",
+        title=f"{title}; {wording.count(len([text for text in texts if text.score.score is not None]), 'text')}",
+    )
     yield Section("Criterion by criterion", (drawn,), note, page_only=True)
 
 

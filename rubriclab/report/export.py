@@ -31,7 +31,11 @@ _LATEX = {
 }
 _NEGATIVE = re.compile(r"(?<![\w-])-(?=\d)")
 # A cell that begins like this is executed as a formula by spreadsheets.
-_FORMULA = re.compile(r"[=@\t\r]|[+-](?![\d.]+$)")
+# A minus before one word, such as the name of a feature, calls nothing.
+_FORMULA = re.compile(r"[=@\t\r]|\+(?![\d.]+$)|-(?![\w.]+$)")
+BASIS_COLUMNS = ("compared_with", "aspect", "level", "n", "groups")
+CSV_COLUMNS = ("table", "row", *BASIS_COLUMNS, "column", "value", "low", "high", "text")
+COMPARED_WITH = "compared with"
 
 
 def markdown(view: View) -> str:
@@ -42,13 +46,13 @@ def markdown(view: View) -> str:
 
 
 def latex_tables(view: View) -> str:
-    """Return the tables of a view as LaTeX tables with booktabs, each with its section as caption."""
+    """Return the tables of a view as LaTeX tables with booktabs, each with its title as caption."""
     return "\n".join(_latex(title, table) for title, table in _tables(view))
 
 
 def csv_tables(view: View) -> str:
-    """Return the figures of all tables, one a line: table, row, column, value, low, high; other cells are `text`."""
-    lines: list[Sequence[object]] = [("table", "row", "column", "value", "low", "high", "text")]
+    """Return the figures of all tables, one a line, with the columns `CSV_COLUMNS`; cells without one are `text`."""
+    lines: list[Sequence[object]] = [CSV_COLUMNS]
     for title, table in _tables(view):
         for row in table.rows:
             if not isinstance(row, str):
@@ -83,15 +87,18 @@ def _tables(view: View) -> Iterator[tuple[str, model.Table]]:
 
 
 def _csv_cells(title: str, table: model.Table, row: model.Row) -> Iterator[tuple[object, ...]]:
-    name = cell_words(row.cells[0])
+    basis = row.basis
+    start = (title, cell_words(row.cells[0]), basis.compared_with, basis.aspect, basis.level, basis.n, basis.groups)
     for column, cell in zip(table.columns[1:], row.cells[1:], strict=True):
+        if column == COMPARED_WITH and basis.compared_with:
+            continue
         if isinstance(cell, Figure):
             figure = cell.estimate
-            yield title, name, column, figure.value, figure.low, figure.high, ""
+            yield *start, column, figure.value, figure.low, figure.high, ""
         elif words := cell_words(cell):
             number = _number(words) if column in table.numeric else None
             found = ("", "", "", words) if number is None else (number, "", "", "")
-            yield title, name, column, *found
+            yield *start, column, *found
 
 
 def _number(words: str) -> float | None:
@@ -151,7 +158,7 @@ def _latex(title: str, table: model.Table) -> str:
     lines = [
         r"\begin{table}",
         r"\centering",
-        rf"\caption{{{_latex_text(title)}}}",
+        rf"\caption{{{_latex_text(table.title or title)}}}",
         rf"\begin{{tabular}}{{{alignment}}}",
         r"\toprule",
         rf"{' & '.join(_latex_text(table.columns[place]) for place in columns)} \\",

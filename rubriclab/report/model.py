@@ -118,11 +118,32 @@ class Pairs(Block):
 
 
 @dataclass(frozen=True, slots=True)
+class Basis:
+    """What the figures of a row rest on, for files that contain no sentences.
+
+    Attributes:
+        compared_with: what the row is compared with, if its figures are differences.
+        aspect, level: of a correlation; several levels in one string.
+        n, groups: the texts and their groups.
+    """
+
+    compared_with: str = ""
+    aspect: str = ""
+    level: str = ""
+    n: int | None = None
+    groups: int | None = None
+
+
+NO_BASIS = Basis()
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """A row of a table or chart; its kind says what it stands for."""
 
     cells: tuple[Cell, ...]
     kind: Literal["", "baseline", "total", "advised"] = ""
+    basis: Basis = NO_BASIS
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +155,8 @@ class Table(Block):
         repeated: leading columns that a terminal repeats where it cuts a wide table into several; 0 leaves it whole.
         caption: what the drawings show.
         ticks: the numbers of their axis.
+        name: of its plots' files; by default the title of its section.
+        title: of the table where it stands alone, as in LaTeX and plots; by default that of its section.
     """
 
     columns: tuple[str, ...]
@@ -142,6 +165,8 @@ class Table(Block):
     repeated: int = 0
     caption: str = ""
     ticks: Markup = NO_DRAWING
+    name: str = ""
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,11 +183,14 @@ class Plot(Block):
 
     Attributes:
         data: what is drawn.
+        name, title: as of a table.
     """
 
     caption: Words
     svg: Markup
     data: PlotData
+    name: str = ""
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,7 +343,9 @@ def table(
     numeric: Sequence[str] = (),
     caption: str = "",
     ticks: Markup = NO_DRAWING,
+    name: str = "",
+    title: str = "",
 ) -> Table:
     """Return a table whose rows may be plain sequences of cells."""
     ready = tuple(row if isinstance(row, Row | str) else Row(tuple(row)) for row in rows)
-    return Table(tuple(columns), ready, tuple(numeric), caption=caption, ticks=ticks)
+    return Table(tuple(columns), ready, tuple(numeric), caption=caption, ticks=ticks, name=name, title=title)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cache
+from textwrap import wrap
 
 from markupsafe import Markup
 
@@ -22,6 +23,8 @@ from rubriclab.stats.interval import Interval
 
 # Sizes of a plot of intervals: its names, its strips, its figures, the height of a row, its margin.
 NAMES, STRIPS, FIGURES, ROW, MARGIN = 260, 300, 150, 26, 16
+# Height of a line of the title, and width of one of its characters.
+LINE, CHARACTER, MOST_TITLE_LINES = 18, 6.5, 4
 # Characters of a name, and of the name of a file.
 NAME, FILE_NAME = 38, 60
 FONTS = ("Liberation Sans", "Arial", "Helvetica", "DejaVu Sans", "Noto Sans")
@@ -72,7 +75,9 @@ def png(svg: str) -> bytes:
 def png_obstacle() -> str | None:
     """Return what is missing for PNG files: the package that draws them, or a font, without which it draws no words."""
     try:
-        with_words, without = (png(_standalone(Markup(content), 20, 20)) for content in ('<text y="15">A</text>', ""))
+        with_words, without = (
+            png(_standalone(Markup(content), 20, 20, "")) for content in ('<text y="15">A</text>', "")
+        )
     except ImportError:
         return "PNG files need another package; install it with: pip install 'rubriclab[plots]'"
     return f"PNG files need a font; install one of: {', '.join(FONTS)}" if with_words == without else None
@@ -81,11 +86,12 @@ def png_obstacle() -> str | None:
 def _named_plots(view: View) -> Iterator[tuple[str, str, PlotData]]:
     for title, block in export.titled(view.blocks, view.title):
         if isinstance(block, Plot):
-            yield _file_name(title), _standalone(block.svg, plots.WIDTH, plots.HEIGHT), block.data
+            drawing = _standalone(block.svg, plots.WIDTH, plots.HEIGHT, block.title or title)
+            yield _file_name(block.name or title), drawing, block.data
             continue
         for column in block.columns[1:]:
             if rows := _rows_with_intervals(block, column):
-                yield _file_name(f"{title} {column}"), *_intervals(column, rows)
+                yield _file_name(f"{block.name or title} {column}"), *_intervals(column, rows, block.title or title)
 
 
 def _rows_with_intervals(table: Table, column: str) -> list[tuple[Row, Interval]]:
@@ -96,10 +102,10 @@ def _rows_with_intervals(table: Table, column: str) -> list[tuple[Row, Interval]
     return figures if any(figure.low is not None for _, figure in figures) else []
 
 
-def _intervals(column: str, rows: Sequence[tuple[Row, Interval]]) -> tuple[str, PlotData]:
+def _intervals(column: str, rows: Sequence[tuple[Row, Interval]], about: str) -> tuple[str, PlotData]:
     """Return one strip for each row over a common axis, with its name and figures, and the data."""
     axis = charts.value_axis(figure for _, figure in rows)
-    names = [export.cell_words(row.cells[0]) for row, _ in rows]
+    names = [_row_name(row) for row, _ in rows]
     strips = (
         _strip(place, name, charts.whisker(axis, figure, baseline=row.kind == "baseline"), figure)
         for place, (name, (row, figure)) in enumerate(zip(names, rows, strict=True))
@@ -109,9 +115,22 @@ def _intervals(column: str, rows: Sequence[tuple[Row, Interval]]) -> tuple[str, 
         MARGIN + NAMES + STRIPS / 2, bottom + 36, one_line(column)
     )
     content = Markup("\n").join((*strips, _placed(charts.tick_row(axis), bottom, 20), title))
-    points = tuple((name, figure.value, figure.low, figure.high) for name, (_, figure) in zip(names, rows, strict=True))
     width = 2 * MARGIN + NAMES + STRIPS + FIGURES
-    return _standalone(content, width, bottom + 48), PlotData(("row", "value", "low", "high"), points)
+    return _standalone(content, width, bottom + 48, about), _interval_data(rows)
+
+
+def _row_name(row: Row) -> str:
+    name = export.cell_words(row.cells[0])
+    return f"{name} \N{MINUS SIGN} {row.basis.compared_with}" if row.basis.compared_with else name
+
+
+def _interval_data(rows: Sequence[tuple[Row, Interval]]) -> PlotData:
+    """Return the rows with what their figures rest on."""
+    points = (
+        (export.cell_words(row.cells[0]), *astuple(row.basis), figure.value, figure.low, figure.high)
+        for row, figure in rows
+    )
+    return PlotData(("row", *export.BASIS_COLUMNS, "value", "low", "high"), tuple(points))
 
 
 def _strip(place: int, name: str, drawing: Markup, figure: Interval) -> Markup:
@@ -138,7 +157,18 @@ def _placed(drawing: Markup, top: int, height: int) -> Markup:
     )
 
 
-def _standalone(content: Markup, width: int, height: int) -> str:
+def _standalone(content: Markup, width: int, height: int, title: str) -> str:
+    """Return a drawing with its title above, on as many lines as it takes."""
+    lines = wrap(one_line(title), max(int((width - 2 * MARGIN) / CHARACTER), 1))[:MOST_TITLE_LINES]
+    top = MARGIN + LINE * len(lines) if lines else 0
+    heading = Markup("").join(
+        Markup('<text class="title" x="{}" y="{}">{}</text>').format(MARGIN, MARGIN + LINE * number, line)
+        for number, line in enumerate(lines, 1)
+    )
+    drawing = Markup('<svg y="{}" width="{}" height="{}" overflow="visible">{}</svg>').format(
+        top, width, height, content
+    )
+    content, height = heading + drawing, height + top
     fonts = Markup(", ").join(Markup("'{}'").format(font) for font in FONTS)
     return str(_SVG.format(width=width, height=height, fonts=fonts, style=_style(), content=content))
 

@@ -22,6 +22,9 @@ PREFERRED: tuple[Level, ...] = ("group", "dataset", "system")
 # Methods that never see a label: a version's labelled groups are then those that it was measured on.
 UNTAUGHT = frozenset(BASELINE_NAMES) - {"few_shot"}
 
+# With more paired differences the summary says that their intervals are not adjusted for their number.
+MANY_COMPARISONS = 3
+
 Verdict = Literal["above", "below", "overlaps", "too few groups", "not comparable with"]
 
 
@@ -168,6 +171,12 @@ def sentences(summary: EvaluationSummary) -> Iterator[str]:
     yield from (_against_baseline(best, contest) for contest in summary.baselines)
     if others:
         yield "The figure of the best of several is slightly optimistic, as the same texts were used to pick it."
+    compared = [each for _, each in summary.comparisons if each.difference.low is not None]
+    if len(compared) > MANY_COMPARISONS:
+        yield (
+            f"The {len(compared)} paired differences are not adjusted for their number: without any difference, one in "
+            "twenty intervals excludes 0."
+        )
     for row in summary.evaluators:
         if row.seen:
             yield (

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal, NamedTuple
+from functools import cached_property
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -21,7 +22,7 @@ from rubriclab.data.fitted import about, comparison_faults
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.labeling.dealing import Item, deal
 from rubriclab.labeling.history import History
-from rubriclab.labeling.judgment import LONGEST_REASON, MOST_SECONDS, HumanJudgment, LabelQuestion
+from rubriclab.labeling.judgment import LONGEST_REASON, MOST_SECONDS, HumanJudgment, ItemId, LabelQuestion
 from rubriclab.labeling.progress import RaterAgreement, RaterProgress, progress_of, rater_agreement
 from rubriclab.option_names import option
 from rubriclab.report.wording import count
@@ -76,11 +77,17 @@ class ShownItem:
     former: HumanJudgment | None
 
 
-class _Dealt(NamedTuple):
+@dataclass(frozen=True)
+class _Dealt:
     """What a rater judges, in order, and the name of each item."""
 
     items: tuple[Item, ...]
     names: tuple[str, ...]
+
+    @cached_property
+    def places(self) -> Mapping[ItemId, int]:
+        """The position of each item."""
+        return {item.id: position for position, item in enumerate(self.items)}
 
 
 class Labeling:
@@ -119,13 +126,14 @@ class Labeling:
         Raises:
             SettingsError: if there is no such position.
         """
-        items, names = self._of_rater(rater)
+        dealt = self._of_rater(rater)
+        items = dealt.items
         if not 0 <= position < len(items):
             raise SettingsError(f"There is no item {position + 1}: {rater} has {len(items)}.", "Load the page again.")
         item = items[position]
         texts = tuple(self._of[key].example for key in item.texts)
         former = self._history.of(rater).get(item.id)
-        return ShownItem(position, len(items), names[position], item.texts, texts, former)
+        return ShownItem(position, len(items), dealt.names[position], item.texts, texts, former)
 
     def next_position(self, rater: str, after: int = -1) -> int | None:
         """Return the first position after `after`, or else before it, that the rater has not answered or skipped.
@@ -148,6 +156,7 @@ class Labeling:
         Raises:
             SettingsError: if it does not fit the item or the scale.
             StoreError: if it cannot be stored.
+            StoreUnavailable: if the store does not answer: the same submission may be sent again.
         """
         position = self._submitted(rater, submission)
         item = self.items(rater)[position]
@@ -166,11 +175,11 @@ class Labeling:
             created=datetime.now(UTC),
         )
         with self._lock:
-            self._history.add(self._store.add_judgment(judgment))
+            self._add(judgment)
         return position
 
     def undo(self, rater: str, request: str) -> int | None:
-        """Withdraw a rater's latest judgment, and return the position of its item; `None` if there is nothing.
+        """Withdraw a rater's latest judgment of an item of this page, and return its position; `None` without one.
 
         Args:
             request: an id made by the page; the same one again changes nothing.
@@ -181,9 +190,8 @@ class Labeling:
                 return None
             if withdrawn.kind != "withdrawal":
                 raise SettingsError("This id belongs to a judgment.", "Load the page again.")
-            self._history.add(self._store.add_judgment(withdrawn))
-            places = {item.id: position for position, item in enumerate(self.items(rater))}
-            return places.get(withdrawn.item)
+            self._add(withdrawn)
+            return self._of_rater(rater).places.get(withdrawn.item)
 
     def progress(self, rater: str) -> RaterProgress:
         """Return how far a rater is."""
@@ -200,9 +208,18 @@ class Labeling:
 
     def result(self) -> LabelResult:
         """Return all that is known so far."""
-        rows = self.rows()
-        raters = {rater: self.progress(rater) for rater in self._history.raters}
+        rows, history = self.rows(), self._snapshot()
+        raters = {rater: self.progress(rater) for rater in history.raters if self._has_judged(rater, history)}
         return LabelResult(self.question.aspect.name, self.options.mode, rows, raters, self.agreement())
+
+    def _has_judged(self, rater: str, history: History) -> bool:
+        """Return whether a rater has judged an item of this page."""
+        return not self._of_rater(rater).places.keys().isdisjoint(history.of(rater))
+
+    def _add(self, judgment: HumanJudgment) -> None:
+        """Store a judgment, and read it in its place among those that other processes have stored meanwhile."""
+        self._store.add_judgment(judgment)
+        self._refresh()
 
     def _snapshot(self) -> History:
         """Return the judgments that apply, those of other processes among them; no rater waits for what follows."""
@@ -217,7 +234,7 @@ class Labeling:
             self._seen = number
 
     def _withdrawal(self, rater: str, request: str) -> HumanJudgment | None:
-        latest = self._history.latest(rater)
+        latest = self._history.latest(rater, self._of_rater(rater).places)
         if latest is None:
             return None
         return HumanJudgment(

@@ -70,7 +70,7 @@ def test_json_plots_and_latex_have_the_paired_difference_of_the_summary(learned:
     assert compared["verdict"] in ("above", "below", "overlaps")
     assert difference in (learned.folder / "t.tex").read_text().replace("$-$", "-")
     names = {path.name for path in (learned.folder / "plots").iterdir()}
-    assert {"01-paired-differences-spearman.svg", "01-paired-differences-spearman.csv"} <= names
+    assert {"01-coherence-paired-differences-spearman.svg", "01-coherence-paired-differences-spearman.csv"} <= names
     assert any(name.endswith("score-by-score.csv") for name in names)
 
 

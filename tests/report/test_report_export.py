@@ -6,10 +6,11 @@ import csv
 import io
 import re
 
+import pytest
 from hypothesis import given, strategies as st
 
-from rubriclab.report.export import csv_tables, latex_tables, markdown
-from rubriclab.report.model import Badge, Bullets, Figure, Paragraph, Row, Section, View, quoted, table
+from rubriclab.report.export import csv_tables, csv_text, latex_tables, markdown
+from rubriclab.report.model import Badge, Basis, Bullets, Figure, Paragraph, Row, Section, View, quoted, table
 from rubriclab.stats.interval import Interval
 
 HOSTILE = "| <script>alert(1)</script> *x* `y` \\input{a} & % $ # _ ^ ~"
@@ -53,6 +54,7 @@ def test_csv_has_every_figure_with_its_interval() -> None:
     assert rows[0] == {
         "table": "Agreement",
         "row": "rubric",
+        **dict.fromkeys(("compared_with", "aspect", "level", "n", "groups"), ""),
         "column": "Pearson",
         "value": "0.5",
         "low": "0.4",
@@ -63,8 +65,37 @@ def test_csv_has_every_figure_with_its_interval() -> None:
 
 def test_csv_has_counts_as_numbers_and_latex_true_minus_signs() -> None:
     shown = view_of(Row((quoted("a-1"), Figure(Interval(-0.5, -0.75, -0.25)), "1,234")))
-    assert "Results,a-1,n,1234,,," in csv_tables(shown)
+    assert "Results,a-1,,,,,,n,1234,,," in csv_tables(shown)
     assert r"a-1 & $-$0.50 [$-$0.75, $-$0.25] & 1,234 \\" in latex_tables(shown)
+
+
+def test_csv_and_latex_state_what_figures_rest_on() -> None:
+    basis = Basis("-repeated_words", "coherence", "group", 24, 6)
+    row = Row((quoted("a"), quoted("-repeated_words"), Figure(Interval(0.5, 0.4, 0.6))), basis=basis)
+    columns = ("", "compared with", "Spearman")
+    shown = View("Results", (table(columns, [row], numeric=("Spearman",), title="coherence: 24 texts in 6 groups"),))
+    (found,) = csv.DictReader(io.StringIO(csv_tables(shown)))
+    rests_on = {"compared_with": "-repeated_words", "aspect": "coherence", "level": "group", "n": "24", "groups": "6"}
+    assert found == {
+        "table": "Results",
+        "row": "a",
+        "column": "Spearman",
+        "value": "0.5",
+        "low": "0.4",
+        "high": "0.6",
+        "text": "",
+        **rests_on,
+    }
+    assert r"\caption{coherence: 24 texts in 6 groups}" in latex_tables(shown)
+    (plot,) = shown.plots()
+    assert plot.csv().splitlines()[1] == "a,-repeated_words,coherence,group,24,6,0.5,0.4,0.6"
+    assert "a \N{MINUS SIGN} -repeated_words" in plot.svg
+    assert "coherence: 24 texts in 6 groups" in plot.svg
+
+
+@pytest.mark.parametrize("cell", ["-1+cmd|x", "-cmd|' /C calc'!A0", "=1", "@x", "+a"])
+def test_csv_disarms_formulas_and_leaves_a_feature_with_a_minus_as_it_is(cell: str) -> None:
+    assert csv_text([[cell, "-repeated_words", "-0.5"]]) in (f"'{cell},-repeated_words,-0.5\n",)
 
 
 def view_of(row: Row) -> View:

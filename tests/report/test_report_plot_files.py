@@ -32,7 +32,9 @@ def view(*names: str, title: str = "Agreement") -> View:
 def test_each_column_with_intervals_and_each_plot_of_the_page_is_a_file() -> None:
     found = view("news@1", "word count").plots()
     assert [plot.name for plot in found] == ["01-agreement-pearson", "02-scatter"]
-    assert found[0].csv() == "row,value,low,high\nnews@1,0.5,0.4,0.6\nword count,0.5,0.4,0.6\n"
+    assert found[0].csv() == (
+        "row,compared_with,aspect,level,n,groups,value,low,high\nnews@1,,,,,,0.5,0.4,0.6\nword count,,,,,,0.5,0.4,0.6\n"
+    )
     assert found[1].csv() == "label,score\n1.0,2.0\n3.0,3.5\n"
 
 

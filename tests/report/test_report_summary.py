@@ -86,6 +86,12 @@ def test_two_groups_give_no_interval_and_no_verdict() -> None:
     assert not re.search(r"\[|above|below", words(found))
 
 
+def test_more_than_three_paired_differences_are_said_not_to_be_adjusted() -> None:
+    rates = [like_people, against_people, at_random]
+    assert "The 5 paired differences are not adjusted for their number" in words(summary_of(rates))
+    assert "adjusted" not in words(summary_of(rates[:2]))
+
+
 def test_a_rubric_below_its_baseline_is_said_to_be_so() -> None:
     found = summary_of([against_people])
     assert found

@@ -44,6 +44,7 @@ class LabelPage:
     client: httpx.Client
     access: Access
     labeling: Labeling
+    learning: LabelLearning
     output: Path
 
     @property
@@ -105,7 +106,7 @@ def label_page(folder: Path, rows: Sequence[Mapping[str, Any]] = ROWS, **options
             assert ready.wait(20)
             address = f"http://127.0.0.1:{port_of(bound)}"
             with httpx.Client(base_url=address, trust_env=False, timeout=20) as client:
-                yield LabelPage(client, access, labeling, output)
+                yield LabelPage(client, access, labeling, learning, output)
         finally:
             server.stop()
             thread.join()

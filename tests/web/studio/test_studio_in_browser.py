@@ -135,7 +135,6 @@ def test_the_edit_page_says_what_is_wrong_where_it_is_and_recovers_once_the_stud
     browser.execute_script("window.fetch = window.given")
     until(browser, lambda: "Held-out Pearson changes by" in one(browser, "#lead").text)
     save = one(browser, ".save button.main")
-    browser.save_screenshot("/tmp/e1.png")
     bottom = browser.execute_script("return arguments[0].getBoundingClientRect().bottom", save)
     assert bottom < browser.execute_script("return innerHeight")
     one(browser, "#discard").click()
