@@ -151,7 +151,7 @@ def routes(studio: Studio) -> list[BaseRoute]:
             {
                 "lead": typeset(verdict(found.result.effect)),
                 "html": _shown(found.result),
-                "summary": _summary(found.result.effect),
+                "summary": effect_summary(found.result.effect),
                 "weights": dict(_weights(found.result.effect)),
                 "notices": found.notices,
                 "seconds": round(time.monotonic() - started, 1),
@@ -202,7 +202,8 @@ def _weights(effect: EditEffect) -> Iterator[tuple[str, str]]:
             yield change.criterion, describe.percent(change.after)
 
 
-def _summary(effect: EditEffect) -> str:
+def effect_summary(effect: EditEffect) -> str:
+    """Return the agreement before and after in one line, which says so if no difference can be told."""
     low, high = effect.difference.low, effect.difference.high
     told = "; no difference can be told" if low is not None and high is not None and low <= 0 <= high else ""
     return typeset(f"Pearson {figure(effect.before.value)} before, {figure(effect.after.value)} after{told}")
