@@ -110,7 +110,8 @@ def test_columns_may_be_mapped_for_everything_a_lab_does(store: Path, rubric: Ve
     renamed = [{"summary": row["output"], "article": row["source"]} for row in ROWS]
     lab = Lab(store, mapping={"output": "summary", "source": "article"}, progress=None)
     assert len(lab.score(renamed, "news")) == len(ROWS)
-    assert lab.score(renamed, "news", mapping="output=article").values != lab.score(renamed, "news").values
+    other = lab.score(renamed, "news", mapping="output=article,source=summary")
+    assert other.values != lab.score(renamed, "news").values
 
 
 def test_without_a_rubric_texts_are_compared_and_an_iterator_is_refused(lab: Lab) -> None:
@@ -338,4 +339,7 @@ def test_faulty_settings_are_told_with_what_to_write(lab: Lab, settings: Any, co
 
 
 def test_strings_in_a_list_are_texts(lab: Lab) -> None:
-    assert len(lab.score(["One text.", "Another text."], "news")) == 2
+    texts = [row["output"] for row in ROWS]
+    assert len(lab.score(texts, task="summarization", aspect="coherence")) == len(ROWS)
+    with pytest.raises(SettingsError, match="No row of the data has the field 'source'"):
+        lab.score(texts, "news")

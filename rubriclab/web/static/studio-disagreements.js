@@ -9,7 +9,8 @@ for (const article of document.querySelectorAll('[data-text]')) {
   const key = `rubriclab:judgment:${form.dataset.ref}:${article.dataset.text}`
   const buttons = [...article.querySelectorAll('[data-kind]')]
   const { by } = form.elements
-  let request = crypto.randomUUID()
+  let request
+  let sent = ''
 
   const open = kind => {
     form.dataset.open = kind
@@ -46,7 +47,7 @@ for (const article of document.querySelectorAll('[data-text]')) {
     event.preventDefault()
     fault.hidden = true
     const { score, ...others } = values()
-    const judgment = { ...others, kind: form.dataset.open, text: article.dataset.text, request }
+    const judgment = { ...others, kind: form.dataset.open, text: article.dataset.text }
     if (judgment.kind === 'correct') judgment.score = score === '' ? null : Number(score)
     const [missing, words] = lacking(judgment)
     if (missing) {
@@ -55,14 +56,18 @@ for (const article of document.querySelectorAll('[data-text]')) {
       missing.focus()
       return
     }
+    // The same judgment sent again is stored once; a changed one is another, even if the first has arrived unnoticed.
+    const content = JSON.stringify(judgment)
+    if (content !== sent) request = crypto.randomUUID()
+    sent = content
     form.querySelector('[type="submit"]').disabled = true
     try {
-      const answer = await ask(`/${form.dataset.ref}/disagreements/labels`, judgment)
+      const answer = await ask(`/${form.dataset.ref}/disagreements/labels`, { ...judgment, request })
       article.querySelector('[data-corrections]').innerHTML = answer.html
       article.querySelector('[role="status"]').textContent = 'Stored beside the label.'
       article.querySelector('[data-add]').hidden = judgment.kind !== 'misses'
       article.querySelector('[data-add]').href = `/${form.dataset.ref}/edit?add=${encodeURIComponent(judgment.note ?? '')}`
-      request = crypto.randomUUID()
+      sent = ''
       form.reset()
       open('')
       keep()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -68,6 +69,7 @@ class Judgment(FrozenModel):
 
 def routes(studio: Studio) -> list[BaseRoute]:
     """Return the routes of the page and of the judgments made on it."""
+    correcting = threading.Lock()
 
     def page(request: Request) -> Response:
         options = _options(request)
@@ -92,7 +94,8 @@ def routes(studio: Studio) -> list[BaseRoute]:
         return JSONResponse(await run_in_threadpool(store, request.path_params["ref"], judgment))
 
     def store(ref: str, judgment: Judgment) -> dict[str, Any]:
-        with studio.workspace() as workspace:
+        # Each correction names the label that it found, so those of several tabs follow each other.
+        with correcting, studio.workspace() as workspace:
             result = labels(workspace, ref, judgment.options())
         return {"html": _corrections(judgment.text, result.corrections)}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -120,3 +121,13 @@ def test_a_version_without_labelled_texts_says_why_there_are_none(studio: Client
     ready = studio.post("/alone/edit/ready")
     assert ready.status_code == 422
     assert "keeps no labelled texts" in ready.json()["error"]
+
+
+def test_corrections_from_several_tabs_at_once_follow_each_other(studio: Client, twin: Lab, store: Path) -> None:
+    text = twin.labels("news").texts[0].id
+    with ThreadPoolExecutor(6) as pool:
+        scores = (1, 2, 3, 4, 5, 1.5)
+        sent = [judged(kind="correct", text=text, score=score, request=f"tab-{score}") for score in scores]
+        assert {answer.status_code for answer in pool.map(lambda body: studio.post(LABELS, **body), sent)} == {200}
+    made = Lab(store, progress=None, notify=lambda _text: None).labels("news").corrections
+    assert [each.old for each in made[1:]] == [each.new for each in made[:-1]]
