@@ -1,6 +1,6 @@
 // Labels that are corrected where people and the rubric differ.
 
-import { ask } from './request.js'
+import { ask, Refused } from './request.js'
 import { read, rememberName, write } from './studio-draft.js'
 
 for (const article of document.querySelectorAll('[data-text]')) {
@@ -33,15 +33,19 @@ for (const article of document.querySelectorAll('[data-text]')) {
     button.addEventListener('click', () => {
       open(form.dataset.open === button.dataset.kind && !form.hidden ? '' : button.dataset.kind)
       rememberName(by)
-      form.querySelector('[data-for]:not([hidden]) :is(input, textarea, select)')?.focus()
+      if (!form.hidden) [...form.elements].find(field => field.matches('input, textarea, select') && !field.matches(':disabled'))?.focus()
       keep()
     })
   }
-  article.querySelector('[data-cancel]').addEventListener('click', () => {
+  const close = () => {
+    const pressed = buttons.find(button => button.dataset.kind === form.dataset.open)
     form.reset()
     open('')
     keep()
-  })
+    pressed?.focus()
+  }
+  article.querySelector('[data-cancel]').addEventListener('click', close)
+  form.addEventListener('keydown', event => { if (event.key === 'Escape') close() })
 
   form.addEventListener('submit', async event => {
     event.preventDefault()
@@ -67,12 +71,11 @@ for (const article of document.querySelectorAll('[data-text]')) {
       article.querySelector('[role="status"]').textContent = 'Stored beside the label.'
       article.querySelector('[data-add]').hidden = judgment.kind !== 'misses'
       article.querySelector('[data-add]').href = `/${form.dataset.ref}/edit?add=${encodeURIComponent(judgment.note ?? '')}`
+      article.querySelector('[data-now]').textContent = answer.now
       sent = ''
-      form.reset()
-      open('')
-      keep()
+      close()
     } catch (error) {
-      fault.textContent = error.message
+      fault.textContent = error instanceof Refused ? error.message : 'rubriclab does not answer; start it again. What you wrote is kept.'
       fault.hidden = false
     } finally {
       form.querySelector('[type="submit"]').disabled = false
