@@ -31,11 +31,12 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
     "Cache-Control": "no-store",
 }
+# Browsers take it over https and from this computer only, and warn about it on any other page.
+OPENER_POLICY = ("Cross-Origin-Opener-Policy", "same-origin")
 READING = ("GET", "HEAD")
 # The page that a link with a secret leads to. A redirect would not carry the new cookie, since the first request may
 # come from another site: a message with the link.
@@ -108,6 +109,8 @@ class Guard:
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
+                if Headers(scope=scope).get("host", "").rpartition(":")[0] in ("127.0.0.1", "localhost"):
+                    headers.setdefault(*OPENER_POLICY)
             await send(message)
 
         answer = self._refused(scope) or self._app

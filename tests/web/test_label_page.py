@@ -253,6 +253,14 @@ def test_a_shared_page_knows_raters_by_their_links(tmp_path: Path) -> None:
         assert [row["annotations"]["coherence"] for row in page.labeling.rows()] == [{"ben": 3}]
 
 
+def test_the_opener_policy_is_sent_only_where_browsers_take_it(tmp_path: Path) -> None:
+    with label_page(tmp_path, share="anna") as page:
+        (elsewhere, *_) = (host for host in page.access.hosts if not host.startswith(("127.0.0.1", "localhost")))
+        path = page.access.path("anna")
+        assert "Cross-Origin-Opener-Policy" not in page.client.get(path, headers={"Host": elsewhere}).headers
+        assert page.client.get(path).headers["Cross-Origin-Opener-Policy"] == "same-origin"
+
+
 def test_links_and_tokens_stay_the_same_when_the_server_is_started_again(tmp_path: Path) -> None:
     with label_page(tmp_path, share=["anna"]) as page:
         before = page.access
