@@ -110,7 +110,9 @@ def test_columns_may_be_mapped_for_everything_a_lab_does(store: Path, rubric: Ve
     renamed = [{"summary": row["output"], "article": row["source"]} for row in ROWS]
     lab = Lab(store, mapping={"output": "summary", "source": "article"}, progress=None)
     assert len(lab.score(renamed, "news")) == len(ROWS)
-    assert lab.score(renamed, "news", mapping="output=article").values != lab.score(renamed, "news").values
+    assert (
+        lab.score(renamed, "news", mapping="output=article,source=summary").values != lab.score(renamed, "news").values
+    )
 
 
 def test_without_a_rubric_texts_are_compared_and_an_iterator_is_refused(lab: Lab) -> None:
@@ -338,4 +340,9 @@ def test_faulty_settings_are_told_with_what_to_write(lab: Lab, settings: Any, co
 
 
 def test_strings_in_a_list_are_texts(lab: Lab) -> None:
-    assert len(lab.score(["One text.", "Another text."], "news")) == 2
+    labelled = [json.loads(line) for line in LABELLED.read_text().splitlines()]
+    bare = [{name: row[name] for name in ("id", "output", "scores")} for row in labelled]
+    lab.learn(bare, task="summarization", aspect="coherence", methods="direct", name="bare")
+    assert len(lab.score(["One text.", "Another text."], "bare")) == 2
+    with pytest.raises(SettingsError, match="the field 'source', and every text that news@1 was learned from had it"):
+        lab.score(["One text.", "Another text."], "news")
