@@ -15,8 +15,8 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[parquet,xlsx]" --group dev
 	@touch $@
 
-# Learn, store, report, score and evaluate on the shipped sample, by recorded answers of a language model and by the
-# offline judge; all of it lands in demo/.
+# Learn, store, report, score and evaluate on the shipped sample, with recorded answers of a language model and with the
+# offline judge; no key is needed. All results are written to demo/.
 demo: $(STAMP)
 	@$(BIN)/python -m experiments demo --folder demo
 

@@ -197,7 +197,8 @@ def show_study(names: Sequence[str], *, as_json: bool, **values: Any) -> None:
     named, files = ([name for name in names if Path(name).is_file() == is_file] for is_file in (False, True))
     if files:
         results = merged({file: read_results(Path(file)) for file in files})
-        found = [(_study_of(results, name), results) for name in named or [None]]
+        chosen: list[str] | list[None] = named or [None]
+        found = [(_study_of(results, name), results) for name in chosen]
     else:
         found = [pair for name in named for pair in _shipped(name)]
     check_exports(values, *files)

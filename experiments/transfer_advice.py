@@ -44,9 +44,10 @@ def summary(cases: Sequence[Outcome]) -> str:
     aspects = {(case.case.set, case.case.aspect) for case in cases}
     near = {name: sum(is_near(case, name) for case in cases) for name in (ADVISED, "relearn")}
     return (
-        f"Over {len(cases)} transfers to {len(aspects)} aspects of public sets no other action was better on held-out "
-        f"groups by\nmore than chance in {share(cases, 'right'):.0%}. The action advised was near the best in "
-        f"{near[ADVISED] / len(cases):.0%}, where always relearning was in\n{near['relearn'] / len(cases):.0%}: "
+        f"In {share(cases, 'right'):.0%} of {len(cases)} transfers to {len(aspects)} aspects of public sets, no other "
+        f"action was significantly better on held-out\ngroups than the recommended one. The recommended action "
+        f"was near the best in {near[ADVISED] / len(cases):.0%}; always relearning, in\n"
+        f"{near['relearn'] / len(cases):.0%}. "
         "30 labels often cannot tell which action is best."
     )
 

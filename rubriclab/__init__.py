@@ -68,6 +68,7 @@ if TYPE_CHECKING:
         RubriclabError as RubriclabError,
         SettingsError as SettingsError,
         StoreError as StoreError,
+        StoreUnavailable as StoreUnavailable,
         UnknownMethod as UnknownMethod,
         UserError as UserError,
     )
@@ -275,6 +276,7 @@ _HOMES = {
         "RubriclabError",
         "SettingsError",
         "StoreError",
+        "StoreUnavailable",
         "UnknownMethod",
         "UserError",
     ),

@@ -77,15 +77,16 @@ def _corrected_values(
         if each.text != text.id or each.kind == "misses":
             continue
         if not each.rater:
-            label = each.new if _same(label, each.old) else label
-        elif _same(raters.get(each.rater), each.old):
+            label = each.new if same_value(label, each.old) else label
+        elif same_value(raters.get(each.rater), each.old):
             raters = {name: score for name, score in raters.items() if name != each.rater}
             raters |= {} if each.new is None else {each.rater: each.new}
             label = math.fsum(raters.values()) / len(raters) if raters else None
     return label, raters
 
 
-def _same(value: float | None, other: float | None) -> bool:
+def same_value(value: float | None, other: float | None) -> bool:
+    """Return whether two labels are the same; `None` is a label that is withdrawn."""
     if value is None or other is None:
         return value is other
     return abs(value - other) <= SAME

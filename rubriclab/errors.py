@@ -14,6 +14,8 @@
     │   ├── StoreError          a store that cannot be opened, or has invalid content
     │   │   ├── NoStore         no store at the given place
     │   │   ├── NotInStore      no such rubric, version or tag
+    │   │   ├── StoreUnavailable
+    │   │   │                   a database that is locked, full or out of reach: a retry can help
     │   │   └── DamagedAnswer   a cached answer that was changed: it is requested again
     │   ├── PackError           a pack that cannot be read or does not match its digest
     │   ├── ReplayMiss          a recording that lacks the request
@@ -108,6 +110,12 @@ class NotInStore(StoreError):
 
 class DamagedAnswer(StoreError):
     """A cached answer that was changed after it was stored."""
+
+
+class StoreUnavailable(StoreError):
+    """The database failed: it is locked, full, damaged or out of reach."""
+
+    retryable = True
 
 
 class NoStore(StoreError):

@@ -70,7 +70,7 @@ class FrontierPoint(FrozenModel):
         parts: the methods that it asks.
         pearson: held-out correlation at the level of the report, with its standard error in `error`; `None` where
             that is undefined, as where a single group has all that there is to agree with.
-        within: whether this is the smallest one within one standard error of the best.
+        within: whether this is the cheapest one within one standard error of the best.
         chosen: whether it is the rubric that was made.
         ahead: by how much it correlates more with held-out labels than the rubric that was made, paired.
     """

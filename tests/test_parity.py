@@ -28,8 +28,8 @@ from rubriclab.cli.main import every_command
 from rubriclab.cli.printing import flags
 from rubriclab.labeling.judgment import HumanJudgment, TextToJudge
 from rubriclab.option_names import reader_of_commands
-from rubriclab.services.label import question_of
 from rubriclab.services.label_options import LabelOptions
+from rubriclab.services.label_preparation import question_of
 from rubriclab.store import open_store
 
 TASK = ("--task", "summarization", "--aspect", "coherence", "--scale", "1:5")
@@ -281,9 +281,9 @@ def _edit(sides: Side) -> Pair:
 @parity("labels")
 def _labels(sides: Side) -> Pair:
     name, other = (text.id for text in sides.lab.training_record("news@1").texts[:2])
-    changes = ("--correct", f"{name}=1.5", "--rubric-right", other, "--by", "anna", "--because", "misread")
+    changes = ("--correct", f"{name}=2", "--rubric-right", other, "--by", "anna", "--because", "misread")
     row = sides.json("labels", "news@1", *changes)
-    result = sides.lab.labels("news@1", correct={name: 1.5}, rubric_right=other, by="anna", because="misread")
+    result = sides.lab.labels("news@1", correct={name: 2}, rubric_right=other, by="anna", because="misread")
     corrections = [each.model_dump(mode="json", exclude={"id", "created"}) for each in result.corrections]
     found = [{name: each[name] for name in corrections[0]} for each in row["corrections"]]
     return (found, row["texts"]), (corrections, json.loads(json.dumps(result.to_rows())))

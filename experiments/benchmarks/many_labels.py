@@ -7,7 +7,7 @@
 What follows `--` is passed on to the command. `learn` learns from n texts; every other command gets a rubric learned
 from the shipped sample (or, for `gate`, `show` and `report`, one learned from the n texts). Each command is a process
 of its own, so that its peak memory is that of the command alone. Processor time is split: `judge` is what is spent
-inside the offline judge and in measuring texts, `rest` everything else, imports included.
+inside the offline judge and in computing text features, `rest` everything else, imports included.
 
 The texts are recombined from the shipped sample: sources of two articles, outputs damaged in ways that lower the label.
 Their groups have 4 to 16 rivals, or by `--shape`:
@@ -198,8 +198,9 @@ def run(arguments: list[str], folder: Path) -> dict[str, Any]:
 
 def command_line() -> None:
     """Run the command line in this process, timing what is spent in the judge, and write the figures at its end."""
-    from rubriclab import measures
-    from rubriclab.judges.embedded import judge
+    from rubriclab import text_features
+    from rubriclab.judges.embedded import judge, wording
+    from rubriclab.learning import baselines
 
     spent, depth = 0.0, 0
 
@@ -216,8 +217,8 @@ def command_line() -> None:
         return inner
 
     judge.ANSWERS = {name: timed(answer) for name, answer in judge.ANSWERS.items()}
-    for module in ("rubriclab.learning.baselines", "rubriclab.judges.embedded.rating"):
-        vars(__import__(module, fromlist=["measure"]))["measure"] = timed(measures.measure)
+    for module in (baselines, wording):
+        vars(module)["extract_features"] = timed(text_features.extract_features)
     from rubriclab.cli.main import main as run_command
 
     try:

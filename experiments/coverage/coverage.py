@@ -304,8 +304,9 @@ async def _judged(
 def table(rows: Sequence[Row]) -> str:
     """Return the coverage of each kind of interval by kind of run, for Markdown."""
     lines = [
-        "| learning sets | groups x texts | map | n | texts | weights | Spearman | Pearson | of rivals: Spearman | "
-        "Pearson | scores resampled, all four | mean width | widest |",
+        "| learning sets | groups x texts | calibration | n | scores of texts | weights | Spearman, all texts | "
+        "Pearson, all texts | Spearman within groups | Pearson within groups | simple bootstrap | mean width | "
+        "error at widest |",
         "|---" * 13 + "|",
     ]
     kinds = {
@@ -341,7 +342,7 @@ def kind(each: Row) -> str:
 
 def scale_map(each: Row) -> str:
     """Return whether the kind of map onto the scale was given or chosen."""
-    return "given" if each["map"] == "given" else "chosen"
+    return "linear" if each["map"] == "given" else "chosen"
 
 
 def mean(rows: Sequence[Row], name: str) -> float:

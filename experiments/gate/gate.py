@@ -189,8 +189,8 @@ def members(rows: Sequence[Example], groups: Sequence[str]) -> list[list[Example
 def table(rows: Sequence[Row]) -> str:
     """Return the outcomes by design, labels and run, for Markdown."""
     lines = [
-        "| learning set | level | labels | run | runs | better | not better | inconclusive | own above 0 | "
-        "mean held out | mean training |",
+        "| learning set | correlations | labels | learned from the labels | runs | better | not better | "
+        "inconclusive | interval above 0 | mean held out | mean training |",
         "|---" * 11 + "|",
     ]
     keys = dict.fromkeys((each["design"], each["level"], each["labels"], each["run"]) for each in rows)
@@ -201,8 +201,26 @@ def table(rows: Sequence[Row]) -> str:
         above = sum((each["own"]["low"] or 0) > 0 for each in own) / len(own)
         means = [np.mean([each["own"]["value"] or 0 for each in own]), np.mean([each["training"] or 0 for each in own])]
         figures = [str(len(own)), *shares, f"{above:.1%}", *(f"{mean:.3f}" for mean in means)]
-        lines.append(f"| {' | '.join((*key, *figures))} |")
+        lines.append(f"| {' | '.join((*map(_cell, key), *figures))} |")
     return "\n".join(lines)
+
+
+_CELLS = {
+    "rivals": "12 groups of 4",
+    "texts": "30 texts",
+    "group": "within groups",
+    "dataset": "over all texts",
+    "among": "shuffled among groups",
+    "within": "shuffled within groups",
+    "as they are": "real",
+    "matrix": "selection and weights",
+    "whole": "everything",
+}
+
+
+def _cell(name: str) -> str:
+    """Return what the table calls a design, level, kind of labels or kind of run."""
+    return _CELLS[name]
 
 
 def alarms(rows: Sequence[Row]) -> str:
@@ -212,9 +230,9 @@ def alarms(rows: Sequence[Row]) -> str:
     whole = [each for each in dealt_out if each["run"] == "whole"]
     passed, of_whole = (sum(each["outcome"] == "better" for each in own) for own in (dealt_out, whole))
     return (
-        f"The gate said `better` in {passed} of {len(dealt_out)} runs with labels dealt out anew ({of_whole} of the "
-        f"{len(whole)} whole ones).\nWith the labels as they are it said `better` in {true['better']}, `not better` in "
-        f"{true['not better']} and `inconclusive` in {true['inconclusive']} of {true.total()} runs."
+        f"The gate said `better` in {passed} of {len(dealt_out)} runs with shuffled labels ({of_whole} of the "
+        f"{len(whole)} that learned everything from them).\nWith real labels it said `better` in {true['better']}, "
+        f"`not better` in {true['not better']} and `inconclusive` in {true['inconclusive']} of {true.total()} runs."
     )
 
 

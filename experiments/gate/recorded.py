@@ -171,8 +171,8 @@ def verdicts(rows: Sequence[Row]) -> str:
     worse = [row for row in true if row["outcome"] == "not better"]
     return (
         f"{sum(row['gain'] > 0 for row in better)} of {len(better)} verdicts `better` and "
-        f"{sum(row['gain'] <= 0 for row in worse)} of {len(worse)} verdicts `not better` are right; with labels dealt\n"
-        f"out anew the gate said `better` in {sum(row['outcome'] == 'better' for row in null)} of {len(null)} runs."
+        f"{sum(row['gain'] <= 0 for row in worse)} of {len(worse)} verdicts `not better` are right; with shuffled\n"
+        f"labels the gate said `better` in {sum(row['outcome'] == 'better' for row in null)} of {len(null)} runs."
     )
 
 

@@ -338,14 +338,17 @@ def _resampled(by_aspect: Sequence[FloatArray], resamples: int) -> FloatArray:
 
 def _means(rows: Sequence[Row], title: str) -> str:
     lines = [f"{title}, {len(rows)} draws, {len(_keys(rows))} aspects:", ""]
-    lines += ["| choice | Spearman within groups, less random | Pearson, less random |", "|---|---|---|"]
+    lines += [
+        "| choice of texts | Spearman within groups, difference to random | Pearson, difference to random |",
+        "|---|---|---|",
+    ]
     for strategy in STRATEGIES[1:]:
         cells = []
         for figure in ("spearman", "pearson"):
             by_aspect = [_advantages(_of(rows, key), strategy, figure) for key in _keys(rows)]
             value, low, high = _mean_interval(by_aspect)
             ahead = sum(draws.mean() > 0 for draws in by_aspect)
-            cells.append(f"{value:+.3f} [{low:+.3f}, {high:+.3f}], ahead on {ahead} of {len(by_aspect)}")
+            cells.append(f"{value:+.3f} [{low:+.3f}, {high:+.3f}], better on {ahead} of {len(by_aspect)}")
         lines.append(f"| {strategy} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
@@ -373,7 +376,10 @@ def _needed(rows: Sequence[Row], resamples: int = 1000) -> str:
     whole = np.mean([own.mean(axis=0) for own in curves], axis=0)
     resampled = _resampled([own.reshape(len(own), -1) for own in curves], resamples)
     drawn = np.array([[labels for _, labels in needed(both)] for both in resampled])
-    lines = ["| labels, random | agreement there (Pearson) | labels, planned | 90 % interval |", "|---|---|---|---|"]
+    lines = [
+        "| random labels | their agreement (Pearson) | planned labels for the same agreement | 90 % interval |",
+        "|---|---|---|---|",
+    ]
     for place, (number, (level, labels)) in enumerate(zip(wanted, needed(whole), strict=True)):
         # Where planning never gets there it needs more than all the labels that were tried.
         column = np.nan_to_num(drawn[:, place], nan=np.inf)
@@ -384,7 +390,7 @@ def _needed(rows: Sequence[Row], resamples: int = 1000) -> str:
 
 
 def _aspects(rows: Sequence[Row]) -> str:
-    lines = ["| aspect | draws | Spearman, planned less random | Pearson, planned less random |", "|---|---|---|---|"]
+    lines = ["| aspect | draws | Spearman, planned - random | Pearson, planned - random |", "|---|---|---|---|"]
     for key in _keys(rows):
         own = _of(rows, key)
         cells = []

@@ -181,7 +181,7 @@ def _contrasts(summary: Summary) -> Iterator[Section]:
     )
     numeric = ("difference", "p", "aspects", "above", "below", "cases")
     several = len({each.labels for each in summary.contrasts}) > 1
-    rows = [
+    rows: list[tuple[Cell, ...]] = [
         (
             _pair(each, several=several),
             Figure(Interval(each.difference, each.interval.low, each.interval.high)),

@@ -5,7 +5,7 @@
     python -m experiments measure weighing --data FOLDER --set shots=100 --set splits=3 \
         -o experiments/weighing/results/compared_100.json
 
-Each case learns the smallest rubric that held-out labels justify from 30 labels of an aspect, and tests it on other
+Each case learns the cheapest rubric that held-out labels justify from 30 labels of an aspect, and tests it on other
 groups. `judgments` are a language model's recorded answers to given criteria; `live` are the packs and matrices of
 rubrics that were learned with a language model, cross-validated by group, as there are no other texts.
 results/before.json holds the figures of the recipes that were used before.
@@ -260,11 +260,11 @@ def _kind(row: Mapping[str, Any]) -> str:
     """Return which of the table's rows a learning set belongs to."""
     name = row["case"]
     if " " in name:
-        return "three live sets, held out (Pearson)" if name.endswith(" live") else "three recorded sets"
+        return "three sets learned live, held out (Pearson)" if name.endswith(" live") else "three recorded sets"
     aspects = "Topical-Chat" if name.startswith("topical") else "14 aspects"
     if row["shots"] != 30:
         return f"{aspects}, up to {row['shots']} labels"
-    return f"{aspects}, {'draws looked at' if name.endswith(LOOKED_AT) else 'other draws'}"
+    return f"{aspects}, {'design draws' if name.endswith(LOOKED_AT) else 'other draws'}"
 
 
 def table(rows: Sequence[Row]) -> str:
@@ -272,8 +272,8 @@ def table(rows: Sequence[Row]) -> str:
     former = {(row["case"], row["shots"]): row for row in stored_rows(HERE / "results" / "before.json")}
     rows = [former[key] | row for row in rows if (key := (row["case"], row["shots"])) in former]
     lines = [
-        "| learning sets | n | before | calls | criteria | now | calls | criteria | all criteria, weighed as now"
-        " | direct | now less before | now less direct |"
+        "| learning sets | n | former default | calls | criteria | present default | calls | criteria"
+        " | all criteria, present weights | direct | present - former | present - direct |"
     ]
     lines.append("|---" * 12 + "|")
     names = (
@@ -320,7 +320,7 @@ def readme_figures() -> dict[str, str]:
 
 MEASUREMENT = Measurement(
     "weighing",
-    "Does the smallest rubric that held-out labels justify agree with people as well as larger ones did before?",
+    "Does the cheapest rubric that held-out labels justify agree with people as well as larger ones did before?",
     WeighingOptions,
     cases,
     run,

@@ -34,8 +34,9 @@ joint_options = together(
     ),
     option(
         "--prefer",
-        type=click.Choice(["smallest", "accuracy"]),
-        help="The smallest rubric within one standard error of the best, or the most accurate.  [default: smallest]",
+        type=click.Choice(["cheapest", "accuracy"]),
+        help="The rubric with the fewest calls within one standard error of the best, or the most accurate.  "
+        "[default: cheapest]",
     ),
     option(
         "--text-features",
@@ -172,9 +173,10 @@ def _agreement(rubric: Rubric, agreement: TrainingAgreement) -> str:
     spearman = f"Spearman {estimate(agreement.spearman)} on the {agreement.n} training texts"
     if not agreement.optimistic:
         return f"{spearman}, whose labels were not used"
-    optimistic = "both" if labels_proposed(rubric) else "the first is"
-    reselected = estimate(agreement.reselected)
-    return f"{spearman}, {reselected} cross-validated without each group's own labels ({optimistic} optimistic)"
+    held_out = f"{estimate(agreement.reselected)} cross-validated over groups"
+    if labels_proposed(rubric):
+        return f"{spearman}, {held_out}; both are optimistic, as the criteria were proposed from these labels"
+    return f"{spearman} (optimistic, as it was fitted to them), {held_out}"
 
 
 def _print_json(result: LearnResult) -> None:

@@ -87,8 +87,9 @@ def cli(context: click.Context, config: Path | None, verbose: int, log_file: Pat
     rubriclab improve texts.jsonl --rubric news-coherence -o improved.jsonl
 
     Every option can also be set by an environment variable (RUBRICLAB_JUDGE for --judge) or in rubriclab.toml.
-    Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 the result is below a
-    requested threshold, 2 an error for you to fix, 3 inconclusive, 4 the provider failed, 70 a bug in rubriclab.
+    Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 the result failed a check
+    (threshold, gate, lint, verify), 2 an error for you to fix, 3 inconclusive, 4 the provider failed, 70 a bug in
+    rubriclab, 130 interrupted by Ctrl-C.
     """
     start_logging(verbose, log_file)
     _log.info("rubriclab %s: %s", __version__, context.invoked_subcommand)

@@ -37,5 +37,5 @@ def numbers_of(given: Sequence[str], flag: str, form: str) -> dict[str, float] |
         try:
             numbers[name] = float(text)
         except ValueError:
-            raise SettingsError(f"{flag}: expected {form}, got {name}={text}.", "Write 0.3 for 30 %.") from None
+            raise SettingsError(f"{flag}: expected {form}, got {name}={text}.", "Give a number.") from None
     return numbers or None

@@ -17,10 +17,11 @@ from rubriclab.cli.options import judge_options, option, store_option
 @judge_options
 @store_option
 def studio(rubric: str | None, *, port: int | None, no_browser: bool, **values: Any) -> None:
-    """Show the rubrics of the store in a browser, or open RUBRIC there.
+    """Inspect and edit the rubrics of the store in a browser, or open RUBRIC there.
 
-    Inspect versions, compare them, and read every labelled text with its ratings. The pages are served on this computer
-    only, until Ctrl-C.
+    Read reports and labelled texts, compare versions, correct labels, edit rubrics and explain scores. A language model
+    is called only after its price was shown and confirmed; --judge names it, and --max-cost limits all pages together.
+    The pages are served on this computer only, until Ctrl-C.
     """
     from rubriclab.cli.workspace import workspace_of
     from rubriclab.services.running import finish

@@ -233,7 +233,7 @@ def refitted_path(rated: RatedRubric, selected: FoldSelection) -> SelectionPath:
     pool = CandidatePool(rated.kept, reasons=True)
     fit = fit_part(matrix, every, total, pool, settings, held_out_raw=raw, seed=seed)
     held_out = HeldOut(mean_over_repetitions(scores)[back], raw[back], selected.folds, tuple(fits))
-    return SelectionPath((_step(rated, pool, held_out.raw),), kept=0, best=0, smallest=0, fit=fit, held_out=held_out)
+    return SelectionPath((_step(rated, pool, held_out.raw),), kept=0, best=0, cheapest=0, fit=fit, held_out=held_out)
 
 
 def _fold_columns(rated: RatedRubric, selected: frozenset[str]) -> tuple[int, ...]:

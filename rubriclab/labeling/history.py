@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 
 from rubriclab.labeling.judgment import HumanJudgment, ItemId
 
@@ -50,10 +50,10 @@ class History:
         """Return a rater's judgment by its id, withdrawn or not."""
         return self._given.get(rater, {}).get(name)
 
-    def latest(self, rater: str) -> HumanJudgment | None:
-        """Return a rater's latest judgment that is not withdrawn, or `None`: what undoing takes back."""
+    def latest(self, rater: str, items: Container[ItemId]) -> HumanJudgment | None:
+        """Return a rater's latest judgment of one of the items that is not withdrawn, or `None`."""
         given = self._given.get(rater, {})
-        return next((each for each in reversed(given.values()) if self._stands(each)), None)
+        return next((each for each in reversed(given.values()) if each.item in items and self._stands(each)), None)
 
     def _stands(self, judgment: HumanJudgment) -> bool:
         return judgment.kind != "withdrawal" and judgment.id not in self._withdrawn

@@ -7,7 +7,7 @@ The path of a labelled row through joint training (`joint.train`):
 2. `baselines` computes text features; `shortcuts` finds criteria that correlate with them more than the labels do.
 3. `fitting` fits a rubric: `feature_selection` drops redundant columns, `weighting` fits weights to the labels,
    `calibration` maps the weighted sum onto the raters' scale. `selection_path` does so for rubrics of increasing price
-   and selects the smallest one within one standard error of the best.
+   and selects the cheapest one within one standard error of the best.
 4. `cross_validation` scores the row without the labels of its group: by the same criteria with new weights, or by new
    criteria.
 5. The `gate` compares these held-out scores with the label, with standard errors from `jackknife`; `raters` adds the

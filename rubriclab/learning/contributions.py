@@ -39,7 +39,7 @@ def frontier(path: SelectionPath, table: RatingMatrix, *, seed: int = 0) -> tupl
     shown = {
         place for place, step in enumerate(steps) if len(step.rubric.methods) == 1 and step.rubric.pool.most is None
     }
-    places = sorted(shown | best | {path.kept, path.smallest, path.best})
+    places = sorted(shown | best | {path.kept, path.cheapest, path.best})
     return tuple(_point(path, place, table, seed) for place in places)
 
 
@@ -86,7 +86,7 @@ def _point(path: SelectionPath, place: int, table: RatingMatrix, seed: int) -> F
         parts=step.rubric.methods,
         pearson=round(value, DIGITS),
         error=rounded(error),
-        within=place == path.smallest,
+        within=place == path.cheapest,
         chosen=chosen,
     )
     if chosen:

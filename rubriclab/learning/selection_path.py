@@ -1,7 +1,7 @@
 """Selection of a rubric by price and held-out agreement.
 
 The candidate rubrics are each method alone, several methods together, and a single call that rates the few best
-criteria and then the aspect as a whole. The smallest one within one standard error of the best is selected (Breiman,
+criteria and then the aspect as a whole. The cheapest one within one standard error of the best is selected (Breiman,
 Friedman, Olshen & Stone 1984, "Classification and Regression Trees", section 3.4.3), with the error of the paired
 difference. Its held-out scores are nested: for each fold the rubric is selected by the labels of the other folds only
 (Cawley & Talbot 2010, "On over-fitting in model selection", JMLR 11).
@@ -87,7 +87,7 @@ class SelectionPath:
         steps: the cheapest first.
         kept: index of the selected one.
         best: index of the one with the highest held-out agreement among those that may be selected.
-        smallest: index of the smallest one within one standard error of the best.
+        cheapest: index of the cheapest one within one standard error of the best.
         fit: the selected rubric.
         held_out: nested: scores and fits of the rubric selected in each fold.
     """
@@ -95,7 +95,7 @@ class SelectionPath:
     steps: tuple[Step, ...]
     kept: int
     best: int
-    smallest: int
+    cheapest: int
     fit: Fit
     held_out: HeldOut
 
@@ -198,7 +198,7 @@ class _Work:
             scores.append(score)
             fits.append(fold_fits)
         steps = self._steps(mean_over_repetitions(raws), self.total, ())
-        kept, best, smallest = pick(steps, self.table, self.settings)
+        kept, best, cheapest = pick(steps, self.table, self.settings)
         fit = self._fit(steps[kept], self.every, self.total)
         held_out = HeldOut(
             mean_over_repetitions(scores)[back], mean_over_repetitions(nested)[back], folds[:, back], tuple(fits)
@@ -209,7 +209,7 @@ class _Work:
             steps=tuple(placed[place] for place in order),
             kept=order.index(kept),
             best=order.index(best),
-            smallest=order.index(smallest),
+            cheapest=order.index(cheapest),
             fit=fit,
             held_out=held_out,
         )
@@ -295,10 +295,10 @@ class _Work:
 
 
 def pick(steps: Sequence[Step], table: RatingMatrix, settings: JointSettings) -> tuple[int, int, int]:
-    """Return the indices of the selected rubric, the best, and the smallest within one standard error of the best.
+    """Return the indices of the selected rubric, the best, and the cheapest within one standard error of the best.
 
     A rubric with more than `READABLE` criteria counts only if it is better than the best with fewer by more than one
-    standard error. If no correlation is defined, the smallest is selected.
+    standard error. If no correlation is defined, the cheapest is selected.
     """
     places = range(len(steps))
     values, without = _correlations([step.raw for step in steps], table)
@@ -309,11 +309,11 @@ def pick(steps: Sequence[Step], table: RatingMatrix, settings: JointSettings) ->
         best, small = highest, list(places)
     near = [place for place in small if values[best] - values[place] <= _error(without[best] - without[place])]
     price = min(steps[place].calls for place in near)
-    smallest = max(
+    cheapest = max(
         (place for place in near if steps[place].calls == price),
         key=lambda place: (_readable(steps[place]), values[place], -place),
     )
-    return (smallest if settings.prefer == "smallest" else highest), best, smallest
+    return (cheapest if settings.prefer == "cheapest" else highest), best, cheapest
 
 
 def _readable(step: Step) -> tuple[bool, bool, int]:

@@ -16,9 +16,9 @@ class JointSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    prefer: Literal["smallest", "accuracy"] = "smallest"
-    """Which rubric is selected: the smallest (by calls per text, then by criteria) with held-out agreement within one
-    standard error of the best, or the best."""
+    prefer: Literal["cheapest", "accuracy"] = "cheapest"
+    """Which rubric is selected: the one with the fewest calls per text whose held-out agreement is within one standard
+    error of the best (of equally cheap ones, the one with the most criteria, up to eight), or the best."""
 
     calibration: Literal["linear", "isotonic", "none", "chosen"] = "chosen"
     """The map of the weighted sum onto the raters' scale."""

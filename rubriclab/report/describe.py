@@ -67,6 +67,13 @@ def scales(rubric: Rubric) -> str:
     return f"{rubric.scores_on.describe()}; criteria are asked on {rubric.scale.describe()}"
 
 
+def score_scale(rubric: Rubric) -> str:
+    """Return the scale of the scores; scores by learned weights lie between whole numbers too."""
+    if rubric.aggregation is None:
+        return rubric.scores_on.describe()
+    return f"{show(rubric.scores_on.low)} (lowest) to {show(rubric.scores_on.high)} (highest)"
+
+
 def carried_over(provenance: Provenance) -> str:
     """Return how a version was transferred from its parent: the action, the number of labels, the former judge."""
     transfer = provenance.transfer

@@ -55,14 +55,17 @@ def _score(explanation: ScoreExplanation) -> Iterator[Paragraph]:
         yield Paragraph(quoted(f"No score: {score.unscored}"), "bad")
     else:
         interval = f" {describe.score_interval(score.interval)}" if score.interval else ""
-        on = f"on the scale from {rubric.scores_on.describe()}"
+        on = f"on the scale from {describe.score_scale(rubric)}"
         words = (Span(f"Score {describe.rounded(score.score)}", "strong"), f"{interval} {on}.")
         yield Paragraph(words, "lead")
     if text := explanation.labelled:
         raters = "".join(f", {name} {describe.rounded(mark)}" for name, mark in text.raters.items())
         yield Paragraph(quoted(f"The rubric was learned from this text: label {describe.rounded(text.label)}{raters}."))
         if text.predicted is not None:
-            yield Paragraph(f"Held-out score, without its group's labels: {describe.rounded(text.predicted)}.")
+            both = f"Held out {describe.rounded(text.predicted)} | final rubric {describe.rounded(score.score)}"
+            yield Paragraph(
+                (Span(both, "strong"), ", explained here. Held out: without the labels of the text's group.")
+            )
 
 
 def _beside(explanation: ScoreExplanation) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from rubriclab.corrections import corrected, same_value
 from rubriclab.data.scale import show
 from rubriclab.report.model import Block, Cell, Paragraph, Section, Table, View, quoted, table
 from rubriclab.report.wording import count, moment
@@ -12,6 +13,7 @@ from rubriclab.report.wording import count, moment
 if TYPE_CHECKING:
     from rubriclab.corrections import Correction
     from rubriclab.services.labels import LabelsResult
+    from rubriclab.training_record import RecordedText
 
 COLUMNS = ("label", "by", "why", "when")
 
@@ -36,6 +38,14 @@ def _blocks(result: LabelsResult) -> Iterator[Block]:
 def corrections_table(corrections: Sequence[Correction]) -> Table:
     """Return the corrections of one text."""
     return table(COLUMNS, map(_correction, corrections), caption="Corrections, the oldest first")
+
+
+def label_now(text: RecordedText, corrections: Sequence[Correction]) -> str:
+    """Return the label of a text as corrected and as it was; empty if it has not changed."""
+    now = corrected(text, corrections)
+    if now is None:
+        return f"Label withdrawn, was {show(text.label)}"
+    return "" if same_value(now.label, text.label) else f"Label {show(now.label)}, was {show(text.label)}"
 
 
 def _correction(each: Correction) -> tuple[Cell, ...]:

@@ -92,7 +92,7 @@ def disagreement_section(version: Version, record: TrainingRecord, furthest: Seq
     return Section(title, (Paragraph(about), *cards), name="disagreements", page_only=True)
 
 
-def disagreement_card(axis: charts.Axis, disagreement: Disagreement, *, opened: bool) -> Card:
+def disagreement_card(axis: charts.Axis, disagreement: Disagreement, *, opened: bool, full: bool = False) -> Card:
     """Return a text with label and score on the axis, folded or opened, and every criterion's score and reason."""
     text = disagreement.text
     interval = describe.score_interval((text.low, text.high)) if text.low is not None and text.high is not None else ""
@@ -106,7 +106,7 @@ def disagreement_card(axis: charts.Axis, disagreement: Disagreement, *, opened: 
         for candidate, cell in disagreement.answers
     ]
     scored = (text.id, Drawing(charts.rated(axis, text)), scores)
-    return text_card(scored, _raters(text), (text.output, text.source), answers, opened=opened)
+    return text_card(scored, _raters(text), (text.output, text.source), answers, opened=opened, full=full)
 
 
 def _raters(text: RecordedText) -> str:

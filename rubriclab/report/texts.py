@@ -108,17 +108,30 @@ def text_card(
     answers: Sequence[Sequence[Words | Stack]],
     *,
     opened: bool = False,
+    full: bool = False,
 ) -> Card:
-    """Return a text (its id, a drawing of its scores and the scores; the output and its source) and its criteria."""
+    """Return a text (its id, a drawing of its scores and the scores; the output and its source) and its criteria.
+
+    Args:
+        full: whether the details hold the full text and source where an excerpt would cut them.
+    """
     (name, drawing, scores), (output, source) = scored, text
     reasons = table(("criterion", "score", "reason"), answers, numeric=("score",))
     folded: tuple[Block, ...] = (reasons,)
+    cut = full and excerpt(output) != output.strip()
+    if cut:
+        folded += (Paragraph("Full text", "quiet"), Paragraph(quoted(output), "quote"))
     if source:
-        folded += (Paragraph("Source", "quiet"), Paragraph(quoted(excerpt(source, SOURCE_EXCERPT)), "quote"))
+        shown = source if full else excerpt(source, SOURCE_EXCERPT)
+        folded += (Paragraph("Source", "quiet"), Paragraph(quoted(shown), "quote"))
     blocks = (
         table(("", "", ""), [(quoted(name, "id"), drawing, scores)]),
         *paragraphs([quoted(remark)] if remark else [], "quiet"),
         Paragraph(quoted(excerpt(output)), "quote"),
-        Details(f"Scores and reasons by criterion{', the source' if source else ''}", folded, open=opened),
+        Details(
+            f"Scores and reasons by criterion{', the full text' if cut else ''}{', the source' if source else ''}",
+            folded,
+            open=opened,
+        ),
     )
     return Card("", blocks, text=True)

@@ -8,28 +8,23 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal, NamedTuple
+from functools import cached_property
+from typing import Any, Literal
 
 from pydantic import Field
 
 from rubriclab.base_models import FrozenModel
-from rubriclab.data import Comparison, Example, RowError, find_aspect, parse_scale, task_words
-from rubriclab.data.fitted import about, comparison_faults
-from rubriclab.errors import DataError, SettingsError
+from rubriclab.data import Comparison, Example
+from rubriclab.errors import SettingsError
 from rubriclab.labeling.dealing import Item, deal
 from rubriclab.labeling.history import History
-from rubriclab.labeling.judgment import LONGEST_REASON, MOST_SECONDS, HumanJudgment, LabelQuestion
+from rubriclab.labeling.judgment import LONGEST_REASON, MOST_SECONDS, HumanJudgment, ItemId, LabelQuestion
 from rubriclab.labeling.progress import RaterAgreement, RaterProgress, progress_of, rater_agreement
-from rubriclab.option_names import option
-from rubriclab.report.wording import count
-from rubriclab.services.inputs import Data, notify_skipped, own_columns, rows_of
 from rubriclab.services.label_options import LabelOptions, LabelResult
 from rubriclab.services.label_rows import LabelText, labelled_rows
-from rubriclab.services.plan import PlanOptions, plan
-from rubriclab.services.workspace import Workspace
 from rubriclab.store import Store
 
 # Decimal places of a rating where the scale allows decimals.
@@ -76,11 +71,17 @@ class ShownItem:
     former: HumanJudgment | None
 
 
-class _Dealt(NamedTuple):
+@dataclass(frozen=True)
+class _Dealt:
     """What a rater judges, in order, and the name of each item."""
 
     items: tuple[Item, ...]
     names: tuple[str, ...]
+
+    @cached_property
+    def places(self) -> Mapping[ItemId, int]:
+        """The position of each item."""
+        return {item.id: position for position, item in enumerate(self.items)}
 
 
 class Labeling:
@@ -119,13 +120,14 @@ class Labeling:
         Raises:
             SettingsError: if there is no such position.
         """
-        items, names = self._of_rater(rater)
+        dealt = self._of_rater(rater)
+        items = dealt.items
         if not 0 <= position < len(items):
             raise SettingsError(f"There is no item {position + 1}: {rater} has {len(items)}.", "Load the page again.")
         item = items[position]
         texts = tuple(self._of[key].example for key in item.texts)
         former = self._history.of(rater).get(item.id)
-        return ShownItem(position, len(items), names[position], item.texts, texts, former)
+        return ShownItem(position, len(items), dealt.names[position], item.texts, texts, former)
 
     def next_position(self, rater: str, after: int = -1) -> int | None:
         """Return the first position after `after`, or else before it, that the rater has not answered or skipped.
@@ -148,6 +150,7 @@ class Labeling:
         Raises:
             SettingsError: if it does not fit the item or the scale.
             StoreError: if it cannot be stored.
+            StoreUnavailable: if the store does not answer: the same submission may be sent again.
         """
         position = self._submitted(rater, submission)
         item = self.items(rater)[position]
@@ -166,11 +169,11 @@ class Labeling:
             created=datetime.now(UTC),
         )
         with self._lock:
-            self._history.add(self._store.add_judgment(judgment))
+            self._add(judgment)
         return position
 
     def undo(self, rater: str, request: str) -> int | None:
-        """Withdraw a rater's latest judgment, and return the position of its item; `None` if there is nothing.
+        """Withdraw a rater's latest judgment of an item of this page, and return its position; `None` without one.
 
         Args:
             request: an id made by the page; the same one again changes nothing.
@@ -181,9 +184,8 @@ class Labeling:
                 return None
             if withdrawn.kind != "withdrawal":
                 raise SettingsError("This id belongs to a judgment.", "Load the page again.")
-            self._history.add(self._store.add_judgment(withdrawn))
-            places = {item.id: position for position, item in enumerate(self.items(rater))}
-            return places.get(withdrawn.item)
+            self._add(withdrawn)
+            return self._of_rater(rater).places.get(withdrawn.item)
 
     def progress(self, rater: str) -> RaterProgress:
         """Return how far a rater is."""
@@ -200,9 +202,18 @@ class Labeling:
 
     def result(self) -> LabelResult:
         """Return all that is known so far."""
-        rows = self.rows()
-        raters = {rater: self.progress(rater) for rater in self._history.raters}
+        rows, history = self.rows(), self._snapshot()
+        raters = {rater: self.progress(rater) for rater in history.raters if self._has_judged(rater, history)}
         return LabelResult(self.question.aspect.name, self.options.mode, rows, raters, self.agreement())
+
+    def _has_judged(self, rater: str, history: History) -> bool:
+        """Return whether a rater has judged an item of this page."""
+        return not self._of_rater(rater).places.keys().isdisjoint(history.of(rater))
+
+    def _add(self, judgment: HumanJudgment) -> None:
+        """Store a judgment, and read it in its place among those that other processes have stored meanwhile."""
+        self._store.add_judgment(judgment)
+        self._refresh()
 
     def _snapshot(self) -> History:
         """Return the judgments that apply, those of other processes among them; no rater waits for what follows."""
@@ -217,7 +228,7 @@ class Labeling:
             self._seen = number
 
     def _withdrawal(self, rater: str, request: str) -> HumanJudgment | None:
-        latest = self._history.latest(rater)
+        latest = self._history.latest(rater, self._of_rater(rater).places)
         if latest is None:
             return None
         return HumanJudgment(
@@ -269,79 +280,6 @@ class Labeling:
         return tuple(tuple(item.texts[place] for place in places) for places in submission.ranking)
 
 
-async def prepare_labeling(workspace: Workspace, data: Data, options: LabelOptions) -> Labeling:
-    """Return the texts of `data`, ready to be judged; with a plan, the judge rates them first.
-
-    Raises:
-        DataError: if a row is faulty, an id occurs twice, or there is nothing to judge.
-        SettingsError: for options that do not go together.
-        NotInStore: if `rubric` is not in the store.
-    """
-    question = question_of(options)
-    store = workspace.open_store(create=True)
-    texts, former = _texts(workspace, data, options, question.aspect.name)
-    planned = await _planned(workspace, texts, options) if options.order == "plan" else ()
-    labeling = Labeling(store, question, texts, options, planned=planned, former=former)
-    if not labeling.items("anybody"):
-        raise DataError(
-            f"None of {count(len(texts), 'text')} shares its group with another one, so nothing can be compared.",
-            f"Rate them one by one: {option('mode', 'rate')}.",
-        )
-    return labeling
-
-
-def question_of(options: LabelOptions) -> LabelQuestion:
-    """Return what the raters are asked.
-
-    Raises:
-        UserError: if the aspect has no definition.
-        SettingsError: for a scale that is not understood.
-    """
-    # Ratings on a scale with whole ends are whole numbers unless the scale says otherwise.
-    scale = parse_scale(options.scale, (0.0,))
-    return LabelQuestion(task_words(options.task), find_aspect(options.task, options.aspect, options.definition), scale)
-
-
-def _texts(
-    workspace: Workspace, data: Data, options: LabelOptions, aspect: str
-) -> tuple[tuple[LabelText, ...], tuple[Comparison, ...]]:
-    rows = rows_of(data, options, workspace.notify)
-    texts, faults = dict[str, LabelText](), list[str]()
-    for row in rows:
-        if isinstance(row, RowError):
-            faults.append(str(row))
-            continue
-        text = LabelText(row, own_columns(rows.row, options.mapping))
-        if texts.setdefault(row.id, text).key != text.key:
-            faults.append(f"{rows.where}:{rows.line}: the id {row.id!r} is that of another text")
-    examples = [text.example for text in texts.values()]
-    faults += map(str, comparison_faults(rows.where, rows.comparisons, examples))
-    notify_skipped(rows, workspace.notify)
-    if faults:
-        raise DataError(f"{count(len(faults), 'faulty row')}: {faults[0]}", _faults_hint(faults), faults)
-    if not texts:
-        raise DataError(f"{rows.where} has no texts to label.", "Give rows with a field 'output'.")
-    return tuple(texts.values()), tuple(comparison for _, comparison in about(rows.comparisons, examples, aspect))
-
-
 def _name(rater: str, item: Item) -> str:
     content = "\0".join((rater, *item.texts, "again" if item.again else ""))
     return hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
-
-
-def _faults_hint(faults: Sequence[str]) -> str:
-    more = f"The others: {'; '.join(faults[1:4])}. " if len(faults) > 1 else ""
-    return f"{more}Correct them, or leave them out: {option('skip_faulty')}."
-
-
-async def _planned(workspace: Workspace, texts: Sequence[LabelText], options: LabelOptions) -> tuple[str, ...]:
-    """Return the keys of texts, the one whose label helps most first."""
-    if options.rubric is None:
-        raise SettingsError(
-            f"{option('order', 'plan')} needs a version that says which labels help most.",
-            f"Give {option('rubric', 'NAME')}.",
-        )
-    planning = PlanOptions.given({"judge": options.judge})
-    result = await plan(workspace, [text.example for text in texts], options.rubric, planning)
-    keys = {text.example.id: text.key for text in texts}
-    return tuple(keys[planned.example.id] for planned in result.plan.texts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -78,6 +79,7 @@ class LabelLearning:
         self._workspace = workspace
         self._labeling = labeling
         self._state = LearningState()
+        self._starting = threading.Lock()
         self._under_way: BackgroundWork | None = None
         self._advice: dict[str, StoppingAdvice | None] = {}
 
@@ -109,12 +111,14 @@ class LabelLearning:
         Raises:
             SettingsError: if there are too few labels.
         """
-        if self._state.status == "running":
-            return
-        if not (needed := self.needed()).can_learn:
-            raise SettingsError(needed.words(), "Label more texts first.")
-        self._state = LearningState("running")
-        self._under_way = BackgroundWork(lambda: closing_connections(self._learn()))
+        # Two tabs may start it at the same time: it is paid for once.
+        with self._starting:
+            if self._state.status == "running":
+                return
+            if not (needed := self.needed()).can_learn:
+                raise SettingsError(needed.words(), "Label more texts first.")
+            self._state = LearningState("running")
+            self._under_way = BackgroundWork(lambda: closing_connections(self._learn()))
 
     def report(self) -> View:
         """Return the report on the version that was learned.

@@ -15,9 +15,10 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal
 
 from rubriclab.base_options import Options, Texts
-from rubriclab.corrections import Correction, current_value
+from rubriclab.corrections import Correction, current_value, same_value
 from rubriclab.data import Example
 from rubriclab.data.example import named_annotations
+from rubriclab.data.scale import Scale, show
 from rubriclab.display import Displayed
 from rubriclab.errors import SettingsError
 from rubriclab.option_names import did_you_mean, option
@@ -96,7 +97,9 @@ def labels(workspace: Workspace, rubric: str | Version, options: LabelsOptions) 
 
     Raises:
         NotInStore: if there is no such rubric, or it keeps no labelled texts.
-        SettingsError: for an unknown text or rater, a label outside of the scale, or a correction without who makes it.
+        SettingsError: for an unknown text or rater, a label outside of the scale or, unless it is the mean of several
+            raters' scores, between its whole numbers, a new label that is the present one, or a correction without who
+            makes it.
     """
     version = version_of(workspace, rubric)
     asked = bool(options.correct or options.rubric_right or options.misses)
@@ -131,6 +134,9 @@ def _corrections(
         )
     for number, (kind, name, new, note) in enumerate(judgments):
         _check(version, of, name, new, options.rater)
+        old = None if kind == "misses" else current_value(of[name], options.rater, former)
+        if kind != "misses":
+            _check_changed(name, old, new)
         yield Correction(
             id=f"{request}.{number}",
             rubric=version.name,
@@ -139,7 +145,7 @@ def _corrections(
             aspect=version.rubric.aspect.name,
             rater="" if kind == "misses" else options.rater,
             kind=kind,
-            old=None if kind == "misses" else current_value(of[name], options.rater, former),
+            old=old,
             new=new,
             note=note,
             by=options.by or "",
@@ -161,9 +167,28 @@ def _check(version: Version, of: Mapping[str, RecordedText], name: str, new: flo
         raise SettingsError(
             f"{name} has no score by {rater!r}.", f"{did_you_mean(rater, of[name].raters)}It has: {raters}."
         )
-    scale = version.rubric.scores_on
-    if new is not None and not scale.low <= new <= scale.high:
-        raise SettingsError(f"The label {new:g} of {name} is outside of the scale.", f"It is {scale.describe()}.")
+    if new is not None:
+        _check_on_scale(version.rubric.scores_on, of[name], new, rater)
+
+
+def _check_changed(name: str, old: float | None, new: float | None) -> None:
+    if not same_value(old, new):
+        return
+    if new is None:
+        raise SettingsError(f"The label of {name} is withdrawn already.", "Give a correct label, or leave it as it is.")
+    raise SettingsError(f"The label of {name} is {show(new)} already.", "Give another label, or leave it as it is.")
+
+
+def _check_on_scale(scale: Scale, text: RecordedText, new: float, rater: str) -> None:
+    if not scale.contains(new):
+        raise SettingsError(f"The label {new:g} of {text.id} is outside of the scale.", f"It is {scale.describe()}.")
+    # The mean of several scores may lie between whole numbers, a single score may not.
+    mean = not rater and (len(text.raters) > 1 or not scale.holds(text.label))
+    if not mean and not scale.holds(new):
+        raise SettingsError(
+            f"The label {new:g} of {text.id} is not a whole number, and the scale has whole numbers only.",
+            f"Give a whole number from {show(scale.low)} to {show(scale.high)}.",
+        )
 
 
 def _row(example: Example, aspect: str) -> dict[str, Any]:

@@ -82,8 +82,8 @@ class LearnOptions(ReadingOptions, JudgeOption):
     calls_per_text: float | None = Field(default=None, gt=0)
     """The best rubric that scores a text with at most so many calls. Default: no bound."""
 
-    prefer: Literal["smallest", "accuracy"] | None = None
-    """The smallest rubric within one standard error of the best, or the best. Default: smallest."""
+    prefer: Literal["cheapest", "accuracy"] | None = None
+    """The rubric with the fewest calls within one standard error of the best, or the best. Default: cheapest."""
 
     text_features: Literal["include", "exclude"] = "exclude"
     """Whether text features, which take no calls, may enter the rubric."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from rubriclab.digest import digest
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError
 from rubriclab.option_names import option
-from rubriclab.report.wording import count
+from rubriclab.report.wording import count, listed
 from rubriclab.services.inputs import Data, rows_of
 from rubriclab.services.workspace import Notify
 
@@ -78,23 +78,26 @@ def split(data: Data, options: SplitOptions, notify: Notify) -> SplitResult:
         )
     if faults:
         notify(f"left out: {count(len(faults), 'faulty row')} ({option('skip_faulty')})")
-    group_of = {parsed.id: _group(row, parsed, options.by) for _, row, parsed in rows if isinstance(parsed, Example)}
-    texts = Counter(_group(row, parsed, options.by) for _, row, parsed in rows if isinstance(parsed, Example))
-    chosen = _chosen(texts, options, notify)
+    examples = [(row, parsed) for _, row, parsed in rows if isinstance(parsed, Example)]
+    group_like = _group_like([row for row, _ in examples])
+    groups = [_group(row, parsed, options.by, group_like) for row, parsed in examples]
+    group_of = {parsed.id: group for (_, parsed), group in zip(examples, groups, strict=True)}
+    texts = Counter(groups)
+    chosen = _chosen(texts, options, notify, group_like)
     sides: tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]] = ([], [])
     for _, row, parsed in rows:
         if not isinstance(parsed, RowError):
-            group = _group_of_row(row, parsed, options.by, group_of)
+            group = _group_of_row(row, parsed, options.by, group_like, group_of)
             sides[group not in chosen].append(row if isinstance(row, Mapping) else asdict(row))
     return SplitResult(tuple(sides[0]), tuple(sides[1]), len(chosen), len(texts) - len(chosen))
 
 
-def _chosen(texts: Counter[str], options: SplitOptions, notify: Notify) -> frozenset[str]:
+def _chosen(texts: Counter[str], options: SplitOptions, notify: Notify, group_like: str) -> frozenset[str]:
     """Return the groups to learn from, at least one and not all."""
     if len(texts) < 2:
         raise DataError(
             f"All {count(sum(texts.values()), 'text')} are of one {options.by}, which is never divided.",
-            f"Give more groups, or another column: {option('by', 'COLUMN')}.",
+            f"Give more groups, or another column: {option('by', 'COLUMN')}{group_like}.",
         )
     if options.train >= sum(texts.values()):
         raise DataError(
@@ -110,24 +113,36 @@ def _chosen(texts: Counter[str], options: SplitOptions, notify: Notify) -> froze
     if taken != options.train:
         notify(f"{count(taken, 'text')} to learn from instead of {options.train}, as no {options.by} is divided")
     if len(texts) == sum(texts.values()):
-        notify(f"every text is a {options.by} of its own: rivals of one source may be on both sides")
+        notify(f"every text is a {options.by} of its own: rivals of one source may be on both sides{group_like}")
     return frozenset(chosen)
 
 
-def _group(row: Any, example: Example, by: str) -> str:
+def _group(row: Any, example: Example, by: str, group_like: str) -> str:
     if by == "group":
         return example.group
     value = example.system if by == "system" else look_up(row, by) if isinstance(row, Mapping) else ABSENT
     if value is None or value is ABSENT:
-        hint = f"Name another column: {option('by', 'COLUMN')}."
+        hint = f"Name another column: {option('by', 'COLUMN')}{group_like}."
         raise DataError(f"The text {example.id!r} has no {by!r} to split by.", hint)
     return str(value)
 
 
-def _group_of_row(row: Any, parsed: ParsedRow, by: str, group_of: Mapping[str, str]) -> str:
+def _group_like(rows: Sequence[Any]) -> str:
+    """Return the columns whose values divide the rows into groups, in words; empty if there are none."""
+    tables = [row for row in rows if isinstance(row, Mapping)]
+    values = {
+        column: [row[column] for row in tables if isinstance(row.get(column), str | int)]
+        for column in dict.fromkeys(column for row in tables for column in row)
+    }
+    whole = {column: cells for column, cells in values.items() if len(cells) == len(tables)}
+    found = [column for column, cells in whole.items() if 2 <= len(set(cells)) <= len(cells) / 2]
+    return f" (columns with repeated values: {listed(map(repr, found))})" if found else ""
+
+
+def _group_of_row(row: Any, parsed: ParsedRow, by: str, group_like: str, group_of: Mapping[str, str]) -> str:
     """Return the group of a row; that of comparisons is the one of their texts."""
     if isinstance(parsed, Example):
-        return _group(row, parsed, by)
+        return _group(row, parsed, by, group_like)
     pairs = () if isinstance(parsed, RowError) else parsed
     names = (name for pair in pairs for name in (pair.better, pair.worse))
     return next((group_of[name] for name in names if name in group_of), "")

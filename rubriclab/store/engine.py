@@ -14,7 +14,7 @@ import platformdirs
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError
 
-from rubriclab.errors import StoreError
+from rubriclab.errors import StoreError, StoreUnavailable
 from rubriclab.option_names import option
 
 # Seconds that a writer waits for another process to commit.
@@ -121,13 +121,13 @@ def make_engine(url: URL, *, read_only: bool = False) -> Engine:
 
 @contextmanager
 def guarded(url: URL) -> Iterator[None]:
-    """Turn database errors into a StoreError, except for key conflicts, which the caller resolves."""
+    """Turn database errors into StoreUnavailable, except for key conflicts, which the caller resolves."""
     try:
         yield
     except IntegrityError:
         raise
     except DBAPIError as error:
-        raise StoreError(
+        raise StoreUnavailable(
             f"The store {shown(url)} cannot be used: {reason(error)}.",
             f"Check that {option('store')} names a store and that its disk has space; replace a damaged one by a copy.",
         ) from error

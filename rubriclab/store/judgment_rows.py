@@ -16,7 +16,7 @@ _OF_THE_FIRST = ("created",)
 
 
 def add_judgment(session: Session, judgment: HumanJudgment) -> HumanJudgment:
-    """Return the stored judgment; see `Store.judge`."""
+    """Return the stored judgment; see `Store.add_judgment`."""
     content = content_of(judgment)
     if stored := session.exec(select(HumanJudgmentRow).where(HumanJudgmentRow.id == judgment.id)).first():
         former = read_judgment(stored)

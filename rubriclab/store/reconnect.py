@@ -12,7 +12,7 @@ from sqlalchemy import Connection, CursorResult, Engine, Row
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.sql import Executable
 
-from rubriclab.errors import StoreError
+from rubriclab.errors import StoreError, StoreUnavailable
 from rubriclab.option_names import RUN_AGAIN
 from rubriclab.store.engine import autocommitting, guarded, is_sqlite, reason, shown
 
@@ -38,7 +38,7 @@ def persistently(engine: Engine, attempt: Callable[[], T], patience: float = PAT
     repeat: it may have succeeded, and only the server's reply been lost.
 
     Raises:
-        StoreError: if the server is unreachable for `patience` seconds, or the database fails otherwise.
+        StoreUnavailable: if the server is unreachable for `patience` seconds, or the database fails otherwise.
     """
     pause, until = FIRST_PAUSE, None
     while True:
@@ -66,9 +66,9 @@ def _is_away(engine: Engine, error: BaseException | None) -> bool:
     return error.connection_invalidated or (isinstance(error, OperationalError) and lost)
 
 
-def _unreachable(engine: Engine, error: BaseException | None, patience: float) -> StoreError:
+def _unreachable(engine: Engine, error: BaseException | None, patience: float) -> StoreUnavailable:
     said = reason(error) if isinstance(error, DBAPIError) else "no reply"
-    return StoreError(
+    return StoreUnavailable(
         f"The store {shown(engine.url)} has been unreachable for {patience:g} seconds: {said}.",
         f"{RUN_AGAIN} once the database is back; cached answers are not requested again.",
     )
@@ -90,7 +90,7 @@ class HeldConnection:
         """Return the rows of a query.
 
         Raises:
-            StoreError: if the database fails.
+            StoreUnavailable: if the database fails.
         """
         with self._lock:
             return persistently(self._engine, lambda: self._execute(statement, values, CursorResult.all))
@@ -100,7 +100,7 @@ class HeldConnection:
 
         Raises:
             IntegrityError: if a key exists.
-            StoreError: if the database fails.
+            StoreUnavailable: if the database fails.
         """
         with self._lock:
             return persistently(self._engine, lambda: self._execute(statement, values, _count), patience)

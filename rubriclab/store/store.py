@@ -13,7 +13,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, select
 
 from rubriclab.corrections import Correction
-from rubriclab.errors import NoStore, StoreError
+from rubriclab.errors import NoStore, StoreError, StoreUnavailable
 from rubriclab.labeling.judgment import HumanJudgment
 from rubriclab.option_names import command
 from rubriclab.provenance import Effort, Provenance
@@ -215,6 +215,7 @@ class Store:
 
         Raises:
             StoreError: if it has no stored form, or another judgment has its id.
+            StoreUnavailable: if the database fails.
         """
         return self._write(lambda session: add_judgment(session, judgment))
 
@@ -330,7 +331,7 @@ class Store:
                 return persistently(self._engine, attempt)
             except IntegrityError:
                 continue
-        raise StoreError(f"Other processes kept writing to {self.place}.", "Try again.")
+        raise StoreUnavailable(f"Other processes kept writing to {self.place}.", "Try again.")
 
 
 def _read_only(place: str) -> StoreError:

@@ -36,7 +36,7 @@ SEVERITIES: tuple[ShiftSeverity, ...] = ("small", "moderate", "large")
 # most. Stories against dialogue, in either direction: at least 76 %.
 LARGE_OUTLIER_SHARE, MODERATE_OUTLIER_SHARE = 0.5, 0.3
 # Lower end of the interval of the area under the curve. Between halves it stayed below 0.57; between sets above 0.88.
-MODERATE_AUC = 0.65
+MODERATE_AUC, CHANCE_AUC = 0.65, 0.5
 # Weighted mean of the criteria's standardized shifts, if nothing else is known. With three rubrics learned from 30
 # texts: 0.1, 0.1 and 0.5 on their own set, 0.9 to 1.8 on other kinds of text.
 LARGE_MEAN_SHIFT, MODERATE_MEAN_SHIFT = 1.0, 0.6
@@ -220,14 +220,20 @@ def _findings(columns: str, comparison: SampleComparison | None) -> Iterator[tup
     if auc.value is not None:
         clearly = auc.low is not None and auc.low >= MODERATE_AUC
         ends = "" if auc.low is None or auc.high is None else f" [{auc.low:.2f}, {auc.high:.2f}]"
-        verb = "clearly distinguishes" if clearly else "does not clearly distinguish"
+        verb = _distinguishes(auc.low, clearly=clearly)
         yield (
             "moderate" if clearly else "small",
             f"By {columns}, a classifier {verb} the texts from the training texts: area under the curve "
-            f"{auc.value:.2f}{ends}, where 0.50 is chance.",
+            f"{auc.value:.2f}{ends}, where 0.50 is chance and an interval above {MODERATE_AUC:.2f} is a shift.",
         )
     if comparison.one_sided:
         yield "moderate", f"Only on one side are there values of these {columns}: {', '.join(comparison.one_sided)}."
+
+
+def _distinguishes(low: float | None, *, clearly: bool) -> str:
+    if clearly:
+        return "clearly distinguishes"
+    return "somewhat distinguishes" if low is not None and low > CHANCE_AUC else "does not distinguish"
 
 
 def _mean_shift_finding(comparison: SampleComparison, terms: Sequence[Term]) -> Iterator[tuple[ShiftSeverity, str]]:

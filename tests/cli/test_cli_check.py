@@ -185,6 +185,14 @@ def test_a_split_never_divides_a_group_and_depends_on_the_seed_alone(here: Comma
     assert {row["output"] for row in first.train} != {row["output"] for row in lab.split(rows, train=8, seed=7).train}
 
 
+def test_a_split_by_an_absent_column_names_the_columns_that_divide_the_texts(here: Commands) -> None:
+    rows = [{"id": str(n), "output": f"Text {n}.", "topic": f"t{n % 3}", "place": "here"} for n in range(9)]
+    (here.folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    refused = here("split", "rows.jsonl", "--by", "system", "--train", 3)
+    assert refused.code == 2
+    assert "Name another column: --by COLUMN (columns with repeated values: 'topic')." in " ".join(refused.err.split())
+
+
 def test_what_cannot_be_split_is_refused(here: Commands) -> None:
     (here.folder / "one.jsonl").write_text('{"output": "A", "group": "g"}\n{"output": "B", "group": "g"}\n')
     assert "All 2 texts are of one group, which is never divided." in here("split", "one.jsonl").error

@@ -223,19 +223,19 @@ def test_a_misspelt_judge_is_refused_with_the_nearest_name(rubriclab: Commands) 
     assert "Did you mean 'embedded'? Write a judge (embedded, recorded), PROVIDER/MODEL" in done.error
 
 
-def test_the_most_accurate_rubric_can_be_preferred_to_the_smallest_near_it(rubriclab: Commands) -> None:
+def test_the_most_accurate_rubric_can_be_preferred_to_the_cheapest_near_it(rubriclab: Commands) -> None:
     given = ("learn", LABELLED, "--task", "summarization", "--aspect", "coherence", "--scale", "1:5")
     methods = ("--method", "hypoeval", "--method", "direct", "--judge", "embedded", "--set", "joint.repeats=1")
     kept = {}
-    for prefer in ("smallest", "accuracy"):
+    for prefer in ("cheapest", "accuracy"):
         done = rubriclab(*given, *methods, "--prefer", prefer, "--name", prefer)
         assert done.code == 0
         validation = rubriclab("show", prefer, "--json").json["provenance"]["validation"]
         kept[prefer] = next(point for point in validation["frontier"] if point["chosen"])
         assert kept[prefer]["pearson"] <= max(point["pearson"] for point in validation["frontier"])
-    assert kept["smallest"]["within"]
-    assert kept["smallest"]["calls"] <= kept["accuracy"]["calls"]
-    assert kept["accuracy"]["pearson"] >= kept["smallest"]["pearson"]
+    assert kept["cheapest"]["within"]
+    assert kept["cheapest"]["calls"] <= kept["accuracy"]["calls"]
+    assert kept["accuracy"]["pearson"] >= kept["cheapest"]["pearson"]
 
 
 def test_a_preference_is_for_rubrics_of_several_methods(rubriclab: Commands) -> None:

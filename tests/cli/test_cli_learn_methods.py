@@ -9,8 +9,8 @@ from commands import LABELLED, Commands
 
 LEARN = ("learn", LABELLED, "--task", "summarization", "--aspect", "coherence", "--scale", "1:5", "--judge", "embedded")
 OWN = {
-    "checkeval": "cross-validated without each group's own labels (the first is optimistic)",
-    "seeval": "cross-validated without each group's own labels (the first is optimistic)",
+    "checkeval": "cross-validated over groups",
+    "seeval": "cross-validated over groups",
     "direct": "on the 36 training texts, whose labels were not used",
     "few_shot": "on the 33 training texts, whose labels were not used",
     "geval": "on the 36 training texts, whose labels were not used",

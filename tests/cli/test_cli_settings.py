@@ -39,7 +39,7 @@ def test_every_method_learns_offline_under_a_name_of_its_own(rubriclab: Commands
             ("--set", "seal.proposed=3"),
             "--set: seal.proposed is for another method; it takes no part in this training.",
         ),
-        (("--set", "joint.prefer=best"), "joint.prefer: expected 'smallest' or 'accuracy'"),
+        (("--set", "joint.prefer=best"), "joint.prefer: expected 'cheapest' or 'accuracy'"),
         (("--set", "joint.fold=3"), "Known are: ask, calibration"),
         (("--method", "hypoeval", "--gate"), "--gate is for rubrics of several methods: --method hypoeval alone"),
         (("--method", "few_shot", "--set", "few_shot.k=0"), "few_shot.k: expected a number of at least 1"),

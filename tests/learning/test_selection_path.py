@@ -1,4 +1,4 @@
-"""Which rubric is kept: the smallest that held-out labels justify, chosen anew for every fold."""
+"""Which rubric is kept: the cheapest that held-out labels justify, chosen anew for every fold."""
 
 from __future__ import annotations
 

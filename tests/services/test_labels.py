@@ -76,6 +76,24 @@ def test_an_edit_uses_corrected_labels_once_and_its_child_keeps_them(planted_lab
     assert {text.id: text.label for text in planted_lab.training_record(later).texts}[FIRST] == 4.5
 
 
+@pytest.mark.parametrize("score", [2.5, 3.7])
+def test_a_single_score_between_the_whole_numbers_of_the_scale_is_refused(planted_lab: Lab, score: float) -> None:
+    with pytest.raises(SettingsError, match=rf"label {score} of {FIRST} is not a whole number.* from 1 to 5"):
+        planted_lab.labels("planted", correct={FIRST: score}, rater="anna", by="anna")
+    assert planted_lab.labels("planted").corrections == ()
+    # The label itself is a mean of two raters here, which may lie between whole numbers.
+    assert planted_lab.labels("planted", correct={FIRST: score}, by="anna").added[0].new == score
+
+
+def test_a_label_that_is_given_or_withdrawn_already_is_refused(planted_lab: Lab) -> None:
+    with pytest.raises(SettingsError, match=rf"The label of {FIRST} is {LABEL[FIRST]:g} already"):
+        planted_lab.labels("planted", correct={FIRST: LABEL[FIRST]}, by="anna")
+    planted_lab.labels("planted", rubric_right=FIRST, by="anna")
+    with pytest.raises(SettingsError, match=rf"The label of {FIRST} is withdrawn already"):
+        planted_lab.labels("planted", rubric_right=FIRST, by="anna")
+    assert len(planted_lab.labels("planted").corrections) == 1
+
+
 def test_a_correction_does_not_reach_another_text_with_the_same_id_in_a_file(planted_lab: Lab) -> None:
     planted_lab.labels("planted", correct={FIRST: 4.5}, rubric_right=SECOND, by="anna")
     rows = [

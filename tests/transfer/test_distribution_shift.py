@@ -10,7 +10,8 @@ from rubriclab.cli.printing import view_text
 from rubriclab.data.example import Example
 from rubriclab.report.model import View
 from rubriclab.report.shift import shift_blocks
-from rubriclab.transfer.distribution_shift import distribution_shift
+from rubriclab.stats.interval import Interval
+from rubriclab.transfer.distribution_shift import SampleComparison, _findings, distribution_shift
 
 WORDS = ["river", "stone", "lamp", "window", "garden", "bread", "winter", "letter", "market", "horse", "cloud", "paper"]
 
@@ -77,6 +78,21 @@ def test_another_kind_of_text_is_a_large_shift_with_its_outliers() -> None:
     assert found.text_features.auc.value == 1.0
     assert any("100% of the texts are outliers" in reason for reason in found.reasons)
     assert found.criteria.feature_shifts[0].standardized_shift < -2
+
+
+@pytest.mark.parametrize(
+    ("low", "clearly", "words"),
+    [
+        (0.7, True, "clearly distinguishes"),
+        (0.51, False, "somewhat distinguishes"),
+        (0.5, False, "does not distinguish"),
+    ],
+)
+def test_a_classifier_above_chance_is_not_said_to_be_at_chance(low: float, clearly: bool, words: str) -> None:
+    comparison = SampleComparison(auc=Interval(0.82, low, 0.99), feature_shifts=(), outliers=None)
+    ((severity, sentence),) = _findings("text features", comparison)
+    assert words in sentence
+    assert severity == ("moderate" if clearly else "small")
 
 
 def test_ratings_alone_can_show_a_large_shift() -> None:

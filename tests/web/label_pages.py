@@ -13,9 +13,10 @@ from typing import Any
 
 import httpx
 
-from rubriclab.services.label import Labeling, prepare_labeling
+from rubriclab.services.label import Labeling
 from rubriclab.services.label_learning import LabelLearning
 from rubriclab.services.label_options import LabelOptions
+from rubriclab.services.label_preparation import prepare_labeling
 from rubriclab.services.workspace import Workspace
 from rubriclab.web.label.app import label_app
 from rubriclab.web.label.run import access_of, written
@@ -44,6 +45,7 @@ class LabelPage:
     client: httpx.Client
     access: Access
     labeling: Labeling
+    learning: LabelLearning
     output: Path
 
     @property
@@ -105,7 +107,7 @@ def label_page(folder: Path, rows: Sequence[Mapping[str, Any]] = ROWS, **options
             assert ready.wait(20)
             address = f"http://127.0.0.1:{port_of(bound)}"
             with httpx.Client(base_url=address, trust_env=False, timeout=20) as client:
-                yield LabelPage(client, access, labeling, output)
+                yield LabelPage(client, access, labeling, learning, output)
         finally:
             server.stop()
             thread.join()

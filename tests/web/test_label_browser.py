@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
+import uuid
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -54,3 +58,30 @@ def test_three_texts_are_rated_by_keyboard_and_a_hostile_text_runs_no_script(
         assert "hacked" not in browser.title
         assert browser.get_log("browser") == []
         assert sorted(row["annotations"]["coherence"]["anna"] for row in page.labeling.rows()) == [1, 4]
+
+
+def test_no_answer_is_lost_while_the_store_fails_or_to_one_that_is_refused(
+    browser: Chrome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with label_page(tmp_path, ROWS[:3]) as page:
+        browser.get(f"{page.address}/?rater=anna")
+        wait_for(browser, "0 of 3")
+        for number, item in enumerate(("of-another-file", page.get("/item").json()["shown"]["item"])):
+            name = f"{number}{uuid.uuid4().hex}"
+            submission = {"id": name, "item": item, "kind": "rating", "value": 3}
+            kept = json.dumps({"path": "/judgments", "body": {"rater": "anna", "submission": submission}})
+            key = f"rubriclab-label:{page.labeling.question.digest}:anna:{name}"
+            browser.execute_script("localStorage.setItem(...arguments)", key, kept)
+        browser.refresh()
+        wait_for(browser, "1 of 3")
+        with closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as other:
+            other.execute("ALTER TABLE human_judgments RENAME TO away")
+            press(browser, "4")
+            trouble = browser.find_element(By.ID, "error")
+            WebDriverWait(browser, 20).until(lambda _page: "is kept in this browser" in trouble.text)
+            other.execute("ALTER TABLE away RENAME TO human_judgments")
+        wait_for(browser, "2 of 3")
+        left = browser.execute_script("return Object.values(localStorage).filter(each => each.includes('submission'))")
+        assert [json.loads(each)["body"]["submission"]["item"] for each in left] == ["of-another-file"]
+        assert sorted(row["annotations"]["coherence"]["anna"] for row in page.labeling.rows()) == [3, 4]

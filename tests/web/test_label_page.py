@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+import threading
 import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -101,6 +104,40 @@ def test_undo_takes_back_one_answer_at_a_time_however_often_it_is_sent(tmp_path:
         page.post("/undo", {**undo, "id": uuid.uuid4().hex})
         assert page.post("/undo", {**undo, "id": uuid.uuid4().hex}).json() == {"undone": False}
         assert page.labeling.rows() == ()
+
+
+def test_undo_leaves_answers_about_texts_of_another_file(tmp_path: Path) -> None:
+    with label_page(tmp_path, ROWS[:3]) as page:
+        page.answer(page.get("/item").json(), value=2)
+    undo = {"rater": "anna", "id": uuid.uuid4().hex}
+    with label_page(tmp_path, ROWS[3:]) as page:
+        assert page.post("/undo", undo).json() == {"undone": False}
+    with label_page(tmp_path, ROWS[:3], mode="pairs") as page:
+        assert page.post("/undo", undo).json() == {"undone": False}
+        assert page.labeling.result().raters == {}
+    with label_page(tmp_path, ROWS[:3]) as page:
+        assert [row["annotations"]["coherence"] for row in page.labeling.rows()] == [{"anna": 2}]
+        assert list(page.labeling.result().raters) == ["anna"]
+
+
+def test_an_answer_that_the_store_cannot_keep_is_to_be_sent_again(tmp_path: Path) -> None:
+    with label_page(tmp_path) as page:
+        item, name = page.get("/item").json(), uuid.uuid4().hex
+        with closing(sqlite3.connect(tmp_path / "store.db", isolation_level=None)) as other:
+            other.execute("ALTER TABLE human_judgments RENAME TO away")
+            assert page.answer(item, id=name, value=4).status_code == 503
+            assert page.post("/undo", {"rater": "anna", "id": uuid.uuid4().hex}).status_code == 200
+            other.execute("ALTER TABLE away RENAME TO human_judgments")
+        assert page.answer(item, id=name, value=4).status_code == 200
+        assert [row["annotations"]["coherence"] for row in page.labeling.rows()] == [{"anna": 4}]
+
+
+def test_two_servers_of_one_store_agree_on_the_answer_that_applies(tmp_path: Path) -> None:
+    with label_page(tmp_path) as one, label_page(tmp_path) as other:
+        item = one.get("/item").json()
+        other.answer(item, value=2)
+        one.answer(item, value=4)
+        assert [page.labeling.rows()[0]["scores"] for page in (one, other)] == [{"coherence": 4}] * 2
 
 
 def test_skipped_texts_come_back_at_the_end(tmp_path: Path) -> None:
@@ -235,6 +272,22 @@ def test_learning_shows_its_price_then_its_progress_then_the_report(tmp_path: Pa
         report = page.get("/report")
         assert "summarization-coherence@1" in report.text
         assert "script-src" not in report.headers["content-security-policy"]
+
+
+def test_learning_is_started_once_however_often_it_is_asked_for(tmp_path: Path) -> None:
+    with label_page(tmp_path, judge="embedded") as page:
+        page.answer_all("anna", lambda text: 1 + sum(map(ord, text)) % 5)
+        started = threading.Barrier(8)
+
+        def start(_number: int) -> None:
+            started.wait()
+            page.learning.start()
+
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(start, range(8)))
+        learning = [thread for thread in threading.enumerate() if thread.name == "rubriclab"]
+        page.learning.stop()
+        assert len(learning) == 1
 
 
 def test_only_who_started_a_shared_page_may_learn(tmp_path: Path) -> None:

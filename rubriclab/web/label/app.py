@@ -92,9 +92,16 @@ def _answering(handler: Callable[[_LabelPage, Request], Awaitable[Response]]) ->
         try:
             return await handler(self, request)
         except RubriclabError as error:
-            return JSONResponse({"error": for_reader(error.text)}, 404 if isinstance(error, NotInStore) else 400)
+            return JSONResponse({"error": for_reader(error.text)}, _status(error))
 
     return answer
+
+
+def _status(error: RubriclabError) -> int:
+    """Return the HTTP status of an error; the page sends an answer again only after 5xx."""
+    if isinstance(error, NotInStore):
+        return 404
+    return 503 if error.retryable else 400
 
 
 class _LabelPage:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,9 +13,10 @@ from rubriclab.data.tables import write_rows
 from rubriclab.labeling.judgment import LabelQuestion
 from rubriclab.report.wording import count
 from rubriclab.services.inputs import Data
-from rubriclab.services.label import Labeling, prepare_labeling
+from rubriclab.services.label import Labeling
 from rubriclab.services.label_learning import LabelLearning
 from rubriclab.services.label_options import LabelOptions, LabelResult
+from rubriclab.services.label_preparation import prepare_labeling
 from rubriclab.services.workspace import Workspace
 from rubriclab.web.kept_secret import kept_secret
 from rubriclab.web.label.app import label_app
@@ -41,8 +43,12 @@ async def label(workspace: Workspace, data: Data, output: str | Path | None, opt
         for line in addresses(access, port_of(bound)):
             workspace.notify(line)
 
+        writing = threading.Lock()
+
         def finish() -> str:
-            result = written(labeling, output)
+            # Several raters may finish at the same time: one file is written after the other.
+            with writing:
+                result = written(labeling, output)
             texts = count(result.labelled, "labelled text")
             return f"{texts} written to {output}." if output else f"There are {texts}."
 
@@ -55,7 +61,8 @@ async def label(workspace: Workspace, data: Data, output: str | Path | None, opt
             await serve(app, bound, own, browser=not options.no_browser and not options.share)
         finally:
             learning.stop()
-            result = written(labeling, output)
+            with writing:
+                result = written(labeling, output)
     return result
 
 

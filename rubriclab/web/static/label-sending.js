@@ -49,23 +49,32 @@ export class Sending {
         if (error instanceof Refused && error.status < 500) {
           // The page of a server that has been started anew may have another token: what is kept is sent once loaded.
           if (error.status === 403 && this.reloadOnce()) return new Promise(() => {})
-          if (error.status !== 403) this.kept.removeItem(key)
+          // Only an answer that the rater sees refused is given up: a link that no longer works refuses every answer.
+          if (error.status === 400) this.kept.removeItem(key)
           throw error
         }
-        this.onTrouble('The server cannot be reached. Your answer is kept in this browser and is sent again until it arrives.')
+        const reason = error instanceof Refused ? error.message : 'The server cannot be reached.'
+        this.onTrouble(`${reason} Your answer is kept in this browser and is sent again until it arrives.`)
         await new Promise(resolve => setTimeout(resolve, PAUSE))
       }
     }
   }
 
-  /** Send what an earlier page could not; return how many answers that were. */
+  /** Send what an earlier page could not. What is refused stays: it may be about texts that are labelled again later. */
   async deliverKept() {
     const keys = Array.from({ length: this.kept.length }, (_, number) => this.kept.key(number)).filter(key => key.startsWith(this.prefix))
     for (const key of keys) {
-      const { path, body } = JSON.parse(this.kept.getItem(key))
-      await this.deliver(path, key.slice(this.prefix.length), body)
+      const kept = this.kept.getItem(key)
+      // Another tab may have sent it in the meantime.
+      if (kept === null) continue
+      const { path, body } = JSON.parse(kept)
+      try {
+        await this.deliver(path, key.slice(this.prefix.length), body)
+      } catch (error) {
+        if (error.status !== 400) throw error
+        this.kept.setItem(key, kept)
+      }
     }
-    return keys.length
   }
 
   /** A reason that is not sent yet survives a reload. */

@@ -157,9 +157,11 @@ function submit(kind, answer = {}) {
   return once(async () => {
     const id = newId()
     const item = shown.item
-    const submission = { id, item, kind, reason: by('reason').value, seconds: (performance.now() - begun) / 1000, among_skipped: amongSkipped, ...answer }
+    const reason = by('reason').value
+    const submission = { id, item, kind, reason, seconds: (performance.now() - begun) / 1000, among_skipped: amongSkipped, ...answer }
     const next = await sending.deliver('/judgments', id, { rater, submission })
-    sending.draft(item, '')
+    // What was typed while the answer was under way stays a draft.
+    if (by('reason').value === reason) sending.draft(item, '')
     show(next)
   })
 }

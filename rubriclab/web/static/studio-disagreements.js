@@ -1,6 +1,6 @@
 // Labels that are corrected where people and the rubric differ.
 
-import { ask } from './request.js'
+import { ask, Refused } from './request.js'
 import { read, rememberName, write } from './studio-draft.js'
 
 for (const article of document.querySelectorAll('[data-text]')) {
@@ -9,7 +9,8 @@ for (const article of document.querySelectorAll('[data-text]')) {
   const key = `rubriclab:judgment:${form.dataset.ref}:${article.dataset.text}`
   const buttons = [...article.querySelectorAll('[data-kind]')]
   const { by } = form.elements
-  let request = crypto.randomUUID()
+  let request
+  let sent = ''
 
   const open = kind => {
     form.dataset.open = kind
@@ -32,21 +33,25 @@ for (const article of document.querySelectorAll('[data-text]')) {
     button.addEventListener('click', () => {
       open(form.dataset.open === button.dataset.kind && !form.hidden ? '' : button.dataset.kind)
       rememberName(by)
-      form.querySelector('[data-for]:not([hidden]) :is(input, textarea, select)')?.focus()
+      if (!form.hidden) [...form.elements].find(field => field.matches('input, textarea, select') && !field.matches(':disabled'))?.focus()
       keep()
     })
   }
-  article.querySelector('[data-cancel]').addEventListener('click', () => {
+  const close = () => {
+    const pressed = buttons.find(button => button.dataset.kind === form.dataset.open)
     form.reset()
     open('')
     keep()
-  })
+    pressed?.focus()
+  }
+  article.querySelector('[data-cancel]').addEventListener('click', close)
+  form.addEventListener('keydown', event => { if (event.key === 'Escape') close() })
 
   form.addEventListener('submit', async event => {
     event.preventDefault()
     fault.hidden = true
     const { score, ...others } = values()
-    const judgment = { ...others, kind: form.dataset.open, text: article.dataset.text, request }
+    const judgment = { ...others, kind: form.dataset.open, text: article.dataset.text }
     if (judgment.kind === 'correct') judgment.score = score === '' ? null : Number(score)
     const [missing, words] = lacking(judgment)
     if (missing) {
@@ -55,19 +60,22 @@ for (const article of document.querySelectorAll('[data-text]')) {
       missing.focus()
       return
     }
+    // The same judgment sent again is stored once; a changed one is another, even if the first has arrived unnoticed.
+    const content = JSON.stringify(judgment)
+    if (content !== sent) request = crypto.randomUUID()
+    sent = content
     form.querySelector('[type="submit"]').disabled = true
     try {
-      const answer = await ask(`/${form.dataset.ref}/disagreements/labels`, judgment)
+      const answer = await ask(`/${form.dataset.ref}/disagreements/labels`, { ...judgment, request })
       article.querySelector('[data-corrections]').innerHTML = answer.html
       article.querySelector('[role="status"]').textContent = 'Stored beside the label.'
       article.querySelector('[data-add]').hidden = judgment.kind !== 'misses'
       article.querySelector('[data-add]').href = `/${form.dataset.ref}/edit?add=${encodeURIComponent(judgment.note ?? '')}`
-      request = crypto.randomUUID()
-      form.reset()
-      open('')
-      keep()
+      article.querySelector('[data-now]').textContent = answer.now
+      sent = ''
+      close()
     } catch (error) {
-      fault.textContent = error.message
+      fault.textContent = error instanceof Refused ? error.message : 'rubriclab does not answer; start it again. What you wrote is kept.'
       fault.hidden = false
     } finally {
       form.querySelector('[type="submit"]').disabled = false

@@ -30,9 +30,10 @@ async function show(address, keep) {
 function failed(region, error) {
   const words = document.createElement('p')
   words.setAttribute('role', 'alert')
-  words.textContent = `${error.message || error} Is rubriclab still running?`
+  words.textContent = error instanceof TypeError ? 'rubriclab does not answer; start it again.' : error.message
   region.removeAttribute('aria-busy')
-  region.replaceChildren(words)
+  region.querySelector(':scope > [role="alert"]')?.remove()
+  region.prepend(words)
 }
 
 function address(form) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -16,8 +17,9 @@ from rubriclab.base_models import Bounded, FrozenModel
 from rubriclab.characters import plain
 from rubriclab.corrections import Correction
 from rubriclab.errors import SettingsError
+from rubriclab.report.conclusion import verdict_line
 from rubriclab.report.html import body
-from rubriclab.report.labels import corrections_table
+from rubriclab.report.labels import corrections_table, label_now
 from rubriclab.report.model import View
 from rubriclab.report.recorded import disagreement_card, score_axis_of
 from rubriclab.services.disagreements import Disagreements, DisagreementsOptions, disagreements
@@ -68,6 +70,7 @@ class Judgment(FrozenModel):
 
 def routes(studio: Studio) -> list[BaseRoute]:
     """Return the routes of the page and of the judgments made on it."""
+    correcting = threading.Lock()
 
     def page(request: Request) -> Response:
         options = _options(request)
@@ -79,6 +82,7 @@ def routes(studio: Studio) -> list[BaseRoute]:
             f"Disagreements of {version.ref}",
             version,
             "disagreements",
+            verdict=body(View((), verdict_line(version))),
             cases=_cases(found, corrections),
             scale=version.rubric.scores_on,
             sides=SIDES,
@@ -92,9 +96,14 @@ def routes(studio: Studio) -> list[BaseRoute]:
         return JSONResponse(await run_in_threadpool(store, request.path_params["ref"], judgment))
 
     def store(ref: str, judgment: Judgment) -> dict[str, Any]:
-        with studio.workspace() as workspace:
+        # Each correction names the label that it found, so those of several tabs follow each other.
+        with correcting, studio.workspace() as workspace:
             result = labels(workspace, ref, judgment.options())
-        return {"html": _corrections(judgment.text, result.corrections)}
+        (text,) = (each for each in result.texts if each.id == judgment.text)
+        return {
+            "html": _corrections(judgment.text, result.corrections),
+            "now": label_now(text, result.corrections),
+        }
 
     return [
         Route("/{ref}/disagreements", page),
@@ -119,7 +128,8 @@ def _cases(found: Disagreements, corrections: Sequence[Correction]) -> list[dict
         {
             "id": each.text.id,
             "shown": plain(each.text.id),
-            "card": body(View((), (disagreement_card(axis, each, opened=False),))),
+            "card": body(View((), (disagreement_card(axis, each, opened=False, full=True),))),
+            "now": label_now(each.text, corrections),
             "corrections": _corrections(each.text.id, corrections),
             "label": each.text.label,
             "raters": [(name, plain(name)) for name in each.text.raters],

@@ -46,7 +46,9 @@ class Records(Generic[Made]):
         digest = self._reading.store.training_digest(version.ref)
         with self._lock:
             key = (version.ref, digest or "")
-            if key not in self._made:
+            known = self._made.get(key)
+            # The store may have failed for a moment only: an error is not kept.
+            if known is None or (known.done() and (known.cancelled() or known.exception())):
                 self._made[key] = self._background.submit(self._read, version)
                 while len(self._made) > KEPT:
                     self._made.popitem(last=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,25 @@ def test_a_judgment_stores_what_labels_stores_and_is_shown_beside_the_label(
     assert answer.json()["html"] in studio.get(PAGE, count=100).text
 
 
+def test_a_corrected_and_a_withdrawn_label_are_shown_with_the_old_one_also_where_the_score_is_explained(
+    studio: Client,
+) -> None:
+    for number, (judgment, words) in enumerate(
+        [({"kind": "correct", "score": 2}, "Label 2, was 4"), ({"kind": "rubric right"}, "Label withdrawn, was 4")]
+    ):
+        assert studio.post(LABELS, **judged(**judgment, request=f"r{number}")).json()["now"] == words
+        assert words in studio.get(PAGE, count=100).text
+        assert words in studio.get(f"/{REF}/explain", id=HOSTILE).text
+
+
+def test_held_out_and_final_score_and_the_verdict_are_told_apart(studio: Client) -> None:
+    assert "Verdict on the rubric" in studio.get(PAGE).text
+    explained = studio.get(f"/{REF}/explain", id=HOSTILE).text
+    assert "Held out" in explained
+    assert "final rubric" in explained
+    assert "whole numbers only" not in explained
+
+
 def test_a_judgment_that_is_sent_twice_is_stored_once(studio: Client, store: Path) -> None:
     for _ in range(2):
         assert studio.post(LABELS, **judged(kind="correct", score=2)).status_code == 200
@@ -120,3 +140,13 @@ def test_a_version_without_labelled_texts_says_why_there_are_none(studio: Client
     ready = studio.post("/alone/edit/ready")
     assert ready.status_code == 422
     assert "keeps no labelled texts" in ready.json()["error"]
+
+
+def test_corrections_from_several_tabs_at_once_follow_each_other(studio: Client, twin: Lab, store: Path) -> None:
+    text = twin.labels("news").texts[0].id
+    with ThreadPoolExecutor(6) as pool:
+        scores = (1, 2, 3, 4, 5, 1.5)
+        sent = [judged(kind="correct", text=text, score=score, request=f"tab-{score}") for score in scores]
+        assert {answer.status_code for answer in pool.map(lambda body: studio.post(LABELS, **body), sent)} == {200}
+    made = Lab(store, progress=None, notify=lambda _text: None).labels("news").corrections
+    assert [each.old for each in made[1:]] == [each.new for each in made[:-1]]
