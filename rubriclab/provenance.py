@@ -82,6 +82,9 @@ class EditChange(FrozenModel):
     after: str | None = None
 
 
+HeldOutBy = Literal["learning", "transfer", "edit"]
+
+
 class EditOrigin(FrozenModel):
     """How a person made a version from its parent.
 
@@ -155,6 +158,13 @@ class Provenance(FrozenModel):
     def digest(self) -> str:
         """Digest of all fields."""
         return digest(self.model_dump(mode="json"))
+
+    @property
+    def held_out_by(self) -> HeldOutBy:
+        """What each fold of the held-out agreement repeats: learning, a transfer, or the refit of an edited rubric."""
+        if self.edit:
+            return "edit"
+        return "transfer" if self.transfer else "learning"
 
 
 def fields_of_both(before: Provenance, examples: Sequence[Example]) -> tuple[ShownField, ...] | None:

@@ -13,6 +13,7 @@ from rubriclab.learning.gate import CONFIDENCE, GateLevel, gate_level, paired_di
 from rubriclab.learning.jackknife import agreement_errors, fisher_interval
 from rubriclab.learning.rating_matrix import RatingMatrix
 from rubriclab.learning.selection_path import SelectionPath
+from rubriclab.provenance import HeldOutBy
 from rubriclab.rubric import Rubric
 from rubriclab.stats.agreement import agreement
 from rubriclab.stats.interval import Interval
@@ -46,7 +47,8 @@ class EditEffect:
         folds: number of folds; 0 if nothing is fitted to labels, as for a rubric without learned weights.
         before, after: Pearson correlation with its interval, which includes the variance of learning.
         difference: after less before, paired, with its bootstrap interval; without ends if groups are too few.
-        recorded: the parent's correlation as its version records it, by the whole procedure of learning.
+        recorded: the parent's correlation as its version records it.
+        recorded_by: how the parent was made, which its recorded correlation is cross-validated over.
         calls_before, calls_after: calls to score one text.
         optimistic: whether the rubric was learned from these labels, or a person may have known them.
     """
@@ -63,6 +65,7 @@ class EditEffect:
     calls_after: float
     weights: tuple[WeightChange, ...]
     optimistic: bool = True
+    recorded_by: HeldOutBy = "learning"
 
     def to_row(self) -> dict[str, Any]:
         """Return the effect as one JSON object."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rubriclab.labeling.dealing import Item
+from rubriclab.labeling.dealing import Item, Mode
 from rubriclab.labeling.history import History
 from rubriclab.labeling.judgment import HumanJudgment, ItemId, TextToJudge
 from rubriclab.stats.interval import Interval
@@ -69,7 +69,8 @@ class RaterAgreement:
 
 def progress_of(items: Sequence[Item], given: Mapping[ItemId, HumanJudgment]) -> RaterProgress:
     """Return a rater's progress, from the items that were dealt and the judgments that apply."""
-    found = [given[item.id] for item in items if item.id in given]
+    given = {item.id: given[item.id] for item in items if item.id in given}
+    found = list(given.values())
     done = [judgment for judgment in found if judgment.kind != "skipped"]
     left = len(items) - len(done)
     timed = [judgment.seconds for judgment in done if judgment.seconds > 0]
@@ -93,22 +94,24 @@ def consistency_of(given: Mapping[ItemId, HumanJudgment]) -> Consistency | None:
     return Consistency(len(ranked), sum(same) / len(same), None) if same else None
 
 
-def rater_agreement(history: History, texts: Sequence[TextToJudge], *, seed: int = 0) -> RaterAgreement | None:
+def rater_agreement(
+    history: History, texts: Sequence[TextToJudge], *, mode: Mode = "rate", seed: int = 0
+) -> RaterAgreement | None:
     """Return the agreement of the raters on `texts` by their first judgments; `None` with fewer than two raters.
 
-    Scores count if there are any; otherwise the preferences in rankings and pairs.
+    It is about scores if texts are rated, and about the preferences in rankings and pairs otherwise.
     """
     groups = {text.key: text.example.group for text in texts}
     known = [each for each in history.all() if not each.again and all(key in groups for key in each.texts)]
-    rated = [(each.rater, each.texts[0], each.value) for each in known if each.value is not None]
-    if rated:
+    if mode == "rate":
+        rated = [(each.rater, each.texts[0], each.value) for each in known if each.value is not None]
         return _alpha(rated, groups, seed=seed)
     compared = [
         (each.rater, (first, second), float(preference))
         for each in known
         for first, second, preference in each.preferences()
     ]
-    return _alpha(compared, groups, seed=seed) if compared else None
+    return _alpha(compared, groups, seed=seed)
 
 
 def _alpha(

@@ -12,11 +12,25 @@ from pydantic import JsonValue
 from rubriclab.digest import canonical
 from rubriclab.report import describe, wording
 from rubriclab.report.criteria import levels, statement
-from rubriclab.report.model import Block, Figure, Indented, Paragraph, Section, Span, View, Words, line, quoted, table
+from rubriclab.report.edit import HELD_OUT_BY, change_in_agreement
+from rubriclab.report.model import (
+    Block,
+    Cell,
+    Figure,
+    Indented,
+    Paragraph,
+    Section,
+    Span,
+    View,
+    Words,
+    line,
+    quoted,
+    table,
+)
 from rubriclab.rubric import Criterion
 
 if TYPE_CHECKING:
-    from rubriclab.store.diff import CriterionChange, FieldChange, VersionDiff
+    from rubriclab.store.diff import CriterionChange, FieldChange, VersionDiff, WeightPair
 
 STATISTICS = {
     "heldout_pearson": "Pearson, held out",
@@ -35,10 +49,12 @@ CONTEXT, EXCERPT = 1, 300
 def difference_view(difference: VersionDiff) -> View:
     """Return what changed: fields, training agreement, criteria (added, removed, reworded) and training texts."""
     blocks = (
+        *paired_effect(difference),
         Paragraph(f"The rubrics are {'the same' if difference.same else 'different'}."),
         *_verdicts(difference),
         *_agreement(difference),
         *_fields(difference.fields),
+        *_weights(difference),
         Section("Criteria", tuple(_criteria(difference)), _tally(difference)),
         *_examples(difference),
     )
@@ -53,18 +69,18 @@ def _fields(fields: Sequence[FieldChange]) -> Iterator[Section]:
         yield Section("How it was learned", (table(("", "before", "after"), rows),))
 
 
+def paired_effect(difference: VersionDiff) -> Iterator[Paragraph]:
+    """Yield the paired effect of an edit on agreement, with which a difference begins; nothing without an edit."""
+    if (edit := difference.edit) and edit.difference.value is not None:
+        yield Paragraph(change_in_agreement(edit.difference, edit.folds, edit.labels), "lead")
+
+
 def _verdicts(difference: VersionDiff) -> Iterator[Paragraph]:
-    """Yield both verdicts of the gate, and the paired effect of an edit."""
+    """Yield both verdicts of the gate."""
     if any(difference.outcomes):
         before, after = (outcome or "not validated" for outcome in difference.outcomes)
         sides = (quoted(difference.before), f": {before}; ", quoted(difference.after), f": {after}")
         yield Paragraph(("Verdicts of the gate, compared with free baselines: ", *sides, "."), "lead")
-    if (edit := difference.edit) and edit.difference.value is not None:
-        yield Paragraph(
-            f"The edit by {edit.by} changes Pearson by {wording.estimate(edit.difference)}, paired on the same "
-            f"{wording.count(edit.labels, 'label')}.",
-            "lead",
-        )
 
 
 def _agreement(difference: VersionDiff) -> Iterator[Section]:
@@ -88,8 +104,49 @@ def _agreement(difference: VersionDiff) -> Iterator[Section]:
         )
         for change in changed
     ]
-    shown = table(("", "before", "after"), rows, numeric=("before", "after"))
-    yield Section("Agreement with the training labels", (shown,), beside)
+    shown = table(("", "before", "after"), [*_paired(difference), *rows], numeric=("before", "after"))
+    yield Section("Agreement with the training labels", (shown, *_procedures(difference)), beside)
+
+
+def _paired(difference: VersionDiff) -> Iterator[tuple[str, Figure, Figure]]:
+    """Yield the figures of both versions that the effect of an edit compares."""
+    if (edit := difference.edit) and edit.difference.value is not None:
+        name = "Pearson, both refitted on the same folds" if edit.folds else "Pearson, on the same labels"
+        yield name, Figure(edit.before), Figure(edit.after)
+
+
+def _procedures(difference: VersionDiff) -> Iterator[Paragraph]:
+    """Yield how the held-out figures were measured, which cannot be compared if that differs."""
+    if not any(change.statistic.startswith("heldout") for change in difference.agreement):
+        return
+    before, after = (HELD_OUT_BY[made] for made in difference.held_out_by)
+    if before != after:
+        sides = f"{difference.before}: {before}; {difference.after}: {after}"
+        yield Paragraph(quoted(f"The held-out figures are not comparable. {sides}."), "quiet")
+    elif after != HELD_OUT_BY["learning"]:
+        yield Paragraph(f"The held-out figures of both versions are measured {after}.", "quiet")
+
+
+def _weights(difference: VersionDiff) -> Iterator[Section]:
+    """Yield the weight of each criterion in both versions."""
+    if difference.weights:
+        rows = [_weight(pair) for pair in difference.weights]
+        shown = table(("criterion", "before", "after", "wording"), rows, numeric=("before", "after"))
+        yield Section("Weights", (shown,))
+
+
+def _weight(pair: WeightPair) -> tuple[Cell, ...]:
+    sides = (_share(side) for side in (pair.before, pair.after))
+    return (quoted(_ids_of(pair), "id"), *sides, quoted(wording.excerpt(pair.statement)))
+
+
+def _ids_of(pair: WeightPair) -> str:
+    ids = [each for each in (pair.id_before, pair.id_after) if each]
+    return " to ".join(dict.fromkeys(ids))
+
+
+def _share(weight: float | None) -> str:
+    return "" if weight is None else describe.percent(weight)
 
 
 def _tally(difference: VersionDiff) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from rubriclab.report.describe import limits, percent
@@ -11,8 +11,9 @@ from rubriclab.report.wording import count, estimate, excerpt, figure
 
 if TYPE_CHECKING:
     from rubriclab.editing.effect import EditEffect, WeightChange
-    from rubriclab.provenance import EditChange, EditOrigin
+    from rubriclab.provenance import EditChange, EditOrigin, HeldOutBy
     from rubriclab.services.edit_options import EditResult
+    from rubriclab.stats.interval import Interval
     from rubriclab.store.version import Version
 
 KNOWN_LABELS = (
@@ -23,6 +24,12 @@ LEARNED_FROM = "The rubric was learned from these labels, so both figures are op
 CHOSEN_BY = "If the edit was made with these labels in view, the difference is optimistic, and new labels decide."
 # Characters of a criterion's wording in the table of weights.
 WORDING = 80
+# How the held-out agreement of a version was measured.
+HELD_OUT_BY: Mapping[HeldOutBy, str] = {
+    "learning": "by cross-validation of the whole learning procedure",
+    "transfer": "by cross-validation of the transfer",
+    "edit": "by refitting the edited rubric on fixed folds",
+}
 CHANGES = {
     "drop": "dropped",
     "reword": "reworded",
@@ -67,10 +74,19 @@ def notes(result: EditResult) -> Iterator[Section]:
 
 def verdict(effect: EditEffect) -> str:
     """Return the difference in one sentence."""
-    difference = effect.difference
+    return change_in_agreement(effect.difference, effect.folds, effect.n)
+
+
+def change_in_agreement(difference: Interval, folds: int, labels: int) -> str:
+    """Return a paired difference in one sentence.
+
+    Args:
+        folds: that it is held out in; 0 where nothing was fitted to the labels.
+        labels: number of labelled texts that both versions score.
+    """
     if difference.value is None:
         return "Held-out agreement is undefined: the labels or the scores do not vary."
-    name = "Held-out Pearson" if effect.folds else "Pearson"
+    name = "Held-out Pearson" if folds else "Pearson"
     change = f"{name} changes by {estimate(difference)}"
     if difference.low is None or difference.high is None:
         return f"{change}, without an interval: there are too few groups."
@@ -78,7 +94,7 @@ def verdict(effect: EditEffect) -> str:
         return f"{change}: the edited rubric agrees better with these labels."
     if difference.high < 0:
         return f"{change}: the edited rubric agrees less with these labels."
-    return f"{change}: no difference can be told with {count(effect.n, 'label')}."
+    return f"{change}: no difference can be told with {count(labels, 'label')}."
 
 
 def _agreement(result: EditResult) -> Iterator[tuple[str, str]]:
@@ -89,8 +105,7 @@ def _agreement(result: EditResult) -> Iterator[tuple[str, str]]:
     yield "after", f"Pearson {estimate(effect.after)}{refitted}"
     yield "difference", estimate(effect.difference)
     if effect.recorded.value is not None:
-        whole = "by cross-validation of the whole learning procedure"
-        yield "gate of the parent", f"Pearson {estimate(effect.recorded)}, {whole}"
+        yield "gate of the parent", f"Pearson {estimate(effect.recorded)}, {HELD_OUT_BY[effect.recorded_by]}"
     folds = f", {count(effect.folds, 'fold')}" if effect.folds else ""
     yield "labels", f"{count(effect.n, 'text')} of {count(effect.groups, 'group')}{folds}, {level}"
     yield "calls per text", f"{effect.calls_before:g} before, {effect.calls_after:g} after"

@@ -16,10 +16,12 @@ COLUMNS = ("rater", "done", "skipped", "of", "equal on repeats")
 
 def labeling_view(result: LabelResult) -> View:
     """Return the number of labels, and a table of the raters."""
-    comparisons = len(result.rows) - result.labelled
-    texts = count(result.labelled, "text")
-    what = f"{texts} compared in {count(comparisons, 'row')}" if comparisons else texts
-    lead = Paragraph((f"{what} labelled for ", quoted(result.aspect), "."))
+    texts = count(result.texts, "text")
+    if result.mode == "rate":
+        what = f"{texts} labelled"
+    else:
+        what = f"{texts} compared in {count(result.comparisons, 'ranking' if result.mode == 'order' else 'pair')}"
+    lead = Paragraph((f"{what} for ", quoted(result.aspect), "."))
     rows: list[tuple[Cell, ...]] = [(quoted(rater), *_cells(progress)) for rater, progress in result.raters.items()]
     shown = [table(COLUMNS, rows, numeric=COLUMNS[1:])] if rows else []
     return View("", (lead, *shown, Paragraph(agreement_words(result.agreement))), "rubriclab label")

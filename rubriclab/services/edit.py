@@ -26,7 +26,7 @@ from rubriclab.editing.refit import (
     study_of,
     unmeasured,
 )
-from rubriclab.errors import JudgeError, SettingsError
+from rubriclab.errors import JudgeError, NotInStore, SettingsError
 from rubriclab.judges.judge import Judge
 from rubriclab.judges.recording import PREFIX
 from rubriclab.learning.study import Study
@@ -45,7 +45,7 @@ from rubriclab.services.judge_choice import JudgeChoice, judge_of
 from rubriclab.services.rubric_choice import version_of
 from rubriclab.services.workspace import Workspace
 from rubriclab.stats.interval import Interval
-from rubriclab.store import Version
+from rubriclab.store import Store, Version
 from rubriclab.training_record import Cell
 from rubriclab.transfer.rating_matrix import rate_parts
 
@@ -142,7 +142,9 @@ class PreparedEdit:
         )
         study = study_of(edited, paths[1])
         rubric = _onto(study.rubric(), editable.rubric)
-        effect = replace(effect_of(parent, edited, paths, rubric), recorded=_recorded(self.version.provenance))
+        provenance = self.version.provenance
+        found = effect_of(parent, edited, paths, rubric)
+        effect = replace(found, recorded=_recorded(provenance), recorded_by=provenance.held_out_by)
         saved = None if self.options.preview else self._save(study, rubric, effect)
         return EditResult(self.version.ref, rubric, effect, saved, self.workspace.effort(), notes)
 
@@ -170,11 +172,13 @@ def prepare_edit(
 
     Raises:
         NotInStore: if there is no such version.
-        SettingsError: for edits that are not possible, or without who makes them and why.
+        SettingsError: for edits that are not possible, without who makes them and why, or under the name of another
+            rubric.
         DataError: if there are no labelled texts.
         NotConfirmed: if only an imported version that is not confirmed names the judge, and answers are needed.
     """
     version = editable.version if editable else version_of(workspace, rubric)
+    _check_name(workspace.store, version, options.name)
     plan = plan_edits(version.rubric, version.ref, options.edits)
     if not options.preview and not (options.by and options.because):
         raise SettingsError(
@@ -207,6 +211,30 @@ async def edit(workspace: Workspace, rubric: str | Version, options: EditOptions
 def edit_at_most(workspace: Workspace, rubric: str | Version, options: EditOptions) -> DryRun:
     """Return the most that `edit` would ask; nothing is needed to know who makes the edit."""
     return prepare_edit(workspace, rubric, options.model_copy(update={"preview": True})).at_most()
+
+
+def _check_name(store: Store, version: Version, name: str | None) -> None:
+    """Refuse a name whose newest version neither descends from the edited one nor is one of its ancestors."""
+    if name is None or name == version.name or name not in store.names():
+        return
+    newest = store.load(name)
+    if version.ref not in _ancestors(store, newest) and newest.ref not in _ancestors(store, version):
+        raise SettingsError(
+            f"{name} already names another rubric, whose newest version is {newest.ref}.",
+            f"Give a name that is not in use yet, or none, to save a new version of {version.name}.",
+        )
+
+
+def _ancestors(store: Store, version: Version) -> set[str]:
+    """Return the versions that one was made from, as far back as the store holds them."""
+    found: set[str] = set()
+    while version.parent and version.parent not in found:
+        found.add(version.parent)
+        try:
+            version = store.load(version.parent)
+        except NotInStore:
+            break
+    return found
 
 
 def _check_judge(version: Version, options: EditOptions) -> None:

@@ -147,6 +147,8 @@ class Labeling:
     def judge(self, rater: str, submission: Submission) -> int:
         """Store what a rater has decided, and return the item's position; the same submission again changes nothing.
 
+        Skipping an item that the rater has answered, in another tab perhaps, changes nothing either.
+
         Raises:
             SettingsError: if it does not fit the item or the scale.
             StoreError: if it cannot be stored.
@@ -169,7 +171,8 @@ class Labeling:
             created=datetime.now(UTC),
         )
         with self._lock:
-            self._add(judgment)
+            if judgment.kind != "skipped" or not self._answered(rater, item):
+                self._add(judgment)
         return position
 
     def undo(self, rater: str, request: str) -> int | None:
@@ -194,7 +197,7 @@ class Labeling:
 
     def agreement(self) -> RaterAgreement | None:
         """Return the agreement among the raters; `None` with fewer than two."""
-        return rater_agreement(self._snapshot(), self.texts)
+        return rater_agreement(self._snapshot(), self.texts, mode=self.options.mode)
 
     def rows(self) -> tuple[dict[str, Any], ...]:
         """Return the labels so far as rows that `learn` reads."""
@@ -203,12 +206,28 @@ class Labeling:
     def result(self) -> LabelResult:
         """Return all that is known so far."""
         rows, history = self.rows(), self._snapshot()
-        raters = {rater: self.progress(rater) for rater in history.raters if self._has_judged(rater, history)}
-        return LabelResult(self.question.aspect.name, self.options.mode, rows, raters, self.agreement())
+        given = {rater: self._given_here(rater, history) for rater in history.raters}
+        first = [each for judgments in given.values() for each in judgments if not each.again]
+        answers = [each for each in first if each.kind in ("rating", "ranking")]
+        return LabelResult(
+            aspect=self.question.aspect.name,
+            mode=self.options.mode,
+            rows=rows,
+            texts=len({key for each in answers for key in each.texts}),
+            comparisons=sum(each.kind == "ranking" for each in answers),
+            raters={rater: self.progress(rater) for rater, judgments in given.items() if judgments},
+            agreement=self.agreement(),
+        )
 
-    def _has_judged(self, rater: str, history: History) -> bool:
-        """Return whether a rater has judged an item of this page."""
-        return not self._of_rater(rater).places.keys().isdisjoint(history.of(rater))
+    def _given_here(self, rater: str, history: History) -> list[HumanJudgment]:
+        """Return a rater's judgments of items of this page, which texts of other files and other modes are not."""
+        places = self._of_rater(rater).places
+        return [judgment for item, judgment in history.of(rater).items() if item in places]
+
+    def _answered(self, rater: str, item: Item) -> bool:
+        self._refresh()
+        former = self._history.of(rater).get(item.id)
+        return former is not None and former.kind != "skipped"
 
     def _add(self, judgment: HumanJudgment) -> None:
         """Store a judgment, and read it in its place among those that other processes have stored meanwhile."""

@@ -72,7 +72,10 @@ class LabelResult(Displayed):
     """The labels so far.
 
     Attributes:
-        rows: as `learn` reads them: the labelled texts, then rankings and preferences.
+        rows: as `learn` reads them: the labelled texts, then rankings and preferences, with those that came with the
+            texts and those given in other modes.
+        texts: the number of texts that were rated, or compared, in this mode.
+        comparisons: the number of rankings, or of pairs compared, in this mode.
         raters: progress by rater.
         agreement: among the raters; `None` with fewer than two.
     """
@@ -80,6 +83,8 @@ class LabelResult(Displayed):
     aspect: str
     mode: Mode
     rows: tuple[Mapping[str, Any], ...]
+    texts: int
+    comparisons: int
     raters: Mapping[str, RaterProgress]
     agreement: RaterAgreement | None
 
@@ -92,7 +97,8 @@ class LabelResult(Displayed):
         return {
             "aspect": self.aspect,
             "labelled": self.labelled,
-            "comparisons": len(self.rows) - self.labelled,
+            "texts": self.texts,
+            "comparisons": self.comparisons,
             "raters": {rater: asdict(progress) for rater, progress in self.raters.items()},
             "agreement": self.agreement and asdict(self.agreement),
         }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ from pydantic import JsonValue, TypeAdapter
 from rubriclab.aggregation import bounds_of
 from rubriclab.data.scale import show
 from rubriclab.display import Displayed
-from rubriclab.provenance import EditOrigin, Provenance
+from rubriclab.provenance import EditOrigin, HeldOutBy, Provenance
 from rubriclab.rubric import Criterion, Demonstration, Rubric
 from rubriclab.stats.interval import Interval
 from rubriclab.store.version import Version
@@ -49,6 +49,21 @@ class CriterionChange:
 
 
 @dataclass(frozen=True, slots=True)
+class WeightPair:
+    """A criterion's id and its learned weight, as a share, in both versions; `None` where it has none.
+
+    Attributes:
+        statement: in the second version, or in the first if the second does not have the criterion.
+    """
+
+    id_before: str | None
+    id_after: str | None
+    statement: str
+    before: float | None
+    after: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class AgreementChange:
     """One statistic of the agreement with the training labels; `None` if a version has none.
 
@@ -78,6 +93,8 @@ class VersionDiff(Displayed):
         optimistic: whether either version's agreement is with labels that it was learned from.
         outcomes: of the gate before and after; `None` for a version without one.
         edit: how a person made the second version from the first, with the paired effect; `None` if nobody did.
+        held_out_by: what each fold of either version's held-out agreement repeats.
+        weights: of all criteria, those of the second version first; empty if neither version has learned weights.
     """
 
     before: str
@@ -94,6 +111,8 @@ class VersionDiff(Displayed):
     optimistic: bool
     outcomes: tuple[Outcome | None, Outcome | None] = (None, None)
     edit: EditOrigin | None = None
+    held_out_by: tuple[HeldOutBy, HeldOutBy] = ("learning", "learning")
+    weights: tuple[WeightPair, ...] = ()
 
     def view(self) -> View:
         """Return fields, agreement, criteria and training texts that changed."""
@@ -127,7 +146,27 @@ def compare(a: Version, b: Version) -> VersionDiff:
         optimistic=_optimistic(a.provenance, b.provenance),
         outcomes=(_outcome(a), _outcome(b)),
         edit=b.provenance.edit if b.parent == a.ref else None,
+        held_out_by=(a.provenance.held_out_by, b.provenance.held_out_by),
+        weights=tuple(_weights(a.rubric, b.rubric, [(old[i], new[j]) for i, j, _ in pairs])),
     )
+
+
+def _weights(a: Rubric, b: Rubric, pairs: Sequence[tuple[Criterion, Criterion]]) -> Iterator[WeightPair]:
+    if a.aggregation is None and b.aggregation is None:
+        return
+    before, after = (
+        {term.criterion: term.weight for term in rubric.aggregation.terms} if rubric.aggregation else {}
+        for rubric in (a, b)
+    )
+    former = {new.id: old for old, new in pairs}
+    for criterion in b.criteria:
+        old = former.get(criterion.id)
+        ids = (old.id if old else None, criterion.id)
+        yield WeightPair(*ids, criterion.statement, before.get(old.id) if old else None, after.get(criterion.id))
+    gone = {old.id for old, _ in pairs}
+    for criterion in a.criteria:
+        if criterion.id not in gone:
+            yield WeightPair(criterion.id, None, criterion.statement, before.get(criterion.id), None)
 
 
 def _outcome(version: Version) -> Outcome | None:

@@ -78,6 +78,17 @@ def test_agreement_of_comparisons_is_about_pairs() -> None:
         history.add(judged("anna", first, second, ranking=((first,), (second,))))
         other = ((first,), (second,)) if number else ((second,), (first,))
         history.add(judged("ben", second, first, ranking=other))
-    found = rater_agreement(history, own)
+    found = rater_agreement(history, own, mode="pairs")
     assert (found.raters, found.units) == (2, 3)
     assert found.alpha.value < 1
+
+
+def test_consistency_and_agreement_leave_out_other_files_and_other_modes() -> None:
+    own = texts(3, 2)
+    history = History()
+    for rater in ("anna", "ben"):
+        history.add(judged(rater, "a text of another file", value=3))
+        history.add(judged(rater, "a text of another file", value=3, again=True))
+        history.add(judged(rater, own[0].key, value=3))
+    assert progress_of(deal(own, "anna"), history.of("anna")).consistency is None
+    assert rater_agreement(history, own, mode="order") is None

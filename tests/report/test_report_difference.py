@@ -97,7 +97,9 @@ def test_both_verdicts_and_held_out_agreement_come_first_and_an_edit_with_its_pa
     made = first.provenance.model_copy(update={"validation": worse, "edit": edit})
     words = difference(first, replace(first, number=4, parent=first.ref, provenance=made))
     assert "news@3: better; news@4: not better." in words
-    assert "The edit by lead changes Pearson by -0.10 [-0.20, -0.05], paired on the same 30 labels." in words
+    effect = "Held-out Pearson changes by -0.10 [-0.20, -0.05]: the edited rubric agrees less with these labels."
+    assert words.startswith(f"news@3 to news@4 {effect}")
+    assert "not comparable. news@3: by cross-validation of the whole learning procedure; news@4: by refitting" in words
     assert words.index("Pearson, held out 0.66 [0.47, 0.81]") < words.index("How it was learned")
 
 

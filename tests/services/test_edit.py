@@ -11,6 +11,7 @@ from contextlib import closing
 from typing import Any
 
 import hypoeval_brain
+import numpy as np
 import pytest
 from commands import Commands
 from edit_samples import ASPECT, examples
@@ -18,6 +19,9 @@ from server import RunningServer
 
 from rubriclab import EditResult, Lab, SettingsError
 from rubriclab.aggregation import bounds_of
+from rubriclab.services.edit_options import EditOptions
+from rubriclab.services.editable import editable_version, most_similar
+from rubriclab.services.workspace import Workspace
 from rubriclab.transfer.rating_matrix import with_dropped_criteria
 
 TEXTS = len(examples())
@@ -238,3 +242,34 @@ def test_the_effect_is_a_row_of_plain_json(read_only: Lab) -> None:
     assert next(each for each in row["weights"] if each["criterion"] == "names")["after"] == pytest.approx(
         0.1, abs=1e-6
     )
+
+
+def test_the_name_of_another_rubric_is_refused_and_that_of_a_relative_taken(planted_lab: Lab) -> None:
+    lab = planted_lab
+    other = lab.edit("planted", drop="dates", **WHO, name="shorter").saved
+    assert lab.edit("planted", drop="links", **WHO, name="shorter").saved.ref == "shorter@2"
+    assert lab.edit(other, drop="links", **WHO, name="planted").saved.ref == "planted@2"
+    with pytest.raises(SettingsError, match=r"remote already names another rubric, whose newest version is remote@1"):
+        lab.edit("planted", drop="links", **WHO, name="remote")
+    assert [version.ref for version in lab.versions("remote")] == ["remote@1"]
+
+
+def test_each_criterion_names_the_one_that_is_rated_most_alike(
+    read_only: Lab, planted_store: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab = read_only
+    with Workspace(planted_store) as workspace:
+        version = editable_version(workspace, "planted", EditOptions())
+    alike = most_similar(version)
+    monkeypatch.setattr("rubriclab.services.editable.SIMILAR", -1.0)
+    found = most_similar(version)
+    assert alike == {name: each for name, each in found.items() if each.correlation >= 0.8}
+    record = lab.training_record("planted")
+    matrix = {each.criterion.id: record.matrix[:, place] for place, each in enumerate(record.candidates)}
+    kept = [criterion.id for criterion in lab.load("planted").rubric.criteria]
+    assert set(found) == set(kept)
+    for name, similar in found.items():
+        others = {other: np.corrcoef(matrix[name], matrix[other])[0, 1] for other in kept if other != name}
+        assert similar.criterion == max(others, key=lambda other: others[other])
+        assert similar.correlation == pytest.approx(others[similar.criterion])
+        assert similar.alike == (matrix[name] == matrix[similar.criterion]).sum()

@@ -29,6 +29,12 @@ def wait_for(browser: Chrome, position: str) -> None:
     WebDriverWait(browser, 20).until(lambda page: page.find_element(By.ID, "position").text == position)
 
 
+def wait_for_status(browser: Chrome, words: str) -> None:
+    """Wait until the page has told the rater something."""
+    status = browser.find_element(By.ID, "status")
+    WebDriverWait(browser, 20).until(lambda _page: status.get_attribute("textContent") == words)
+
+
 def test_three_texts_are_rated_by_keyboard_and_a_hostile_text_runs_no_script(
     browser: Chrome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -80,8 +86,57 @@ def test_no_answer_is_lost_while_the_store_fails_or_to_one_that_is_refused(
             press(browser, "4")
             trouble = browser.find_element(By.ID, "error")
             WebDriverWait(browser, 20).until(lambda _page: "is kept in this browser" in trouble.text)
+            assert trouble.text.startswith("4 is waiting to be sent.")
+            assert not any(each.is_enabled() for each in browser.find_elements(By.CSS_SELECTOR, "#controls button"))
             other.execute("ALTER TABLE away RENAME TO human_judgments")
         wait_for(browser, "2 of 3")
+        assert all(each.is_enabled() for each in browser.find_elements(By.CSS_SELECTOR, "#controls button"))
         left = browser.execute_script("return Object.values(localStorage).filter(each => each.includes('submission'))")
         assert [json.loads(each)["body"]["submission"]["item"] for each in left] == ["of-another-file"]
         assert sorted(row["annotations"]["coherence"]["anna"] for row in page.labeling.rows()) == [3, 4]
+
+
+def test_skip_and_forward_keep_answers_and_the_end_says_what_was_skipped(
+    browser: Chrome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with label_page(tmp_path, ROWS[:3]) as page:
+        browser.get(f"{page.address}/?rater=anna")
+        wait_for(browser, "0 of 3")
+        press(browser, "4")
+        wait_for(browser, "1 of 3")
+        press(browser, "b")
+        wait_for_status(browser, "Summary 1 of 3, answered before")
+        press(browser, "s")
+        wait_for_status(browser, "Summary 2 of 3")
+        press(browser, "s")
+        wait_for_status(browser, "Summary 3 of 3")
+        press(browser, "b")
+        wait_for_status(browser, "Summary 2 of 3, skipped before")
+        press(browser, "f")
+        wait_for_status(browser, "Summary 3 of 3")
+        press(browser, "r", "It is clear", Keys.ENTER)
+        wait_for_status(browser, "Reason noted. Now press a score: it is kept with your answer.")
+        press(browser, "2")
+        wait_for(browser, "2 of 3")
+        assert browser.switch_to.active_element.text == "1 skipped text is left"
+        press(browser, "b")
+        wait_for_status(browser, "Summary 3 of 3, answered before")
+        assert [row["annotations"]["coherence"]["anna"] for row in page.labeling.rows()].count(4) == 1
+
+
+def test_an_order_that_nobody_has_touched_is_saved_by_a_second_enter(
+    browser: Chrome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with label_page(tmp_path, ROWS[:6], mode="order") as page:
+        browser.get(f"{page.address}/?rater=anna")
+        wait_for(browser, "0 of 2")
+        press(browser, Keys.ENTER)
+        wait_for_status(browser, "Save the order as shown? Press Enter again to save it.")
+        assert page.labeling.rows() == ()
+        press(browser, Keys.ENTER)
+        wait_for(browser, "1 of 2")
+        press(browser, "1", Keys.ARROW_DOWN, Keys.ENTER)
+        wait_for(browser, "2 of 2")
+        assert len([row for row in page.labeling.rows() if "ranking" in row]) == 2

@@ -152,6 +152,29 @@ def test_skipped_texts_come_back_at_the_end(tmp_path: Path) -> None:
         assert page.answer(again, value=1, among_skipped=True).json()["shown"] is None
 
 
+def test_skipping_an_answered_text_keeps_its_answer_and_reason(tmp_path: Path) -> None:
+    with label_page(tmp_path) as page:
+        first = page.get("/item").json()
+        page.answer(first, value=2, reason="why")
+        after = page.answer(first, kind="skipped").json()
+        assert (after["progress"]["skipped"], after["shown"]["position"]) == (0, 1)
+        kept = page.get("/item", position=0).json()["shown"]["former"]
+        assert (kept["value"], kept["reason"]) == (2, "why")
+
+
+def test_the_summary_counts_what_was_judged_in_this_mode_and_of_this_file(tmp_path: Path) -> None:
+    with label_page(tmp_path) as page:
+        page.answer_all("anna", lambda _text: 3)
+        assert "12 texts labelled for coherence." in str(page.labeling.result())
+    with label_page(tmp_path, ROWS[:6], mode="order") as page:
+        item = page.get("/item").json()
+        page.answer(item, kind="ranking", ranking=[[0], [1], [2]])
+        result = page.labeling.result()
+        assert "3 texts compared in 1 ranking for coherence." in str(result)
+        assert result.raters["anna"].consistency is None
+        assert (result.labelled, len(result.rows)) == (6, 7)
+
+
 def test_going_back_shows_the_own_answer_only(tmp_path: Path) -> None:
     with label_page(tmp_path) as page:
         first = page.get("/item").json()

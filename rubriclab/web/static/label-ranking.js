@@ -7,6 +7,8 @@ export class Ranking {
   constructor(container, texts, places, say) {
     this.container = container
     this.say = say
+    // Whether the order or a tie was changed since the texts were shown.
+    this.changed = false
     const order = places.length ? places : texts.map((_, number) => [number])
     this.cards = order.flatMap(place => place.map((number, within) => this.card(texts[number], number, within > 0)))
     container.replaceChildren(...this.cards)
@@ -70,6 +72,7 @@ export class Ranking {
   }
 
   put(card, place) {
+    this.changed = true
     this.cards.splice(this.cards.indexOf(card), 1)
     this.cards.splice(place, 0, card)
     card.classList.remove('tied')
@@ -79,6 +82,7 @@ export class Ranking {
 
   tie(card) {
     if (card === this.cards[0]) return
+    this.changed = true
     card.classList.toggle('tied')
     this.number()
     this.say(card.classList.contains('tied') ? 'Equal to the one before' : 'Not equal to the one before')

@@ -54,7 +54,7 @@ export class Sending {
           throw error
         }
         const reason = error instanceof Refused ? error.message : 'The server cannot be reached.'
-        this.onTrouble(`${reason} Your answer is kept in this browser and is sent again until it arrives.`)
+        this.onTrouble(`${reason} It is kept in this browser and is sent again until it arrives.`)
         await new Promise(resolve => setTimeout(resolve, PAUSE))
       }
     }

@@ -8,7 +8,7 @@ export function element(name, properties = {}, ...children) {
 
 /** Return a paragraph of segments, each a text and the names of the passages that it shares with another text. */
 export function prose(segments) {
-  const paragraph = element('p', { className: 'prose' })
+  const paragraph = element('p', { className: 'prose', dir: 'auto' })
   for (const [text, passages] of segments) {
     if (!passages.length) {
       paragraph.append(text)
@@ -24,7 +24,11 @@ export function prose(segments) {
 /** Return a text that can be folded away; `onFold` is told whether it is open once the rater has changed that. */
 export function material(title, segments, open, onFold = () => {}) {
   const summary = element('summary', { textContent: title })
-  const details = element('details', { className: 'material', open }, summary, prose(segments))
+  const details = element('details', { className: 'material', open }, summary)
+  if (segments.some(([, passages]) => passages.length)) {
+    details.append(element('p', { className: 'quiet shared', textContent: 'Underlined: shared with the text' }))
+  }
+  details.append(prose(segments))
   summary.addEventListener('click', () => onFold(!details.open))
   return details
 }

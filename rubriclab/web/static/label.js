@@ -17,18 +17,39 @@ let begun = 0
 let busy = false
 let amongSkipped = false
 let total = 0
+let done = 0
 // Whether sources are shown, until the rater folds or unfolds one.
 let sourceOpen = null
 let unfolded = false
+// What is being sent, in words.
+let waiting = ''
+// Whether saving an order that nobody has touched was asked about.
+let confirming = false
 
-const sending = new Sending(settings.question, rater, trouble)
+const sending = new Sending(settings.question, rater, message => {
+  trouble(message && `${waiting} is waiting to be sent. ${message}`)
+  disable(Boolean(message))
+})
 
 function trouble(message) {
   by('error').textContent = message
   by('error').hidden = !message
 }
 
+// An answer that waits would otherwise look as if the next one had been taken instead.
+function disable(disabled) {
+  for (const each of document.querySelectorAll('#controls button, #score, #done button, #finish')) each.disabled = disabled
+}
+
+/** Tell screen readers only. */
 function say(message) {
+  by('status').className = 'unseen'
+  by('status').textContent = message
+}
+
+/** Tell everybody. */
+function note(message) {
+  by('status').className = 'quiet'
   by('status').textContent = message
 }
 
@@ -42,6 +63,7 @@ async function once(work) {
     trouble(error.message || 'The server cannot be reached.')
   } finally {
     busy = false
+    disable(false)
   }
 }
 
@@ -49,6 +71,8 @@ function show(answer) {
   const { progress } = answer
   shown = answer.shown
   total = progress.total
+  done = progress.done
+  confirming = false
   trouble('')
   by('bar').value = progress.total ? progress.done / progress.total : 0
   by('position').textContent = `${progress.done} of ${progress.total}`
@@ -74,8 +98,10 @@ function show(answer) {
   scrollTo({ top: 0 })
   // The button that was pressed is gone; readers go on at the new text.
   if (document.activeElement.id !== 'score') by('texts').focus({ preventScroll: true })
-  const number = `${capital(words.output)} ${shown.position + 1} of ${shown.total}`
-  say(shown.former ? `${number}, answered before` : number)
+  const kind = { rate: capital(words.output), order: 'Ranking', pairs: 'Pair' }[mode]
+  const number = `${kind} ${shown.position + 1} of ${shown.total}`
+  if (!shown.former) say(number)
+  else note(`${number}, ${shown.former.kind === 'skipped' ? 'skipped' : 'answered'} before`)
 }
 
 function showTexts() {
@@ -148,6 +174,16 @@ function submitNumber() {
   submit('rating', { value })
 }
 
+/** Save by key: an order that nobody has touched is saved only if asked for twice. */
+function confirmOrder() {
+  if (!ranking.changed && shown.former?.kind === 'ranking') return forward()
+  if (!ranking.changed && !confirming) {
+    confirming = true
+    return note('Save the order as shown? Press Enter again to save it.')
+  }
+  return submitOrder()
+}
+
 function submitOrder() {
   submit('ranking', { ranking: ranking.places() })
 }
@@ -158,12 +194,49 @@ function submit(kind, answer = {}) {
     const id = newId()
     const item = shown.item
     const reason = by('reason').value
+    waiting = nameOf(kind, answer)
     const submission = { id, item, kind, reason, seconds: (performance.now() - begun) / 1000, among_skipped: amongSkipped, ...answer }
     const next = await sending.deliver('/judgments', id, { rater, submission })
     // What was typed while the answer was under way stays a draft.
     if (by('reason').value === reason) sending.draft(item, '')
     show(next)
   })
+}
+
+function nameOf(kind, answer) {
+  if (kind === 'rating') return String(answer.value)
+  return { ranking: mode === 'order' ? 'Your order' : 'Your comparison', skipped: '“Skip”' }[kind] ?? '“Cannot judge”'
+}
+
+/** Show the next text, answered or not; after the last one, what is left. */
+function forward() {
+  if (shown.position + 1 < total) return goTo(shown.position + 1)
+  return once(async () => show(await ask(`/item?${query}`)))
+}
+
+/** Leave a text for later; one that is answered keeps its answer. */
+function skip() {
+  return answered(shown) ? forward() : submit('skipped')
+}
+
+function answered(item) {
+  return Boolean(item.former) && item.former.kind !== 'skipped'
+}
+
+/** Show what the same rater has answered in another tab. */
+async function refresh() {
+  if (busy) return
+  const before = shown
+  try {
+    let answer = await ask(shown ? `/item?${query}&position=${shown.position}` : `/item?${query}`)
+    const same = JSON.stringify(answer.shown?.former) === JSON.stringify(shown?.former)
+    if (same && answer.progress.done === done) return
+    if (shown && answered(answer.shown) && !answered(shown)) answer = await ask(`/item?${query}`)
+    // The rater may have gone on meanwhile.
+    if (!busy && shown === before) show(answer)
+  } catch {
+    // A server that cannot be reached is reported with the next answer.
+  }
 }
 
 const goTo = position => once(async () => {
@@ -173,12 +246,13 @@ const goTo = position => once(async () => {
 function undo() {
   return once(async () => {
     const id = newId()
+    waiting = '“Undo”'
     const answer = await sending.deliver('/undo', id, { rater, id })
     if (answer.undone && answer.shown) {
       show(answer)
-      say('Undone')
+      note('Undone: your last answer here is withdrawn.')
     } else {
-      say('There is nothing to undo')
+      note('There is nothing to undo.')
     }
   })
 }
@@ -192,11 +266,14 @@ function showReason(visible, focus = true) {
 function showEnd(progress) {
   const skipped = progress.skipped
   by('done-words').textContent = skipped
-    ? `${progress.done} of ${progress.total} are answered, and ${skipped} skipped.`
+    ? `${progress.done} of ${progress.total} are answered. Your answers are kept.`
     : `All ${progress.total} are answered. Your answers are kept.`
   by('skipped').hidden = !skipped
   amongSkipped = false
-  say('Everything is done')
+  say('')
+  const kind = mode === 'rate' ? 'text' : 'comparison'
+  by('done-heading').textContent = skipped ? `${skipped} skipped ${kind}${skipped === 1 ? ' is' : 's are'} left` : 'Everything is done'
+  by('done-heading').focus()
 }
 
 async function finish(place) {
@@ -221,11 +298,12 @@ function capital(word) {
 const actions = {
   cannot: () => submit('cannot judge'),
   reason: () => showReason(by('reason-box').hidden || document.activeElement !== by('reason')),
-  skip: () => submit('skipped'),
+  skip,
   back: () => goTo(shown.position - 1),
+  forward,
   undo,
 }
-const KEYS = { c: 'cannot', r: 'reason', s: 'skip', b: 'back', u: 'undo' }
+const KEYS = { c: 'cannot', r: 'reason', s: 'skip', b: 'back', f: 'forward', u: 'undo' }
 
 by('actions').addEventListener('click', event => {
   const name = event.target.closest('button')?.dataset.do
@@ -238,8 +316,9 @@ document.addEventListener('keydown', event => {
   if (field === by('reason')) {
     if (event.key === 'Escape' || (event.key === 'Enter' && !event.shiftKey)) {
       event.preventDefault()
-      field.blur()
-      say('Reason noted')
+      by('texts').focus({ preventScroll: true })
+      const next = { rate: 'press a score', order: 'save the order', pairs: 'press 1, 2 or 0' }[mode]
+      note(by('reason').value.trim() ? `Reason noted. Now ${next}: it is kept with your answer.` : `No reason. Now ${next}.`)
     }
     return
   }
@@ -252,12 +331,13 @@ document.addEventListener('keydown', event => {
   }
   if (!shown) {
     if (event.key.toLowerCase() === 'u') undo()
+    else if (event.key.toLowerCase() === 'b') goTo(total - 1)
     return
   }
   if (event.key === 'Enter' && !field.closest('button, summary, a')) {
     event.preventDefault()
-    if (mode === 'order') submitOrder()
-    else if (shown.former) goTo(shown.position + 1)
+    if (mode === 'order') confirmOrder()
+    else if (shown.former) forward()
     return
   }
   if (mode === 'rate') {
@@ -299,6 +379,7 @@ by('stop').addEventListener('click', () => once(async () => {
   by('finished').textContent = 'rubriclab label has ended. You can close this page.'
   by('stop').hidden = true
 }))
+addEventListener('focus', refresh)
 followPassages(by('materials'))
 
 const HOW = {
@@ -309,6 +390,7 @@ const HOW = {
 by('instruction').textContent = HOW[mode]
 
 once(async () => {
+  waiting = 'An earlier answer'
   await sending.deliverKept()
   show(await ask(`/item?${query}`))
 })

@@ -8,6 +8,8 @@ const form = document.getElementById('edit')
 const ref = form.dataset.ref
 const key = `rubriclab:edit:${ref}`
 const panel = new Panel(document.getElementById('effect'))
+const saver = new Panel(document.getElementById('saving'))
+const lead = document.getElementById('lead')
 const shown = document.getElementById('shown')
 const lists = { add: document.getElementById('added'), merge: document.getElementById('merged') }
 const criteria = [...form.querySelectorAll('[data-criterion]')].map(element => ({
@@ -73,7 +75,7 @@ function editOf(now) {
     const changed = own.wording.trim() && own.wording.trim() !== field('wording').defaultValue.trim()
     if (own.reword && changed) edit.reword[id] = own.wording.trim()
     if (own.reword && !own.wording.trim()) lacking.push(`the wording of ${id}`)
-    limit(id, own.weight, edit, lacking)
+    limit(id, own.weight, edit, lacking, field)
   }
   for (const each of now.merge) {
     if (each.text.trim()) edit.merge.push({ criteria: each.criteria, text: each.text.trim() })
@@ -86,8 +88,25 @@ function editOf(now) {
   return { edit, lacking }
 }
 
-function limit(id, weight, edit, lacking) {
+/** Return what is wrong with a weight, and the field that it is in. */
+function weightFault(field, weight) {
+  const { kind, low, high } = weight ?? {}
+  if (kind !== 'pin' && kind !== 'bound') return undefined
+  const lowest = Number(field('low').min)
+  for (const [name, value] of [['low', low], ['high', kind === 'bound' ? high : null]]) {
+    if (value !== null && (value < lowest || value > 100)) return { name, words: `Give a weight from ${lowest} to 100 %, not ${value} %.` }
+  }
+  if (kind === 'bound' && low !== null && high !== null && low > high) {
+    return { name: 'high', words: `The highest weight, ${high} %, is below the lowest, ${low} %.` }
+  }
+}
+
+function limit(id, weight, edit, lacking, field) {
   if (!weight) return
+  if (weightFault(field, weight)) {
+    lacking.push(`a possible weight of ${id}`)
+    return
+  }
   const { kind, low, high } = weight
   if (kind === 'free') edit.bound[id] = null
   else if (low === null || (kind === 'bound' && high === null)) lacking.push(`the weight of ${id}`)
@@ -135,12 +154,25 @@ function arrange(now) {
       const wanted = part.dataset.for.split(',')
       part.hidden = gone || !(wanted.includes(kind) || (wanted.includes('reword') && own.reword))
     }
+    showWeightFault(element, field, gone ? undefined : own.weight)
     element.querySelector('[data-low]')?.replaceChildren(kind === 'bound' ? 'Lowest weight, %' : 'Weight, %')
   }
   const chosen = choice(now)
   const button = document.getElementById('merge')
   button.hidden = chosen.length < 2
   button.textContent = `Merge ${chosen.join(' and ')} into one`
+  for (const { id, element } of criteria) {
+    element.querySelector('[data-merge-hint]').hidden = chosen.length !== 1 || chosen[0] !== id
+  }
+}
+
+function showWeightFault(element, field, weight) {
+  const shownFault = element.querySelector('[data-weight-fault]')
+  if (!shownFault) return
+  const fault = weightFault(field, weight)
+  shownFault.textContent = fault?.words ?? ''
+  shownFault.hidden = !fault
+  for (const name of ['low', 'high']) field(name).setAttribute('aria-invalid', fault?.name === name)
 }
 
 const choice = now => {
@@ -159,6 +191,7 @@ document.getElementById('add').addEventListener('click', () => {
   changed('change')
 })
 document.getElementById('discard').addEventListener('click', () => {
+  if (!confirm('Discard all changes on this page?')) return
   write(key, undefined)
   kept = false
   location.reload()
@@ -171,6 +204,7 @@ let waiting
 let busy = false
 let agreed = { edit: '', calls: 0 }
 let latest = ''
+panel.onReturn = preview
 
 function changed(kind) {
   const now = state()
@@ -196,8 +230,7 @@ async function preview() {
   panel.clear()
   shown.classList.add('stale')
   if (isEmpty(edit)) {
-    shown.replaceChildren()
-    mark({}, '')
+    forget()
     panel.say(unchanged(lacking))
     return
   }
@@ -207,11 +240,25 @@ async function preview() {
     return
   }
   if (answer) show(answer, lacking)
+  else forget()
+}
+
+/** Remove the figures of an earlier edit. */
+function forget() {
+  lead.textContent = ''
+  shown.replaceChildren()
+  showNotices(document.getElementById('notices'), [])
+  mark({}, '')
 }
 
 function agree(calls) {
   agreed = { edit: JSON.stringify(editOf(state()).edit), calls }
   preview()
+}
+
+function agreeToSave(calls) {
+  agreed = { edit: JSON.stringify(editOf(state()).edit), calls }
+  form.requestSubmit()
 }
 
 async function during(work) {
@@ -224,6 +271,7 @@ async function during(work) {
 }
 
 function show(answer, lacking) {
+  lead.textContent = answer.lead
   shown.innerHTML = answer.html
   shown.classList.remove('stale')
   mark(answer.weights, answer.summary)
@@ -250,11 +298,14 @@ form.addEventListener('submit', async event => {
   if (busy) return refuse('Wait until the effect is computed.')
   const { by, because, name } = form.elements
   const body = { ...edit, by: by.value, because: because.value, name: name.value, agreed: allowed(edit) }
-  const answer = await during(() => panel.run(`/${ref}/edit/save`, body, 'Saving', agree))
-  if (!answer) return refuse('Not saved: see the effect for the reason.')
+  const button = event.submitter ?? form.querySelector('.actions button.main')
+  button.disabled = true
+  const answer = await during(() => saver.run(`/${ref}/edit/save`, body, 'Saving', agreeToSave))
+  button.disabled = false
+  if (!answer) return
   kept = false
   write(key, undefined)
-  location.assign(`/${answer.saved}`)
+  location.assign(`/${answer.saved}?saved=yes`)
 })
 
 // Beginning
@@ -272,6 +323,11 @@ arrange(state())
 for (const kind of Object.keys(PAUSE)) form.addEventListener(kind, () => changed(kind))
 const first = await during(() => panel.run(`/${ref}/edit/ready`, {}, 'Reading the labelled texts'))
 if (first) {
+  for (const { id, element } of criteria) {
+    const similar = element.querySelector('[data-similar]')
+    similar.textContent = first.similar[id] ?? ''
+    similar.hidden = !(id in first.similar)
+  }
   labels = `${first.labels}. The effect of a change is shown here.`
   panel.say(labels)
   write(key, state())

@@ -1,9 +1,10 @@
 // Operations of the server that take a while or ask a judge: their progress, and the price before anything is asked.
 
-import { ask } from './request.js'
+import { ask, Unreachable } from './request.js'
 
 const SHOWN_AFTER = 150
 const POLLED = 500
+const RETRIED = 2000
 
 /**
  * The place that shows how an operation goes. It has elements with `data-part` status, fault, progress, stop, price,
@@ -13,6 +14,8 @@ export class Panel {
   constructor(element) {
     this.part = Object.fromEntries([...element.querySelectorAll('[data-part]')].map(each => [each.dataset.part, each]))
     this.seconds = undefined
+    this.onReturn = undefined
+    this.retrying = undefined
   }
 
   say(words) {
@@ -44,10 +47,25 @@ export class Panel {
       if (!answer.price) return answer
       this.#offer(answer.price, onAgreed)
     } catch (error) {
-      this.fail(error)
+      if (error instanceof Unreachable) this.#waitForServer()
+      else this.fail(error)
     } finally {
       watched.end()
     }
+  }
+
+  /** Say that the server is away until it answers again; then `onReturn` is called, if there is one. */
+  #waitForServer() {
+    this.fail(new Error('The studio does not answer; your changes are kept in this tab.'))
+    clearInterval(this.retrying)
+    this.retrying = setInterval(async () => {
+      const back = await ask('/-/operations/none').then(() => true, () => false)
+      if (!back) return
+      clearInterval(this.retrying)
+      this.clear()
+      this.say('The studio answers again.')
+      this.onReturn?.()
+    }, RETRIED)
   }
 
   #offer(price, onAgreed) {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from markupsafe import Markup
@@ -21,13 +21,13 @@ from rubriclab.editing.effect import EditEffect
 from rubriclab.report import charts, describe
 from rubriclab.report.edit import agreement_section, notes, verdict
 from rubriclab.report.html import body, typeset
-from rubriclab.report.model import Drawing, Figure, Paragraph, Table, View, quoted, table
+from rubriclab.report.model import Drawing, Figure, Table, View, quoted, table
 from rubriclab.report.wording import count, figure
 from rubriclab.rubric import Criterion
 from rubriclab.services.edit import PreparedEdit, prepare_edit
 from rubriclab.services.edit_options import EditOptions, EditResult
 from rubriclab.services.edit_single import SingleMethodEdit
-from rubriclab.services.editable import EditableVersion, editable_version
+from rubriclab.services.editable import EditableVersion, SimilarCriterion, editable_version, most_similar
 from rubriclab.services.workspace import Workspace
 from rubriclab.web.studio.app import Studio
 from rubriclab.web.studio.asking import Allowance, PriceQuote, body_of
@@ -125,7 +125,9 @@ def routes(studio: Studio) -> list[BaseRoute]:
     async def ready(request: Request) -> Response:
         started = time.monotonic()
         found = await run_in_threadpool(versions.get, request.path_params["ref"])
-        return JSONResponse({"labels": _labels(found), "seconds": round(time.monotonic() - started, 1)})
+        similar = {name: _similarity(each) for name, each in most_similar(found).items()}
+        seconds = round(time.monotonic() - started, 1)
+        return JSONResponse({"labels": _labels(found), "similar": similar, "seconds": seconds})
 
     async def effect(request: Request) -> Response:
         return await edited(request, preview=True)
@@ -147,8 +149,9 @@ def routes(studio: Studio) -> list[BaseRoute]:
         saved = found.result.saved
         return JSONResponse(
             {
+                "lead": typeset(verdict(found.result.effect)),
                 "html": _shown(found.result),
-                "summary": _summary(found.result.effect),
+                "summary": effect_summary(found.result.effect),
                 "weights": dict(_weights(found.result.effect)),
                 "notices": found.notices,
                 "seconds": round(time.monotonic() - started, 1),
@@ -186,6 +189,12 @@ def _labels(found: EditableVersion) -> str:
     return f"{count(len(texts.examples), 'labelled text')}{corrected}"
 
 
+def _similarity(similar: SimilarCriterion) -> str:
+    """Return which criterion is rated most alike, and how often."""
+    alike = f"rated alike in {similar.alike} of {count(similar.texts, 'text')}, " if similar.same_kind else ""
+    return typeset(f"{alike}r = {similar.correlation:.2f}, with {similar.criterion}")
+
+
 def _weights(effect: EditEffect) -> Iterator[tuple[str, str]]:
     """Yield the weight of each criterion of the edited rubric."""
     for change in effect.weights:
@@ -193,8 +202,11 @@ def _weights(effect: EditEffect) -> Iterator[tuple[str, str]]:
             yield change.criterion, describe.percent(change.after)
 
 
-def _summary(effect: EditEffect) -> str:
-    return typeset(f"Pearson {figure(effect.before.value)} before, {figure(effect.after.value)} after")
+def effect_summary(effect: EditEffect) -> str:
+    """Return the agreement before and after in one line, which says so if no difference can be told."""
+    low, high = effect.difference.low, effect.difference.high
+    told = "; no difference can be told" if low is not None and high is not None and low <= 0 <= high else ""
+    return typeset(f"Pearson {figure(effect.before.value)} before, {figure(effect.after.value)} after{told}")
 
 
 def _shown(result: EditResult) -> Markup:
@@ -206,12 +218,12 @@ def _shown(result: EditResult) -> Markup:
         if each.criterion in weights and each.before is None
     ]
     added = (table(("new", "wording", "weight"), new, numeric=("weight",)),) if new else ()
+    agreement = replace(agreement_section(result), name="agreement", folded=True)
     blocks = (
-        Paragraph(verdict(result.effect), "lead"),
         _agreement(result),
         *added,
         *notes(result),
-        agreement_section(result),
+        agreement,
     )
     return body(View("Effect", blocks))
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from rubriclab.provenance import EditChange
 from rubriclab.report import describe, verdicts, wording
 from rubriclab.report.conclusion import badge_of
-from rubriclab.report.edit import change_words
+from rubriclab.report.edit import CHANGES, HELD_OUT_BY, change_words
 from rubriclab.report.model import Figure
 from rubriclab.store import Version
 
@@ -19,6 +20,7 @@ class Summary:
     Attributes:
         tone: how the verdict is coloured; empty for a version that was never compared with baselines.
         measure: what the agreement is; empty if it was not measured.
+        procedure: how the held-out agreement was measured; empty without a gate.
         price: requests per text; empty if not recorded.
         origin: how it was made from its parent, by whom and why; empty for a version that was learned.
     """
@@ -28,6 +30,7 @@ class Summary:
     tone: Literal["", "good", "warning", "bad"]
     agreement: Figure | None
     measure: str
+    procedure: str
     price: str
     judge: str
     criteria: str
@@ -53,6 +56,7 @@ def summary(version: Version) -> Summary:
         badge.tone if badge else "",
         Figure(measured.value) if measured else None,
         measured.name if measured else "",
+        HELD_OUT_BY[made.held_out_by] if made.validation else "",
         verdicts.per_text(verdicts.rubric_agreement(made.validation).calls) if made.validation else "",
         wording.asked_at(made.judge, made.judge_address),
         describe.contents(version.rubric.criteria),
@@ -61,11 +65,16 @@ def summary(version: Version) -> Summary:
     )
 
 
+def _change(change: EditChange) -> str:
+    """Return a change as `dropped h07`."""
+    return f"{CHANGES[change.action]}{':' if change.action == 'definition' else ''} {change_words(change)}"
+
+
 def _origin(version: Version) -> str:
     made = version.provenance
     if made.edit:
-        changes = "; ".join(change_words(change) for change in made.edit.changes)
-        return f"edited by {made.edit.by}: {changes}. {made.edit.because}"
+        changes = "; ".join(_change(change) for change in made.edit.changes)
+        return f"{changes}: {made.edit.because} (edited by {made.edit.by})"
     if made.transfer:
         return f"transferred: {describe.carried_over(made)}"
     return f"imported from {version.imported_from}" if version.imported else ""

@@ -24,7 +24,8 @@ def routes(studio: Studio) -> list[BaseRoute]:
         if studio.reading.store.training_digest(version.ref):
             studio.matrices.prepare(version)
         view = overview(version)
-        return studio.page("version.html", version.ref, version, shown=body(view), contents=contents(view))
+        saved = "saved" in request.query_params and version.parent
+        return studio.page("version.html", version.ref, version, shown=body(view), contents=contents(view), saved=saved)
 
     def versions(request: Request) -> Response:
         version = studio.version(request.path_params["ref"])

@@ -38,7 +38,8 @@ def test_one_side_and_more_texts_can_be_asked_for(studio: Client, twin: Lab) -> 
     higher = twin.disagreements(REF, side="higher", count=100).texts
     shown = studio.get(PAGE, side="higher", count=100).text
     assert shown.count('class="case"') == len(higher)
-    assert f"count={2 + 10}" in studio.get(PAGE, count=2).text
+    assert f"count={2 + 10}#case-3" in studio.get(PAGE, count=2).text
+    assert 'id="case-3"' in studio.get(PAGE, count=12).text
     for wrong in ({"side": "left"}, {"count": 0}, {"count": "x"}):
         assert studio.get(PAGE, **wrong).status_code == 422
 

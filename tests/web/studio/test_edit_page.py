@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from rubriclab import Lab, Version
 from rubriclab.report.describe import percent
 from rubriclab.report.html import typeset
 from rubriclab.report.wording import estimate, figure
+from rubriclab.stats.interval import Interval
+from rubriclab.web.studio.edit import effect_summary
 
 EFFECT, SAVE = f"/{REF}/edit/effect", f"/{REF}/edit/save"
 SIGNED = {"by": "anna", "because": "counts twice"}
@@ -46,9 +49,12 @@ def test_the_effect_is_that_of_a_preview_and_saves_nothing(studio: Client, store
     effect = twin.edit(REF, preview=True, **edit).effect
     weights = {each.criterion: percent(each.after) for each in effect.weights if each.after is not None}
     assert answer["weights"] == weights
-    assert answer["summary"] == typeset(
-        f"Pearson {figure(effect.before.value)} before, {figure(effect.after.value)} after"
-    )
+    sides = f"Pearson {figure(effect.before.value)} before, {figure(effect.after.value)} after"
+    assert answer["summary"] == typeset(sides)
+    unclear, clear = (replace(effect, difference=Interval(0.1, low, 0.3)) for low in (-0.1, 0.05))
+    assert effect_summary(unclear) == typeset(f"{sides}; no difference can be told")
+    assert effect_summary(clear) == typeset(sides)
+    assert typeset(estimate(effect.difference)) in answer["lead"]
     assert typeset(estimate(effect.difference)) in answer["html"]
     assert answer["saved"] is None
     assert newest(store, "news") == 1

@@ -122,6 +122,16 @@ def test_a_comparison_is_with_the_parent_unless_another_version_is_named(client:
     assert "A definition. Because 4." in other
 
 
+def test_a_comparison_goes_from_the_older_version_to_the_newer_and_offers_the_child_of_a_first_version(
+    client: httpx.Client,
+) -> None:
+    assert "news@3 to news@4" in words_of(client.get("/news@3/compare", params={"with": "news@4"}))
+    page = client.get("/news@1/compare")
+    assert "news@1 to news@3" in words_of(page)
+    assert re.findall(r'<option value="(news@\d)"', page.text) == ["news@3", "news@2", "news@4"]
+    assert "news@3, made from news@1" in words_of(page)
+
+
 def test_texts_are_sorted_by_any_column_with_missing_values_last(client: httpx.Client, lab: Lab) -> None:
     record = lab.training_record("news@1")
     labels = {text.id: text.label for text in record.texts}

@@ -70,7 +70,7 @@ def test_a_criterion_is_dropped_and_one_added_and_the_saved_version_is_opened(
     dropped = one(browser, "[data-criterion]")
     name = dropped.get_attribute("data-criterion")
     one(dropped, "[name=drop]").click()
-    until(browser, lambda: "Held-out Pearson changes by" in one(browser, "#shown").text)
+    until(browser, lambda: "Held-out Pearson changes by" in one(browser, "#lead[role=status]").text)
     one(browser, "#add").click()
     one(browser, "#added textarea").send_keys(TYPED)
     browser.refresh()
@@ -82,7 +82,8 @@ def test_a_criterion_is_dropped_and_one_added_and_the_saved_version_is_opened(
     one(browser, "[name=by]").send_keys("anna")
     one(browser, "[name=because]").send_keys(HOSTILE)
     one(browser, ".save button.main").click()
-    until(browser, lambda: browser.current_url == f"{studio.url}/news@2")
+    until(browser, lambda: browser.current_url == f"{studio.url}/news@2?saved=yes")
+    assert one(browser, "main [role=status]").text == f"Saved as news@2. Compare with {REF}"
     edit = Lab(store).load("news@2").provenance.edit
     assert edit is not None
     assert [(change.action, change.criteria, change.after) for change in edit.changes] == [
@@ -105,3 +106,37 @@ def test_a_pasted_text_is_explained_with_a_waterfall_on_a_phone_too(browser: Chr
     one(browser, "#nearest th a").click()
     until(browser, lambda: "The rubric was learned from this text" in one(browser, "#shown").text)
     assert nothing_ran(browser)
+
+
+def test_the_edit_page_says_what_is_wrong_where_it_is_and_recovers_once_the_studio_is_back(
+    browser: Chrome, studio: Client
+) -> None:
+    browser.set_window_size(1280, 900)
+    browser.get(f"{studio.url}/{REF}/edit")
+    until(browser, lambda: "labelled texts" in one(browser, "#effect [data-part=status]").text)
+    panel = one(browser, "aside")
+    assert panel.value_of_css_property("overflow-y") == "visible"
+    first = one(browser, "[data-criterion]")
+    one(first, "[name=merge]").click()
+    assert one(first, "[data-merge-hint]").is_displayed()
+    one(first, "[name=merge]").click()
+    assert not one(first, "[data-merge-hint]").is_displayed()
+    one(first, "[name=weight] [value=pin]").click()
+    one(first, "[name=low]").send_keys("130")
+    assert one(first, "[data-weight-fault]").text == "Give a weight from 0 to 100 %, not 130 %."
+    assert one(first, "[name=low]").get_attribute("aria-invalid") == "true"
+    one(first, "[name=weight] [value='']").click()
+    browser.execute_script("window.given = window.fetch; window.fetch = () => Promise.reject(new TypeError('away'))")
+    one(first, "[name=drop]").click()
+    until(browser, lambda: "your changes are kept in this tab" in one(browser, "#effect [data-part=fault]").text)
+    assert one(browser, "#shown").text == ""
+    # A studio that was started again has another token.
+    object.__setattr__(studio.access, "token", "another")
+    browser.execute_script("window.fetch = window.given")
+    until(browser, lambda: "Held-out Pearson changes by" in one(browser, "#lead").text)
+    save = one(browser, ".save button.main")
+    bottom = browser.execute_script("return arguments[0].getBoundingClientRect().bottom", save)
+    assert bottom < browser.execute_script("return innerHeight")
+    one(browser, "#discard").click()
+    browser.switch_to.alert.dismiss()
+    assert one(first, "[name=drop]").is_selected()
