@@ -106,7 +106,7 @@ def test_scores_and_evaluation_share_their_answers(learned: Learned) -> None:
 
 def test_a_rubric_is_scored_where_it_was_learned_unless_told_otherwise(learned: Learned) -> None:
     elsewhere = Commands(learned.commands.folder, RUBRICLAB_STORE="store.db", OPENAI_API_KEY=KEY)
-    text = b'{"output": "The council met on Monday and decided nothing."}'
+    text = b'{"output": "The council met on Monday.", "source": "The council met on Monday and decided nothing."}'
     done = elsewhere("score", "-", "--rubric", "news", stdin=text)
     assert done.rows[0]["unscored"] is None
     assert f'judge: "{MODEL}" at "{learned.server.url}", as news@1 was learned with it' in done.err
