@@ -59,7 +59,7 @@ def label(texts: str, *, output: str, as_json: bool, **values: Any) -> None:
     from rubriclab.cli.workspace import options_of, workspace_of
     from rubriclab.services.label_options import LabelOptions
     from rubriclab.services.running import finish
-    from rubriclab.web.label.run import label as serve
+    from rubriclab.web.label.serve import label as serve
 
     options = options_of(LabelOptions, values)
     check_rows_place(output, texts, "The labels", "--output")

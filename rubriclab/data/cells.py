@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -11,11 +11,10 @@ from rubriclab.characters import is_blank
 
 # With more different words than this, the words of a column are not levels of a scale.
 MOST_WORDS = 12
-_DECIMAL_POINT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_DECIMAL_COMMA = re.compile(r"[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?", re.ASCII)
-_ONE_DECIMAL = re.compile(r"[+-]?\d+(,\d+)?", re.ASCII)
+DECIMAL_POINT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+DECIMAL_COMMA = re.compile(r"[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?", re.ASCII)
 _BETWEEN_NUMBERS = re.compile(r"[,;\s]+")
-_BETWEEN_DECIMAL_COMMAS = re.compile(r"[;\s]+")
+_BETWEENDECIMAL_COMMAS = re.compile(r"[;\s]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,7 @@ class CellRules:
     def number(self, text: str) -> float | None:
         """Return the number in a text; `None` if it is not a number."""
         written = text.strip()
-        if not (_DECIMAL_COMMA if self.decimal_comma else _DECIMAL_POINT).fullmatch(written):
+        if not (DECIMAL_COMMA if self.decimal_comma else DECIMAL_POINT).fullmatch(written):
             return None
         return float(written.replace(",", "."))
 
@@ -65,24 +64,8 @@ class CellRules:
         return bool(self._between().search(text.strip()) or text.strip()[:1] in "[(")
 
     def _between(self) -> re.Pattern[str]:
-        return _BETWEEN_DECIMAL_COMMAS if self.decimal_comma else _BETWEEN_NUMBERS
-
-
-def are_decimals(cells: Iterable[Any]) -> bool:
-    """Return whether every text of a column is one number, and at least one has a decimal comma.
-
-    In `1,5`, this is the only sign that it is one number and not the ratings of two raters.
-    """
-    texts = [cell.strip() for cell in cells if isinstance(cell, str) and cell.strip()]
-    return any("," in text for text in texts) and all(_ONE_DECIMAL.fullmatch(text) for text in texts)
+        return _BETWEENDECIMAL_COMMAS if self.decimal_comma else _BETWEEN_NUMBERS
 
 
 TYPED: Final = CellRules()
 UNTYPED: Final = CellRules(typed=False)
-
-
-def needs_decimal_comma(columns: Mapping[str, list[Any]]) -> bool:
-    """Return whether any number in these columns has a decimal comma, and none a decimal point."""
-    texts = [cell.strip() for cells in columns.values() for cell in cells if isinstance(cell, str)]
-    comma = any("," in text and _DECIMAL_COMMA.fullmatch(text) for text in texts)
-    return comma and not any("." in text and _DECIMAL_POINT.fullmatch(text) for text in texts)

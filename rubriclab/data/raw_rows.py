@@ -14,7 +14,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from rubriclab.data.cells import CellRules, are_decimals, needs_decimal_comma
+from rubriclab.data.cells import CellRules
+from rubriclab.data.decimal_comma import has_decimal_comma, has_decimal_points
 from rubriclab.data.delimited import Dialect, delimited_rows, first_records, sniff
 from rubriclab.data.encoding import UTF_8, encoding_of
 from rubriclab.data.formats import (
@@ -28,7 +29,7 @@ from rubriclab.data.formats import (
     sample_of,
 )
 from rubriclab.data.header import check_header
-from rubriclab.data.mapping import TABLES, FieldMap
+from rubriclab.data.mapping import FieldMap
 from rubriclab.data.parquet import parquet_rows
 from rubriclab.data.reading import DEFAULTS, ReadingOptions
 from rubriclab.data.source_format import SourceFormat
@@ -138,8 +139,8 @@ def _text(path: Path, kind: str, options: ReadingOptions) -> RawRows:
     check_header(where, first_records(sample_lines, dialect), options)
     first = delimited_rows(where, sample_lines, options.longest, dialect) if sample else iter(())
     sampled = list(_mappings_of(first))
-    comma = _decimal_comma(sampled, options, lists_possible=dialect.delimiter != ";")
-    point = options.decimal == "point" or (not comma and _has_decimal_points(sampled))
+    comma = has_decimal_comma(sampled, options, lists_possible=dialect.delimiter != ";")
+    point = options.decimal == "point" or (not comma and has_decimal_points(sampled))
     source = SourceFormat(
         where, "TSV" if kind != ".csv" else "CSV", encoding, dialect.delimiter, comma, point, DELIMITED[kind]
     )
@@ -150,7 +151,7 @@ def _text(path: Path, kind: str, options: ReadingOptions) -> RawRows:
 
 def _sheet(path: Path, options: ReadingOptions) -> RawRows:
     sheet = read_sheet(path, options)
-    comma = _decimal_comma(list(_mappings_of(sheet_rows(sheet))), options, lists_possible=True)
+    comma = has_decimal_comma(list(_mappings_of(sheet_rows(sheet))), options, lists_possible=True)
     source = SourceFormat(
         str(path),
         "Excel workbook",
@@ -169,38 +170,6 @@ def _mappings_of(rows: Numbered) -> Iterator[Mapping[str, Any]]:
         for _, row in islice(rows, ROWS_SAMPLED):
             if isinstance(row, dict):
                 yield row
-
-
-def _has_decimal_points(rows: Iterable[Mapping[str, Any]]) -> bool:
-    number = CellRules(typed=False).number
-    cells = (cell for row in rows for cell in row.values() if isinstance(cell, str) and "." in cell)
-    return any(number(cell) is not None for cell in cells)
-
-
-def _decimal_comma(rows: Iterable[Mapping[str, Any]], options: ReadingOptions, *, lists_possible: bool) -> bool:
-    """Return whether scores have decimal commas.
-
-    Columns with one score in each cell decide. A column of annotations may hold lists, in which commas separate raters:
-    it has decimal commas if each cell is one number and either the file separates cells by semicolons
-    (`lists_possible` is false) or other columns of numbers have decimal commas.
-    """
-    if options.decimal is not None:
-        return options.decimal == "comma"
-    fields: dict[str, str] = {column: field for field, column in options.mapping.columns.items()}
-    single, lists, others = dict[str, list[Any]](), dict[str, list[Any]](), dict[str, list[Any]]()
-    missing = options.rules(typed=False).is_missing
-    for column, cell in (pair for row in rows for pair in row.items()):
-        table, *names = str(fields.get(column, column)).split(".", 2)
-        kind = others
-        if names and table in TABLES:
-            kind = single if table == "scores" or len(names) == 2 else lists
-        if not missing(cell):
-            kind.setdefault(column, []).append(cell)
-    if needs_decimal_comma(single):
-        return True
-    if lists_possible and not any(map(are_decimals, others.values())):
-        return False
-    return any(map(are_decimals, lists.values()))
 
 
 def _kind(path: Path) -> str:

@@ -19,7 +19,7 @@ from rubriclab.services.label_options import LabelOptions
 from rubriclab.services.label_preparation import prepare_labeling
 from rubriclab.services.workspace import Workspace
 from rubriclab.web.label.app import label_app
-from rubriclab.web.label.run import access_of, written
+from rubriclab.web.label.serve import access_of, written
 from rubriclab.web.security import TOKEN_HEADER, Access
 from rubriclab.web.server import Server, listen, port_of
 
