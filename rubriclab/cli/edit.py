@@ -47,7 +47,8 @@ def edit(rubric: str, *, dry_run: bool, as_json: bool, **values: Any) -> None:
     """Change the criteria, weights or definition of RUBRIC, and save the result as a version whose parent is RUBRIC.
 
     Weights are fitted again to the ratings kept with the version, and the held-out agreement is shown beside the
-    parent's. Dropping criteria and limiting weights takes no calls; new wordings are rated on the labelled texts.
+    parent's. Dropping criteria and limiting weights takes no calls; the labelled texts are rated again by new
+    wordings.
     """
     from rubriclab.cli.files import check_exports, write_exports
     from rubriclab.cli.printing import print_dry_run

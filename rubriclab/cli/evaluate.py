@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     "--labelled",
     type=FILE,
     metavar="PATH",
-    help="Labelled texts for the baseline few_shot to show; they are not evaluated.",
+    help="Labelled texts for the prompt of the baseline few_shot; they are not evaluated.",
 )
 @option(
     "--level",
@@ -73,7 +73,7 @@ if TYPE_CHECKING:
 def evaluate(heldout: str, *, rubrics: tuple[str, ...], dry_run: bool, as_json: bool, **values: Any) -> None:
     """Evaluate rubrics on HELDOUT texts with human scores, and compare them with free baselines.
 
-    Groups that any of the rubrics was learned from are left out, and their number is reported.
+    Groups (texts of one source) that any of the rubrics was learned from are left out, and their number is reported.
     """
     from rubriclab.cli.files import check_exports, write_exports
     from rubriclab.cli.printing import print_dry_run

@@ -20,13 +20,13 @@ from rubriclab.cli.places import FILE
 @option(
     "--mode",
     type=click.Choice(["rate", "order", "pairs"]),
-    help="Rate texts one by one, put rivals in order, or compare them in pairs.  [default: rate]",
+    help="Rate texts one by one, put the texts of one source in order, or compare them in pairs.  [default: rate]",
 )
 @option(
     "--order",
     type=click.Choice(["groups", "given", "random", "plan"]),
-    help="The order of the texts: rivals one after the other, as given, random, or as plan says with --rubric.  "
-    "[default: groups]",
+    help="The order of the texts: those of one source one after the other, as given, random, or as `rubriclab plan` "
+    "recommends for --rubric.  [default: groups]",
 )
 @option("--rubric", metavar="REF", help="The version that says which labels help most, and how many are enough.")
 @option("--name", help="The name of a rubric that is learned from the page.  [default: TASK-ASPECT]")

@@ -22,7 +22,7 @@ from rubriclab.cli.places import FILE
     help="The rubric's score of this text is right: leave its label out of fitting and agreement.",
 )
 @option("--misses", multiple=True, metavar="ID=TEXT", help="Note what the rubric misses in a text.")
-@option("--rater", metavar="NAME", help="The rater whose score is corrected.  [default: the label itself]")
+@option("--rater", metavar="NAME", help="The rater whose score is corrected.  [default: the label of the text]")
 @option("--by", metavar="NAME", help="Who makes the corrections; recorded with them.")
 @option("--because", metavar="TEXT", help="Why; recorded with them.")
 @option(

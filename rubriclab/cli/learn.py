@@ -89,7 +89,7 @@ joint_options = together(
     "--literature",
     type=FILE,
     metavar="PATH",
-    help="Your own findings, a file or a folder.  [default: the included ones]",
+    help="Your own findings on what raters reward, a file or a folder.  [default: the included ones]",
 )
 @option(
     "--literature-without",

@@ -71,11 +71,13 @@ def score(
     """Score TEXTS by a rubric, with one output row for each row, in the same order.
 
     TEXTS is a .jsonl, .csv, .tsv, .xlsx or .parquet file, or - for standard input, and is read as a stream. For a
-    faulty row, or a text with too few usable ratings, the output row has the reason instead of a score. A rubric that
-    combines several methods gives an interval for each score, and the contribution of each criterion.
+    faulty row, or a text for which the judge gave too few usable ratings, the output row has the reason instead of a
+    score. A rubric that was learned with several methods, as by default, gives an interval for each score, and the
+    contribution of each criterion.
 
     Before there are labels, --task and --aspect replace --rubric. The judge gives one score for the aspect as a whole;
-    the offline judge compares the texts by text features. The agreement of these scores with people is unknown.
+    the offline judge scores each text relative to the others of the file, by text features. The agreement of these
+    scores with people is unknown.
     """
     from rubriclab.cli.printing import note, print_dry_run, print_view
     from rubriclab.cli.workspace import options_of, workspace_of

@@ -37,7 +37,7 @@ ACTIONS = ("reuse", "recalibrate", "reweight", "reselect", "relearn")
     required=True,
     type=FILE,
     metavar="PATH",
-    help="Texts to transfer the rubric to, with or without labels; give several for a matrix.",
+    help="Texts to transfer the rubric to, with or without labels; several give a table.",
 )
 @option(
     "--judge",
@@ -45,7 +45,7 @@ ACTIONS = ("reuse", "recalibrate", "reweight", "reselect", "relearn")
     multiple=True,
     type=JUDGE,
     metavar="JUDGE",
-    help="The judge to use; give several for a matrix.  [default: the one the rubric is calibrated for]",
+    help="The judge to use; several give a table.  [default: the one the rubric is calibrated for]",
 )
 @option("--aspect", help="The aspect of the target's labels.  [default: the rubric's]")
 @option("--definition", help="What that aspect means; included for the aspects of well-known data sets.")
@@ -80,8 +80,8 @@ def transfer(
 ) -> None:
     """Measure a rubric's agreement on other texts or with another judge, and recommend what to do.
 
-    With labels, the agreement is compared with that on the source texts, and five actions are evaluated: reuse the
-    rubric, recalibrate it, reweight its criteria, reselect among all candidates, or relearn from scratch. All figures
+    With labels, the agreement is compared with that on the texts it was learned from, and five actions are evaluated:
+    reuse the rubric, recalibrate it, reweight its criteria, reselect among all candidates, or relearn from scratch. All figures
     are cross-validated. Without labels, the texts are compared with those that the rubric was learned from.
     """
     from rubriclab.cli.files import check_exports

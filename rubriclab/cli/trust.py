@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @json_option
 @click.pass_context
 def trust(context: click.Context, what: str | None, *, revoke: bool, store: str | None, as_json: bool) -> None:
-    """Confirm that an imported version or a configuration file may choose judges and addresses.
+    """Allow an imported version or a configuration file to set the judge and the address that texts are sent to.
 
     REF is an imported version; commands will then send your texts and your key to the judge and address that it names.
     FILE is a rubriclab.toml; its present content is then used when it is found in the working folder. Without an
