@@ -137,14 +137,18 @@ def output_option(what: str) -> Callable[[F], F]:
     return option("--output", "-o", section=STORED, default="-", type=FILE, metavar="PATH", help=about)
 
 
-class Points(click.FloatRange):
-    """A number of points; one with a decimal comma is refused with the right form."""
+class Number(click.types.FloatParamType):
+    """A number; one with a decimal comma is refused with the right form."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the number."""
         if isinstance(value, str) and re.fullmatch(r"[+-]?\d*,\d+", value.strip()):
             self.fail(f"{value!r} has a decimal comma: write {value.strip().replace(',', '.')}.", param, ctx)
         return float(super().convert(value, param, ctx))
+
+
+class Points(Number, click.FloatRange):
+    """A number of points within limits."""
 
 
 html_option = option(

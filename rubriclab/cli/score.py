@@ -10,6 +10,7 @@ import click
 
 from rubriclab.cli.help import command
 from rubriclab.cli.options import (
+    Number,
     Points,
     dry_run_option,
     json_option,
@@ -39,7 +40,7 @@ EXIT_CODES: Mapping[bool | None, int] = {True: 0, False: 1, None: 3}
 @output_option("scores")
 @option(
     "--abstain-above",
-    type=Points(),
+    type=Points(min=0, min_open=True),
     metavar="WIDTH",
     help="Mark texts whose interval is wider than this, in points of the scale, to be scored by a person.",
 )
@@ -48,7 +49,7 @@ EXIT_CODES: Mapping[bool | None, int] = {True: 0, False: 1, None: 3}
 )
 @option(
     "--fail-under",
-    type=Points(),
+    type=Number(),
     metavar="SCORE",
     help="Exit with 1 if the mean is below this, or 3 if more than a tenth of the texts have no score.",
 )

@@ -81,8 +81,8 @@ def transfer(
     """Measure a rubric's agreement on other texts or with another judge, and recommend what to do.
 
     With labels, the agreement is compared with that on the texts it was learned from, and five actions are evaluated:
-    reuse the rubric, recalibrate it, reweight its criteria, reselect among all candidates, or relearn from scratch. All figures
-    are cross-validated. Without labels, the texts are compared with those that the rubric was learned from.
+    reuse the rubric, recalibrate it, reweight its criteria, reselect among all candidates, or relearn from scratch. All
+    figures are cross-validated. Without labels, the texts are compared with those that the rubric was learned from.
     """
     from rubriclab.cli.files import check_exports
     from rubriclab.cli.printing import print_dry_run

@@ -70,9 +70,11 @@ def test_a_judgment_stores_what_labels_stores_and_is_shown_beside_the_label(
 def test_a_corrected_and_a_withdrawn_label_are_shown_with_the_old_one_also_where_the_score_is_explained(
     studio: Client,
 ) -> None:
-    for number, (judgment, words) in enumerate(
-        [({"kind": "correct", "score": 2}, "Label 2, was 4"), ({"kind": "rubric right"}, "Label withdrawn, was 4")]
-    ):
+    judgments: list[tuple[dict[str, Any], str]] = [
+        ({"kind": "correct", "score": 2}, "Label 2, was 4"),
+        ({"kind": "rubric right"}, "Label withdrawn, was 4"),
+    ]
+    for number, (judgment, words) in enumerate(judgments):
         assert studio.post(LABELS, **judged(**judgment, request=f"r{number}")).json()["now"] == words
         assert words in studio.get(PAGE, count=100).text
         assert words in studio.get(f"/{REF}/explain", id=HOSTILE).text
