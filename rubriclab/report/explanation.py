@@ -140,7 +140,10 @@ def _nearest(explanation: ScoreExplanation) -> Iterator[Block]:
     ]
     numeric = ("distance", "label", "held out")
     yield table(("text", *numeric, ""), rows, numeric=numeric)
-    about = "Distance: of the ratings by the rubric's criteria, weighted, in standard deviations. Held out: its score."
+    about = (
+        "Distance: of the ratings by the rubric's criteria, weighted, in standard deviations. Held out: the text's "
+        "score by a rubric that was fitted without its group's labels."
+    )
     yield Paragraph(about, "quiet")
 
 

@@ -166,7 +166,7 @@ def _other_comparisons(validation: Validation) -> Iterator[Section]:
     if others := validation.verdicts[1:]:
         rows = [(quoted(_other_name(verdict.against)), Figure(verdict.difference)) for verdict in others]
         shown = table(("", "difference"), rows, numeric=("difference",))
-        beside = "this rubric's held-out Pearson less that of each; the verdict compares it with free baselines only"
+        beside = "this rubric's held-out Pearson minus that of each; the verdict compares it with free baselines only"
         yield Section("Other comparisons", (shown,), beside)
 
 

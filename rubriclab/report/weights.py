@@ -110,7 +110,7 @@ def weight_sentences(rows: Sequence[WeightedCriterion]) -> Iterator[str]:
             "explain the score more than they determine it."
         )
     for first, second in _near_repeats([row.criterion for row in rows]):
-        yield f"{first} and {second} have nearly the same wording, so their weights add up to that of one criterion."
+        yield f"{first} and {second} ask nearly the same: read them as one criterion with their summed weight."
 
 
 def _near_repeats(criteria: Sequence[Criterion]) -> Iterator[tuple[str, str]]:

@@ -167,12 +167,13 @@ def test_pages_of_texts_hold_each_text_once(client: httpx.Client) -> None:
 def test_a_corrected_label_is_shown_beside_the_old_one_and_sorted_by(reading_store: Path, tmp_path: Path) -> None:
     lab = Lab(shutil.copy(reading_store, tmp_path / "store.db"), progress=None)
     corrected, withdrawn, noted = lab.training_record("news@1").texts[:3]
-    lab.labels("news@1", correct={corrected.id: 1.25}, rubric_right=withdrawn.id, misses={noted.id: "tone"}, by="anna")
+    value = 1 if corrected.label > 2 else 5
+    lab.labels("news@1", correct={corrected.id: value}, rubric_right=withdrawn.id, misses={noted.id: "tone"}, by="anna")
     with reading(tmp_path / "store.db") as client:
         page = client.get("/news@1/texts", params={"mark": "corrected", "sort": "label"})
     assert ids_of(page)[-1] == withdrawn.id
     assert set(ids_of(page)) == {corrected.id, withdrawn.id, noted.id}
-    assert f"1.25 was {rounded(corrected.label)}" in words_of(page)
+    assert f"{value} was {rounded(corrected.label)}" in words_of(page)
     assert f"withdrawn was {rounded(withdrawn.label)}" in words_of(page)
 
 
