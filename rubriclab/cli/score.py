@@ -11,7 +11,6 @@ import click
 from rubriclab.cli.help import command
 from rubriclab.cli.options import (
     Number,
-    Points,
     dry_run_option,
     json_option,
     judge_options,
@@ -40,7 +39,7 @@ EXIT_CODES: Mapping[bool | None, int] = {True: 0, False: 1, None: 3}
 @output_option("scores")
 @option(
     "--abstain-above",
-    type=Points(min=0, min_open=True),
+    type=Number(),
     metavar="WIDTH",
     help="Mark texts whose interval is wider than this, in points of the scale, to be scored by a person.",
 )
