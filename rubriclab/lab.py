@@ -190,7 +190,7 @@ class Lab:
         notify: Notify | None = None,
         **options: Any,
     ) -> None:
-        from rubriclab.judges.budget import Budget
+        from rubriclab.judges.budget import LocalBudget
 
         _check_type("store", store, "a path or a URL", store is None or isinstance(store, str | Path))
         _check_type("settings", settings, "settings by method", isinstance(settings or {}, Mapping))
@@ -205,7 +205,7 @@ class Lab:
         self._progress = progress
         self._notify = notify
         self._judge_options = judge_options(options)
-        self._budget = Budget(self._judge_options.max_calls, self._judge_options.max_cost)
+        self._budget = LocalBudget(self._judge_options.max_calls, self._judge_options.max_cost)
         self._open = ExitStack()
 
     def __repr__(self) -> str:
