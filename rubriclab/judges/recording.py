@@ -11,7 +11,7 @@ judge's identity precedes the first reply of each judge. Each reply has its requ
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -125,31 +125,35 @@ class Recording(JudgeWrapper):
             self._append(HEADER)
         content = read_recording(self._path)
         if content.end < self._path.stat().st_size:
-            with self._naming(), self._path.open("r+b") as file:
+            with _naming(self._path), self._path.open("r+b") as file:
                 file.truncate(content.end)
         if content.end == 0:
             self._append(HEADER)
         if self.name not in content.judges:
             self._append({"judge": self.name, "identity": dict(self.identity)})
         elif content.judges[self.name] != self.identity:
-            raise DataError(
-                f"The recording {self._path} holds {self.name} at another address or with other settings: "
-                f"{content.judges[self.name]} there, {self.identity} here.",
-                "Record to a new file.",
-            )
+            raise _other_settings(self._path, self.name, content.judges[self.name], self.identity)
         return set(content.replies)
 
     def _append(self, row: Mapping[str, Any]) -> None:
         # Opened for each line, so that two judges of one command can share the file.
-        with self._naming(), self._path.open("ab") as file:
+        with _naming(self._path), self._path.open("ab") as file:
             file.write(orjson.dumps(row) + b"\n")
 
-    @contextmanager
-    def _naming(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise DataError(f"The recording {self._path} cannot be written: {error.strerror}.") from None
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise DataError(f"The recording {path} cannot be written: {error.strerror}.") from None
+
+
+def _other_settings(path: Path, judge: str, there: Mapping[str, Any], here: Mapping[str, Any]) -> DataError:
+    return DataError(
+        f"The recording {path} holds {judge} at another address or with other settings: {there} there, {here} here.",
+        "Record to a new file.",
+    )
 
 
 class Replay:
@@ -187,6 +191,38 @@ class Replay:
                 f"Record it with {option('judge', self.recorded_name)} and {option('record', str(self._path))}.",
             )
         return self._replies[digest]
+
+
+def recorded_name(judge: str) -> str:
+    """Return the judge whose replies `recorded:PATH#JUDGE` holds; any other name unchanged."""
+    path, separator, recorded = judge.rpartition("#")
+    return recorded if separator and path.startswith(PREFIX) else judge
+
+
+def merge_recordings(path: Path, parts: Iterable[Path]) -> None:
+    """Add what other recordings hold to the one at `path`, which may be missing, and delete them.
+
+    Raises:
+        DataError: if one cannot be read or written, or holds a judge with other settings.
+    """
+    for part in parts:
+        merged = read_recording(path) if path.exists() else RecordingContent()
+        added = read_recording(part)
+        for name in added.judges.keys() & merged.judges.keys():
+            if added.judges[name] != merged.judges[name]:
+                raise _other_settings(path, name, merged.judges[name], added.judges[name])
+        with _naming(path):
+            lines = part.read_bytes()[: added.end].splitlines(keepends=True)[1:]
+            new = [line for line in lines if _is_new(merged, orjson.loads(line))]
+            with path.open("r+b" if path.exists() else "wb") as file:
+                file.truncate(merged.end)
+                file.seek(merged.end)
+                file.writelines(new if merged.end else [orjson.dumps(HEADER) + b"\n", *new])
+            part.unlink()
+
+
+def _is_new(content: RecordingContent, row: Mapping[str, Any]) -> bool:
+    return row["judge"] not in content.judges if "judge" in row else row["request"] not in content.replies
 
 
 def open_replay(spec: str) -> Replay:
