@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import Engine, Row, bindparam, delete, insert, select, update
@@ -81,7 +80,7 @@ class BatchTable:
 
 
 def _read(row: Row[Any]) -> OpenBatch:
-    values: Mapping[str, Any] = row._mapping
+    values = row._asdict()
     packed = values["requests"]
     digests = (packed[at : at + SIZE].hex() for at in range(0, len(packed), SIZE))
     return OpenBatch(**{**values, "requests": tuple(f"{PREFIX}{digest}" for digest in digests)})
