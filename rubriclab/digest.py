@@ -10,6 +10,8 @@ import hashlib
 import json
 from typing import Any
 
+PREFIX = "sha256:"
+
 
 def canonical(value: Any) -> str:
     """Return `value` (JSON types only) as canonical JSON text.
@@ -28,7 +30,7 @@ def digest(value: Any) -> str:
 
 def digest_text(text: str) -> str:
     """Return the digest of `text`; lone surrogates are allowed."""
-    return "sha256:" + hashlib.sha256(encoded(text)).hexdigest()
+    return PREFIX + hashlib.sha256(encoded(text)).hexdigest()
 
 
 def encoded(text: str) -> bytes:

@@ -27,9 +27,7 @@ class Bucket:
     `state` continues another bucket with the same rate: its level, and the time of that level.
     """
 
-    def __init__(
-        self, per_minute: float, clock: Callable[[], float], state: tuple[float, float] | None = None
-    ) -> None:
+    def __init__(self, per_minute: float, clock: Callable[[], float], state: tuple[float, float] | None = None) -> None:
         self._rate = per_minute / 60
         self._burst = max(1.0, BURST * self._rate)
         self._clock = clock

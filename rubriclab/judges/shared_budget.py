@@ -43,9 +43,7 @@ class Share:
 
     def reserved(self, cost: float) -> Share:
         """Return the share with one more call in flight."""
-        return replace(
-            self, calls_in_flight=self.calls_in_flight + 1, cost_in_flight=self.cost_in_flight + cost
-        )
+        return replace(self, calls_in_flight=self.calls_in_flight + 1, cost_in_flight=self.cost_in_flight + cost)
 
     def settled(self, reserved: float, cost: float | None) -> Share:
         """Return the share with a reservation replaced by its cost; `None` if no reply came."""
@@ -110,9 +108,7 @@ class SharedBudget:
         max_cost: US dollars; `None` for no cap.
     """
 
-    def __init__(
-        self, state: SharedDocument, max_calls: int | None = None, max_cost: float | None = None
-    ) -> None:
+    def __init__(self, state: SharedDocument, max_calls: int | None = None, max_cost: float | None = None) -> None:
         self.max_cost = max_cost
         self._caps = Caps(max_calls, max_cost)
         self._state = state

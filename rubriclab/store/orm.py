@@ -14,6 +14,8 @@ NAME = 100
 HOLDER = 100
 # What shared states are called: a run, or the judge that limits are for.
 STATE_NAME = 300
+# An id that a provider gives, such as a path in a bucket.
+PROVIDER_ID = 1000
 # 2026-11-21T12:00:00.000000+00:00
 TIME = 32
 
@@ -195,3 +197,18 @@ class SharedStateRow(StoredTable, table=True):
 
     name: str = Field(primary_key=True, max_length=STATE_NAME)
     content: str = Field(sa_type=Text)
+
+
+class BatchRow(StoredTable, table=True):
+    """A batch that a provider is processing; `requests` are the bytes of its requests' digests, one after another."""
+
+    __tablename__ = "batches"
+
+    key: str = Field(primary_key=True, max_length=NAME)
+    judge: str = Field(max_length=DIGEST, index=True)
+    model: str = Field(sa_type=Text)
+    api_base: str | None = Field(default=None, sa_type=Text)
+    file_id: str = Field(max_length=PROVIDER_ID)
+    batch_id: str | None = Field(default=None, max_length=PROVIDER_ID)
+    created: str = Field(max_length=TIME)
+    requests: bytes = Field(sa_type=LargeBinary)

@@ -38,9 +38,9 @@ def test_a_change_that_fails_leaves_the_document(store: Store) -> None:
     state.change(count_up)
 
     def fail(document: Mapping[str, Any], now: float) -> tuple[Mapping[str, Any], None]:
-        raise ValueError
+        raise ValueError("no")
 
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="no"):
         state.change(fail)
     assert state.change(count_up) == 2
 
