@@ -10,6 +10,9 @@ import hashlib
 import json
 from typing import Any
 
+# Bytes of a digest without its algorithm.
+WIDTH = 32
+
 
 def canonical(value: Any) -> str:
     """Return `value` (JSON types only) as canonical JSON text.
@@ -34,3 +37,16 @@ def digest_text(text: str) -> str:
 def encoded(text: str) -> bytes:
     """Return `text` in UTF-8, lone surrogates included."""
     return text.encode("utf-8", "surrogatepass")
+
+
+def packed_digest(digest: str) -> bytes:
+    """Return the `WIDTH` bytes of a digest.
+
+    Raises:
+        ValueError: if it is none.
+    """
+    algorithm, _, digits = digest.partition(":")
+    packed = bytes.fromhex(digits)
+    if algorithm != "sha256" or len(packed) != WIDTH:
+        raise ValueError(f"expected sha256: and {2 * WIDTH} hexadecimal digits, got {digest!r}")
+    return packed

@@ -64,12 +64,12 @@ def connect(
         PlugInError: for a plug-in that cannot be loaded or used.
         DataError: for a recording that cannot be read or written.
     """
-    judge = _source(spec, options, answers, budget, ledger.damaged)
+    judge = _source(spec, options, answers, budget, ledger)
     return Metered(Recording(judge, record) if record else judge, ledger)
 
 
 def _source(
-    spec: str, options: JudgeOptions, answers: AnswerCache | None, budget: Budget | None, damaged: set[str]
+    spec: str, options: JudgeOptions, answers: AnswerCache | None, budget: Budget | None, ledger: Ledger
 ) -> Judge:
     if spec == EMBEDDED:
         from rubriclab.judges.embedded import EmbeddedJudge
@@ -81,7 +81,12 @@ def _source(
     if answers is None:
         return judge
     return Cached(
-        judge, answers, retry_failed=options.retry_failed, max_reply_bytes=options.max_reply_bytes, damaged=damaged
+        judge,
+        answers,
+        retry_failed=options.retry_failed,
+        max_reply_bytes=options.max_reply_bytes,
+        damaged=ledger.damaged,
+        used=ledger.used,
     )
 
 
