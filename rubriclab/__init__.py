@@ -224,6 +224,9 @@ if TYPE_CHECKING:
         StoreSize as StoreSize,
         VacuumResult as VacuumResult,
     )
+    from rubriclab.services.text_scorer import (
+        TextScorer as TextScorer,
+    )
     from rubriclab.services.transfer import (
         TransferOptions as TransferOptions,
         TransferResult as TransferResult,
@@ -389,6 +392,7 @@ _HOMES = {
         "PlanResult",
     ),
     "services.score": ("ScoreOptions",),
+    "services.text_scorer": ("TextScorer",),
     "services.scores": ("Scores",),
     "services.storage": (
         "PruneOptions",

@@ -10,6 +10,7 @@ import hashlib
 import json
 from typing import Any
 
+PREFIX = "sha256:"
 # Bytes of a digest without its algorithm.
 WIDTH = 32
 
@@ -31,7 +32,7 @@ def digest(value: Any) -> str:
 
 def digest_text(text: str) -> str:
     """Return the digest of `text`; lone surrogates are allowed."""
-    return "sha256:" + hashlib.sha256(encoded(text)).hexdigest()
+    return PREFIX + hashlib.sha256(encoded(text)).hexdigest()
 
 
 def encoded(text: str) -> bytes:
@@ -45,8 +46,7 @@ def packed_digest(digest: str) -> bytes:
     Raises:
         ValueError: if it is none.
     """
-    algorithm, _, digits = digest.partition(":")
-    packed = bytes.fromhex(digits)
-    if algorithm != "sha256" or len(packed) != WIDTH:
-        raise ValueError(f"expected sha256: and {2 * WIDTH} hexadecimal digits, got {digest!r}")
+    packed = bytes.fromhex(digest.removeprefix(PREFIX))
+    if not digest.startswith(PREFIX) or len(packed) != WIDTH:
+        raise ValueError(f"expected {PREFIX} and {2 * WIDTH} hexadecimal digits, got {digest!r}")
     return packed

@@ -12,6 +12,8 @@ DIGEST = 71
 NAME = 100
 # A process, as `rubriclab.store.leases` writes it.
 HOLDER = 100
+# An id that a provider gives, such as a path in a bucket.
+PROVIDER_ID = 1000
 # 2026-11-21T12:00:00.000000+00:00
 TIME = 32
 
@@ -208,3 +210,18 @@ class LeaseRow(StoredTable, table=True):
     digest: str = Field(primary_key=True, max_length=DIGEST)
     holder: str = Field(max_length=HOLDER)
     expires: int = Field(sa_type=BigInteger)
+
+
+class BatchRow(StoredTable, table=True):
+    """A batch that a provider is processing; `requests` are the bytes of its requests' digests, one after another."""
+
+    __tablename__ = "batches"
+
+    key: str = Field(primary_key=True, max_length=NAME)
+    judge: str = Field(max_length=DIGEST, index=True)
+    model: str = Field(sa_type=Text)
+    api_base: str | None = Field(default=None, sa_type=Text)
+    file_id: str = Field(max_length=PROVIDER_ID)
+    batch_id: str | None = Field(default=None, max_length=PROVIDER_ID)
+    created: str = Field(max_length=TIME)
+    requests: bytes = Field(sa_type=LargeBinary)

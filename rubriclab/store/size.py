@@ -24,6 +24,7 @@ KINDS = {
     "human_judgments": "ratings by people",
     "answers": "cached answers",
     "leases": "requests in flight",
+    "batches": "open batches",
 }
 
 

@@ -20,6 +20,7 @@ from rubriclab.option_names import command
 from rubriclab.provenance import Effort, Provenance
 from rubriclab.rubric import Rubric
 from rubriclab.store.answers import AnswerTable
+from rubriclab.store.batches import BatchTable
 from rubriclab.store.correction_rows import add_correction, corrections_of
 from rubriclab.store.engine import address, file_of, guarded, is_sqlite, make_engine, may_write, shown, writing
 from rubriclab.store.judgment_rows import add_judgment, judgments_of
@@ -116,6 +117,11 @@ class Store:
     def answers(self) -> AnswerTable:
         """The cached answers of judges, by the digest of the request."""
         return self._held.enter_context(closing(AnswerTable(self._engine, read_only=self._read_only)))
+
+    @cached_property
+    def batches(self) -> BatchTable:
+        """The batches of requests that providers are processing."""
+        return self._held.enter_context(closing(BatchTable(self._engine)))
 
     def save(
         self,

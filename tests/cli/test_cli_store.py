@@ -75,7 +75,9 @@ def test_size_lists_what_there_is_by_kind_and_model(online: Commands) -> None:
 
 
 def test_answers_that_learning_used_are_kept_and_learning_again_asks_nothing(
-    online: Commands, lab: Lab, _running_server: RunningServer,  # noqa: PT019
+    online: Commands,
+    lab: Lab,
+    _running_server: RunningServer,  # noqa: PT019
 ) -> None:
     before = answers(lab)
     counted = lab.prune(not_used_by="direct@1", dry_run=True)
