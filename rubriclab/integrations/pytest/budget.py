@@ -1,109 +1,68 @@
-"""Caps on calls and cost that the processes of one test run share, and caps of single tests within them."""
+"""Caps on calls and cost: of a run, which all its processes share, and of single tests within it."""
 
 from __future__ import annotations
 
-import asyncio
-import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+import tempfile
+from contextlib import ExitStack
 from pathlib import Path
-from typing import NamedTuple
+from typing import Self
 
-from rubriclab.errors import BudgetReached
-from rubriclab.judges.budget import CONTINUE, Budget
-from rubriclab.store.leases import is_gone, this_process
+from rubriclab.errors import SettingsError
+from rubriclab.judges.budget import Budget, LocalBudget
+from rubriclab.judges.options import JudgeOptions
+from rubriclab.judges.shared_budget import SharedBudget
+from rubriclab.store import Store, open_store
 
-# Seconds that a writer waits for another process, and between two attempts to reserve.
-TIMEOUT = 30
-PAUSE = 0.05
-_TABLE = """
-    CREATE TABLE IF NOT EXISTS budget (
-        process TEXT PRIMARY KEY,
-        calls INTEGER NOT NULL, cost REAL NOT NULL, calls_in_flight INTEGER NOT NULL, cost_in_flight REAL NOT NULL
-    )
-"""
-_JOIN = "INSERT OR IGNORE INTO budget VALUES (?, 0, 0, 0, 0)"
-_SUMS = "SELECT SUM(calls), SUM(cost), SUM(calls_in_flight), SUM(cost_in_flight) FROM budget"
-_WAITED_FOR = "SELECT process FROM budget WHERE calls_in_flight > 0"
-_RESERVE = (
-    "UPDATE budget SET calls_in_flight = calls_in_flight + 1, cost_in_flight = cost_in_flight + ? WHERE process = ?"
-)
-_SETTLE = """
-    UPDATE budget SET
-        calls = calls + ?, cost = cost + ?, calls_in_flight = calls_in_flight - 1,
-        cost_in_flight = CASE WHEN calls_in_flight > 1 THEN cost_in_flight - ? ELSE 0 END
-    WHERE process = ?
-"""
+# The name of the budget of the run.
+RUN = "run"
 
 
-class _Sums(NamedTuple):
-    calls: int
-    cost: float
-    calls_in_flight: int
-    cost_in_flight: float
+class Budgets:
+    """The budgets of a run, in a database that lives as long as the run; it is made when a cap is first given.
 
-
-class SharedBudget:
-    """Remaining calls and money of several processes, kept in an SQLite file; see `rubriclab.judges.budget.Budget`.
-
-    The calls that a killed process had in flight may have been billed, so they count as spent.
+    Each rubric works in a thread of its own, so each is given a budget of its own to the same caps.
 
     Args:
-        file: the same for all processes.
-        max_calls: replies from the provider.
-        max_cost: US dollars.
+        file: the database, the same for all processes; `None` for a single process.
     """
 
-    def __init__(self, file: Path, max_calls: int | None, max_cost: float | None) -> None:
-        self.max_calls = max_calls
-        self.max_cost = max_cost
+    def __init__(self, file: Path | None) -> None:
         self._file = file
-        self._process = this_process()
-        with self._writing() as connection:
-            connection.execute(_TABLE)
-            connection.execute(_JOIN, (self._process,))
+        self._held = ExitStack()
+        self._store: Store | None = None
 
-    async def reserve(self, cost: float) -> None:
-        """Reserve one call and `cost` US dollars; see `Budget`."""
-        while (reached := self._reserved(cost)) is not None:
-            if reached:
-                raise BudgetReached(reached, CONTINUE)
-            await asyncio.sleep(PAUSE)
+    def budget(self, name: str, caps: JudgeOptions, held: ExitStack) -> Budget:
+        """Return a budget with the caps in `caps`, shared by all with the same name; `held` ends it.
 
-    def settle(self, reserved: float, cost: float | None) -> None:
-        """Replace a reservation by the actual `cost` in US dollars; see `Budget`."""
-        with self._writing() as connection:
-            connection.execute(_SETTLE, (cost is not None, cost or 0.0, reserved, self._process))
+        Raises:
+            SettingsError: if this process cannot see the database.
+        """
+        if caps.max_calls is None and caps.max_cost is None:
+            return LocalBudget()
+        shared = SharedBudget(self._opened().shared_state(name), caps.max_calls, caps.max_cost)
+        held.callback(shared.close)
+        return shared
 
-    def _reserved(self, cost: float) -> str | None:
-        """Return `None` once the call is reserved, the cap that is reached, or "" if others have to settle first."""
-        with self._writing() as connection:
-            sums = _Sums(*connection.execute(_SUMS).fetchone())
-            reached = self._over(sums, cost)
-            if reached is None:
-                connection.execute(_RESERVE, (cost, self._process))
-            elif any(not is_gone(process) for (process,) in connection.execute(_WAITED_FOR)):
-                return ""
-            return reached
+    def close(self) -> None:
+        """Close the database."""
+        self._held.close()
 
-    def _over(self, sums: _Sums, cost: float) -> str | None:
-        if self.max_calls is not None and sums.calls + sums.calls_in_flight >= self.max_calls:
-            return f"The cap of {self.max_calls} calls is reached by all processes of this run together."
-        if self.max_cost is not None and sums.cost + sums.cost_in_flight + cost > self.max_cost:
-            return (
-                f"The next call might exceed the cap of {self.max_cost:g} US dollars; all processes of this run have "
-                f"spent {sums.cost:.4g}."
-            )
-        return None
+    def __enter__(self) -> Self:
+        return self
 
-    @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        """Yield a connection in a transaction that excludes other writers."""
-        with closing(sqlite3.connect(self._file, TIMEOUT, isolation_level=None)) as connection:
-            connection.execute("PRAGMA synchronous = OFF")  # the file lives as long as the run
-            connection.execute("BEGIN IMMEDIATE")
-            yield connection
-            connection.execute("COMMIT")
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def _opened(self) -> Store:
+        if self._store is None:
+            file = self._file or Path(self._held.enter_context(tempfile.TemporaryDirectory())) / "budget.db"
+            if not file.parent.is_dir():
+                raise SettingsError(
+                    f"The caps of this run are kept in {file.parent}, which this process cannot see.",
+                    "Run all worker processes on one machine, or leave the caps out.",
+                )
+            self._store = self._held.enter_context(open_store(file, create=True))
+        return self._store
 
 
 class BudgetWithin:

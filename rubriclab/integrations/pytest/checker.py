@@ -14,7 +14,7 @@ from rubriclab.comparison.results import SideSummary, Verdict
 from rubriclab.drift.limits import MAX_UNSCORED
 from rubriclab.errors import DataError, RubriclabError, SettingsError
 from rubriclab.integrations.pytest import baselines, messages
-from rubriclab.integrations.pytest.run import RubricRun, budget_of
+from rubriclab.integrations.pytest.run import RubricRun
 from rubriclab.integrations.pytest.settings import UPDATE, Marked, OnInconclusive, on_inconclusive
 from rubriclab.integrations.pytest.tally import Tallies, Tally
 from rubriclab.judges.recording import recorded_name
@@ -40,8 +40,8 @@ class RubricFixture:
         self._marked = marked
         self._node = node
         self._comparisons = 0
-        self._budget = budget_of(marked) if marked.capped else None
         self._capped = ExitStack()
+        self._opened: dict[str, TextScorer] = {}
 
     def __call__(self, ref: str | None = None) -> RubricChecker:
         """Return the rubric named `ref` (`NAME`, `NAME@3`, `NAME@production`), or else the one that a mark names.
@@ -74,9 +74,11 @@ class RubricFixture:
         self._capped.close()
 
     def _scorer(self, ref: str) -> TextScorer:
-        if self._budget is None:
+        if not self._marked.capped:
             return self.run.scorer(ref, self._marked)
-        return self._capped.enter_context(self.run.capped_scorer(ref, self._marked, self._budget))
+        if ref not in self._opened:
+            self._opened[ref] = self.run.capped_scorer(ref, self._marked, self._node, self._capped)
+        return self._opened[ref]
 
 
 class RubricChecker:

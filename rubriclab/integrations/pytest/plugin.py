@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rubriclab.integrations.pytest.checker import RubricFixture
     from rubriclab.integrations.pytest.run import RubricRun
 
-BUDGET = "rubriclab_budget"
+BUDGETS = "rubriclab_budgets"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -46,7 +46,7 @@ def _rubric_run(pytestconfig: pytest.Config) -> Generator[RubricRun]:
         opened = RubricRun(settings, record, None)
     else:
         part = record.with_name(f"{record.name}.{worker['workerid']}.part") if record else None
-        opened = RubricRun(settings, part, Path(worker[BUDGET]))
+        opened = RubricRun(settings, part, Path(worker[BUDGETS]))
     with opened:
         yield opened
 
@@ -73,10 +73,10 @@ class RunSummary:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Tell a worker of pytest-xdist where all workers keep their common budget."""
+        """Tell a worker of pytest-xdist where all workers keep their common budgets."""
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="rubriclab-"))
-        node.workerinput[BUDGET] = str(self._folder / "budget.db")
+        node.workerinput[BUDGETS] = str(self._folder / "budgets.db")
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep what a test has scored."""
@@ -121,6 +121,6 @@ class RunSummary:
                 file.write(f"{view.markdown()}\n")
 
     def pytest_unconfigure(self) -> None:
-        """Delete the common budget."""
+        """Delete the common budgets."""
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)

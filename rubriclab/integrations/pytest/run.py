@@ -7,17 +7,18 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Self
 
-from rubriclab.errors import SettingsError
-from rubriclab.integrations.pytest.budget import BudgetWithin, SharedBudget
+from rubriclab.digest import digest
+from rubriclab.integrations.pytest.budget import RUN, Budgets, BudgetWithin
 from rubriclab.integrations.pytest.settings import JUDGE_OPTIONS, Marked, Settings
-from rubriclab.judges.budget import Budget, LocalBudget
-from rubriclab.judges.options import JudgeOptions
+from rubriclab.judges.budget import Budget
 from rubriclab.judges.recording import PREFIX, read_recording
 from rubriclab.option_names import for_reader
 from rubriclab.services.rubric_choice import version_of
 from rubriclab.services.score import ScoreOptions
 from rubriclab.services.text_scorer import TextScorer
 from rubriclab.services.workspace import Workspace, judge_options
+
+CAPS = ("max_calls", "max_cost")
 
 
 class RubricRun:
@@ -30,18 +31,19 @@ class RubricRun:
 
     Args:
         record: the file that this process records to.
-        shared_budget: the file with the budget of all processes; `None` for a single process.
+        budgets: the database with the budgets of all processes; `None` for a single process.
     """
 
-    def __init__(self, settings: Settings, record: Path | None, shared_budget: Path | None) -> None:
+    def __init__(self, settings: Settings, record: Path | None, budgets: Path | None) -> None:
         self.settings = settings
         self.stored: set[str] = set()
         self.notes: dict[str, None] = {}
         self._record = record
         self._options = judge_options({name: settings.value(name) for name in JUDGE_OPTIONS})
-        self._budget = _budget(_caps(settings), shared_budget)
-        self._opened: dict[tuple[str | None, str | None, str], TextScorer] = {}
+        self._caps = judge_options({name: settings.value(name) for name in CAPS})
         self._closing = ExitStack()
+        self._budgets = self._closing.enter_context(Budgets(budgets))
+        self._opened: dict[tuple[str | None, str | None, str], TextScorer] = {}
 
     def scorer(self, ref: str, marked: Marked) -> TextScorer:
         """Return the rubric named `ref`, opened the first time.
@@ -52,13 +54,21 @@ class RubricRun:
         store, judge = self.settings.store(marked.store), self.settings.judge(marked.judge)
         key = (store, judge, ref)
         if key not in self._opened:
-            self._opened[key] = self._closing.enter_context(self._open(store, judge, ref, self._budget))
+            budget = self._budgets.budget(RUN, self._caps, self._closing)
+            self._opened[key] = self._closing.enter_context(self._open(store, judge, ref, budget))
         return self._opened[key]
 
-    def capped_scorer(self, ref: str, marked: Marked, budget: Budget) -> TextScorer:
-        """Return the rubric named `ref`, opened for one test with a budget of its own; whoever asks closes it."""
+    def capped_scorer(self, ref: str, marked: Marked, node: str, held: ExitStack) -> TextScorer:
+        """Return the rubric named `ref`, opened for the test `node`, whose marks have caps; `held` closes it.
+
+        Raises:
+            RubriclabError: as `Lab.scorer` does, and for a cap that is no number or out of bounds.
+        """
         store, judge = self.settings.store(marked.store), self.settings.judge(marked.judge)
-        return self._open(store, judge, ref, BudgetWithin(budget, self._budget))
+        caps = judge_options({name: getattr(marked, name) for name in CAPS})
+        own = self._budgets.budget(f"test {digest(node)}", caps, held)
+        budget = BudgetWithin(own, self._budgets.budget(RUN, self._caps, held))
+        return held.enter_context(self._open(store, judge, ref, budget))
 
     @contextmanager
     def without_notes(self) -> Iterator[None]:
@@ -87,31 +97,6 @@ class RubricRun:
 
     def _note(self, text: str) -> None:
         self.notes[for_reader(text)] = None
-
-
-def budget_of(marked: Marked) -> Budget:
-    """Return the budget that the marks of a test say.
-
-    Raises:
-        SettingsError: for a cap that is no number, or out of bounds.
-    """
-    options = judge_options({"max_calls": marked.max_calls, "max_cost": marked.max_cost})
-    return LocalBudget(options.max_calls, options.max_cost)
-
-
-def _caps(settings: Settings) -> JudgeOptions:
-    return judge_options({name: settings.value(name) for name in ("max_calls", "max_cost")})
-
-
-def _budget(caps: JudgeOptions, shared: Path | None) -> Budget:
-    if shared is None or (caps.max_calls is None and caps.max_cost is None):
-        return LocalBudget(caps.max_calls, caps.max_cost)
-    if not shared.parent.is_dir():
-        raise SettingsError(
-            f"The caps of this run are kept in {shared.parent}, which this process cannot see.",
-            "Run all worker processes on one machine, or leave the caps out.",
-        )
-    return SharedBudget(shared, caps.max_calls, caps.max_cost)
 
 
 def _replayed(recording: Path, judge: str | None, store: str | None, ref: str) -> str:
