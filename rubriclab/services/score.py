@@ -16,6 +16,7 @@ from rubriclab.data.reading import ReadingOptions
 from rubriclab.data.row import RowError
 from rubriclab.errors import JudgeError, SettingsError
 from rubriclab.judges.connect import EMBEDDED
+from rubriclab.judges.judge import Judge
 from rubriclab.learning.unlabelled import MOST, judged_rubric, text_feature_rubric
 from rubriclab.methods.estimate import CallEstimate
 from rubriclab.option_names import command, option
@@ -85,9 +86,15 @@ class Scoring:
     choice: JudgeChoice
     options: ScoreOptions
     version: Version | None = None
+    judge: Judge | None = None  # connected already, where several scorings share one
     counts: ScoreCounts = field(default_factory=ScoreCounts)
 
     def __post_init__(self) -> None:
+        if self.judge and self.options.workers > 1:
+            raise SettingsError(
+                f"{option('workers')}: {self.judge.name} is connected in this process, where others cannot use it;",
+                f"leave {option('workers')} out.",
+            )
         self.summary = ScoreDistribution(self.rubric.scores_on)
 
     def at_most(self) -> DryRun:
@@ -127,7 +134,7 @@ class Scoring:
         work, workers = self.workspace, self.options.workers
         if workers > 1:
             return score_by_workers(work, self.rubric, rows, self.choice, self.name, workers=workers)
-        return score_stream(self.rubric, rows, work.judge(self.choice), self.name, work.under_way)
+        return score_stream(self.rubric, rows, self.judge or work.judge(self.choice), self.name, work.under_way)
 
     def _rows(self) -> Rows:
         rows = rows_of(self.data, self.options, self.workspace.notify)
@@ -184,9 +191,15 @@ async def score(workspace: Workspace, data: Data, rubric: RubricLike | None, opt
         JudgeError: if there were prompts and not one had a reply.
     """
     scoring = await workspace.off_event_loop(prepare_scoring, workspace, data, rubric, options)
-    scored = tuple([row async for row in scoring.stream()])
+    scores = await score_all(scoring)
     scoring.check_answered()
-    return Scores(scored, scoring.name, workspace.effort(), scoring.summary)
+    return scores
+
+
+async def score_all(scoring: Scoring) -> Scores:
+    """Return all scores of a prepared scoring."""
+    scored = tuple([row async for row in scoring.stream()])
+    return Scores(scored, scoring.name, scoring.workspace.effort(), scoring.summary)
 
 
 def score_at_most(workspace: Workspace, data: Data, rubric: RubricLike | None, options: ScoreOptions) -> DryRun:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import HELDOUT, Commands
+from commands import HELDOUT, PATIENCE, Commands
 from server import RunningServer, fill_schema
 
 from rubriclab import BudgetReached, Lab, SettingsError, WorkerLost
@@ -24,6 +26,8 @@ from rubriclab.services.workspace import Workspace
 
 ASPECT: dict[str, Any] = {"task": "summarization", "aspect": "coherence"}
 TEXTS = 24
+# Time differs, and the sum of costs in its last digit.
+UNLIKE = {"seconds", "cost_usd"}
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +91,8 @@ def test_scores_calls_and_limits_over_http_are_those_of_one_process(wire: Runnin
     begun = time.monotonic()
     two = scored(2)
     assert two.to_rows() == one.to_rows()
-    assert two.effort.model_copy(update={"seconds": 0}) == one.effort.model_copy(update={"seconds": 0})
+    assert two.effort.cost_usd == pytest.approx(one.effort.cost_usd)
+    assert two.effort.model_dump(exclude=UNLIKE) == one.effort.model_dump(exclude=UNLIKE)
     assert wire.most_at_once == 3
     assert wire.requests.total() == TEXTS + 1
     # The first request was refused for a second: of the other two in flight no more were sent meanwhile.
@@ -112,7 +117,7 @@ def test_a_killed_worker_ends_the_run_and_the_next_one_continues(wire: RunningSe
     killed: list[float] = []
 
     def brain(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
-        if len(wire.bodies) == 12:
+        if len(wire.bodies) >= TEXTS // 2 and not killed:
             os.kill(children()[0], signal.SIGKILL)
             killed.append(time.monotonic())
         return fill_schema(messages, body)
@@ -132,33 +137,37 @@ def test_workers_end_with_their_parent_and_nothing_that_was_answered_is_asked_ag
     half = threading.Event()
 
     def brain(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
-        if len(wire.bodies) == 12:
+        if len(wire.bodies) >= TEXTS // 2:
             half.set()
         return fill_schema(messages, body)
 
     wire.brain = brain
-    (tmp_path / "texts.json").write_text(json.dumps(texts()))
     # No `if __name__ == "__main__"`: workers import nothing of the program.
-    program = f"""
-import json, sys
+    (tmp_path / "program.py").write_text(f"""
+import sys
 sys.path[:0] = {[str(package), str(Path(__file__).parent)]!r}
 from rubriclab import Lab
 lab = Lab("store.db", judge="wire:a", progress=None)
-print(len(lab.score(json.load(open("texts.json")), task="summarization", aspect="coherence", workers=2).unscored))
-"""
-    commands = Commands(tmp_path, WIRE_PORT=str(wire.port))
-    running = commands.start("-c", program)
-    assert half.wait(60)
-    workers = children(running.pid)
-    os.kill(running.pid, signal.SIGKILL)
-    killed = time.monotonic()
-    assert running.wait().code == -signal.SIGKILL
+scores = lab.score({texts()!r}, task="summarization", aspect="coherence", workers=int(sys.argv[1]))
+print(len(scores), len(scores.unscored))
+""")
+    with program(tmp_path, 2) as running:
+        assert half.wait(PATIENCE)
+        workers = children(running.pid)
+        assert len(workers) == 2
+        running.kill()
+        killed = time.monotonic()
     while any(Path(f"/proc/{pid}").exists() for pid in workers):
-        assert time.monotonic() < killed + 12
+        assert time.monotonic() < killed + PATIENCE
         time.sleep(0.02)
-    done = commands("-c", program.replace(", workers=2", ""))
-    assert (done.code, done.out) == (0, "0\n"), done.err
+    with program(tmp_path, 1) as again:
+        assert again.communicate(timeout=PATIENCE)[0] == b"24 0\n"
     assert [answered for answered in wire.repeats if answered < killed - 0.5] == []
+
+
+def program(folder: Path, workers: int) -> subprocess.Popen[bytes]:
+    """Return the program of a folder under way."""
+    return subprocess.Popen([sys.executable, "program.py", str(workers)], cwd=folder, stdout=subprocess.PIPE)
 
 
 def test_a_judge_that_cannot_be_sent_to_a_process_is_refused(tmp_path: Path) -> None:
@@ -171,6 +180,13 @@ def test_a_judge_that_cannot_be_sent_to_a_process_is_refused(tmp_path: Path) -> 
         scoring.choice = JudgeChoice(Own("embedded"))
         with pytest.raises(SettingsError, match="workers: the rubric or its judge cannot be sent to another process"):
             run(scoring)
+
+
+def test_a_judge_that_is_connected_already_is_refused(tmp_path: Path) -> None:
+    with Workspace(tmp_path / "store.db") as workspace:
+        scoring = prepare_scoring(workspace, texts(), None, ScoreOptions(**ASPECT, judge="embedded", workers=2))
+        with pytest.raises(SettingsError, match="workers: embedded is connected in this process"):
+            replace(scoring, judge=workspace.judge(scoring.choice))
 
 
 def test_a_store_in_memory_is_refused(tmp_path: Path) -> None:
