@@ -18,7 +18,7 @@ _STOCK = re.compile(rf"(?<=\s)(?:{'|'.join(STOCK_REPLIES)})(?=\s)")
 
 
 def _stock_phrases(text: Text) -> float:
-    words = sum(phrase.count(" ") + 1 for phrase in _STOCK.findall(f" {' '.join(text.words)} "))
+    words: int = sum(phrase.count(" ") + 1 for phrase in _STOCK.findall(f" {' '.join(text.words)} "))
     return words / len(text.words)
 
 
