@@ -34,6 +34,7 @@ from rubriclab.services import (
     plan as planning,
     score as scoring,
     split as splitting,
+    storage,
     transfer as transferring,
     trust as trusting,
     versions,
@@ -60,6 +61,8 @@ from rubriclab.services.running import finish, iterate
 from rubriclab.services.score import ScoreOptions
 from rubriclab.services.scores import Scores
 from rubriclab.services.split import SplitOptions, SplitResult
+from rubriclab.services.storage import PruneOptions, PruneResult, StoreSize, VacuumResult
+from rubriclab.services.text_scorer import TextScorer
 from rubriclab.services.transfer import TransferOptions, TransferResult
 from rubriclab.services.workspace import Notify, Workspace, judge_options, no_progress
 
@@ -189,7 +192,7 @@ class Lab:
         notify: Notify | None = None,
         **options: Any,
     ) -> None:
-        from rubriclab.judges.budget import Budget
+        from rubriclab.judges.budget import LocalBudget
 
         _check_type("store", store, "a path or a URL", store is None or isinstance(store, str | Path))
         _check_type("settings", settings, "settings by method", isinstance(settings or {}, Mapping))
@@ -204,7 +207,7 @@ class Lab:
         self._progress = progress
         self._notify = notify
         self._judge_options = judge_options(options)
-        self._budget = Budget(self._judge_options.max_calls, self._judge_options.max_cost)
+        self._budget = LocalBudget(self._judge_options.max_calls, self._judge_options.max_cost)
         self._open = ExitStack()
 
     def __repr__(self) -> str:
@@ -318,6 +321,19 @@ class Lab:
             async for scored in scores.stream():
                 yield scored.score
             scores.check_answered()
+
+    @_with_options(ScoreOptions)
+    def scorer(self, /, rubric: RubricLike, **options: Any) -> TextScorer:
+        """Return an open rubric that scores texts one at a time, from any thread or event loop; close it at the end.
+
+        Args:
+            rubric: a version, a rubric, `NAME`, `NAME@3` or `NAME@production`.
+
+        Raises:
+            NotInStore: if there is no such rubric.
+            NotConfirmed: if only an imported version that is not confirmed names the judge.
+        """
+        return TextScorer(self._workspace(), rubric, self._options(ScoreOptions, options))
 
     @_with_options(EvaluateOptions)
     async def evaluate_async(
@@ -635,6 +651,37 @@ class Lab:
         with self._workspace() as workspace:
             return versions.verify(workspace, repair=repair)
 
+    def store_size(self) -> StoreSize:
+        """Return the rows and bytes of the store by kind, cached answers by model. Every row is read.
+
+        Raises:
+            NoStore: if there is no store.
+        """
+        with self._workspace() as workspace:
+            return storage.store_size(workspace)
+
+    @_with_options(PruneOptions)
+    def prune(self, /, **options: Any) -> PruneResult:
+        """Remove cached answers, and nothing else; they are asked again, and paid for again, where they are needed.
+
+        Raises:
+            NoStore: if there is no store.
+            NotInStore: if there is no such version, or it is not known which answers making it used.
+            SettingsError: if no condition is given.
+        """
+        with self._workspace() as workspace:
+            return storage.prune(workspace, self._options(PruneOptions, options))
+
+    def vacuum(self) -> VacuumResult:
+        """Give the space of removed answers back to the file system; other processes wait meanwhile.
+
+        Raises:
+            NoStore: if there is no store.
+            StoreError: if it is read-only, or neither SQLite nor PostgreSQL.
+        """
+        with self._workspace() as workspace:
+            return storage.vacuum(workspace)
+
     async def studio_async(
         self, rubric: str | Version | None = None, *, port: int | None = None, browser: bool = True
     ) -> None:
@@ -666,6 +713,7 @@ class Lab:
         """
         return linting.lint(checklist)
 
+    scorer_async = _asynchronous(scorer)
     versions_async = _asynchronous(versions)
     load_async = _asynchronous(load)
     training_record_async = _asynchronous(training_record)
@@ -681,6 +729,9 @@ class Lab:
     trust_async = _asynchronous(trust)
     verify_async = _asynchronous(verify)
     lint_async = _asynchronous(lint)
+    store_size_async = _asynchronous(store_size)
+    prune_async = _asynchronous(prune)
+    vacuum_async = _asynchronous(vacuum)
 
     # What all of them share
 

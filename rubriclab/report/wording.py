@@ -116,6 +116,17 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
+def byte_count(number: int) -> str:
+    """Return `512 bytes`, `1.2 MB`."""
+    if number < 1000:
+        return count(number, "byte")
+    size, units = number / 1000, iter(("kB", "MB", "GB", "TB"))
+    unit = next(units)
+    while size >= 999.5 and unit != "TB":
+        size, unit = size / 1000, next(units)
+    return f"{size:.1f} {unit}" if size < 99.95 else f"{size:.0f} {unit}"
+
+
 def count_range(numbers: Sequence[int], noun: str) -> str:
     """Return `8 groups`, or `7 to 8 groups` if the numbers differ."""
     low, high = min(numbers), max(numbers)
