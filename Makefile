@@ -5,7 +5,10 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 WORKERS ?= 2
 
-.PHONY: demo test lint types check constraints clean
+# Extras whose libraries are tested against themselves.
+INTEGRATIONS := pytest
+
+.PHONY: demo test test-integrations lint types check constraints clean
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -25,6 +28,19 @@ test: export PYTHONDONTWRITEBYTECODE =
 test: $(STAMP)
 	$(BIN)/python -m pytest -n $(WORKERS)
 
+# The tests against other tools, in an environment of their own: their libraries are large.
+.venv-integrations/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-integrations
+	.venv-integrations/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	.venv-integrations/bin/python -m pip install --quiet --constraint constraints.txt \
+		--editable ".[parquet,xlsx,$(INTEGRATIONS)]" --group dev --group integrations
+	@touch $@
+
+test-integrations: export PYTHONDONTWRITEBYTECODE =
+test-integrations: export RUBRICLAB_INTEGRATIONS = 1
+test-integrations: .venv-integrations/.installed
+	.venv-integrations/bin/python -m pytest -n $(WORKERS) tests/integrations
+
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -43,8 +59,8 @@ check: lint types test
 # Pins carry no addresses, so the file works with any package index.
 constraints: $(STAMP)
 	$(BIN)/python -m pip install --quiet uv
-	$(BIN)/uv pip compile pyproject.toml --group dev --all-extras --universal --python-version 3.11 --upgrade \
+	$(BIN)/uv pip compile pyproject.toml --group dev --group integrations --all-extras --universal --python-version 3.11 --upgrade \
 		--no-emit-index-url --no-emit-find-links --no-annotate --no-header --quiet --output-file constraints.txt
 
 clean:
-	rm -rf $(VENV) build dist
+	rm -rf $(VENV) .venv-integrations build dist

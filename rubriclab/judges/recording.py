@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 
@@ -97,63 +97,99 @@ def _add(content: RecordingContent, row: dict[str, Any], *, first: bool) -> None
         content.replies.setdefault(str(row["request"]), read_back(row["reply"]))
 
 
-class Recording(JudgeWrapper):
-    """A judge whose replies are also appended to the recording at `path` as they arrive.
+class Recorder(Protocol):
+    """Writes judges and their replies down."""
+
+    def begin(self, name: str, identity: Mapping[str, Any], /) -> None:
+        """Record a judge, unless it is recorded already.
+
+        Raises:
+            DataError: if it is recorded with other settings, or the recording cannot be written.
+        """
+        ...
+
+    def add(self, digest: str, template: str, reply: Mapping[str, Any], /) -> None:
+        """Record the reply to the request with this digest, unless it is recorded already.
+
+        Raises:
+            DataError: if the recording cannot be written.
+        """
+        ...
+
+
+class RecordingFile:
+    """The recording at `path`, to which judges and replies are appended as they arrive.
 
     An existing recording is continued: an incomplete last line is removed, and no request is written twice.
 
     Raises:
-        DataError: if `path` cannot be written, is another kind of file, or holds this judge with other settings.
+        DataError: if `path` cannot be written, or is another kind of file.
     """
 
-    def __init__(self, judge: Judge, path: Path) -> None:
-        super().__init__(judge)
+    def __init__(self, path: Path) -> None:
         self._path = path
-        self._recorded = self._open()
+        if not path.exists():
+            self._append(HEADER)
+        content = read_recording(path)
+        if content.end < path.stat().st_size:
+            with self._naming(), path.open("r+b") as file:
+                file.truncate(content.end)
+        if content.end == 0:
+            self._append(HEADER)
+        self._judges = content.judges
+        self._recorded = set(content.replies)
+
+    def begin(self, name: str, identity: Mapping[str, Any]) -> None:
+        """Record a judge, unless it is recorded already; see `Recorder`."""
+        if name not in self._judges:
+            self._judges[name] = dict(identity)
+            self._append({"judge": name, "identity": dict(identity)})
+        elif self._judges[name] != identity:
+            raise DataError(
+                f"The recording {self._path} holds {name} at another address or with other settings: "
+                f"{self._judges[name]} there, {identity} here.",
+                "Record to a new file.",
+            )
+
+    def add(self, digest: str, template: str, reply: Mapping[str, Any]) -> None:
+        """Record a reply, unless one to the same request is recorded already; see `Recorder`."""
+        if digest not in self._recorded:
+            self._recorded.add(digest)
+            self._append({"request": digest, "template": template, "reply": reply})
+
+    def _append(self, row: Mapping[str, Any]) -> None:
+        # Opened for each line, so that two judges of one command can share the file.
+        with self._naming(), self._path.open("ab") as file:
+            file.write(orjson.dumps(row) + b"\n")
+
+    @contextmanager
+    def _naming(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise DataError(f"The recording {self._path} cannot be written: {error.strerror}.") from None
+
+
+class Recording(JudgeWrapper):
+    """A judge whose replies are also recorded as they arrive.
+
+    Args:
+        to: a file, see `RecordingFile`, or what writes replies down elsewhere.
+
+    Raises:
+        DataError: if the file cannot be written, is another kind of file, or holds this judge with other settings.
+    """
+
+    def __init__(self, judge: Judge, to: Path | Recorder) -> None:
+        super().__init__(judge)
+        self._recorder = RecordingFile(to) if isinstance(to, Path) else to
+        self._recorder.begin(self.name, self.identity)
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         """Return the judge's reply, once it is recorded."""
         reply = await self.judge.reply(prompt)
-        digest = request_digest(self.judge.identity, prompt)
-        if digest not in self._recorded:
-            self._recorded.add(digest)
-            self._append({"request": digest, "template": prompt.name, "reply": written(reply)})
+        self._recorder.add(request_digest(self.judge.identity, prompt), prompt.name, written(reply))
         return reply
-
-    def _open(self) -> set[str]:
-        if not self._path.exists():
-            self._append(HEADER)
-        content = read_recording(self._path)
-        if content.end < self._path.stat().st_size:
-            with _naming(self._path), self._path.open("r+b") as file:
-                file.truncate(content.end)
-        if content.end == 0:
-            self._append(HEADER)
-        if self.name not in content.judges:
-            self._append({"judge": self.name, "identity": dict(self.identity)})
-        elif content.judges[self.name] != self.identity:
-            raise _other_settings(self._path, self.name, content.judges[self.name], self.identity)
-        return set(content.replies)
-
-    def _append(self, row: Mapping[str, Any]) -> None:
-        # Opened for each line, so that two judges of one command can share the file.
-        with _naming(self._path), self._path.open("ab") as file:
-            file.write(orjson.dumps(row) + b"\n")
-
-
-@contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise DataError(f"The recording {path} cannot be written: {error.strerror}.") from None
-
-
-def _other_settings(path: Path, judge: str, there: Mapping[str, Any], here: Mapping[str, Any]) -> DataError:
-    return DataError(
-        f"The recording {path} holds {judge} at another address or with other settings: {there} there, {here} here.",
-        "Record to a new file.",
-    )
 
 
 class Replay:
@@ -206,23 +242,13 @@ def merge_recordings(path: Path, parts: Iterable[Path]) -> None:
         DataError: if one cannot be read or written, or holds a judge with other settings.
     """
     for part in parts:
-        merged = read_recording(path) if path.exists() else RecordingContent()
-        added = read_recording(part)
-        for name in added.judges.keys() & merged.judges.keys():
-            if added.judges[name] != merged.judges[name]:
-                raise _other_settings(path, name, merged.judges[name], added.judges[name])
-        with _naming(path):
-            lines = part.read_bytes()[: added.end].splitlines(keepends=True)[1:]
-            new = [line for line in lines if _is_new(merged, orjson.loads(line))]
-            with path.open("r+b" if path.exists() else "wb") as file:
-                file.truncate(merged.end)
-                file.seek(merged.end)
-                file.writelines(new if merged.end else [orjson.dumps(HEADER) + b"\n", *new])
-            part.unlink()
-
-
-def _is_new(content: RecordingContent, row: Mapping[str, Any]) -> bool:
-    return row["judge"] not in content.judges if "judge" in row else row["request"] not in content.replies
+        merged, end = RecordingFile(path), read_recording(part).end
+        for row in map(orjson.loads, part.read_bytes()[:end].splitlines()[1:]):
+            if "judge" in row:
+                merged.begin(row["judge"], row["identity"])
+            else:
+                merged.add(row["request"], row["template"], row["reply"])
+        part.unlink()
 
 
 def open_replay(spec: str) -> Replay:
