@@ -56,7 +56,7 @@ class Project:
         header = "import json\nimport pytest\nTEXTS = json.load(open('texts.json', encoding='utf-8'))\n"
         (self.folder / "test_texts.py").write_text(header + tests, "utf-8")
 
-    def pytest(self, *arguments: object, **environment: str) -> Done:
+    def pytest(self, *arguments: object, **environment: Any) -> Done:
         """Return how pytest ended."""
         given = [*QUIET, *map(str, arguments)]
         code = f"import sys, pytest; sys.exit(pytest.main({given!r}))"
