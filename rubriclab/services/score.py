@@ -78,6 +78,7 @@ class Scoring:
     options: ScoreOptions
     version: Version | None = None
     judge: Judge | None = None  # connected already, where several scorings share one
+    rest: Rows | None = None  # what is left of the data, where the scores of an earlier run are kept
     counts: ScoreCounts = field(default_factory=ScoreCounts)
 
     def __post_init__(self) -> None:
@@ -108,8 +109,7 @@ class Scoring:
             async with aclosing(scores):
                 async for score in scores:
                     scored = self._scored(score, ahead.popleft())
-                    self.counts.add(scored)
-                    self.summary.add(score)
+                    self.count(scored)
                     yield scored
                     on_progress(f"{self.counts.rows:,} texts", self.counts.rows / total if total else -1.0)
         notify_left_out(rows, work.notify)
@@ -117,7 +117,14 @@ class Scoring:
             for note in without_fields(self.version, self.counts.without, describe(self.data), self.counts.rows):
                 work.notify(note)
 
+    def count(self, scored: ScoredRow) -> None:
+        """Add a scored row to the counts and the summary."""
+        self.counts.add(scored)
+        self.summary.add(scored.score)
+
     def _rows(self) -> Rows:
+        if self.rest is not None:
+            return self.rest
         rows = rows_of(self.data, self.options, self.workspace.notify)
         if self.version:
             check_next_rows(self.version, rows, describe(self.data), self.options)
@@ -134,10 +141,15 @@ class Scoring:
 
     def _scored(self, score: Score, source: tuple[Any, Example | None]) -> ScoredRow:
         above, (row, example) = self.options.abstain_above, source
-        abstained = None if above is None else score.width is not None and score.width > above
+        abstained = None if above is None else is_abstained(score, above)
         if self.version and example:
             self.counts.without.update(missing_fields(self.version, [example]))
         return ScoredRow(score, row, abstained, example)
+
+
+def is_abstained(score: Score, above: float) -> bool:
+    """Return whether the interval of a score is wider than `above`, so that a person has to score the text."""
+    return score.width is not None and score.width > above
 
 
 def prepare_scoring(workspace: Workspace, data: Data, rubric: RubricLike | None, options: ScoreOptions) -> Scoring:
