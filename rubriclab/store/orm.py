@@ -12,6 +12,8 @@ DIGEST = 71
 NAME = 100
 # A process, as `rubriclab.store.leases` writes it.
 HOLDER = 100
+# What shared states are called: a run, or the judge that limits are for.
+STATE_NAME = 300
 # An id that a provider gives, such as a path in a bucket.
 PROVIDER_ID = 1000
 # 2026-11-21T12:00:00.000000+00:00
@@ -210,6 +212,15 @@ class LeaseRow(StoredTable, table=True):
     digest: str = Field(primary_key=True, max_length=DIGEST)
     holder: str = Field(max_length=HOLDER)
     expires: int = Field(sa_type=BigInteger)
+
+
+class SharedStateRow(StoredTable, table=True):
+    """A document that processes share while they run, as canonical JSON; see `rubriclab.store.shared_state`."""
+
+    __tablename__ = "shared_states"
+
+    name: str = Field(primary_key=True, max_length=STATE_NAME)
+    content: str = Field(sa_type=Text)
 
 
 class BatchRow(StoredTable, table=True):

@@ -46,6 +46,7 @@ from rubriclab.store.rows import (
     read_training,
 )
 from rubriclab.store.schema import prepare
+from rubriclab.store.shared_state import SharedState
 from rubriclab.store.size import KindSize, Space, sizes, space_of, vacuum
 from rubriclab.store.used_answers import add_used_answers, used_answers
 from rubriclab.store.verify import Problem, find_problems, remove_answers
@@ -117,6 +118,16 @@ class Store:
     def answers(self) -> AnswerTable:
         """The cached answers of judges, by the digest of the request."""
         return self._held.enter_context(closing(AnswerTable(self._engine, read_only=self._read_only)))
+
+    def shared_state(self, name: str) -> SharedState:
+        """Return the document that processes share under `name`; it is empty before it is changed.
+
+        Raises:
+            StoreError: if the store is read-only.
+        """
+        if self._read_only:
+            raise _read_only(self.place)
+        return SharedState(self._engine, name)
 
     @cached_property
     def batches(self) -> BatchTable:
