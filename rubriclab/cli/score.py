@@ -11,6 +11,7 @@ import click
 from rubriclab.cli.help import command
 from rubriclab.cli.options import (
     Number,
+    batch_options,
     dry_run_option,
     json_option,
     judge_options,
@@ -53,6 +54,7 @@ EXIT_CODES: Mapping[bool | None, int] = {True: 0, False: 1, None: 3}
     help="Exit with 1 if the mean is below this, or 3 if more than a tenth of the texts have no score.",
 )
 @judge_options
+@batch_options
 @rows_options
 @store_option
 @dry_run_option

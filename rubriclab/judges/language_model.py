@@ -171,13 +171,16 @@ class LanguageModel:
         # litellm would retry refusals too, in two layers.
         return await load_litellm().acompletion(
             model=self.model,
-            messages=[{"role": turn["role"], "content": _clean(turn["content"])} for turn in messages_of(prompt)],
+            messages=self._messages(prompt),
             timeout=self._timeout + GRACE_SECONDS,
             num_retries=0,
             max_retries=0,
             **({"api_base": self._api_base} if self._api_base else {}),
             **settings,
         )
+
+    def _messages(self, prompt: Prompt[Any]) -> list[dict[str, Any]]:
+        return [{"role": turn["role"], "content": _clean(turn["content"])} for turn in messages_of(prompt)]
 
     def _settings(self, prompt: Prompt[Any]) -> dict[str, Any]:
         settings = {
