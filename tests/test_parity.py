@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -450,6 +450,27 @@ def _batches(sides: Side) -> Pair:
         with open_store(folder / "store.db") as store:
             store.batches.add(batch)
     return sides.json("batches")["batches"], sides.lab.batches().to_rows()
+
+
+@parity("store size")
+def _store_size(sides: Side) -> Pair:
+    return sides.json("store", "size"), sides.lab.store_size().to_row()
+
+
+@parity("store prune")
+def _store_prune(sides: Side) -> Pair:
+    for folder in (sides.command.folder, Path()):
+        with open_store(folder / "store.db") as store:
+            store.answers.put(digest("asked"), {"text": "4"})
+    row = sides.json("store", "prune", "--older-than", "0h", "--not-used-by", "alone@1")
+    result = sides.lab.prune(older_than=timedelta(), not_used_by=sides.lab.load("alone@1"))
+    assert result.removed == 1
+    return row, result.to_row()
+
+
+@parity("store vacuum")
+def _store_vacuum(sides: Side) -> Pair:
+    return sides.json("store", "vacuum"), sides.lab.vacuum().to_row()
 
 
 @parity("check")

@@ -52,6 +52,8 @@ GUARDED = frozenset(
         "delete",
         "cancel",
         "repair",
+        "older-than",
+        "not-used-by",
     }
 )
 # The command that confirms a file, and the one option that it takes from a file that was found, once confirmed: a file

@@ -36,6 +36,7 @@ from rubriclab.cli import (
     score,
     show,
     split,
+    store,
     studio,
     transfer,
     trust,
@@ -132,7 +133,7 @@ _SECTIONS = {
         lint.lint,
     ),
     "Compare": (compare.compare, transfer.transfer, drift.drift, agree.agree),
-    "Store": (*versions.COMMANDS, trust.trust, batches.batches),
+    "Store": (*versions.COMMANDS, trust.trust, store.store, batches.batches),
 }
 for title, members in _SECTIONS.items():
     cli.add_section(title, members)

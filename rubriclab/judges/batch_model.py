@@ -126,7 +126,7 @@ class BatchModel(LanguageModel):
         if usage.prompt_tokens:
             price = self.batch_price
             cost = price.cost(usage.prompt_tokens, usage.completion_tokens) if price else None
-            usage = replace(usage, cost_usd=cost)
+            usage = replace(usage, cost_usd=cost, saved_usd=0.0)  # cached tokens have no price of their own here
         return replace(reply, usage=usage)
 
     def error_in(self, status: int, body: Any, prompt: Prompt[Any]) -> JudgeError:
