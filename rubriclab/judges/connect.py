@@ -27,7 +27,7 @@ from rubriclab.judges.ledger import Ledger, Metered
 from rubriclab.judges.limits import Limited, Limits, LocalLimits
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.plug_ins import judge_points, plug_in_judge
-from rubriclab.judges.recording import PREFIX, Recording, open_replay
+from rubriclab.judges.recording import PREFIX, Recorder, Recording, open_replay
 from rubriclab.judges.retry import Retried
 from rubriclab.option_names import option
 
@@ -42,7 +42,7 @@ def connect(
     options: JudgeOptions,
     ledger: Ledger,
     answers: AnswerCache | None = None,
-    record: Path | None = None,
+    record: Path | Recorder | None = None,
     budget: Budget | None = None,
     limits: Limits | None = None,
     batches: BatchRecords | None = None,
@@ -68,7 +68,7 @@ def connect(
         options: options of the calls.
         ledger: counts the replies.
         answers: the cache; `None` for none.
-        record: file to record to.
+        record: file to record to, or what writes replies down elsewhere.
         budget: shared by several judges of one command; by default one with the caps in `options`.
         limits: shared by several judges or processes; by default those in `options`, for this judge alone.
         batches: open batches; needed, like `answers`, to ask by batches.
@@ -85,7 +85,7 @@ def connect(
         answers,
         ledger,
         budget=budget or LocalBudget(options.max_calls, options.max_cost),
-        limits=limits or _local_limits(options),
+        limits=limits or local_limits(options),
         batches=batches,
         notify=notify,
     )
@@ -175,7 +175,8 @@ def _batched(
     return Batched(by_waves, _retried(_budgeted(model, budget), options, limits), attempts=options.attempts)
 
 
-def _local_limits(options: JudgeOptions) -> LocalLimits:
+def local_limits(options: JudgeOptions) -> LocalLimits:
+    """Return the limits in `options`, for one process."""
     return LocalLimits(
         concurrency=options.concurrency,
         requests_per_minute=options.requests_per_minute,
