@@ -79,7 +79,7 @@ def test_results_become_an_outcome_and_a_summary(folder: Path) -> None:
         folder,
         store="store.db",
         judge="embedded",
-        drift="planted@1 alone@1 'old texts.jsonl' --max-shift 4\n\nplanted@1 alone@1 'old texts.jsonl' --max-shift 0\n",
+        drift="planted@1 alone@1 'old texts.jsonl' --max-shift 4\n planted@1 alone@1 'old texts.jsonl' --max-shift 0\n",
         compare="'old texts.jsonl' 'old texts.jsonl' --rubric planted@1\n",
     )
     assert (done.code, done.output) == (1, "outcome=failed\n"), done.log
@@ -132,5 +132,5 @@ def test_the_workflow_in_the_documentation_gives_inputs_that_exist() -> None:
     (shown,) = re.findall(r"^```yaml\n(.*?)^```", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
     workflow = yaml.safe_load(shown)
     steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
-    (check,) = (step for step in steps if "actions/check" in step.get("uses", ""))
+    (check,) = (step for step in steps if "/actions/check@" in step.get("uses", ""))
     assert check["with"].keys() <= ACTION["inputs"].keys()

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from commands import Commands
+from commands import CHECKOUT, Commands
 from in_full import in_full
 from pytest_projects import BAD, GOOD, TEXTS, UNSCORABLE, Project, brain, row_of
 from server import RunningServer
@@ -268,3 +268,13 @@ def test_pytest_imports_nothing_that_scores_texts_until_a_test_needs_it() -> Non
     assert own == expected | {
         f"rubriclab.integrations.{name}" for name in ("pytest", "pytest.plugin", "pytest.settings")
     }
+
+
+@in_full
+def test_the_example_of_the_documentation_works(project: Project) -> None:
+    page = (CHECKOUT / "docs" / "integrations" / "pytest.md").read_text("utf-8")
+    ((name, example),) = re.findall(r"^```python file=(\S+)\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    (project.folder / name).write_text(example.replace("news-coherence", "alone"), "utf-8")
+    assert project.pytest(*JUDGE, "--rubric-update-baseline").code == 0
+    done = project.pytest(*JUDGE, "-n", 2)
+    assert (done.code, "alone@1, openai/fake" in done.out) == (0, True), done.out
