@@ -7,8 +7,8 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from commands import CHECKOUT, Commands
@@ -22,12 +22,12 @@ JUDGE = ("--rubric-judge", "openai/fake")
 
 
 @pytest.fixture
-async def project(tmp_path: Path, planted_store: Path, server: RunningServer) -> AsyncIterator[Project]:
+async def project(tmp_path: Path, planted_store: Path, server: RunningServer) -> Project:
     """An empty project with the planted versions, whose judge is the local server."""
     server.brain = brain
     shutil.copy(planted_store, tmp_path / "store.db")
     (tmp_path / "pytest.ini").write_text("[pytest]\nrubric_store = store.db\n", "utf-8")
-    environment = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": "none", "RUBRICLAB_STORE": "store.db"}
+    environment: dict[str, Any] = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": "none", "RUBRICLAB_STORE": "store.db"}
     return Project(Commands(tmp_path, **environment))
 
 
