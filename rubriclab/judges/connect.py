@@ -20,6 +20,7 @@ from rubriclab.judges.judge import Judge
 from rubriclab.judges.language_model import LanguageModel
 from rubriclab.judges.ledger import Ledger, Metered
 from rubriclab.judges.limits import Limited, Limits, LocalLimits
+from rubriclab.judges.observed import Queued, RequestObserver, Sent
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.plug_ins import judge_points, plug_in_judge
 from rubriclab.judges.recording import PREFIX, Recording, open_replay
@@ -39,6 +40,7 @@ def connect(
     record: Path | None = None,
     budget: Budget | None = None,
     limits: Limits | None = None,
+    observer: RequestObserver | None = None,
 ) -> Judge:
     """Return the judge named `spec`: `embedded`, `recorded:PATH[#JUDGE]`, a plug-in's name or a litellm model string.
 
@@ -60,6 +62,7 @@ def connect(
         record: file to record to.
         budget: shared by several judges of one command; by default one with the caps in `options`.
         limits: shared by several judges or processes; by default those in `options`, for this judge alone.
+        observer: told about every request to the provider.
 
     Raises:
         SettingsError: for a cap on cost without a price, or a recording without such a judge.
@@ -73,6 +76,7 @@ def connect(
         ledger,
         budget=budget or LocalBudget(options.max_calls, options.max_cost),
         limits=limits or _local_limits(options),
+        observer=observer,
     )
     return Metered(Recording(judge, record) if record else judge, ledger)
 
@@ -85,6 +89,7 @@ def _source(
     *,
     budget: Budget,
     limits: Limits,
+    observer: RequestObserver | None,
 ) -> Judge:
     if spec == EMBEDDED:
         from rubriclab.judges.embedded import EmbeddedJudge
@@ -92,7 +97,7 @@ def _source(
         return EmbeddedJudge()
     if spec.startswith(PREFIX):
         return open_replay(spec)
-    judge = _called(spec, options, budget, limits)
+    judge = _called(spec, options, budget, limits, observer)
     if answers is None:
         return judge
     return Cached(
@@ -105,22 +110,34 @@ def _source(
     )
 
 
-def _called(spec: str, options: JudgeOptions, budget: Budget, limits: Limits) -> Judge:
+def _called(
+    spec: str, options: JudgeOptions, budget: Budget, limits: Limits, observer: RequestObserver | None
+) -> Judge:
     """Return a judge whose calls cost money and may fail, with limits, retries and the budget."""
     name = spec.partition(":")[0]
     if name in judge_points():
         judge = plug_in_judge(judge_points()[name], spec, options)
-        budgeted = Budgeted(judge, budget, price=options.price)
+        budgeted = Budgeted(_sent(judge, observer), budget, price=options.price)
     else:
         model = _language_model(spec, options)
         # The price and the spare tokens need litellm, whose import takes seconds: only a cap on cost is worth that.
         capped = budget.max_cost is not None
         budgeted = (
-            Budgeted(model, budget, price=model.price, spare_tokens=model.spare_tokens)
+            Budgeted(_sent(model, observer), budget, price=model.price, spare_tokens=model.spare_tokens)
             if capped
-            else Budgeted(model, budget)
+            else Budgeted(_sent(model, observer), budget)
         )
-    return Retried(Limited(budgeted, limits), attempts=options.attempts, breaker=max(BREAKER, options.concurrency))
+    limited = Limited(budgeted, limits)
+    return Retried(
+        Queued(limited, observer) if observer else limited,
+        attempts=options.attempts,
+        breaker=max(BREAKER, options.concurrency),
+        on_retry=observer.retried if observer else None,
+    )
+
+
+def _sent(judge: Judge, observer: RequestObserver | None) -> Judge:
+    return Sent(judge, observer) if observer else judge
 
 
 def _local_limits(options: JudgeOptions) -> LocalLimits:
