@@ -19,6 +19,7 @@
     │   │   └── DamagedAnswer   a cached answer that was changed: it is requested again
     │   ├── PackError           a pack that cannot be read or does not match its digest
     │   ├── ReplayMiss          a recording that lacks the request
+    │   ├── WorkerLost          a worker process ended before its work was done: a retry can help
     │   └── BudgetReached       a cap on calls or cost; answers so far are cached
     ├── BelowThreshold          the result fails what was asked of it (exit code 1)
     └── JudgeError              the provider failed (exit code 4)
@@ -26,7 +27,8 @@
         ├── PromptRejected      this prompt cannot be answered (too long, filtered): not retried
         │   └── ReplyTooLarge   the reply is too large: cut off, not cached
         ├── JudgeUnavailable    rate limit, time-out, server error: a retry can help
-        └── ProviderDown        every request fails: ends the command
+        ├── ProviderDown        every request fails: ends the command
+        └── BatchCancelled      a batch was cancelled while a command waited for it: ends the command
 
 The branch says who has to act, `retryable` whether a retry can help.
 """
@@ -134,6 +136,12 @@ class BudgetReached(UserError):
     """A cap on calls or cost was reached; answers so far are cached."""
 
 
+class WorkerLost(UserError):
+    """A worker process ended before its work was done; answers so far are cached."""
+
+    retryable = True
+
+
 class BelowThreshold(RubriclabError):
     """The result fails what was asked of it: nothing is wrong with the request."""
 
@@ -170,3 +178,7 @@ class JudgeUnavailable(JudgeError):
 
 class ProviderDown(JudgeError):
     """Every request fails. The same command continues later from the cached answers."""
+
+
+class BatchCancelled(JudgeError):
+    """A batch was cancelled while a command waited for it. Its answers so far are cached."""

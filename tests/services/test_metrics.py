@@ -123,3 +123,10 @@ def test_a_port_in_use_is_refused_with_what_to_do() -> None:
 def test_a_number_that_is_no_port_is_refused(port: int) -> None:
     with pytest.raises(SettingsError, match="expected a port from 0 to 65535"):
         Metrics(port)
+
+
+def test_metrics_of_several_workers_are_refused(tmp_path: Path) -> None:
+    with Lab(tmp_path / "store.db", "openai/fake", metrics=0) as lab:
+        with pytest.raises(SettingsError, match="requests of 2 workers are sent by other processes") as caught:
+            lab.score(TEXTS, **TASK, workers=2)
+        assert "leave metrics or workers out" in str(caught.value)
