@@ -27,8 +27,8 @@ async def project(tmp_path: Path, planted_store: Path, server: RunningServer) ->
     server.brain = brain
     shutil.copy(planted_store, tmp_path / "store.db")
     (tmp_path / "pytest.ini").write_text("[pytest]\nrubric_store = store.db\n", "utf-8")
-    environment: dict[str, Any] = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": "none", "RUBRICLAB_STORE": "store.db"}
-    return Project(Commands(tmp_path, **environment))
+    found: dict[str, Any] = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": "none"}
+    return Project(Commands(tmp_path, RUBRICLAB_STORE="store.db", **found))
 
 
 def saying(words: str, number: int = 12) -> list[dict[str, str]]:
