@@ -17,8 +17,8 @@ from typing import Any
 from rubriclab.data import Example, Rows
 from rubriclab.data.blocks import FileBlock, block_rows, check_blocks, file_blocks
 from rubriclab.data.comparisons import Comparison
-from rubriclab.data.reading import ReadingOptions
 from rubriclab.data.readers import parsed_row
+from rubriclab.data.reading import ReadingOptions
 from rubriclab.data.row import RowError
 from rubriclab.data.source_format import SourceFormat
 from rubriclab.errors import JudgeError, RubriclabError, SettingsError, UserError
