@@ -55,6 +55,8 @@ class Ledger:
             prompt_tokens=self.usage.prompt_tokens,
             completion_tokens=self.usage.completion_tokens,
             cost_usd=self.usage.cost_usd,
+            cached_prompt_tokens=self.usage.cached_tokens,
+            saved_usd=self.usage.saved_usd,
             stages=dict(sorted(self.stages.items())),
             seconds=seconds,
         )

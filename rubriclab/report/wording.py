@@ -184,8 +184,17 @@ def effort(spent: Effort) -> str:
     failed = "" if not spent.failed else f", {spent.failed:,} failed"
     repaired = "" if not spent.repaired else f", {spent.repaired:,} repaired"
     calls = f"{count(spent.calls, 'call')} ({spent.cached:,} more answered from cache{failed}{repaired})"
-    tokens = f"{spent.prompt_tokens:,} + {spent.completion_tokens:,} tokens"
+    tokens = f"{spent.prompt_tokens:,} + {spent.completion_tokens:,} tokens{_provider_cache(spent)}"
     return f"{calls}, {tokens}, {cost(spent.cost_usd)}, {spent.seconds:,.0f} s"
+
+
+def _provider_cache(spent: Effort) -> str:
+    """Return what the provider's prompt cache gave and saved, in brackets; nothing where there was none."""
+    if not (spent.cached_prompt_tokens or spent.saved_usd):
+        return ""
+    difference = f"saved ${spent.saved_usd:.4f}" if spent.saved_usd >= 0 else f"cost ${-spent.saved_usd:.4f} more"
+    money = f", which {difference}" if spent.saved_usd else ""
+    return f" ({spent.cached_prompt_tokens:,} read from the provider's prompt cache{money})"
 
 
 # What the replies to each template are.
