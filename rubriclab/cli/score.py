@@ -37,6 +37,7 @@ EXIT_CODES: Mapping[bool | None, int] = {True: 0, False: 1, None: 3}
 @option("--definition", help="What the aspect means; included for the aspects of well-known data sets.")
 @option("--scale", metavar="LOW:HIGH", help="Without a rubric: the scale of the scores.  [default: 1:5]")
 @output_option("scores")
+@option("--workers", type=int, metavar="N", help="The number of processes that score.  [default: 1]")
 @option(
     "--abstain-above",
     type=Number(),

@@ -36,7 +36,7 @@ def score_stream(
         SettingsError: if not even one text may be under way.
         JudgeRefused, BudgetReached, ReplayMiss: as the judge does; they concern every text.
     """
-    return stream(rows, lambda row: _score_row(rubric, row, judge, name), under_way)
+    return stream(rows, lambda row: score_row(rubric, row, judge, name), under_way)
 
 
 async def stream(rows: Iterable[R], work: Callable[[R], Coroutine[Any, Any, T]], under_way: int) -> AsyncGenerator[T]:
@@ -96,7 +96,8 @@ def fault_id(fault: RowError) -> str:
     return fault.id or f"{fault.where}:{fault.line}"
 
 
-async def _score_row(rubric: Rubric, row: Example | RowError, judge: Judge, name: str) -> Score:
+async def score_row(rubric: Rubric, row: Example | RowError, judge: Judge, name: str) -> Score:
+    """Return the score of a text, or a faulty row without a score and with the fault as its reason."""
     if isinstance(row, RowError):
         return unscored(fault_id(row), str(row), rubric, name, judge)
     return await score_text(rubric, row, judge, name)

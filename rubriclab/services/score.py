@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from itertools import islice
@@ -13,6 +13,7 @@ from pydantic import Field
 
 from rubriclab.data import Assignment, Example, Rows, find_aspect, parse_scale, task_words
 from rubriclab.data.reading import ReadingOptions
+from rubriclab.data.row import RowError
 from rubriclab.errors import JudgeError, SettingsError
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.judges.judge import Judge
@@ -36,6 +37,7 @@ from rubriclab.services.inputs import (
 from rubriclab.services.judge_choice import JudgeChoice, judge_named, judge_of
 from rubriclab.services.rubric_choice import RubricLike, version_of
 from rubriclab.services.score_distribution import ScoreDistribution
+from rubriclab.services.score_workers import check_workers, score_by_workers
 from rubriclab.services.scores import ScoreCounts, ScoredRow, Scores
 from rubriclab.services.text_fields import check_next_rows, missing_fields, without_fields
 from rubriclab.services.workspace import Workspace
@@ -45,6 +47,10 @@ from rubriclab.store import Version
 UNVALIDATED = "unvalidated"
 # What scores by a rubric that is no version name as theirs.
 UNSAVED = "unsaved"
+
+
+# More processes than a machine has processors for.
+MOST_WORKERS = 256
 
 
 class ScoreOptions(ReadingOptions, JudgeOption):
@@ -61,6 +67,9 @@ class ScoreOptions(ReadingOptions, JudgeOption):
 
     scale: ScaleText | None = None
     """Without a rubric: the scale of the scores. Default: 1 to 5."""
+
+    workers: int = Field(default=1, ge=1, le=MOST_WORKERS)
+    """How many processes score. They share the store, the caps and the limits; scores and their order stay the same."""
 
     abstain_above: float | None = Field(default=None, gt=0)
     """Mark texts whose interval is wider, in points of the scale: their score is for a person to decide."""
@@ -81,6 +90,11 @@ class Scoring:
     counts: ScoreCounts = field(default_factory=ScoreCounts)
 
     def __post_init__(self) -> None:
+        if self.judge and self.options.workers > 1:
+            raise SettingsError(
+                f"{option('workers')}: {self.judge.name} is connected in this process, where others cannot use it;",
+                f"leave {option('workers')} out.",
+            )
         self.summary = ScoreDistribution(self.rubric.scores_on)
 
     def at_most(self) -> DryRun:
@@ -100,9 +114,8 @@ class Scoring:
         """
         work = self.workspace
         rows = self._rows()
-        judge = self.judge or work.judge(self.choice)
         ahead: deque[tuple[Any, Example | None]] = deque()
-        scores = score_stream(self.rubric, remembered(rows, ahead), judge, self.name, work.under_way)
+        scores = self._scores(remembered(rows, ahead))
         total = row_count(self.data) if work.shows_progress else 0
         with work.progress(work.ledger) as on_progress:
             async with aclosing(scores):
@@ -116,6 +129,12 @@ class Scoring:
         if self.version:
             for note in without_fields(self.version, self.counts.without, describe(self.data), self.counts.rows):
                 work.notify(note)
+
+    def _scores(self, rows: Iterable[Example | RowError]) -> AsyncGenerator[Score]:
+        work, workers = self.workspace, self.options.workers
+        if workers > 1:
+            return score_by_workers(work, self.rubric, rows, self.choice, self.name, workers=workers)
+        return score_stream(self.rubric, rows, self.judge or work.judge(self.choice), self.name, work.under_way)
 
     def _rows(self) -> Rows:
         rows = rows_of(self.data, self.options, self.workspace.notify)
@@ -149,6 +168,7 @@ def prepare_scoring(workspace: Workspace, data: Data, rubric: RubricLike | None,
         SettingsError: for options that do not go together.
         DataError: if there are too few texts to compare.
     """
+    check_workers(workspace, options.workers)
     if rubric is None:
         return _unvalidated(workspace, data, options)
     if left_out := [option(name) for name in ("task", "aspect", "definition", "scale") if getattr(options, name)]:
