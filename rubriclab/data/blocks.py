@@ -1,4 +1,4 @@
-"""Files of rows as blocks that several machines read independently: byte ranges of JSON Lines, row groups of Parquet."""
+"""Files of rows as blocks that several machines read: byte ranges of JSON Lines, row groups of Parquet."""
 
 from __future__ import annotations
 

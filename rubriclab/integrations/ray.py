@@ -158,8 +158,8 @@ def _columns(scores: Sequence[Score], rubric: Rubric) -> dict[str, Any]:
     by_id = [{criterion.id: criterion for criterion in score.criteria} for score in scores]
     for criterion in rubric.criteria:
         rated = [each.get(criterion.id) for each in by_id]
-        columns[criterion.id] = numbers(each and each.score for each in rated)
+        columns[criterion.id] = numbers(each.score if each else None for each in rated)
         if rubric.aggregation:
-            columns[f"{criterion.id}.contribution"] = numbers(each and each.contribution for each in rated)
-        columns[f"{criterion.id}.reason"] = texts(each and each.reason for each in rated)
+            columns[f"{criterion.id}.contribution"] = numbers(each.contribution if each else None for each in rated)
+        columns[f"{criterion.id}.reason"] = texts(each.reason if each else None for each in rated)
     return columns

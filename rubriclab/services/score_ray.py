@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import pickle
 import secrets
@@ -177,8 +178,9 @@ def _run(
 @contextmanager
 def _cluster(cluster: str | None, workers: int) -> Iterator[None]:
     """Connect to a cluster, or start one on this machine, unless the process has done so already."""
-    # Ray would otherwise report its use to its makers.
+    # Ray would otherwise report its use to its makers, and print what its own recovery takes care of.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
     import ray
 
     if ray.is_initialized():
@@ -187,7 +189,7 @@ def _cluster(cluster: str | None, workers: int) -> Iterator[None]:
     local = cluster in (None, "local") and "RAY_ADDRESS" not in os.environ
     settings: dict[str, Any] = {"num_cpus": workers + 1, "include_dashboard": False} if local else {}
     try:
-        ray.init(address=cluster, log_to_driver=False, logging_level="error", **settings)
+        ray.init(address=cluster, log_to_driver=False, logging_level=logging.ERROR, **settings)
     except (ConnectionError, ValueError, RuntimeError) as error:
         raise JudgeError(
             f"The Ray cluster {cluster or os.environ.get('RAY_ADDRESS', 'on this machine')} cannot be used: "
@@ -212,6 +214,7 @@ def _chunks(job: RayJob, path: Path, workers: int) -> Iterator[ScoredChunk]:
     context.target_max_block_size = 1
     context.enable_progress_bars = False
     context.print_on_execution_start = False
+    logging.getLogger("ray.data").setLevel(logging.CRITICAL)  # its errors are raised too
     with DataContext.current(context):
         blocks = [{"block": pickle.dumps(block)} for block in file_blocks(path)]
         scored = (
