@@ -99,6 +99,7 @@ class Scoring:
     options: ScoreOptions
     version: Version | None = None
     judge: Judge | None = None  # connected already, where several scorings share one
+    rest: Rows | None = None  # what is left of the data, where the scores of an earlier run are kept
     counts: ScoreCounts = field(default_factory=ScoreCounts)
 
     def __post_init__(self) -> None:
@@ -129,18 +130,24 @@ class Scoring:
         ahead: deque[tuple[Any, Example | None]] = deque()
         scores = self._scores_of_cluster(rows, ahead) if self._on_cluster else self._scores(remembered(rows, ahead))
         total = row_count(self.data) if work.shows_progress else 0
+        kept = self.counts.rows
         with work.progress(work.ledger) as on_progress:
             async with aclosing(scores):
                 async for score in scores:
                     scored = self._scored(score, ahead.popleft())
-                    self.counts.add(scored)
-                    self.summary.add(score)
+                    self.count(scored)
                     yield scored
                     on_progress(f"{self.counts.rows:,} texts", self.counts.rows / total if total else -1.0)
         notify_left_out(rows, work.notify)
         if self.version:
-            for note in without_fields(self.version, self.counts.without, describe(self.data), self.counts.rows):
+            texts = self.counts.rows - kept
+            for note in without_fields(self.version, self.counts.without, describe(self.data), texts):
                 work.notify(note)
+
+    def count(self, scored: ScoredRow) -> None:
+        """Add a scored row to the counts and the summary."""
+        self.counts.add(scored)
+        self.summary.add(scored.score)
 
     def _scores(self, rows: Iterable[Example | RowError]) -> AsyncGenerator[Score]:
         work, workers = self.workspace, self.options.workers
@@ -168,6 +175,8 @@ class Scoring:
         )
 
     def _rows(self) -> Rows:
+        if self.rest is not None:
+            return self.rest
         rows = rows_of(self.data, self.options, self.workspace.notify)
         if self.version:
             check_next_rows(self.version, rows, describe(self.data), self.options)
@@ -184,10 +193,15 @@ class Scoring:
 
     def _scored(self, score: Score, source: tuple[Any, Example | None]) -> ScoredRow:
         above, (row, example) = self.options.abstain_above, source
-        abstained = None if above is None else score.width is not None and score.width > above
+        abstained = None if above is None else is_abstained(score, above)
         if self.version and example:
             self.counts.without.update(missing_fields(self.version, [example]))
         return ScoredRow(score, row, abstained, example)
+
+
+def is_abstained(score: Score, above: float) -> bool:
+    """Return whether the interval of a score is wider than `above`, so that a person has to score the text."""
+    return score.width is not None and score.width > above
 
 
 def prepare_scoring(workspace: Workspace, data: Data, rubric: RubricLike | None, options: ScoreOptions) -> Scoring:
