@@ -128,7 +128,10 @@ class Scoring:
         work = self.workspace
         rows = self._rows()
         ahead: deque[tuple[Any, Example | None]] = deque()
-        scores = self._scores_of_cluster(rows, ahead) if self._on_cluster else self._scores(remembered(rows, ahead))
+        if self._on_cluster:
+            scores = self._scores_of_cluster(rows, ahead)
+        else:
+            scores = self._scores(remembered(rows, ahead))
         total = row_count(self.data) if work.shows_progress else 0
         kept = self.counts.rows
         with work.progress(work.ledger) as on_progress:
@@ -161,6 +164,11 @@ class Scoring:
 
     def _scores_of_cluster(self, rows: Rows, ahead: deque[tuple[Any, Example | None]]) -> AsyncGenerator[Score]:
         options = self.options
+        if self.judge or self.rest:
+            raise SettingsError(
+                f"{option('engine', 'ray')} reads the file from its beginning, and connects a judge in each worker;",
+                f"leave {option('engine')} out, or score the whole file again: cached answers are not requested again.",
+            )
         return score_on_ray(
             self.workspace,
             self.rubric,

@@ -96,6 +96,8 @@ def check_ray(work: Workspace, data: Data, rows: Rows, cluster: str | None) -> P
     check_blocks(Path(data), rows.source.encoding)
     if work.record:
         raise SettingsError(f"{option('record')} does not work with Ray;", "leave it out.")
+    if work.options.batch:
+        raise SettingsError(f"{option('batch')} does not work with Ray: one process collects a batch;", "leave it out.")
     if in_memory(address(work.location)):
         raise SettingsError("The store is in memory, where other processes cannot read it;", "use a file or a URL.")
     remote = cluster not in (None, "local") or (cluster is None and "RAY_ADDRESS" in os.environ)
