@@ -15,6 +15,7 @@ from rubriclab.cli.help import command
 from rubriclab.cli.options import (
     STORED,
     Number,
+    batch_options,
     dry_run_option,
     json_option,
     judge_options,
@@ -64,6 +65,7 @@ EXIT_CODES: Mapping[bool | None, int] = {True: 0, False: 1, None: 3}
     help="Keep the rows that --output, a .jsonl file, has already, and score the texts after them.",
 )
 @judge_options
+@batch_options
 @rows_options
 @store_option
 @dry_run_option
