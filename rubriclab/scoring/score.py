@@ -13,6 +13,7 @@ from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.data.scale import Scale
 from rubriclab.judges.judge import Judge
+from rubriclab.judges.ledger import FAULTY_ROW, RATINGS_MISSING, SCORED, count_text
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.gathering import gathered
 from rubriclab.methods.method import CriterionRating, UnitVerdict
@@ -130,6 +131,7 @@ async def score_text(rubric: Rubric, example: Example, judge: Judge, name: str) 
         value, interval, criteria = await _combined(rubric, rubric.aggregation, example, assignment, judge)
     else:
         value, interval, criteria = await _mean_of_parts(rubric, example, assignment, judge)
+    count_text(judge, RATINGS_MISSING if value is None else SCORED)
     return Score(
         id=example.id,
         aspect=rubric.aspect.name,
@@ -144,6 +146,7 @@ async def score_text(rubric: Rubric, example: Example, judge: Judge, name: str) 
 
 def unscored(row_id: str, reason: str, rubric: Rubric, name: str, judge: Judge) -> Score:
     """Return the score of a row that could not be judged at all."""
+    count_text(judge, FAULTY_ROW)
     return Score(row_id, rubric.aspect.name, None, (), reason, name, judge.name)
 
 

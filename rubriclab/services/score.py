@@ -103,6 +103,12 @@ class Scoring:
     counts: ScoreCounts = field(default_factory=ScoreCounts)
 
     def __post_init__(self) -> None:
+        if self.workspace.metrics and self.options.workers > 1:
+            raise SettingsError(
+                f"{option('metrics')}: requests of {self.options.workers} workers are sent by other processes, where "
+                "they cannot be counted;",
+                f"leave {option('metrics')} or {option('workers')} out.",
+            )
         if self.judge and self.options.workers > 1:
             raise SettingsError(
                 f"{option('workers')}: {self.judge.name} is connected in this process, where others cannot use it;",
@@ -128,10 +134,7 @@ class Scoring:
         work = self.workspace
         rows = self._rows()
         ahead: deque[tuple[Any, Example | None]] = deque()
-        if self._on_cluster:
-            scores = self._scores_of_cluster(rows, ahead)
-        else:
-            scores = self._scores(remembered(rows, ahead))
+        scores = self._scores_of_cluster(rows, ahead) if self._on_cluster else self._scores(remembered(rows, ahead))
         total = row_count(self.data) if work.shows_progress else 0
         kept = self.counts.rows
         with work.progress(work.ledger) as on_progress:
