@@ -1,1 +1,1 @@
-"""rubriclab inside other tools; each module needs the library that it is named after, as an extra of that name."""
+"""Scoring inside other frameworks; each module needs the extra of the same name."""

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -37,6 +37,7 @@ from rubriclab.services.inputs import (
 from rubriclab.services.judge_choice import JudgeChoice, judge_named, judge_of
 from rubriclab.services.rubric_choice import RubricLike, version_of
 from rubriclab.services.score_distribution import ScoreDistribution
+from rubriclab.services.score_ray import check_ray, score_on_ray
 from rubriclab.services.score_workers import check_workers, score_by_workers
 from rubriclab.services.scores import ScoreCounts, ScoredRow, Scores
 from rubriclab.services.text_fields import check_next_rows, missing_fields, without_fields
@@ -51,6 +52,9 @@ UNSAVED = "unsaved"
 
 # More processes than a machine has processors for.
 MOST_WORKERS = 256
+
+
+Engine = Literal["processes", "ray"]
 
 
 class ScoreOptions(ReadingOptions, JudgeOption):
@@ -70,6 +74,14 @@ class ScoreOptions(ReadingOptions, JudgeOption):
 
     workers: int = Field(default=1, ge=1, le=MOST_WORKERS)
     """How many processes score. They share the store, the caps and the limits; scores and their order stay the same."""
+
+    engine: Engine = "processes"
+    """Where the workers are: `processes` of this machine, or workers of a `ray` cluster, which read a Parquet or JSON
+    Lines file by block and share the caps and the limits by the store."""
+
+    address: str | None = None
+    """With the engine `ray`: the address of a running cluster, such as `auto` or `ray://host:10001`. Default:
+    `RAY_ADDRESS`, or else workers on this machine."""
 
     abstain_above: float | None = Field(default=None, gt=0)
     """Mark texts whose interval is wider, in points of the scale: their score is for a person to decide."""
@@ -122,7 +134,7 @@ class Scoring:
         work = self.workspace
         rows = self._rows()
         ahead: deque[tuple[Any, Example | None]] = deque()
-        scores = self._scores(remembered(rows, ahead))
+        scores = self._scores_of_cluster(rows, ahead) if self._on_cluster else self._scores(remembered(rows, ahead))
         total = row_count(self.data) if work.shows_progress else 0
         kept = self.counts.rows
         with work.progress(work.ledger) as on_progress:
@@ -148,6 +160,30 @@ class Scoring:
         if workers > 1:
             return score_by_workers(work, self.rubric, rows, self.choice, self.name, workers=workers)
         return score_stream(self.rubric, rows, self.judge or work.judge(self.choice), self.name, work.under_way)
+
+    @property
+    def _on_cluster(self) -> bool:
+        return self.options.engine == "ray"
+
+    def _scores_of_cluster(self, rows: Rows, ahead: deque[tuple[Any, Example | None]]) -> AsyncGenerator[Score]:
+        options = self.options
+        if self.judge or self.rest:
+            raise SettingsError(
+                f"{option('engine', 'ray')} reads the file from its beginning, and connects a judge in each worker;",
+                f"leave {option('engine')} out, or score the whole file again: cached answers are not requested again.",
+            )
+        return score_on_ray(
+            self.workspace,
+            self.rubric,
+            rows,
+            self.choice,
+            self.name,
+            path=check_ray(self.workspace, self.data, rows, options.address),
+            reading=options,
+            workers=options.workers,
+            cluster=options.address,
+            ahead=ahead,
+        )
 
     def _rows(self) -> Rows:
         if self.rest is not None:
@@ -189,6 +225,8 @@ def prepare_scoring(workspace: Workspace, data: Data, rubric: RubricLike | None,
         DataError: if there are too few texts to compare.
     """
     check_workers(workspace, options.workers)
+    if options.address is not None and options.engine != "ray":
+        raise SettingsError(f"{option('address')} names a Ray cluster;", f"add {option('engine', 'ray')}.")
     if rubric is None:
         return _unvalidated(workspace, data, options)
     if left_out := [option(name) for name in ("task", "aspect", "definition", "scale") if getattr(options, name)]:
