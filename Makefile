@@ -5,12 +5,9 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 WORKERS ?= 2
 
-<<<<<<< HEAD
-# Extras whose libraries are tested against themselves.
-INTEGRATIONS := pytest
+# The extras of the tests in tests/integrations.
+INTEGRATIONS := parquet,postgresql,pytest,ray,xlsx
 
-=======
->>>>>>> origin/main
 .PHONY: demo test test-integrations lint types check constraints clean
 
 $(STAMP): pyproject.toml constraints.txt
@@ -31,29 +28,18 @@ test: export PYTHONDONTWRITEBYTECODE =
 test: $(STAMP)
 	$(BIN)/python -m pytest -n $(WORKERS)
 
-<<<<<<< HEAD
 # The tests against other tools, in an environment of their own: their libraries are large.
 .venv-integrations/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv-integrations
 	.venv-integrations/bin/python -m pip install --quiet --upgrade "pip>=25.1"
 	.venv-integrations/bin/python -m pip install --quiet --constraint constraints.txt \
-		--editable ".[parquet,xlsx,$(INTEGRATIONS)]" --group dev --group integrations
+		--editable ".[$(INTEGRATIONS)]" --group dev --group integrations
 	@touch $@
 
 test-integrations: export PYTHONDONTWRITEBYTECODE =
 test-integrations: export RUBRICLAB_INTEGRATIONS = 1
 test-integrations: .venv-integrations/.installed
-	.venv-integrations/bin/python -m pytest -n $(WORKERS) tests/integrations
-=======
-# Tests of extras that are too large for the others, in an environment of their own.
-test-integrations: export PYTHONDONTWRITEBYTECODE =
-test-integrations:
-	$(PYTHON) -m venv .venv-integrations
-	.venv-integrations/bin/python -m pip install --quiet --upgrade "pip>=25.1"
-	.venv-integrations/bin/python -m pip install --quiet --constraint constraints.txt \
-		--editable ".[parquet,postgresql,ray,xlsx]" --group dev
-	.venv-integrations/bin/python -m pytest -p no:xdist tests/integrations/test_ray_scoring.py
->>>>>>> origin/main
+	.venv-integrations/bin/python -m pytest -p no:xdist tests/integrations
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
