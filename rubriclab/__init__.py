@@ -218,6 +218,9 @@ if TYPE_CHECKING:
         SplitOptions as SplitOptions,
         SplitResult as SplitResult,
     )
+    from rubriclab.services.text_scorer import (
+        TextScorer as TextScorer,
+    )
     from rubriclab.services.transfer import (
         TransferOptions as TransferOptions,
         TransferResult as TransferResult,
@@ -383,6 +386,7 @@ _HOMES = {
         "PlanResult",
     ),
     "services.score": ("ScoreOptions",),
+    "services.text_scorer": ("TextScorer",),
     "services.scores": ("Scores",),
     "services.transfer": (
         "TransferOptions",

@@ -60,6 +60,7 @@ from rubriclab.services.running import finish, iterate
 from rubriclab.services.score import ScoreOptions
 from rubriclab.services.scores import Scores
 from rubriclab.services.split import SplitOptions, SplitResult
+from rubriclab.services.text_scorer import TextScorer
 from rubriclab.services.transfer import TransferOptions, TransferResult
 from rubriclab.services.workspace import Notify, Workspace, judge_options, no_progress
 
@@ -189,7 +190,7 @@ class Lab:
         notify: Notify | None = None,
         **options: Any,
     ) -> None:
-        from rubriclab.judges.budget import Budget
+        from rubriclab.judges.budget import LocalBudget
 
         _check_type("store", store, "a path or a URL", store is None or isinstance(store, str | Path))
         _check_type("settings", settings, "settings by method", isinstance(settings or {}, Mapping))
@@ -204,7 +205,7 @@ class Lab:
         self._progress = progress
         self._notify = notify
         self._judge_options = judge_options(options)
-        self._budget = Budget(self._judge_options.max_calls, self._judge_options.max_cost)
+        self._budget = LocalBudget(self._judge_options.max_calls, self._judge_options.max_cost)
         self._open = ExitStack()
 
     def __repr__(self) -> str:
@@ -318,6 +319,19 @@ class Lab:
             async for scored in scores.stream():
                 yield scored.score
             scores.check_answered()
+
+    @_with_options(ScoreOptions)
+    def scorer(self, /, rubric: RubricLike, **options: Any) -> TextScorer:
+        """Return an open rubric that scores texts one at a time, from any thread or event loop; close it at the end.
+
+        Args:
+            rubric: a version, a rubric, `NAME`, `NAME@3` or `NAME@production`.
+
+        Raises:
+            NotInStore: if there is no such rubric.
+            NotConfirmed: if only an imported version that is not confirmed names the judge.
+        """
+        return TextScorer(self._workspace(), rubric, self._options(ScoreOptions, options))
 
     @_with_options(EvaluateOptions)
     async def evaluate_async(
@@ -666,6 +680,7 @@ class Lab:
         """
         return linting.lint(checklist)
 
+    scorer_async = _asynchronous(scorer)
     versions_async = _asynchronous(versions)
     load_async = _asynchronous(load)
     training_record_async = _asynchronous(training_record)

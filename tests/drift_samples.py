@@ -11,7 +11,7 @@ from hypoeval_scripts import criterion
 from rubriclab.aggregation import Aggregation, Calibration, Conformal, Term, combine
 from rubriclab.data.aspect import Aspect
 from rubriclab.data.scale import Scale
-from rubriclab.drift import PairedScore, Scorer, ScorerPair, scorer_pair
+from rubriclab.drift import PairedScore, ScorerPair, VersionWithJudge, scorer_pair
 from rubriclab.methods.hypoeval import HypoEvalSettings
 from rubriclab.provenance import Effort, Provenance
 from rubriclab.rubric import Part, Rubric
@@ -118,7 +118,7 @@ def scorers(
     before: Version, after: Version, threshold: float | None = None, judges: Sequence[str] = ("a", "a")
 ) -> ScorerPair:
     """Return two versions side by side."""
-    return scorer_pair(Scorer(before, judges[0]), Scorer(after, judges[1]), threshold)
+    return scorer_pair(VersionWithJudge(before, judges[0]), VersionWithJudge(after, judges[1]), threshold)
 
 
 def paired(

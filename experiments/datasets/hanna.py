@@ -1,6 +1,6 @@
 """HANNA: stories for 96 writing prompts by people and ten systems, each rated by three crowd workers.
 
-Chhun et al. 2022, "Of Human Criteria and Automatic Metrics: A Benchmark of the Evaluation of Story Generation", COLING.
+Chhun et al. 2022, COLING.
 A CSV file with one row for each rating: `Story ID`, `Prompt`, `Human` (the story that a person wrote for the prompt),
 `Story`, `Model`, six aspects from 1 to 5, and `Worker ID`; further columns are not read. Stories are numbered system by
 system with the prompts in one order, so the remainder by 96 is the prompt's number.

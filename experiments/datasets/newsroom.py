@@ -1,6 +1,6 @@
 """NewsRoom's human evaluation: summaries of 60 news articles by seven systems, each rated by three crowd workers.
 
-Grusky, Naaman & Artzi 2018, "Newsroom: A Dataset of 1.3 Million Summaries with Diverse Extractive Strategies", NAACL.
+Grusky, Naaman & Artzi 2018, NAACL.
 A CSV file with one row for each rating: `ArticleID`, `System`, `ArticleText`, `SystemSummary` and four aspects from 1
 to 5. Texts are HTML as the raters' page took it: `</p><p>` between paragraphs, characters as entities. Workers have no
 names. The article's own summary, the reference of some papers, is not in the file, and its title is not read.

@@ -1,6 +1,6 @@
 """QAGS: whether the sentences of a summary are borne out by its article, by three crowd workers each.
 
-Wang, Cho & Lewis 2020, "Asking and Answering Questions to Evaluate the Factual Consistency of Summaries", ACL. One JSON
+Wang, Cho & Lewis 2020, ACL. One JSON
 object a line: `article` and `summary_sentences`, each with `sentence` and `responses` (`worker_id`, and `response` yes
 or no).
 

@@ -1,6 +1,6 @@
 """Topical-Chat with USR's ratings: responses of six speakers to 60 dialogues, each rated by three people.
 
-Mehri & Eskenazi 2020, "USR: An Unsupervised and Reference Free Evaluation Metric for Dialog Generation", ACL, on
+Mehri & Eskenazi 2020, ACL, on
 dialogues of Gopalakrishnan et al. 2019. One JSON list of dialogues: `context` (the turns so far, one a line), `fact`
 (`_nofact` where there is none), `annotators`, and `responses`, each with `response`, `model` and a list
 of ratings, in the annotators' order, for each of six questions. They are called here as in later papers (UniEval,

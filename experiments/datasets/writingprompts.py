@@ -1,6 +1,6 @@
 """WritingPrompts-A: 400 stories by people and by GPT-2, each rated by three English teachers.
 
-Chiang & Lee 2023, "Can Large Language Models Be an Alternative to Human Evaluations?", ACL. Read as HypoEval's authors
+Chiang & Lee 2023, ACL. Read as HypoEval's authors
 have it among their original data, `wp_a.json`: one JSON object with an entry for each story, `"0"` to `"399"`, of
 `prompt`, `story`, a list of ratings from 1 to 5 for each of `grammar`, `cohesive`, `enjoy` and `relevant`, and
 `human_written` (1 or 0). Whether Chiang and Lee themselves publish the ratings in another form could not be found out,

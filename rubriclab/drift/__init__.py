@@ -2,7 +2,7 @@
 
 from rubriclab.drift.compare import compare_scores
 from rubriclab.drift.limits import DriftLimits, LimitCheck, check_limits, worst_outcome
-from rubriclab.drift.pairs import PairedScore, Scorer, ScorerPair, score_both, scorer_pair
+from rubriclab.drift.pairs import PairedScore, ScorerPair, VersionWithJudge, score_both, scorer_pair
 from rubriclab.drift.results import Drift
 
 __all__ = [
@@ -10,8 +10,8 @@ __all__ = [
     "DriftLimits",
     "LimitCheck",
     "PairedScore",
-    "Scorer",
     "ScorerPair",
+    "VersionWithJudge",
     "check_limits",
     "compare_scores",
     "score_both",

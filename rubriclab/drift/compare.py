@@ -9,7 +9,7 @@ import numpy as np
 
 from rubriclab.data.scale import Scale
 from rubriclab.drift.criteria import CriterionPair
-from rubriclab.drift.pairs import PairedScore, Scorer, ScorerPair
+from rubriclab.drift.pairs import PairedScore, ScorerPair, VersionWithJudge
 from rubriclab.drift.results import (
     CriterionDrift,
     CriterionEffect,
@@ -68,7 +68,7 @@ def compare_scores(scorers: ScorerPair, pairs: Sequence[PairedScore], *, seed: i
     )
 
 
-def _summary(scorer: Scorer, results: Sequence[tuple[float | None, str | None]]) -> ScoreSummary:
+def _summary(scorer: VersionWithJudge, results: Sequence[tuple[float | None, str | None]]) -> ScoreSummary:
     scores = np.array([score for score, _ in results if score is not None], dtype=float)
     reasons = [reason for score, reason in results if score is None]
     return ScoreSummary(

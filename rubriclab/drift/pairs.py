@@ -29,7 +29,7 @@ from rubriclab.store.version import Version
 
 
 @dataclass(frozen=True)
-class Scorer:
+class VersionWithJudge:
     """A version and the judge that scores by it."""
 
     version: Version
@@ -76,8 +76,8 @@ class ScorerPair:
         criteria: of both versions.
     """
 
-    before: Scorer
-    after: Scorer
+    before: VersionWithJudge
+    after: VersionWithJudge
     threshold: float
     criteria: tuple[CriterionPair, ...]
 
@@ -156,7 +156,7 @@ class ScorerPair:
         return round(self.after.scale.moved_to(self.scale, score), DIGITS) if self.rescaled else score
 
 
-def scorer_pair(before: Scorer, after: Scorer, threshold: float | None = None) -> ScorerPair:
+def scorer_pair(before: VersionWithJudge, after: VersionWithJudge, threshold: float | None = None) -> ScorerPair:
     """Return two scorers as a pair; the default threshold is the middle of the scale."""
     middle = before.scale.low + before.scale.width / 2
     criteria = paired_criteria(before.version, after.version)

@@ -1,14 +1,14 @@
 """Judges answer prompts. Judges wrap judges; `connect` builds the usual stack."""
 
 from rubriclab.judges.ask import JudgeAnswer, ask
-from rubriclab.judges.budget import Budget, Budgeted
+from rubriclab.judges.budget import Budget, Budgeted, LocalBudget
 from rubriclab.judges.cache import AnswerCache, Cached, MemoryAnswers
 from rubriclab.judges.connect import connect
 from rubriclab.judges.fake import FakeJudge
 from rubriclab.judges.judge import Judge, Reply, Token, Usage
 from rubriclab.judges.language_model import LanguageModel, close_connections, price_of
 from rubriclab.judges.ledger import Ledger, Metered
-from rubriclab.judges.limits import Limited
+from rubriclab.judges.limits import Limited, Limits, LocalLimits
 from rubriclab.judges.logprobs import score_distribution
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.price import Price, as_price, estimated_tokens
@@ -28,6 +28,9 @@ __all__ = [
     "LanguageModel",
     "Ledger",
     "Limited",
+    "Limits",
+    "LocalBudget",
+    "LocalLimits",
     "MemoryAnswers",
     "Metered",
     "Price",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Any
+from typing import Any, Protocol
 
 from rubriclab.errors import BudgetReached, ReplyTooLarge, SettingsError
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply
@@ -18,12 +18,37 @@ CONTINUE = f"{RUN_AGAIN} with a higher cap: answers so far are cached and not re
 _log = logging.getLogger(__name__)
 
 
-class Budget:
-    """Remaining calls and money, which several judges may share.
+class Budget(Protocol):
+    """Remaining calls and money, which several judges may share, also across processes.
 
     A request reserves one call and its highest possible cost, and settles when its reply arrives. If reservations alone
     reach a cap, further requests wait for others to settle; the cap is reached only with nothing in flight. So every
     reply that was paid for has arrived and been cached before `BudgetReached` is raised.
+    """
+
+    @property
+    def max_cost(self) -> float | None:
+        """The cap in US dollars; `None` for no cap, where reservations of cost are not needed."""
+        ...
+
+    async def reserve(self, cost: float, /) -> None:
+        """Reserve one call and `cost` US dollars, waiting for other requests to settle if that may make room.
+
+        Raises:
+            BudgetReached: if a cap is reached and nothing is in flight.
+        """
+        ...
+
+    def settle(self, reserved: float, cost: float | None, /) -> None:
+        """Replace a reservation by the actual `cost` in US dollars; `None` if no reply came.
+
+        Returns without waiting.
+        """
+        ...
+
+
+class LocalBudget:
+    """The budget of one process.
 
     Attributes:
         max_calls: replies from the provider.
@@ -41,11 +66,7 @@ class Budget:
         self._settled: list[asyncio.Future[None]] = []
 
     async def reserve(self, cost: float) -> None:
-        """Reserve one call and `cost` US dollars, waiting for other requests to settle if that may make room.
-
-        Raises:
-            BudgetReached: if a cap is reached and nothing is in flight.
-        """
+        """Reserve one call and `cost` US dollars; see `Budget`."""
         while reached := self._over(cost):
             if not self._calls_in_flight:
                 _log.info("budget reached after %d calls and %.4g US dollars: %s", self.calls, self.cost, reached)
@@ -57,7 +78,7 @@ class Budget:
         self._cost_in_flight += cost
 
     def settle(self, reserved: float, cost: float | None) -> None:
-        """Replace a reservation by the actual `cost` in US dollars; `None` if no reply came."""
+        """Replace a reservation by the actual `cost` in US dollars; see `Budget`."""
         self._calls_in_flight -= 1
         self._cost_in_flight = self._cost_in_flight - reserved if self._calls_in_flight else 0.0
         if cost is not None:

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rubriclab.judges.budget import Budget, Budgeted
+from rubriclab.judges.budget import Budget, Budgeted, LocalBudget
 from rubriclab.judges.cache import AnswerCache, Cached
 from rubriclab.judges.judge import Judge
 from rubriclab.judges.language_model import LanguageModel
 from rubriclab.judges.ledger import Ledger, Metered
-from rubriclab.judges.limits import Limited
+from rubriclab.judges.limits import Limited, Limits, LocalLimits
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.plug_ins import judge_points, plug_in_judge
 from rubriclab.judges.recording import PREFIX, Recording, open_replay
@@ -38,6 +38,7 @@ def connect(
     answers: AnswerCache | None = None,
     record: Path | None = None,
     budget: Budget | None = None,
+    limits: Limits | None = None,
 ) -> Judge:
     """Return the judge named `spec`: `embedded`, `recorded:PATH[#JUDGE]`, a plug-in's name or a litellm model string.
 
@@ -58,18 +59,32 @@ def connect(
         answers: the cache; `None` for none.
         record: file to record to.
         budget: shared by several judges of one command; by default one with the caps in `options`.
+        limits: shared by several judges or processes; by default those in `options`, for this judge alone.
 
     Raises:
         SettingsError: for a cap on cost without a price, or a recording without such a judge.
         PlugInError: for a plug-in that cannot be loaded or used.
         DataError: for a recording that cannot be read or written.
     """
-    judge = _source(spec, options, answers, budget, ledger.damaged)
+    judge = _source(
+        spec,
+        options,
+        answers,
+        ledger.damaged,
+        budget=budget or LocalBudget(options.max_calls, options.max_cost),
+        limits=limits or _local_limits(options),
+    )
     return Metered(Recording(judge, record) if record else judge, ledger)
 
 
 def _source(
-    spec: str, options: JudgeOptions, answers: AnswerCache | None, budget: Budget | None, damaged: set[str]
+    spec: str,
+    options: JudgeOptions,
+    answers: AnswerCache | None,
+    damaged: set[str],
+    *,
+    budget: Budget,
+    limits: Limits,
 ) -> Judge:
     if spec == EMBEDDED:
         from rubriclab.judges.embedded import EmbeddedJudge
@@ -77,7 +92,7 @@ def _source(
         return EmbeddedJudge()
     if spec.startswith(PREFIX):
         return open_replay(spec)
-    judge = _called(spec, options, budget or Budget(options.max_calls, options.max_cost))
+    judge = _called(spec, options, budget, limits)
     if answers is None:
         return judge
     return Cached(
@@ -85,7 +100,7 @@ def _source(
     )
 
 
-def _called(spec: str, options: JudgeOptions, budget: Budget) -> Judge:
+def _called(spec: str, options: JudgeOptions, budget: Budget, limits: Limits) -> Judge:
     """Return a judge whose calls cost money and may fail, with limits, retries and the budget."""
     name = spec.partition(":")[0]
     if name in judge_points():
@@ -100,13 +115,15 @@ def _called(spec: str, options: JudgeOptions, budget: Budget) -> Judge:
             if capped
             else Budgeted(model, budget)
         )
-    limited = Limited(
-        budgeted,
+    return Retried(Limited(budgeted, limits), attempts=options.attempts, breaker=max(BREAKER, options.concurrency))
+
+
+def _local_limits(options: JudgeOptions) -> LocalLimits:
+    return LocalLimits(
         concurrency=options.concurrency,
         requests_per_minute=options.requests_per_minute,
         tokens_per_minute=options.tokens_per_minute,
     )
-    return Retried(limited, attempts=options.attempts, breaker=max(BREAKER, options.concurrency))
 
 
 def _language_model(model: str, options: JudgeOptions) -> LanguageModel:

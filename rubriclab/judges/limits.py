@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Protocol
 
 from rubriclab.errors import JudgeUnavailable
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply
@@ -45,12 +45,37 @@ class Bucket:
         self._level += amount
 
 
-class Limited(JudgeWrapper):
-    """A judge that is called no faster than its limits allow.
+class Limits(Protocol):
+    """When a request may be sent, which several judges may share, also across processes.
 
-    The tokens of a prompt are estimated before the request. The reply's usage then corrects the estimate and adds the
-    completion tokens, which delays later requests. If the provider asks for a pause, nothing is sent until it is over,
-    since the provider would refuse it too.
+    If the provider asks for a pause, nothing is sent until it is over, since the provider would refuse it too.
+    """
+
+    @property
+    def counts_tokens(self) -> bool:
+        """Whether tokens are limited; if not, they need not be estimated."""
+        ...
+
+    async def acquire(self, tokens: int, /) -> None:
+        """Take a slot, and return as soon as a request of `tokens` estimated tokens may be sent.
+
+        If this raises or is cancelled, no slot is taken.
+        """
+        ...
+
+    def release(self, expected: int, used: int | None, pause: float, /) -> None:
+        """Give the slot back. Returns without waiting.
+
+        Args:
+            expected: the estimate given to `acquire`.
+            used: tokens of prompt and reply, which replace the estimate; `None` if they are unknown.
+            pause: seconds for which the provider asked that nothing is sent.
+        """
+        ...
+
+
+class LocalLimits:
+    """The limits of one process.
 
     Attributes:
         concurrency: requests in flight.
@@ -59,7 +84,6 @@ class Limited(JudgeWrapper):
 
     def __init__(
         self,
-        judge: Judge,
         *,
         concurrency: int,
         requests_per_minute: float | None = None,
@@ -67,7 +91,6 @@ class Limited(JudgeWrapper):
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        super().__init__(judge)
         self._slots = asyncio.Semaphore(concurrency)
         self._requests = Bucket(requests_per_minute, clock) if requests_per_minute else None
         self._tokens = Bucket(tokens_per_minute, clock) if tokens_per_minute else None
@@ -75,31 +98,62 @@ class Limited(JudgeWrapper):
         self._sleep = sleep
         self._paused_until = clock()
 
-    async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return the judge's reply, requested as soon as the limits allow."""
-        async with self._slots:
-            expected = self._expected_tokens(prompt)
-            await self._wait(expected)
-            try:
-                reply = await self.judge.reply(prompt)
-            except JudgeUnavailable as error:
-                pause = error.retry_after or 0.0
-                if pause <= PATIENCE:  # a longer one ends the command
-                    self._paused_until = max(self._paused_until, self._clock() + pause)
-                raise
-        if self._tokens and (used := reply.usage.prompt_tokens + reply.usage.completion_tokens):
-            self._tokens.give_back(expected - used)
-        return reply
+    @property
+    def counts_tokens(self) -> bool:
+        """Whether tokens are limited."""
+        return self._tokens is not None
 
-    def _expected_tokens(self, prompt: Prompt[Any]) -> int:
-        return estimated_tokens(messages_of(prompt)) if self._tokens else 0
+    async def acquire(self, tokens: int) -> None:
+        """Take a slot, and return as soon as a request may be sent; see `Limits`."""
+        await self._slots.acquire()
+        try:
+            await self._wait(tokens)
+        except BaseException:
+            self._slots.release()
+            raise
+
+    def release(self, expected: int, used: int | None, pause: float) -> None:
+        """Give the slot back; see `Limits`."""
+        if pause:
+            self._paused_until = max(self._paused_until, self._clock() + pause)
+        if self._tokens and used is not None:
+            self._tokens.give_back(expected - used)
+        self._slots.release()
 
     async def _wait(self, tokens: int) -> None:
         waits = [self._requests.take(1)] if self._requests else []
         waits += [self._tokens.take(tokens)] if self._tokens else []
         if waits and (wait := max(waits)) > 0:
-            _log.debug("%s: waiting %.2f s for the rate limit", self.name, wait)
+            _log.debug("waiting %.2f s for the rate limit", wait)
             await self._sleep(wait)
         while (pause := self._paused_until - self._clock()) > 0:
-            _log.debug("%s: waiting %.2f s, as the provider asked for a pause", self.name, pause)
+            _log.debug("waiting %.2f s, as the provider asked for a pause", pause)
             await self._sleep(pause)
+
+
+class Limited(JudgeWrapper):
+    """A judge that is called no faster than its limits allow.
+
+    The tokens of a prompt are estimated before the request. The reply's usage then corrects the estimate and adds the
+    completion tokens, which delays later requests.
+    """
+
+    def __init__(self, judge: Judge, limits: Limits) -> None:
+        super().__init__(judge)
+        self._limits = limits
+
+    async def reply(self, prompt: Prompt[Any]) -> Reply:
+        """Return the judge's reply, requested as soon as the limits allow."""
+        expected = estimated_tokens(messages_of(prompt)) if self._limits.counts_tokens else 0
+        await self._limits.acquire(expected)
+        used, pause = None, 0.0
+        try:
+            reply = await self.judge.reply(prompt)
+            used = (reply.usage.prompt_tokens + reply.usage.completion_tokens) or None
+        except JudgeUnavailable as error:
+            asked_for = error.retry_after or 0.0
+            pause = asked_for if asked_for <= PATIENCE else 0.0  # a longer one ends the command
+            raise
+        finally:
+            self._limits.release(expected, used, pause)
+        return reply

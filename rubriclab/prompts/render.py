@@ -4,6 +4,10 @@ A template is a prose file `prompts/METHOD/NAME.md` in jinja2. Each turn is open
 `=== user`, and `=== assistant` where an earlier answer is told again; the last one is the user's. An undefined name
 fails. Passages that several templates share lie in `prompts/shared` and are included. Judged text enters through the
 `fenced` filter alone: it is data, and cannot contain the delimiter that closes it.
+
+The user's last turn can be divided by `=== input` and `=== text`: before them comes what is the same for all texts,
+between them what is the same for all texts with the same input, and after them the text. Providers cache the beginning
+of a prompt that many requests share.
 """
 
 from __future__ import annotations
@@ -12,7 +16,8 @@ import functools
 import hashlib
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -27,7 +32,12 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent
 _INCLUDE = re.compile(r'\{% include "(shared/[\w.]+)" %\}')
-_PART = re.compile(r"^=== (system|user|assistant)\n", re.MULTILINE)
+_PART = re.compile(r"^=== (system|user|assistant|input|text)\n", re.MULTILINE)
+_ROLES = ("system", "user", "assistant")
+# The parts that can follow the beginning of the user's last turn, in this order.
+_DIVISIONS = ("input", "text")
+_PARTS_APART = "\n\n"
+_CLOSING = "Answer with the JSON object described above and nothing else."
 
 
 class Message(TypedDict):
@@ -37,25 +47,53 @@ class Message(TypedDict):
     content: str
 
 
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn of a conversation.
+
+    Attributes:
+        parts: its text; divided, in the user's question about a text, into what is the same for all texts, what is the
+            same for all texts with the same input, and the text. The parts together are the turn's text.
+    """
+
+    role: str
+    parts: tuple[str, ...]
+
+    @property
+    def message(self) -> Message:
+        """The turn as chat interfaces take it."""
+        return Message(role=self.role, content="".join(self.parts))
+
+
 def render(prompt: Prompt[Any]) -> list[Message]:
-    """Return the messages that ask `prompt`, the reply's JSON schema spelled out at the end of the user's last turn.
+    """Return the messages that ask `prompt`.
+
+    The reply's JSON schema is at the end of the user's last turn, or of what this turn shares with those about other
+    texts.
 
     Raises:
         PlugInError: if the template of a method of another package is missing or faulty, or uses an undefined name.
     """
+    return [turn.message for turn in render_turns(prompt)]
+
+
+def render_turns(prompt: Prompt[Any]) -> list[Turn]:
+    """Return the turns that ask `prompt`, divided into parts; see `render`."""
     try:
-        messages = [
-            Message(role=role, content=template.render(prompt.fields).strip()) for role, template in _parts(prompt.name)
-        ]
+        turns = [(role, [part.render(prompt.fields).strip() for part in parts]) for role, parts in _parts(prompt.name)]
     except Exception as error:
         raise _failed(prompt.name, error) from error
+    question = turns[-1][1]
     reply: type[BaseModel] = prompt.reply
-    messages[-1]["content"] += "\n\n" + _form(reply)
+    question[0] += _PARTS_APART + _form(reply)
+    if len(question) > 1:
+        question[-1] += _PARTS_APART + _CLOSING
+    rendered = [Turn(role, _spaced(parts)) for role, parts in turns]
     if prompt.repair:
         # Some providers refuse a turn without words, and would end the command over an empty reply.
-        messages.append(Message(role="assistant", content=prompt.repair.reply.strip() or "(nothing)"))
-        messages.append(Message(role="user", content=_complaint(prompt.repair.complaint)))
-    return messages
+        rendered.append(Turn("assistant", (prompt.repair.reply.strip() or "(nothing)",)))
+        rendered.append(Turn("user", (_complaint(prompt.repair.complaint),)))
+    return rendered
 
 
 def prompts_digest(names: Iterable[str]) -> str:
@@ -118,6 +156,12 @@ def _untitled(schema: Any) -> Any:
     return [_untitled(item) for item in schema] if isinstance(schema, list) else schema
 
 
+def _spaced(parts: Sequence[str]) -> tuple[str, ...]:
+    """Return the parts that are not empty, each but the last with the blank line after it."""
+    *before, last = [part for part in parts if part] or [""]
+    return (*(part + _PARTS_APART for part in before), last)
+
+
 def _complaint(complaint: str) -> str:
     return (
         f"That reply cannot be used: {complaint} Answer the same question again, with one JSON object in the form "
@@ -137,21 +181,29 @@ def _path(name: str) -> Path:
 
 
 @functools.cache
-def _parts(name: str) -> tuple[tuple[str, Template], ...]:
+def _parts(name: str) -> tuple[tuple[str, tuple[Template, ...]], ...]:
     turns = _turns(_path(name).read_text("utf-8"))
-    return tuple((role, _environment().from_string(text)) for role, text in turns)
+    return tuple((role, tuple(_environment().from_string(text) for text in parts)) for role, parts in turns)
 
 
-def _turns(template: str) -> list[tuple[str, str]]:
-    """Return role and wording of each turn.
+def _turns(template: str) -> list[tuple[str, list[str]]]:
+    """Return role and wording of each turn; several passages if it is divided.
 
     Raises:
-        ValueError: if there is text before the first turn, or the last turn is not the user's.
+        ValueError: if there is text before the first turn, the last turn is not the user's, or another one is divided.
     """
     before, *found = _PART.split(template)
-    if before.strip() or found[-2:-1] != ["user"]:
+    names = found[::2]
+    roles = [name for name in names if name in _ROLES]
+    divisions = names[len(roles) :]
+    if before.strip() or roles[-1:] != ["user"]:
         raise ValueError("expected turns that begin with a line '=== system' or '=== user', the user's as the last one")
-    return list(zip(found[::2], found[1::2], strict=True))
+    if names[: len(roles)] != roles or divisions != [name for name in _DIVISIONS if name in divisions]:
+        raise ValueError("'=== input' and '=== text' were expected once, in this order, in the user's last turn")
+    passages = found[1::2]
+    turns = [(role, [text]) for role, text in zip(roles, passages, strict=False)]
+    turns[-1][1].extend(passages[len(roles) :])
+    return turns
 
 
 def _failed(name: str, error: Exception) -> Exception:

@@ -19,8 +19,8 @@ from rubriclab.drift import (
     DriftLimits,
     LimitCheck,
     PairedScore,
-    Scorer,
     ScorerPair,
+    VersionWithJudge,
     check_limits,
     compare_scores,
     score_both,
@@ -160,7 +160,8 @@ def prepare_drift(
     names = (judges[0], judges[-1]) if judges else (None, None)
     store, notify = workspace.store, workspace.notify
     choices = judge_of(first, names[0], store, notify), judge_of(second, names[1], store, notify)
-    scorers = scorer_pair(Scorer(first, choices[0].spec), Scorer(second, choices[1].spec), options.flip_at)
+    sides = VersionWithJudge(first, choices[0].spec), VersionWithJudge(second, choices[1].spec)
+    scorers = scorer_pair(*sides, options.flip_at)
     if not scorers.scale.contains(scorers.threshold):
         raise SettingsError(
             f"{option('flip_at', show(scorers.threshold))} is not on the scale of {first.ref}, "

@@ -6,6 +6,7 @@ import asyncio
 import queue
 import threading
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
+from concurrent.futures import Future
 from contextlib import aclosing, suppress
 from typing import Any, TypeVar
 
@@ -99,6 +100,60 @@ def _loop_is_running() -> bool:
     except RuntimeError:
         return False
     return True
+
+
+class BackgroundLoop:
+    """An event loop in a thread of its own, which does the work of other threads and loops until it is closed."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._closed = False
+        self._thread = threading.Thread(target=self._loop.run_forever, name="rubriclab", daemon=True)
+        self._thread.start()
+
+    def run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Return what `work` returns; Ctrl-C cancels it.
+
+        Raises:
+            RuntimeError: if the loop is closed.
+        """
+        future = self._submit(work)
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            future.cancel()
+            raise
+
+    async def run_async(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Return what `work` returns, without blocking the running event loop; its cancellation cancels the work.
+
+        Raises:
+            RuntimeError: if the loop is closed.
+        """
+        return await asyncio.wrap_future(self._submit(work))
+
+    def close(self, at_end: Callable[[], None] | None = None) -> None:
+        """Cancel the work under way, close the connections of language models, call `at_end`, and end the thread."""
+        if self._closed:
+            return
+        self._closed = True
+
+        async def ended() -> None:
+            await closing_connections(asyncio.sleep(0))
+            if at_end:
+                at_end()
+
+        try:
+            asyncio.run_coroutine_threadsafe(ended(), self._loop).result()
+        finally:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
+
+    def _submit(self, work: Callable[[], Coroutine[Any, Any, T]]) -> Future[T]:
+        if self._closed:
+            raise RuntimeError("The event loop is closed; open a new scorer.")
+        return asyncio.run_coroutine_threadsafe(work(), self._loop)
 
 
 class BackgroundWork:

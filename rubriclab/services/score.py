@@ -15,6 +15,7 @@ from rubriclab.data import Assignment, Example, Rows, find_aspect, parse_scale, 
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.errors import JudgeError, SettingsError
 from rubriclab.judges.connect import EMBEDDED
+from rubriclab.judges.judge import Judge
 from rubriclab.learning.unlabelled import MOST, judged_rubric, text_feature_rubric
 from rubriclab.methods.estimate import CallEstimate
 from rubriclab.option_names import command, option
@@ -76,6 +77,7 @@ class Scoring:
     choice: JudgeChoice
     options: ScoreOptions
     version: Version | None = None
+    judge: Judge | None = None  # connected already, where several scorings share one
     counts: ScoreCounts = field(default_factory=ScoreCounts)
 
     def __post_init__(self) -> None:
@@ -98,8 +100,9 @@ class Scoring:
         """
         work = self.workspace
         rows = self._rows()
+        judge = self.judge or work.judge(self.choice)
         ahead: deque[tuple[Any, Example | None]] = deque()
-        scores = score_stream(self.rubric, remembered(rows, ahead), work.judge(self.choice), self.name, work.under_way)
+        scores = score_stream(self.rubric, remembered(rows, ahead), judge, self.name, work.under_way)
         total = row_count(self.data) if work.shows_progress else 0
         with work.progress(work.ledger) as on_progress:
             async with aclosing(scores):
@@ -168,9 +171,15 @@ async def score(workspace: Workspace, data: Data, rubric: RubricLike | None, opt
         JudgeError: if there were prompts and not one had a reply.
     """
     scoring = await workspace.off_event_loop(prepare_scoring, workspace, data, rubric, options)
-    scored = tuple([row async for row in scoring.stream()])
+    scores = await score_all(scoring)
     scoring.check_answered()
-    return Scores(scored, scoring.name, workspace.effort(), scoring.summary)
+    return scores
+
+
+async def score_all(scoring: Scoring) -> Scores:
+    """Return all scores of a prepared scoring."""
+    scored = tuple([row async for row in scoring.stream()])
+    return Scores(scored, scoring.name, scoring.workspace.effort(), scoring.summary)
 
 
 def score_at_most(workspace: Workspace, data: Data, rubric: RubricLike | None, options: ScoreOptions) -> DryRun:

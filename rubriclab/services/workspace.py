@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from rubriclab.base_options import option_error
-from rubriclab.judges.budget import Budget
+from rubriclab.judges.budget import Budget, LocalBudget
 from rubriclab.judges.connect import connect
 from rubriclab.judges.judge import Judge
 from rubriclab.judges.ledger import Ledger
+from rubriclab.judges.limits import Limits
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.price import as_price
 from rubriclab.methods.method import Progress, silent
@@ -53,6 +54,7 @@ class Workspace:
         record: the file that requests and replies are recorded to.
         settings: hyperparameters of methods, from a configuration file.
         budget: caps on calls and money; by default those in `options`.
+        limits: when requests may be sent, for all judges together; by default each judge has those in `options`.
         ledger: counts what is asked.
     """
 
@@ -63,11 +65,12 @@ class Workspace:
     record: Path | None = None
     settings: SettingsTables = field(default_factory=dict)
     budget: Budget | None = None
+    limits: Limits | None = None
     ledger: Ledger = field(default_factory=Ledger)
 
     def __post_init__(self) -> None:
         # Shared by all judges of the operation.
-        self.budget = self.budget or Budget(self.options.max_calls, self.options.max_cost)
+        self.budget = self.budget or LocalBudget(self.options.max_calls, self.options.max_cost)
         self._started = time.monotonic()
         self._held = ExitStack()
         self._store: Store | None = None
@@ -101,6 +104,7 @@ class Workspace:
             answers=self.store.answers,
             record=self.record,
             budget=self.budget,
+            limits=self.limits,
         )
 
     async def off_event_loop(self, work: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import zipfile
 from pathlib import Path
@@ -31,9 +32,11 @@ def packed(path: Path, **parts: str | bytes) -> Path:
     return path
 
 
-def refused(path: Path, match: str) -> None:
-    with pytest.raises(DataError, match=match):
+def refusal(path: Path) -> str:
+    """Return the message that a file is refused with."""
+    with pytest.raises(DataError) as refused:
         list(read(path))
+    return str(refused.value)
 
 
 def test_a_zip_bomb_is_not_unpacked(tmp_path: Path) -> None:
@@ -44,7 +47,7 @@ def test_a_zip_bomb_is_not_unpacked(tmp_path: Path) -> None:
             for _ in range(600):
                 part.write(b" " * 2**20)
     assert path.stat().st_size < 10_000_000
-    refused(path, "unpacks to 629,145,")
+    assert "unpacks to 629,145," in refusal(path)
 
 
 @pytest.mark.parametrize(
@@ -56,19 +59,21 @@ def test_a_zip_bomb_is_not_unpacked(tmp_path: Path) -> None:
 )
 def test_a_cell_far_away_does_not_make_a_table_of_billions(tmp_path: Path, cells: str) -> None:
     path = packed(tmp_path / "t.xlsx", worksheets_sheet1=f"<worksheet><sheetData>{cells}</sheetData></worksheet>")
-    refused(path, "1,048,576 rows and 16,384 columns; at most 5,000,000 cells")
+    assert "1,048,576 rows and 16,384 columns; at most 5,000,000 cells" in refusal(path)
 
 
 def test_one_long_text_in_every_cell_is_refused(tmp_path: Path) -> None:
     strings = f"<sst><si><t>{'x' * 100_000}</t></si></sst>"
     cells = "".join(f'<row r="{number}"><c r="A{number}" t="s"><v>0</v></c></row>' for number in range(1, 6001))
     sheet = f"<worksheet><sheetData>{cells}</sheetData></worksheet>"
-    refused(packed(tmp_path / "t.xlsx", sharedStrings=strings, worksheets_sheet1=sheet), "have 600,000,000 characters")
+    assert "have 600,000,000 characters" in refusal(
+        packed(tmp_path / "t.xlsx", sharedStrings=strings, worksheets_sheet1=sheet)
+    )
 
 
 def test_entities_are_not_expanded(tmp_path: Path) -> None:
     bomb = '<!DOCTYPE a [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><sst><si><t>&b;</t></si></sst>'
-    refused(packed(tmp_path / "t.xlsx", sharedStrings=bomb), "declares a document type")
+    assert "declares a document type" in refusal(packed(tmp_path / "t.xlsx", sharedStrings=bomb))
 
 
 @pytest.mark.parametrize(
@@ -84,14 +89,16 @@ def test_entities_are_not_expanded(tmp_path: Path) -> None:
 )
 def test_what_is_named_like_a_workbook_and_is_none_says_what_it_is(tmp_path: Path, content: bytes, match: str) -> None:
     (tmp_path / "t.xlsx").write_bytes(content)
-    refused(tmp_path / "t.xlsx", match)
+    assert re.search(match, refusal(tmp_path / "t.xlsx"))
 
 
 def test_without_the_library_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "t.xlsx").write_bytes(b"")
     for name in ("python_calamine", "xlsxwriter"):
         monkeypatch.setitem(sys.modules, name, None)
-    refused(tmp_path / "t.xlsx", r"needs python-calamine; install it with: pip install 'rubriclab\[xlsx\]'")
+    assert re.search(
+        r"needs python-calamine; install it with: pip install 'rubriclab\[xlsx\]'", refusal(tmp_path / "t.xlsx")
+    )
     with pytest.raises(DataError, match=r"pip install 'rubriclab\[xlsx\]'"):
         check_writable("scores.xlsx")
 
@@ -99,15 +106,15 @@ def test_without_the_library_the_extra_is_named(tmp_path: Path, monkeypatch: pyt
 def test_other_archives_are_no_workbooks(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "t.xlsx", "w") as archive:
         archive.writestr("texts.csv", "id,output\n1,A\n")
-    refused(tmp_path / "t.xlsx", "a zip archive but not an Excel workbook")
+    assert "a zip archive but not an Excel workbook" in refusal(tmp_path / "t.xlsx")
     packed(tmp_path / "u.xlsx", worksheets_sheet1="<worksheet/>")
-    refused(tmp_path / "u.xlsx", "cannot be read|no sheets")
+    assert re.search("cannot be read|no sheets", refusal(tmp_path / "u.xlsx"))
 
 
 @pytest.mark.parametrize("content", [b"\xd0\xcf\x11\xe0 old", b"PK\x03\x04 new"])
 def test_a_workbook_named_csv_says_how_to_name_it(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "t.csv").write_bytes(content)
-    refused(tmp_path / "t.csv", r"\.xlsx")
+    assert re.search(r"\.xlsx", refusal(tmp_path / "t.csv"))
 
 
 def test_a_line_of_200_mb_is_refused_without_being_held(tmp_path: Path) -> None:
@@ -118,5 +125,5 @@ def test_a_line_of_200_mb_is_refused_without_being_held(tmp_path: Path) -> None:
             block = ("x" * 2**20).encode("utf-16-le" if encoding == "utf-16" else encoding)
             for _ in range(200):
                 file.write(block)
-        refused(path, "line 2 has more than 64,000,000 bytes")
+        assert "line 2 has more than 64,000,000 bytes" in refusal(path)
         path.unlink()

@@ -11,13 +11,14 @@ from server import RunningServer
 
 from rubriclab.errors import BudgetReached, JudgeUnavailable, SettingsError
 from rubriclab.judges import (
-    Budget,
     Budgeted,
     Cached,
     JudgeOptions,
     LanguageModel,
     Ledger,
     Limited,
+    LocalBudget,
+    LocalLimits,
     MemoryAnswers,
     Price,
     Reply,
@@ -43,14 +44,16 @@ async def outcomes(judge: Any, count: int) -> list[Any]:
 @pytest.mark.parametrize("cap", [0, 1, 7, 20])
 async def test_calls_are_capped_exactly_under_concurrency(cap: int) -> None:
     judge = ScriptedJudge(slow)
-    results = await outcomes(Budgeted(judge, Budget(max_calls=cap)), 20)
+    results = await outcomes(Budgeted(judge, LocalBudget(max_calls=cap)), 20)
     assert judge.prompts == cap
     assert sum(isinstance(result, Reply) for result in results) == cap
     assert sum(isinstance(result, BudgetReached) for result in results) == 20 - cap
 
 
 async def test_calls_are_capped_exactly_over_http(server: RunningServer) -> None:
-    judge = Limited(Budgeted(LanguageModel("openai/fake", timeout=5), Budget(max_calls=5)), concurrency=4)
+    judge = Limited(
+        Budgeted(LanguageModel("openai/fake", timeout=5), LocalBudget(max_calls=5)), LocalLimits(concurrency=4)
+    )
     await outcomes(judge, 12)
     assert len(server.bodies) == 5
 
@@ -69,7 +72,7 @@ async def test_failed_requests_do_not_count() -> None:
     async def instantly(seconds: float) -> None:
         await asyncio.sleep(0)
 
-    budgeted = Budgeted(ScriptedJudge(script), Budget(max_calls=4))
+    budgeted = Budgeted(ScriptedJudge(script), LocalBudget(max_calls=4))
     results = await outcomes(Retried(budgeted, attempts=20, sleep=instantly), 8)
     assert sum(isinstance(result, Reply) for result in results) == 4
 
@@ -79,7 +82,7 @@ async def test_cost_never_passes_the_cap() -> None:
         await asyncio.sleep(0.001)
         return Reply(GOOD, "m", Usage(10, 5, 0.03))
 
-    budget = Budget(max_cost=0.5)
+    budget = LocalBudget(max_cost=0.5)
     judge = ScriptedJudge(script)
     results = await outcomes(Budgeted(judge, budget, price=PRICE), 50)
     # A reply may cost 100 tokens at 0.001 dollars each and took 0.03: the cap is used up but for less than one more.
@@ -92,24 +95,24 @@ async def test_reply_of_unknown_cost_counts_as_its_reservation() -> None:
     async def script(prompt: Any) -> Reply:
         return Reply(GOOD, "m", Usage(0, 0, None))
 
-    budget = Budget(max_cost=5)
+    budget = LocalBudget(max_cost=5)
     await Budgeted(ScriptedJudge(script), budget, price=PRICE).reply(rate(max_tokens=100))
     assert 0.1 <= budget.cost < 0.101
 
 
 async def test_spare_tokens_are_reserved_too() -> None:
-    judge = Budgeted(ScriptedJudge(slow), Budget(max_cost=1.0), price=PRICE, spare_tokens=1000)
+    judge = Budgeted(ScriptedJudge(slow), LocalBudget(max_cost=1.0), price=PRICE, spare_tokens=1000)
     with pytest.raises(BudgetReached, match="1 US dollars"):
         await judge.reply(rate(max_tokens=10))
 
 
 async def test_message_says_how_to_continue() -> None:
     with pytest.raises(BudgetReached, match="same call again with a higher cap"):
-        await Budgeted(ScriptedJudge(slow), Budget(max_calls=0)).reply(rate())
+        await Budgeted(ScriptedJudge(slow), LocalBudget(max_calls=0)).reply(rate())
 
 
 async def test_two_judges_draw_on_one_budget() -> None:
-    budget = Budget(max_calls=5)
+    budget = LocalBudget(max_calls=5)
     one, two = ScriptedJudge(slow), ScriptedJudge(slow)
     await asyncio.gather(outcomes(Budgeted(one, budget), 4), outcomes(Budgeted(two, budget), 4))
     assert one.prompts + two.prompts == 5
@@ -118,7 +121,7 @@ async def test_two_judges_draw_on_one_budget() -> None:
 async def test_everything_paid_for_is_kept_when_the_cap_is_reached() -> None:
     answers = MemoryAnswers()
     source = ScriptedJudge(slow)
-    judge = Cached(Retried(Limited(Budgeted(source, Budget(max_calls=6)), concurrency=3)), answers)
+    judge = Cached(Retried(Limited(Budgeted(source, LocalBudget(max_calls=6)), LocalLimits(concurrency=3))), answers)
 
     async def all_at_once() -> None:
         async with asyncio.TaskGroup() as tasks:
@@ -140,7 +143,7 @@ async def test_cancelled_request_gives_its_place_back() -> None:
             await stuck.wait()
         return GOOD
 
-    judge = Budgeted(ScriptedJudge(script), Budget(max_calls=1))
+    judge = Budgeted(ScriptedJudge(script), LocalBudget(max_calls=1))
     first = asyncio.create_task(judge.reply(rate("stuck")))
     await asyncio.sleep(0)
     second = asyncio.create_task(judge.reply(rate("next")))

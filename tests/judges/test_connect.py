@@ -12,7 +12,7 @@ from server import RANDOM_FAULTS, RunningServer
 
 import rubriclab.judges
 from rubriclab.errors import BudgetReached, JudgeRefused, SettingsError
-from rubriclab.judges import Budget, JudgeOptions, Ledger, MemoryAnswers, as_price, ask, connect
+from rubriclab.judges import JudgeOptions, Ledger, LocalBudget, MemoryAnswers, as_price, ask, connect
 
 
 def test_embedded_judge_is_found_by_name() -> None:
@@ -55,7 +55,7 @@ async def test_interrupted_run_continues_where_it_stopped(server: RunningServer)
 
 
 async def test_judge_and_generator_share_a_budget(server: RunningServer) -> None:
-    options, ledger, budget = JudgeOptions(max_calls=4), Ledger(), Budget(max_calls=4)
+    options, ledger, budget = JudgeOptions(max_calls=4), Ledger(), LocalBudget(max_calls=4)
     judges = [connect(name, options=options, ledger=ledger, budget=budget) for name in ("openai/a", "openai/b")]
     questions = [ask(judge, rate(f"text {n}")) for judge in judges for n in range(3)]
     await asyncio.gather(*questions, return_exceptions=True)

@@ -7,7 +7,7 @@ from judge_questions import GOOD, ScriptedJudge, rate
 from server import RunningServer
 
 from rubriclab.errors import ProviderDown, ReplyTooLarge
-from rubriclab.judges import Budget, Budgeted, Cached, LanguageModel, MemoryAnswers, Reply, Retried, request_digest
+from rubriclab.judges import Budgeted, Cached, LanguageModel, LocalBudget, MemoryAnswers, Reply, Retried, request_digest
 from rubriclab.judges.reply_size import body_limit, text_limit
 from rubriclab.judges.request import written
 from rubriclab.prompts.prompt import LONGEST_QUOTED
@@ -42,7 +42,7 @@ async def test_a_large_reply_kept_earlier_is_asked_for_again_once() -> None:
 
 
 async def test_a_flood_counts_towards_the_budget_and_ends_the_command() -> None:
-    judge, budget = ScriptedJudge(flooding), Budget(max_calls=10)
+    judge, budget = ScriptedJudge(flooding), LocalBudget(max_calls=10)
     asked = Retried(Budgeted(judge, budget), breaker=3)
     for expected in (ReplyTooLarge, ReplyTooLarge, ProviderDown):
         with pytest.raises(expected):

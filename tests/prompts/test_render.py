@@ -13,6 +13,7 @@ from holistic_scripts import OVERALL, learn as learn_overall, overall, part, who
 from hypoeval_scripts import ASPECT, assignment, criterion, example, examples, findings, scripted, training_input
 from hypothesis import given, settings, strategies as st
 from jinja2 import UndefinedError, meta
+from pydantic import BaseModel
 from single_call_scripts import PARTS
 
 from rubriclab.checklist import load_checklist, seed_questions
@@ -26,7 +27,7 @@ from rubriclab.methods.hypoeval.score import rate_prompt, rate_together_prompt
 from rubriclab.methods.method import TrainingInput, chosen_settings, silent
 from rubriclab.methods.seeval.explain import Mistake, refine_prompt
 from rubriclab.methods.single_call.prompt import judge_prompt
-from rubriclab.prompts import Prompt, Repair, prompts_digest, render
+from rubriclab.prompts import Prompt, Repair, prompts_digest, render, render_turns
 from rubriclab.revision import improve_text
 from rubriclab.rubric import Demonstration, Rubric
 
@@ -500,6 +501,60 @@ def test_a_repair_shows_the_reply_and_the_complaint_after_the_question():
 def test_an_empty_reply_is_repaired_without_an_empty_turn(empty):
     messages = render(replace(rate_prompt(TEXT, THREE[:1], assignment()), repair=Repair(empty, "it was empty.")))
     assert all(message["content"].strip() for message in messages)
+
+
+# Division of the last turn
+
+
+class Score(BaseModel):
+    score: float
+
+
+@pytest.fixture
+def template(tmp_path, monkeypatch):
+    """Return a function that makes a template of its own and returns a prompt by it."""
+    monkeypatch.setattr(MODULE, "FOLDER", tmp_path)
+    (tmp_path / "own").mkdir()
+
+    def make(wording: str, **fields: str) -> Prompt[Score]:
+        MODULE._parts.cache_clear()
+        (tmp_path / "own" / "rate.md").write_text(f"=== system\nRate.\n{wording}")
+        return Prompt("own/rate", fields, Score)
+
+    yield make
+    MODULE._parts.cache_clear()
+
+
+def test_a_divided_question_begins_with_what_all_texts_share_and_the_form_of_the_reply(template):
+    wording = "=== user\nBy clarity.\n=== input\n{{ source }}\n=== text\n{{ output }}\n"
+    turns = render_turns(template(wording, source="A source.", output="A text."))
+    assert render(template(wording, source="A source.", output="A text.")) == [turn.message for turn in turns]
+    assert turns[0].parts == ("Rate.",)
+    shared, given, text = turns[1].parts
+    assert shared.startswith("By clarity.\n\nAnswer with one JSON object")
+    assert '"score"' in shared
+    assert given == "A source.\n\n"
+    assert text == "A text.\n\nAnswer with the JSON object described above and nothing else."
+
+
+def test_a_part_without_words_leaves_no_gap(template):
+    wording = "=== user\nBy clarity.\n=== input\n{{ source }}\n=== text\n{{ output }}\n"
+    turns = render_turns(template(wording, source="", output="A text."))
+    assert len(turns[1].parts) == 2
+    assert "\n\n\n" not in turns[1].message["content"]
+
+
+@pytest.mark.parametrize(
+    "wording",
+    [
+        "=== text\nA text.\n=== user\nHow good?",
+        "=== user\nHow good?\n=== text\nA text.\n=== input\nIts source.",
+        "=== user\nHow good?\n=== text\nA text.\n=== text\nAnother.",
+    ],
+)
+def test_only_the_last_turn_is_divided_and_in_one_order(template, wording):
+    with pytest.raises(ValueError, match="expected once, in this order, in the user's last turn"):
+        render(template(wording))
 
 
 def test_an_unknown_template_is_an_error():

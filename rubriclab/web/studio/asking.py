@@ -20,7 +20,7 @@ from starlette.routing import BaseRoute, Route
 
 from rubriclab.base_models import FrozenModel
 from rubriclab.errors import BudgetReached, SettingsError
-from rubriclab.judges.budget import Budget
+from rubriclab.judges.budget import LocalBudget
 from rubriclab.judges.ledger import Ledger
 from rubriclab.option_names import for_reader
 from rubriclab.progress import Callback, spent
@@ -132,7 +132,7 @@ class Asking:
             if allowance.agreed and price_of(prepared.at_most()).calls <= allowance.agreed:
                 with self._spending:
                     return Done(finish(lambda: _awaited(prepared)), tuple(notices))
-            workspace.budget = Budget(max_calls=0)
+            workspace.budget = LocalBudget(max_calls=0)
             try:
                 return Done(finish(lambda: _awaited(prepared)), tuple(notices))
             except BudgetReached:

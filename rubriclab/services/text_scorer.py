@@ -1,0 +1,94 @@
+"""An open rubric that scores texts one at a time, from any thread or event loop: what other tools call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Self
+
+from rubriclab.rubric import Rubric
+from rubriclab.scoring import Score
+from rubriclab.services.rubric_choice import RubricLike
+from rubriclab.services.running import BackgroundLoop
+from rubriclab.services.score import ScoreOptions, prepare_scoring, score_all
+from rubriclab.services.scores import ScoreCounts, Scores
+from rubriclab.services.workspace import Workspace
+from rubriclab.store import Version
+
+
+class TextScorer:
+    """A rubric, opened with its judge. All texts share the judge's limits, its budget and the store's answers.
+
+    It may be called from several threads and event loops at once. Close it, or use it in a `with` statement.
+
+    Attributes:
+        rubric: the rubric that scores.
+        name: what scores name as their rubric, as in `helpfulness@2`.
+        version: the version in the store; `None` for a rubric that is not stored.
+
+    Raises:
+        NotInStore: if there is no such rubric.
+        NotConfirmed: if only an imported version that is not confirmed names the judge.
+    """
+
+    rubric: Rubric
+    name: str
+    version: Version | None
+
+    def __init__(self, workspace: Workspace, rubric: RubricLike, options: ScoreOptions) -> None:
+        self._workspace = workspace
+        self._options = options
+        self._loop = BackgroundLoop()
+        try:
+            self._loop.run(lambda: self._open(rubric))
+        except BaseException:
+            self.close()
+            raise
+
+    def __call__(self, output: str, **fields: Any) -> Score:
+        """Return the score of one text, as `score_row` does; `fields` are its `source`, `context`, `id` and others."""
+        return self.score_row({"output": output, **fields})
+
+    def score_row(self, row: Mapping[str, Any]) -> Score:
+        """Return the score of the text in a row; a faulty row has no score but the fault as its reason.
+
+        Raises:
+            SettingsError: if the text has no source or context, and all texts that the version was learned from had.
+            JudgeRefused, BudgetReached, ReplayMiss, ProviderDown: as the judge does.
+        """
+        return self._loop.run(lambda: self._score(row))
+
+    async def score_row_async(self, row: Mapping[str, Any]) -> Score:
+        """Return the score of the text in a row without blocking the running event loop."""
+        return await self._loop.run_async(lambda: self._score(row))
+
+    def score_rows(self, rows: Iterable[Mapping[str, Any]]) -> Scores:
+        """Return the scores of several texts, which are scored at the same time."""
+        return self._loop.run(lambda: self._score_all(list(rows)))
+
+    def share_of_scale(self, score: float) -> float:
+        """Return where a score lies on the rubric's scale, from 0 (the lowest score) to 1 (the highest)."""
+        scale = self.rubric.scores_on
+        return (score - scale.low) / scale.width
+
+    def close(self) -> None:
+        """Wait for the texts under way, and close the store and the judge's connections."""
+        self._loop.close(self._workspace.close)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    async def _open(self, rubric: RubricLike) -> None:
+        # In the thread of the loop, which alone uses the store.
+        opened = prepare_scoring(self._workspace, (), rubric, self._options)
+        self.rubric, self.name, self.version = opened.rubric, opened.name, opened.version
+        self._scoring = replace(opened, judge=self._workspace.judge(opened.choice))
+
+    async def _score(self, row: Mapping[str, Any]) -> Score:
+        return (await self._score_all([row]))[0]
+
+    async def _score_all(self, rows: list[Mapping[str, Any]]) -> Scores:
+        return await score_all(replace(self._scoring, data=rows, counts=ScoreCounts()))

@@ -1,0 +1,99 @@
+"""`Lab.scorer`: an open rubric that scores texts one at a time, from threads and event loops."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import HELDOUT, LABELLED
+from server import RunningServer
+
+from rubriclab import BudgetReached, Lab, NotInStore, SettingsError, TextScorer, Version
+
+ROWS: list[dict[str, Any]] = [json.loads(line) for line in HELDOUT.read_text().splitlines()[:12]]
+
+
+@pytest.fixture(scope="module")
+def version(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Version]:
+    store = tmp_path_factory.mktemp("scorer") / "store.db"
+    options: dict[str, Any] = {"task": "summarization", "aspect": "coherence", "methods": "direct", "name": "news"}
+    return store, Lab(store, progress=None).learn(LABELLED, **options)
+
+
+@pytest.fixture
+def lab(version: tuple[Path, Version]) -> Lab:
+    return Lab(version[0], progress=None)
+
+
+@pytest.fixture
+def scorer(lab: Lab) -> Iterator[TextScorer]:
+    with lab.scorer("news") as opened:
+        yield opened
+
+
+def fields(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: row[name] for name in ("id", "output", "source", "group")}
+
+
+def test_single_texts_have_the_scores_of_the_whole_file(lab: Lab, scorer: TextScorer) -> None:
+    scores = tuple(lab.score(ROWS, "news"))
+    assert tuple(scorer(**fields(row)) for row in ROWS) == scores
+    assert tuple(scorer.score_rows(ROWS)) == scores
+    assert {score.rubric for score in scores} == {scorer.name} == {"news@1"}
+
+
+def test_several_threads_and_a_running_event_loop_may_score_at_the_same_time(scorer: TextScorer) -> None:
+    expected = [scorer.score_row(row) for row in ROWS]
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(scorer.score_row, ROWS)) == expected
+
+    async def together() -> list[Any]:
+        return await asyncio.gather(*(scorer.score_row_async(row) for row in ROWS))
+
+    assert asyncio.run(together()) == expected
+
+
+async def test_it_may_be_called_where_an_event_loop_is_running(scorer: TextScorer) -> None:
+    assert scorer.score_row(ROWS[0]) == await scorer.score_row_async(ROWS[0])
+
+
+def test_all_texts_share_the_limits_and_the_budget_of_one_judge(lab: Lab, server: RunningServer, version: Any) -> None:
+    server.latency = 0.02
+    shared = Lab(version[0], progress=None, judge="openai/fake", concurrency=2, max_calls=5)
+    with shared.scorer("news") as opened, ThreadPoolExecutor(5) as threads:
+        list(threads.map(opened.score_row, ROWS[:5]))
+        with pytest.raises(BudgetReached, match="cap of 5 calls"):
+            opened.score_row(ROWS[5])
+        assert opened.score_row(ROWS[0]).score is not None  # an answer in the store needs no call
+    assert server.most_at_once == 2
+    assert len(server.bodies) == 5
+
+
+def test_a_faulty_row_is_unscored_and_a_missing_source_is_refused(scorer: TextScorer) -> None:
+    assert "output" in (scorer.score_row({"id": "a", "source": "An article.", "output": 3}).unscored or "")
+    with pytest.raises(SettingsError, match=r"'source'"):
+        scorer("A summary without its article.")
+
+
+def test_a_score_lies_between_the_ends_of_the_scale(scorer: TextScorer) -> None:
+    scale = scorer.rubric.scores_on
+    assert (scorer.share_of_scale(scale.low), scorer.share_of_scale(scale.high)) == (0.0, 1.0)
+    assert scorer.share_of_scale((scale.low + scale.high) / 2) == 0.5
+
+
+def test_after_it_is_closed_it_says_so(lab: Lab) -> None:
+    with lab.scorer("news") as opened:
+        assert opened.score_row(ROWS[0]).score is not None
+    opened.close()
+    with pytest.raises(RuntimeError, match="open a new scorer"):
+        opened.score_row(ROWS[0])
+
+
+def test_an_unknown_rubric_is_refused_when_it_is_opened(lab: Lab) -> None:
+    with pytest.raises(NotInStore, match="unknown"):
+        lab.scorer("unknown")
