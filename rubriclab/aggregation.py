@@ -135,7 +135,7 @@ class RivalLimits(FrozenModel):
     """
 
     texts: int = Field(default=10, ge=2, le=100)
-    tokens: int = Field(default=16_000, ge=1_000, le=1_000_000)
+    tokens: int = Field(default=20_000, ge=1_000, le=1_000_000)
 
 
 class Aggregation(FrozenModel):

@@ -10,12 +10,14 @@ import click
 
 from rubriclab.cli.help import command
 from rubriclab.cli.options import (
+    JUDGING,
     Number,
     dry_run_option,
     json_option,
     judge_options,
     option,
     output_option,
+    rivals_options,
     rows_options,
     store_option,
 )
@@ -53,6 +55,14 @@ EXIT_CODES: Mapping[bool | None, int] = {True: 0, False: 1, None: 3}
     help="Exit with 1 if the mean is below this, or 3 if more than a tenth of the texts have no score.",
 )
 @judge_options
+@rivals_options
+@option(
+    "--rivals-check",
+    section=JUDGING,
+    type=click.IntRange(1, 10_000),
+    metavar="N",
+    help="Repeat N calls of --rivals together with their texts in the reverse order, and report the agreement.",
+)
 @rows_options
 @store_option
 @dry_run_option
@@ -173,6 +183,8 @@ def _print_json(scoring: Scoring, output: str, to_person: str | None, effort: Ef
         "answers_missing": counts.answers_missing,
         "answers": counts.answers,
     }
+    if counts.rivals.calls:
+        row["rivals"] = counts.rivals.to_row()
     if scoring.options.abstain_above is not None:
         row |= {"abstained": counts.abstained, "to_person": to_person}
     print_json({**row, "output": output, **effort_row(effort)})

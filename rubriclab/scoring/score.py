@@ -11,10 +11,13 @@ from rubriclab.aggregation import Aggregation, Ask, RivalLimits, combine
 from rubriclab.data.aspect import task_words
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
+from rubriclab.data.row import RowError
+from rubriclab.errors import SettingsError
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import CriterionRating, UnitVerdict
 from rubriclab.methods.single_call import can_join, judge_all, judge_rivals, rival_calls
+from rubriclab.option_names import option
 from rubriclab.rubric import Part, Rubric
 from rubriclab.stats.interval import DIGITS
 
@@ -153,6 +156,37 @@ def why_apart(rubric: Rubric) -> str | None:
     return None
 
 
+def limits_of(rubric: Rubric, rivals: RivalLimits | Literal["apart"] | None) -> RivalLimits | None:
+    """Return the size of calls about several texts, `None` if each text is asked about by itself.
+
+    Args:
+        rivals: as for `score_stream`.
+
+    Raises:
+        SettingsError: if the rubric cannot rate several texts in one call.
+    """
+    if rivals == "apart":
+        return None
+    if rivals and (reason := why_apart(rubric)):
+        raise SettingsError(
+            f"{option('rivals', 'together')}: this rubric cannot rate several texts in one call: {reason}.",
+            f"Leave {option('rivals')} out, or learn a rubric with {option('settings', 'joint.ask=in one call')}.",
+        )
+    return rivals or (rubric.aggregation.rivals if rubric.aggregation else None)
+
+
+def apart(rubric: Rubric) -> Rubric:
+    """Return the rubric with a call for each text."""
+    if not (rubric.aggregation and rubric.aggregation.rivals):
+        return rubric
+    return rubric.model_copy(update={"aggregation": rubric.aggregation.model_copy(update={"rivals": None})})
+
+
+def fault_id(fault: RowError) -> str:
+    """Return what a result about a faulty row is known by: the row's own id, or else where it stands."""
+    return fault.id or f"{fault.where}:{fault.line}"
+
+
 def _score(rubric: Rubric, example: Example, found: Found, name: str, judge: Judge) -> Score:
     value, interval, criteria = found
     return Score(
@@ -207,15 +241,29 @@ async def ratings_of(
     return tuple(rated for _, own in await _by_part(parts, example, assignment, judge) for rated in own)
 
 
-async def rivals_ratings(
-    examples: Sequence[Example], parts: Sequence[Part], limits: RivalLimits, assignment: Assignment, judge: Judge
+async def ratings_of_texts(
+    examples: Sequence[Example],
+    parts: Sequence[Part],
+    ask: Ask,
+    assignment: Assignment,
+    judge: Judge,
+    *,
+    rivals: RivalLimits | None = None,
 ) -> list[tuple[CriterionRating, ...]]:
-    """Return what `ratings_of` does for each of several texts, those of a group rated together."""
-    calls = rival_calls(examples, parts, assignment, limits)
+    """Return what the criteria of the parts say of each text.
+
+    Args:
+        rivals: the size of calls in which texts of one group are rated together; `None` for calls about one text.
+    """
+    if rivals is None or ask == "by method":
+        return await asyncio.gather(*(ratings_of(example, parts, ask, assignment, judge) for example in examples))
+    calls = rival_calls(examples, parts, assignment, rivals)
     rated = await asyncio.gather(
         *(judge_rivals([examples[place] for place in call], parts, assignment, judge) for call in calls)
     )
-    by_place = {place: ratings for call, own in zip(calls, rated, strict=True) for place, ratings in zip(call, own, strict=True)}
+    by_place = dict[int, tuple[CriterionRating, ...]]()
+    for call, ratings in zip(calls, rated, strict=True):
+        by_place.update(zip(call, ratings, strict=True))
     return [by_place[place] for place in range(len(examples))]
 
 

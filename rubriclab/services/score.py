@@ -22,6 +22,7 @@ from rubriclab.option_names import command, option
 from rubriclab.rubric import Rubric
 from rubriclab.scoring import Score, score_stream
 from rubriclab.scoring.estimate import scoring_at_most
+from rubriclab.scoring.score import limits_of
 from rubriclab.services.base import JudgeOption, ScaleText
 from rubriclab.services.dry_run import DryRun, dry_run
 from rubriclab.services.inputs import (
@@ -34,6 +35,7 @@ from rubriclab.services.inputs import (
     rows_of,
 )
 from rubriclab.services.judge_choice import JudgeChoice, judge_named, judge_of
+from rubriclab.services.rival_options import RivalOptions, Rivals, rival_notes, rivals_of
 from rubriclab.services.rubric_choice import RubricLike, version_of
 from rubriclab.services.score_distribution import ScoreDistribution
 from rubriclab.services.scores import ScoreCounts, ScoredRow, Scores
@@ -47,7 +49,7 @@ UNVALIDATED = "unvalidated"
 UNSAVED = "unsaved"
 
 
-class ScoreOptions(ReadingOptions, JudgeOption):
+class ScoreOptions(ReadingOptions, JudgeOption, RivalOptions):
     """How texts are scored."""
 
     task: str | None = None
@@ -65,6 +67,10 @@ class ScoreOptions(ReadingOptions, JudgeOption):
     abstain_above: float | None = Field(default=None, gt=0)
     """Mark texts whose interval is wider, in points of the scale: their score is for a person to decide."""
 
+    rivals_check: int | None = Field(default=None, ge=1, le=10_000)
+    """Repeat so many calls about several texts with the texts in the reverse order, and report how far the scores of
+    both orders agree."""
+
 
 @dataclass(eq=False)
 class Scoring:
@@ -79,6 +85,7 @@ class Scoring:
     version: Version | None = None
     judge: Judge | None = None  # connected already, where several scorings share one
     counts: ScoreCounts = field(default_factory=ScoreCounts)
+    rivals: Rivals = None
 
     def __post_init__(self) -> None:
         self.summary = ScoreDistribution(self.rubric.scores_on)
@@ -89,7 +96,7 @@ class Scoring:
 
     def estimate(self) -> CallEstimate:
         """Return the most calls and tokens that it takes."""
-        return scoring_at_most(self.rubric, self._rows())
+        return scoring_at_most(self.rubric, self._rows(), self.rivals, self.options.rivals_check or 0)
 
     async def stream(self) -> AsyncGenerator[ScoredRow]:
         """Yield one scored row for each row, in order; a faulty row has no score but the fault as its reason.
@@ -102,7 +109,17 @@ class Scoring:
         rows = self._rows()
         judge = self.judge or work.judge(self.choice)
         ahead: deque[tuple[Any, Example | None]] = deque()
-        scores = score_stream(self.rubric, remembered(rows, ahead), judge, self.name, work.under_way)
+        together = self.counts.rivals
+        together.orders.wanted = self.options.rivals_check or 0
+        scores = score_stream(
+            self.rubric,
+            remembered(rows, ahead),
+            judge,
+            self.name,
+            work.under_way,
+            rivals=self.rivals,
+            counts=together,
+        )
         total = row_count(self.data) if work.shows_progress else 0
         with work.progress(work.ledger) as on_progress:
             async with aclosing(scores):
@@ -113,6 +130,8 @@ class Scoring:
                     yield scored
                     on_progress(f"{self.counts.rows:,} texts", self.counts.rows / total if total else -1.0)
         notify_left_out(rows, work.notify)
+        for note in rival_notes(together):
+            work.notify(note)
         if self.version:
             for note in without_fields(self.version, self.counts.without, describe(self.data), self.counts.rows):
                 work.notify(note)
@@ -155,12 +174,14 @@ def prepare_scoring(workspace: Workspace, data: Data, rubric: RubricLike | None,
         workspace.notify(f"{', '.join(left_out)}: left out, as {option('rubric')} says it")
     if isinstance(rubric, Rubric):
         _check_intervals(rubric, "the rubric", options)
+        rivals = _rivals(rubric, "the rubric", options, workspace)
         choice = JudgeChoice(judge_named(options.judge, workspace.notify))
-        return Scoring(workspace, data, rubric, UNSAVED, choice, options)
+        return Scoring(workspace, data, rubric, UNSAVED, choice, options, rivals=rivals)
     version = version_of(workspace, rubric)
     _check_intervals(version.rubric, version.ref, options)
+    rivals = _rivals(version.rubric, version.ref, options, workspace)
     choice = judge_of(version, options.judge, workspace.store, workspace.notify)
-    return Scoring(workspace, data, version.rubric, version.ref, choice, options, version)
+    return Scoring(workspace, data, version.rubric, version.ref, choice, options, version, rivals=rivals)
 
 
 async def score(workspace: Workspace, data: Data, rubric: RubricLike | None, options: ScoreOptions) -> Scores:
@@ -179,7 +200,7 @@ async def score(workspace: Workspace, data: Data, rubric: RubricLike | None, opt
 async def score_all(scoring: Scoring) -> Scores:
     """Return all scores of a prepared scoring."""
     scored = tuple([row async for row in scoring.stream()])
-    return Scores(scored, scoring.name, scoring.workspace.effort(), scoring.summary)
+    return Scores(scored, scoring.name, scoring.workspace.effort(), scoring.summary, scoring.counts.rivals)
 
 
 def score_at_most(workspace: Workspace, data: Data, rubric: RubricLike | None, options: ScoreOptions) -> DryRun:
@@ -207,7 +228,8 @@ def _unvalidated(workspace: Workspace, data: Data, options: ScoreOptions) -> Sco
     )
     workspace.open_store(create=True)
     rubric = judged_rubric(assignment) if judge != EMBEDDED else _measured(workspace, data, assignment, options)
-    return Scoring(workspace, data, rubric, UNVALIDATED, JudgeChoice(judge), options)
+    rivals = _rivals(rubric, "scoring without labels", options, workspace)
+    return Scoring(workspace, data, rubric, UNVALIDATED, JudgeChoice(judge), options, rivals=rivals)
 
 
 def _measured(workspace: Workspace, data: Data, assignment: Assignment, options: ScoreOptions) -> Rubric:
@@ -225,6 +247,16 @@ def _measured(workspace: Workspace, data: Data, assignment: Assignment, options:
         f"compared with each other: {len(compared):,} texts"
     )
     return rubric
+
+
+def _rivals(rubric: Rubric, name: str, options: ScoreOptions, workspace: Workspace) -> Rivals:
+    rivals = rivals_of(options, rubric, name, workspace.notify)
+    if options.rivals_check and limits_of(rubric, rivals) is None:
+        raise SettingsError(
+            f"{option('rivals_check')}: each text is rated in a call of its own, which has no order;",
+            f"give {option('rivals', 'together')}, too.",
+        )
+    return rivals
 
 
 def _check_intervals(rubric: Rubric, name: str, options: ScoreOptions) -> None:

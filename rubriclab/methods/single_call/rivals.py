@@ -7,14 +7,13 @@ about, whatever the order of the input.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rubriclab.aggregation import RivalLimits
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example, text_digest
 from rubriclab.digest import digest
-from rubriclab.judges.ask import ask
+from rubriclab.judges.ask import JudgeAnswer, ask
 from rubriclab.judges.judge import Judge
 from rubriclab.judges.price import estimated_tokens
 from rubriclab.methods.checkeval.answer import TOKENS_PER_ANSWER
@@ -31,7 +30,7 @@ from rubriclab.rubric import Part
 TEMPLATE = "single_call/judge_rivals"
 
 # Longest entries, in tokens; reasons are shorter than where a text is judged by itself.
-TOKENS_PER_ITEM = 96
+TOKENS_PER_ITEM = 80
 TOKENS_PER_TEXT = 32
 TOKENS_AROUND = 128
 
@@ -65,16 +64,14 @@ async def judge_rivals(
         ValueError: if the texts are not of one group, source and context, or an id names two criteria.
         JudgeRefused, BudgetReached, ReplayMiss: as the judge does; they concern every text.
     """
-    together, *by_text = await asyncio.gather(
+    together, rest = await asyncio.gather(
         _together(examples, [part for part in parts if can_join(part)], assignment, judge),
-        *(alone(example, parts, assignment, judge) for example in examples),
+        asyncio.gather(*(alone(example, parts, assignment, judge) for example in examples)),
     )
-    return [in_order(parts, joint, rest) for joint, rest in zip(together, by_text, strict=True)]
+    return [in_order(parts, joint, others) for joint, others in zip(together, rest, strict=True)]
 
 
-def rivals_prompt(
-    examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment
-) -> Prompt[RivalJudgments]:
+def rivals_prompt(examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment) -> Prompt[RivalJudgments]:
     """Return the prompt about texts of one group by all criteria of `parts`, all of which can join.
 
     Raises:
@@ -94,17 +91,11 @@ def rivals_prompt(
     return Prompt(TEMPLATE, fields, rivals_form(fields), max_tokens=longest)
 
 
-def estimate_rivals(
-    examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment, limits: RivalLimits
-) -> CallEstimate:
-    """Return the most that is asked about texts that are rated together with their rivals."""
+def estimate_rivals(examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment) -> CallEstimate:
+    """Return the most that `judge_rivals` asks about these texts; errors as there."""
     joined = [part for part in parts if can_join(part)]
-    total = CallEstimate()
-    for places in rival_calls(examples, parts, assignment, limits) if joined else ():
-        total += estimate_prompt(rivals_prompt([examples[place] for place in places], joined, assignment))
-    for example in examples:
-        total += estimate_alone(example, parts, assignment)
-    return total
+    total = estimate_prompt(rivals_prompt(examples, joined, assignment)) if joined else CallEstimate()
+    return sum((estimate_alone(example, parts, assignment) for example in examples), total)
 
 
 async def _together(
@@ -120,11 +111,19 @@ async def _together(
     found = [given.get(number, {}) for number in range(1, len(examples) + 1)]
     if all(len(ratings) == len(criteria) for ratings in found):
         return list(found)
-    reasons = [why_missing(prompt, answer, f"entry for this text, number {number}") for number, _ in enumerate(found, 1)]
-    return [
-        {name: ratings.get(name, CriterionRating(name, None, missing)) for name in criteria}
-        for ratings, missing in zip(found, reasons, strict=True)
-    ]
+    return [_completed(ratings, criteria, prompt, answer, number) for number, ratings in enumerate(found, 1)]
+
+
+def _completed(
+    ratings: Mapping[str, CriterionRating],
+    criteria: Iterable[str],
+    prompt: Prompt[RivalJudgments],
+    answer: JudgeAnswer[RivalJudgments],
+    number: int,
+) -> dict[str, CriterionRating]:
+    """Return a text's rating by each criterion; where there is none, the reason."""
+    missing = why_missing(prompt, answer, f"entry for text {number} of its call")
+    return {name: ratings.get(name, CriterionRating(name, None, missing)) for name in criteria}
 
 
 def _by_input(examples: Sequence[Example]) -> dict[tuple[str | None, ...], list[int]]:
@@ -163,9 +162,7 @@ def _within(
             return
 
 
-def _sizes(
-    examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment
-) -> tuple[int, list[int]]:
+def _sizes(examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment) -> tuple[int, list[int]]:
     """Return upper estimates of the tokens of a call without its texts, and of what each text adds to it."""
     prompt = rivals_prompt(examples[:1], parts, assignment)
     first = estimated_tokens(render(prompt)) + prompt.max_tokens
