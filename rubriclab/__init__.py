@@ -218,6 +218,12 @@ if TYPE_CHECKING:
         SplitOptions as SplitOptions,
         SplitResult as SplitResult,
     )
+    from rubriclab.services.storage import (
+        PruneOptions as PruneOptions,
+        PruneResult as PruneResult,
+        StoreSize as StoreSize,
+        VacuumResult as VacuumResult,
+    )
     from rubriclab.services.text_scorer import (
         TextScorer as TextScorer,
     )
@@ -388,6 +394,12 @@ _HOMES = {
     "services.score": ("ScoreOptions",),
     "services.text_scorer": ("TextScorer",),
     "services.scores": ("Scores",),
+    "services.storage": (
+        "PruneOptions",
+        "PruneResult",
+        "StoreSize",
+        "VacuumResult",
+    ),
     "services.transfer": (
         "TransferOptions",
         "TransferResult",

@@ -10,6 +10,10 @@ import hashlib
 import json
 from typing import Any
 
+PREFIX = "sha256:"
+# Bytes of a digest without its algorithm.
+WIDTH = 32
+
 
 def canonical(value: Any) -> str:
     """Return `value` (JSON types only) as canonical JSON text.
@@ -28,9 +32,21 @@ def digest(value: Any) -> str:
 
 def digest_text(text: str) -> str:
     """Return the digest of `text`; lone surrogates are allowed."""
-    return "sha256:" + hashlib.sha256(encoded(text)).hexdigest()
+    return PREFIX + hashlib.sha256(encoded(text)).hexdigest()
 
 
 def encoded(text: str) -> bytes:
     """Return `text` in UTF-8, lone surrogates included."""
     return text.encode("utf-8", "surrogatepass")
+
+
+def packed_digest(digest: str) -> bytes:
+    """Return the `WIDTH` bytes of a digest.
+
+    Raises:
+        ValueError: if it is none.
+    """
+    packed = bytes.fromhex(digest.removeprefix(PREFIX))
+    if not digest.startswith(PREFIX) or len(packed) != WIDTH:
+        raise ValueError(f"expected {PREFIX} and {2 * WIDTH} hexadecimal digits, got {digest!r}")
+    return packed

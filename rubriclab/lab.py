@@ -34,6 +34,7 @@ from rubriclab.services import (
     plan as planning,
     score as scoring,
     split as splitting,
+    storage,
     transfer as transferring,
     trust as trusting,
     versions,
@@ -60,6 +61,7 @@ from rubriclab.services.running import finish, iterate
 from rubriclab.services.score import ScoreOptions
 from rubriclab.services.scores import Scores
 from rubriclab.services.split import SplitOptions, SplitResult
+from rubriclab.services.storage import PruneOptions, PruneResult, StoreSize, VacuumResult
 from rubriclab.services.text_scorer import TextScorer
 from rubriclab.services.transfer import TransferOptions, TransferResult
 from rubriclab.services.workspace import Notify, Workspace, judge_options, no_progress
@@ -649,6 +651,37 @@ class Lab:
         with self._workspace() as workspace:
             return versions.verify(workspace, repair=repair)
 
+    def store_size(self) -> StoreSize:
+        """Return the rows and bytes of the store by kind, cached answers by model. Every row is read.
+
+        Raises:
+            NoStore: if there is no store.
+        """
+        with self._workspace() as workspace:
+            return storage.store_size(workspace)
+
+    @_with_options(PruneOptions)
+    def prune(self, /, **options: Any) -> PruneResult:
+        """Remove cached answers, and nothing else; they are asked again, and paid for again, where they are needed.
+
+        Raises:
+            NoStore: if there is no store.
+            NotInStore: if there is no such version, or it is not known which answers making it used.
+            SettingsError: if no condition is given.
+        """
+        with self._workspace() as workspace:
+            return storage.prune(workspace, self._options(PruneOptions, options))
+
+    def vacuum(self) -> VacuumResult:
+        """Give the space of removed answers back to the file system; other processes wait meanwhile.
+
+        Raises:
+            NoStore: if there is no store.
+            StoreError: if it is read-only, or neither SQLite nor PostgreSQL.
+        """
+        with self._workspace() as workspace:
+            return storage.vacuum(workspace)
+
     async def studio_async(
         self, rubric: str | Version | None = None, *, port: int | None = None, browser: bool = True
     ) -> None:
@@ -696,6 +729,9 @@ class Lab:
     trust_async = _asynchronous(trust)
     verify_async = _asynchronous(verify)
     lint_async = _asynchronous(lint)
+    store_size_async = _asynchronous(store_size)
+    prune_async = _asynchronous(prune)
+    vacuum_async = _asynchronous(vacuum)
 
     # What all of them share
 

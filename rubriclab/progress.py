@@ -94,5 +94,7 @@ def spent(ledger: Ledger) -> str:
         parts.append(f"{ledger.failed:,} failed")
     if usage.prompt_tokens or usage.completion_tokens:
         parts.append(f"{(usage.prompt_tokens + usage.completion_tokens) / 1000:,.0f}k tokens")
+    if usage.cached_tokens:
+        parts.append(f"{usage.cached_tokens / 1000:,.0f}k of them read from the provider's cache")
     parts.append("price unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}")
     return ", ".join(parts)

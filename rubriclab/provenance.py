@@ -184,6 +184,9 @@ class Effort(FrozenModel):
         repaired: prompts that were repeated because the first reply was unusable.
         prompt_tokens, completion_tokens: as counted by the provider.
         cost_usd: US dollars; `None` if the price is unknown.
+        cached_prompt_tokens: the prompt tokens that the provider read from its prompt cache.
+        saved_usd: US dollars that the provider's prompt cache saved, included in `cost_usd`; negative if writing to it
+            cost more than reading from it saved. Both are left out of the record where they are 0, as in earlier ones.
         seconds: wall-clock time.
         stages: number of replies, cached ones included, by prompt template.
     """
@@ -195,5 +198,7 @@ class Effort(FrozenModel):
     prompt_tokens: int = Field(default=0, ge=0)
     completion_tokens: int = Field(default=0, ge=0)
     cost_usd: float | None = Field(default=0.0, ge=0)
+    cached_prompt_tokens: int = Field(default=0, ge=0, exclude_if=lambda tokens: not tokens)
+    saved_usd: float = Field(default=0.0, exclude_if=lambda dollars: not dollars)
     seconds: float = Field(default=0.0, ge=0)
     stages: Mapping[str, int] = Field(default_factory=dict)

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from server import RunningServer
 from rubriclab import Example, Lab, Version, read
 from rubriclab.cli.main import every_command
 from rubriclab.cli.printing import flags
+from rubriclab.digest import digest
 from rubriclab.labeling.judgment import HumanJudgment, TextToJudge
 from rubriclab.option_names import reader_of_commands
 from rubriclab.services.label_options import LabelOptions
@@ -439,6 +440,27 @@ def _trust(sides: Side) -> Pair:
 def _verify(sides: Side) -> Pair:
     result = sides.lab.verify()
     return sides.json("verify"), {"store": result.place, "problems": [str(problem) for problem in result.problems]}
+
+
+@parity("store size")
+def _store_size(sides: Side) -> Pair:
+    return sides.json("store", "size"), sides.lab.store_size().to_row()
+
+
+@parity("store prune")
+def _store_prune(sides: Side) -> Pair:
+    for folder in (sides.command.folder, Path()):
+        with open_store(folder / "store.db") as store:
+            store.answers.put(digest("asked"), {"text": "4"})
+    row = sides.json("store", "prune", "--older-than", "0h", "--not-used-by", "alone@1")
+    result = sides.lab.prune(older_than=timedelta(), not_used_by=sides.lab.load("alone@1"))
+    assert result.removed == 1
+    return row, result.to_row()
+
+
+@parity("store vacuum")
+def _store_vacuum(sides: Side) -> Pair:
+    return sides.json("store", "vacuum"), sides.lab.vacuum().to_row()
 
 
 @parity("check")

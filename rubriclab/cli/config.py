@@ -51,6 +51,8 @@ GUARDED = frozenset(
         "force",
         "delete",
         "repair",
+        "older-than",
+        "not-used-by",
     }
 )
 # The command that confirms a file, and the one option that it takes from a file that was found, once confirmed: a file

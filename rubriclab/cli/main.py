@@ -35,6 +35,7 @@ from rubriclab.cli import (
     score,
     show,
     split,
+    store,
     studio,
     transfer,
     trust,
@@ -131,7 +132,7 @@ _SECTIONS = {
         lint.lint,
     ),
     "Compare": (compare.compare, transfer.transfer, drift.drift, agree.agree),
-    "Store": (*versions.COMMANDS, trust.trust),
+    "Store": (*versions.COMMANDS, trust.trust, store.store),
 }
 for title, members in _SECTIONS.items():
     cli.add_section(title, members)

@@ -73,8 +73,13 @@ def effort_row(effort: Effort) -> dict[str, Any]:
     """Return what a command took, in the form that scripts rely on."""
     return {
         "calls": {"made": effort.calls, "answered_from_cache": effort.cached, "failed": effort.failed},
-        "tokens": {"prompt": effort.prompt_tokens, "completion": effort.completion_tokens},
+        "tokens": {
+            "prompt": effort.prompt_tokens,
+            "completion": effort.completion_tokens,
+            **({"prompt_from_provider_cache": effort.cached_prompt_tokens} if effort.cached_prompt_tokens else {}),
+        },
         "calls_by_stage": dict(effort.stages),
         "cost_usd": effort.cost_usd,
+        **({"saved_by_provider_cache_usd": effort.saved_usd} if effort.saved_usd else {}),
         "seconds": effort.seconds,
     }

@@ -70,7 +70,7 @@ def connect(
         spec,
         options,
         answers,
-        ledger.damaged,
+        ledger,
         budget=budget or LocalBudget(options.max_calls, options.max_cost),
         limits=limits or _local_limits(options),
     )
@@ -81,7 +81,7 @@ def _source(
     spec: str,
     options: JudgeOptions,
     answers: AnswerCache | None,
-    damaged: set[str],
+    ledger: Ledger,
     *,
     budget: Budget,
     limits: Limits,
@@ -96,7 +96,12 @@ def _source(
     if answers is None:
         return judge
     return Cached(
-        judge, answers, retry_failed=options.retry_failed, max_reply_bytes=options.max_reply_bytes, damaged=damaged
+        judge,
+        answers,
+        retry_failed=options.retry_failed,
+        max_reply_bytes=options.max_reply_bytes,
+        damaged=ledger.damaged,
+        used=ledger.used,
     )
 
 

@@ -7,6 +7,7 @@ earlier scan read as the start of an object is not scanned again.
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import re
@@ -83,7 +84,7 @@ def _only_object(text: str, read: Callable[[list[tuple[str, Any]]], Any]) -> Any
     if not whole or stripped.count("{") + stripped.count("[") > DEEPEST:
         return _UNUSABLE
     try:
-        value, end = _decoder(read).raw_decode(stripped)
+        value, end = _kept_decoder(read).raw_decode(stripped)
     except ValueError:
         return _UNUSABLE
     return value if end == len(stripped) else _UNUSABLE
@@ -94,6 +95,9 @@ def _decoder(read: Callable[[list[tuple[str, Any]]], Any]) -> json.JSONDecoder:
     return json.JSONDecoder(
         parse_float=_number, parse_int=_whole_number, parse_constant=_number, object_pairs_hook=read, strict=False
     )
+
+
+_kept_decoder = functools.cache(_decoder)
 
 
 def _decoding(read: Callable[[list[tuple[str, Any]]], Any]) -> Callable[[str, int], list[Any]]:

@@ -11,11 +11,21 @@ from rubriclab.prompts import Prompt
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Prompt and completion tokens of a reply, and its cost in US dollars (`None` if the price is unknown)."""
+    """Tokens and cost of a reply.
+
+    Attributes:
+        prompt_tokens, completion_tokens: as counted by the provider.
+        cost_usd: US dollars; `None` if the price is unknown.
+        cached_tokens: the prompt tokens that the provider read from its prompt cache.
+        saved_usd: US dollars that the provider's prompt cache saved; negative if writing to it cost more than reading
+            from it saved.
+    """
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost_usd: float | None = 0.0
+    cached_tokens: int = 0
+    saved_usd: float = 0.0
 
     def __add__(self, other: Usage) -> Usage:
         known = self.cost_usd is not None and other.cost_usd is not None
@@ -23,6 +33,8 @@ class Usage:
             self.prompt_tokens + other.prompt_tokens,
             self.completion_tokens + other.completion_tokens,
             (self.cost_usd or 0.0) + (other.cost_usd or 0.0) if known else None,
+            self.cached_tokens + other.cached_tokens,
+            self.saved_usd + other.saved_usd,
         )
 
 

@@ -7,6 +7,7 @@ import functools
 import logging
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from rubriclab.errors import JudgeRefused, JudgeUnavailable, PromptRejected
@@ -14,10 +15,18 @@ from rubriclab.judges.address import check_address, check_environment, environme
 from rubriclab.judges.judge import Reply, Token, Usage
 from rubriclab.judges.logprobs import reported_tokens
 from rubriclab.judges.price import Price
+from rubriclab.judges.prompt_cache import (
+    CacheMarks,
+    CachePrices,
+    cache_prices,
+    least_cached_tokens,
+    needs_marks,
+    tokens_read_and_written,
+)
 from rubriclab.judges.provider_errors import refused_setting, translated
 from rubriclab.judges.providers import is_loaded, load_litellm, provider_of
 from rubriclab.judges.reply_size import DEFAULT_BYTES, RECEPTION, Reception, body_limit, text_limit
-from rubriclab.judges.request import messages_of
+from rubriclab.judges.request import messages_of, turns_of
 from rubriclab.judges.schema import response_format
 from rubriclab.masking import without_keys
 from rubriclab.option_names import did_you_mean
@@ -161,7 +170,7 @@ class LanguageModel:
             try:
                 return await self._complete(prompt, settings)
             except OpenAIError as error:
-                refused = refused_setting(error, settings)
+                refused = refused_setting(error, [*settings, *(["cache_control"] if self._marks else [])])
                 if refused is None or (refused == "response_format" and self._structured == "schema"):
                     raise
                 _log.info("%s does not accept %s; requests go on without it", self.model, refused)
@@ -171,13 +180,20 @@ class LanguageModel:
         # litellm would retry refusals too, in two layers.
         return await load_litellm().acompletion(
             model=self.model,
-            messages=[{"role": turn["role"], "content": _clean(turn["content"])} for turn in messages_of(prompt)],
+            messages=self._messages(prompt),
             timeout=self._timeout + GRACE_SECONDS,
             num_retries=0,
             max_retries=0,
             **({"api_base": self._api_base} if self._api_base else {}),
             **settings,
         )
+
+    def _messages(self, prompt: Prompt[Any]) -> list[dict[str, Any]]:
+        """Return the messages, with cache marks where the model needs them; these are part of no request digest."""
+        if self._marks is None:
+            return [{"role": turn["role"], "content": _clean(turn["content"])} for turn in messages_of(prompt)]
+        turns = [replace(turn, parts=tuple(map(_clean, turn.parts))) for turn in turns_of(prompt)]
+        return self._marks.marked(turns)
 
     def _settings(self, prompt: Prompt[Any]) -> dict[str, Any]:
         settings = {
@@ -212,7 +228,10 @@ class LanguageModel:
         usage = getattr(response, "usage", None)
         read = _count(getattr(usage, "prompt_tokens", None))
         wrote = _count(getattr(usage, "completion_tokens", None))
-        return Usage(read, wrote, self._cost(response, read, wrote) if read else None)
+        from_cache, to_cache = tokens_read_and_written(usage, read)
+        # A price given by the user has none for the cache.
+        saved = 0.0 if self._price else self._cache_prices.saved(from_cache, to_cache)
+        return Usage(read, wrote, self._cost(response, read, wrote) if read else None, from_cache, saved)
 
     def _cost(self, response: Any, read: int, wrote: int) -> float | None:
         if self._price:
@@ -220,6 +239,18 @@ class LanguageModel:
         # litellm's figure includes discounts such as cached input, but is 0 for unknown models.
         cost: float | None = response._hidden_params.get("response_cost")
         return cost if self.price else None
+
+    @functools.cached_property
+    def _cache_prices(self) -> CachePrices:
+        return cache_prices(self.model)
+
+    @property
+    def _marks(self) -> CacheMarks | None:
+        return None if "cache_control" in self._refused else self._cache_marks
+
+    @functools.cached_property
+    def _cache_marks(self) -> CacheMarks | None:
+        return CacheMarks(least_cached_tokens(self.model)) if needs_marks(*self._place) else None
 
     @functools.cached_property
     def _place(self) -> tuple[str, str]:

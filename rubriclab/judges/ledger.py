@@ -26,6 +26,8 @@ class Ledger:
         usage: tokens and cost of the replies from the provider; the cost is `None` once any price is unknown.
         model_versions: model names that the provider reported.
         damaged: digests of requests that were repeated because their cached answer is damaged.
+        used: packed digests of the requests that were answered or looked up; `None` if they are not collected, since
+            each takes about 100 bytes of memory.
     """
 
     calls: int = 0
@@ -36,6 +38,7 @@ class Ledger:
     usage: Usage = field(default_factory=Usage)
     model_versions: set[str] = field(default_factory=set)
     damaged: set[str] = field(default_factory=set)
+    used: set[bytes] | None = None
 
     @property
     def silent(self) -> bool:
@@ -52,6 +55,8 @@ class Ledger:
             prompt_tokens=self.usage.prompt_tokens,
             completion_tokens=self.usage.completion_tokens,
             cost_usd=self.usage.cost_usd,
+            cached_prompt_tokens=self.usage.cached_tokens,
+            saved_usd=self.usage.saved_usd,
             stages=dict(sorted(self.stages.items())),
             seconds=seconds,
         )

@@ -22,14 +22,21 @@ _log = logging.getLogger(__name__)
 
 
 class Bucket:
-    """A token bucket that may be overdrawn: requests are served in order, without a queue."""
+    """A token bucket that may be overdrawn: requests are served in order, without a queue.
 
-    def __init__(self, per_minute: float, clock: Callable[[], float]) -> None:
+    `state` continues another bucket with the same rate: its level, and the time of that level.
+    """
+
+    def __init__(self, per_minute: float, clock: Callable[[], float], state: tuple[float, float] | None = None) -> None:
         self._rate = per_minute / 60
         self._burst = max(1.0, BURST * self._rate)
-        self._level = self._burst
         self._clock = clock
-        self._seen = clock()
+        self._level, self._seen = state or (self._burst, clock())
+
+    @property
+    def state(self) -> tuple[float, float]:
+        """The level, and the time of that level in seconds."""
+        return self._level, self._seen
 
     def take(self, amount: float) -> float:
         """Take `amount` and return the seconds to wait until it is available."""

@@ -30,6 +30,7 @@ _SETTINGS = {
     "temperature": re.compile(r"\btemperature\b", re.IGNORECASE),
     "seed": re.compile(r"\bseed\b", re.IGNORECASE),
     "logprobs": re.compile(r"log[_ ]?prob", re.IGNORECASE),
+    "cache_control": re.compile(r"cache[_ ]?(control|point)|prompt caching", re.IGNORECASE),
 }
 # These recur as long as log-probabilities are requested: litellm takes damaged ones for a server error, and
 # llama-cpp-python refuses them with a status of 500.

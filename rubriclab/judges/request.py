@@ -10,7 +10,7 @@ from pydantic import BaseModel, TypeAdapter
 
 from rubriclab.digest import digest
 from rubriclab.judges.judge import Reply, Token
-from rubriclab.prompts import Message, Prompt, render
+from rubriclab.prompts import Message, Prompt, Turn, render_turns
 
 # Enough for the prompts in flight, few enough that long texts do not fill the memory.
 RENDERED = 1024
@@ -33,7 +33,12 @@ class _PromptKey:
 
 def messages_of(prompt: Prompt[Any]) -> tuple[Message, ...]:
     """Return the rendered prompt. Every judge of a stack gets the same messages, rendered once."""
-    return _rendered(_PromptKey(prompt))
+    return _rendered(_PromptKey(prompt))[1]
+
+
+def turns_of(prompt: Prompt[Any]) -> tuple[Turn, ...]:
+    """Return the rendered prompt, divided into what many texts share and the rest; see `messages_of`."""
+    return _rendered(_PromptKey(prompt))[0]
 
 
 def request_digest(identity: Mapping[str, Any], prompt: Prompt[Any]) -> str:
@@ -62,6 +67,8 @@ def written(reply: Reply) -> dict[str, Any]:
             "prompt_tokens": usage.prompt_tokens,
             "completion_tokens": usage.completion_tokens,
             "cost_usd": usage.cost_usd,
+            **({"cached_tokens": usage.cached_tokens} if usage.cached_tokens else {}),
+            **({"saved_usd": usage.saved_usd} if usage.saved_usd else {}),
         },
         "truncated": reply.truncated,
         **({"tokens": [_token(token) for token in reply.tokens]} if reply.tokens else {}),
@@ -82,8 +89,9 @@ def _token(token: Token) -> dict[str, Any]:
 
 
 @functools.lru_cache(maxsize=RENDERED)
-def _rendered(key: _PromptKey) -> tuple[Message, ...]:
-    return tuple(render(key.prompt))
+def _rendered(key: _PromptKey) -> tuple[tuple[Turn, ...], tuple[Message, ...]]:
+    turns = tuple(render_turns(key.prompt))
+    return turns, tuple(turn.message for turn in turns)
 
 
 @functools.lru_cache(maxsize=128)

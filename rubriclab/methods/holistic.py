@@ -24,6 +24,7 @@ from rubriclab.judges.ask import JudgeAnswer, ask
 from rubriclab.judges.judge import Judge
 from rubriclab.judges.logprobs import score_distribution
 from rubriclab.methods.estimate import CallEstimate, estimate_prompt
+from rubriclab.methods.gathering import gathered
 from rubriclab.methods.method import CriterionRating, Learned, Progress, ScoreFunction, TrainingInput
 from rubriclab.methods.replies import Number, OnScale, Rating, Whole
 from rubriclab.option_names import option
@@ -270,7 +271,7 @@ def scorer(form: ScoreFormat) -> ScoreFunction:
             holistic_rating(example, criterion, assignment, judge, form=form, settings=settings)
             for criterion in part.criteria
         )
-        ratings = tuple(await asyncio.gather(*requests))
+        ratings = tuple(await gathered(requests))
         present = [rated.score for rated in ratings if rated.score is not None]
         return sum(present) / len(present) if present else None, ratings
 

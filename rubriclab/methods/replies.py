@@ -6,6 +6,7 @@ salvage mode (`rubriclab.prompts.prompt.SALVAGE`): usable entries are kept, and 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Annotated, Any, TypeVar
 
@@ -156,9 +157,15 @@ def _no_truth_value(value: Any) -> Any:
     return value
 
 
+# The same for all prompts of a rubric.
+@functools.lru_cache(maxsize=64)
+def _scale(low: float, high: float, whole: bool) -> Scale:
+    return Scale(low=low, high=high, whole=whole)
+
+
 def _on_scale(score: float, info: ValidationInfo) -> float:
     if info.context:
-        scale = Scale.model_validate({name: info.context["scale"][name] for name in ("low", "high", "whole")})
+        scale = _scale(*(info.context["scale"][name] for name in ("low", "high", "whole")))
         if not scale.holds(score):
             raise ValueError(f"the score must be {scale.describe()}; got {score}")
     return score

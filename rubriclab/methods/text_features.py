@@ -23,7 +23,7 @@ from rubriclab.methods.method import CriterionRating, Learned, Method, Progress,
 from rubriclab.rubric import Criterion, Evidence, Part
 from rubriclab.stats.correlation import FloatArray, pearson
 from rubriclab.stats.interval import DIGITS, rounded
-from rubriclab.text_features import CATALOGUE, TextFeature, extract_features
+from rubriclab.text_features import CATALOGUE, TextFeature, features_of
 
 _BY_NAME: Mapping[str, TextFeature] = {entry.name: entry for entry in CATALOGUE}
 
@@ -89,7 +89,7 @@ def _entry(name: str) -> TextFeature:
 
 
 def _measured(example: Example) -> Mapping[str, float]:
-    return extract_features(example.output, example.source, example.context)
+    return features_of(example.output, example.source, example.context)
 
 
 def _varies(rated: Sequence[CriterionRating]) -> bool:

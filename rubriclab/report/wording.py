@@ -116,6 +116,17 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
+def byte_count(number: int) -> str:
+    """Return `512 bytes`, `1.2 MB`."""
+    if number < 1000:
+        return count(number, "byte")
+    size, units = number / 1000, iter(("kB", "MB", "GB", "TB"))
+    unit = next(units)
+    while size >= 999.5 and unit != "TB":
+        size, unit = size / 1000, next(units)
+    return f"{size:.1f} {unit}" if size < 99.95 else f"{size:.0f} {unit}"
+
+
 def count_range(numbers: Sequence[int], noun: str) -> str:
     """Return `8 groups`, or `7 to 8 groups` if the numbers differ."""
     low, high = min(numbers), max(numbers)
@@ -173,8 +184,17 @@ def effort(spent: Effort) -> str:
     failed = "" if not spent.failed else f", {spent.failed:,} failed"
     repaired = "" if not spent.repaired else f", {spent.repaired:,} repaired"
     calls = f"{count(spent.calls, 'call')} ({spent.cached:,} more answered from cache{failed}{repaired})"
-    tokens = f"{spent.prompt_tokens:,} + {spent.completion_tokens:,} tokens"
+    tokens = f"{spent.prompt_tokens:,} + {spent.completion_tokens:,} tokens{_provider_cache(spent)}"
     return f"{calls}, {tokens}, {cost(spent.cost_usd)}, {spent.seconds:,.0f} s"
+
+
+def _provider_cache(spent: Effort) -> str:
+    """Return what the provider's prompt cache gave and saved, in brackets; nothing where there was none."""
+    if not (spent.cached_prompt_tokens or spent.saved_usd):
+        return ""
+    difference = f"saved ${spent.saved_usd:.4f}" if spent.saved_usd >= 0 else f"cost ${-spent.saved_usd:.4f} more"
+    money = f", which {difference}" if spent.saved_usd else ""
+    return f" ({spent.cached_prompt_tokens:,} read from the provider's prompt cache{money})"
 
 
 # What the replies to each template are.

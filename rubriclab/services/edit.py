@@ -103,6 +103,7 @@ class PreparedEdit:
             JudgeRefused, BudgetReached, ReplayMiss: from the judge; answers so far are kept in the store.
             SettingsError: if the weight of a criterion is limited that cannot be weighed.
         """
+        self.workspace.collect_used_answers()
         judge = self.workspace.judge(self.choice) if self.requests else None
         known, new = await self._answers(judge)
         return await self.workspace.off_event_loop(self._finish, known, new)
@@ -155,7 +156,8 @@ class PreparedEdit:
             workspace, self.version, texts, self.options, self.plan, effect, study.agreement, study.validation
         )
         name, parent = self.options.name or self.version.name, self.version.ref
-        return workspace.store.save(name, rubric, provenance, workspace.effort(), parent, training=record)
+        used = workspace.ledger.used
+        return workspace.store.save(name, rubric, provenance, workspace.effort(), parent, training=record, used=used)
 
 
 def prepare_edit(

@@ -64,6 +64,7 @@ class SingleMethodEdit:
             JudgeError: if no text could be scored.
             JudgeRefused, BudgetReached, ReplayMiss: from the judge; answers so far are kept in the store.
         """
+        self.workspace.collect_used_answers()
         judge, examples = self.workspace.judge(self.choice), self.texts.examples
         rated: list[RatedTexts] = []
         for rubric in (self.version.rubric, self.rubric):
@@ -132,4 +133,5 @@ class SingleMethodEdit:
             workspace, self.version, self.texts, self.options, self.plan, effect, found, None
         )
         name, parent = self.options.name or self.version.name, self.version.ref
-        return workspace.store.save(name, self.rubric, provenance, workspace.effort(), parent)
+        used = workspace.ledger.used
+        return workspace.store.save(name, self.rubric, provenance, workspace.effort(), parent, used=used)

@@ -140,6 +140,7 @@ async def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Lear
     if options.parent:
         await workspace.off_event_loop(store.load, options.parent)
     _notify_unused_reasons(training, options.generator or spec, workspace.notify)
+    workspace.collect_used_answers()
     judge = workspace.judge(JudgeChoice(spec))
     generator = judge if options.generator in (None, spec) else workspace.judge(JudgeChoice(options.generator or spec))
     with workspace.progress(workspace.ledger) as on_progress:
@@ -151,7 +152,13 @@ async def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Lear
             on_progress=on_progress,
         )
     version = await store.save_async(
-        name, trained.rubric, trained.provenance, workspace.effort(), options.parent, training=trained.record
+        name,
+        trained.rubric,
+        trained.provenance,
+        workspace.effort(),
+        options.parent,
+        training=trained.record,
+        used=workspace.ledger.used,
     )
     for line in trained.notes:
         workspace.notify(line)

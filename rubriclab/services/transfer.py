@@ -152,7 +152,9 @@ class PreparedTransfer:
             JudgeError: if no text could be scored.
             JudgeRefused, BudgetReached, ReplayMiss: from the judge; they concern every text.
         """
-        workspace, judge = self.workspace, self.workspace.judge(self.choice)
+        workspace = self.workspace
+        workspace.collect_used_answers()
+        judge = workspace.judge(self.choice)
         source = await workspace.off_event_loop(lambda: self.source)
         with workspace.progress(workspace.ledger) as on_progress:
             fitted = await run_transfer(
@@ -193,7 +195,13 @@ class PreparedTransfer:
         provenance = trained.provenance.model_copy(update=named_by)
         name, parent = self.options.name or self.version.name, self.version.ref
         version = await workspace.store.save_async(
-            name, trained.rubric, provenance, workspace.effort(), parent, training=trained.record
+            name,
+            trained.rubric,
+            provenance,
+            workspace.effort(),
+            parent,
+            training=trained.record,
+            used=workspace.ledger.used,
         )
         return TransferResult(fitted.transfer, version, workspace.effort())
 

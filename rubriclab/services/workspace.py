@@ -94,6 +94,11 @@ class Workspace:
             self._store = self._held.enter_context(open_store(self.location, create=create, access=access))
         return self._store
 
+    def collect_used_answers(self) -> None:
+        """Collect the requests of the judges that are connected from now on, to be recorded with a version."""
+        if self.ledger.used is None:
+            self.ledger.used = set()
+
     def judge(self, choice: JudgeChoice) -> Judge:
         """Return the judge chosen, connected to the store's answers; an address in the options comes first."""
         server = {"api_base": self.options.api_base or choice.address}

@@ -13,6 +13,8 @@ content has an equal digest on every machine.
 - A *tag* points to one version of a name. Tags move; versions never change, and the database itself
   refuses to change or delete one (by triggers, on SQLite and PostgreSQL; other databases lack these).
 - An *answer* is a judge's reply under the digest of the request, with a digest over both.
+- *Used answers* are the digests of the requests whose answers making a version read, so that these answers can be kept
+  when others are removed.
 - A *lease* says which process is making a request, so that no other process pays for it too.
 - A *pack* is a version as a file for review and for sharing, with its digests.
 
@@ -22,6 +24,7 @@ content has an equal digest on every machine.
 from rubriclab.store.answers import AnswerTable
 from rubriclab.store.diff import AgreementChange, CriterionChange, FieldChange, VersionDiff, compare
 from rubriclab.store.pack import Pack, import_pack, read_pack, write_pack
+from rubriclab.store.size import KindSize, Space
 from rubriclab.store.store import Store, open_store
 from rubriclab.store.verify import Problem
 from rubriclab.store.version import Version
@@ -31,8 +34,10 @@ __all__ = [
     "AnswerTable",
     "CriterionChange",
     "FieldChange",
+    "KindSize",
     "Pack",
     "Problem",
+    "Space",
     "Store",
     "Version",
     "VersionDiff",

@@ -8,12 +8,13 @@ from typing import Any
 from sqlalchemy import Engine, bindparam, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
+from rubriclab.characters import one_line
 from rubriclab.digest import canonical, digest_text
 from rubriclab.errors import DamagedAnswer, StoreError
 from rubriclab.option_names import command
 from rubriclab.store.engine import in_memory, is_sqlite, shown
 from rubriclab.store.leases import Leases
-from rubriclab.store.orm import METADATA, AnswerRow, now
+from rubriclab.store.orm import METADATA, NAME, AnswerRow, now
 from rubriclab.store.reconnect import HeldConnection
 
 _TABLE = METADATA.tables[AnswerRow.__tablename__]
@@ -56,7 +57,13 @@ class AnswerTable:
             StoreError: if the database fails.
         """
         text = canonical(reply)
-        row = {"digest": digest, "reply": text, "reply_digest": answer_digest(digest, text), "created": now()}
+        row = {
+            "digest": digest,
+            "reply": text,
+            "reply_digest": answer_digest(digest, text),
+            "created": now(),
+            "model": _model_of(reply),
+        }
         try:
             first = self._connection.change(_INSERT, row) == 1
         except IntegrityError:
@@ -95,6 +102,12 @@ class AnswerTable:
         if self._leases:
             self._leases.close()
         self._connection.close()
+
+
+def _model_of(reply: dict[str, Any]) -> str | None:
+    """Return the model that a reply names, as it can be stored: a provider may send any text."""
+    model = reply.get("model")
+    return one_line(model)[:NAME] if isinstance(model, str) else None
 
 
 def answer_digest(digest: str, text: str) -> str:

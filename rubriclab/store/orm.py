@@ -12,6 +12,10 @@ DIGEST = 71
 NAME = 100
 # A process, as `rubriclab.store.leases` writes it.
 HOLDER = 100
+# What shared states are called: a run, or the judge that limits are for.
+STATE_NAME = 300
+# An id that a provider gives, such as a path in a bucket.
+PROVIDER_ID = 1000
 # 2026-11-21T12:00:00.000000+00:00
 TIME = 32
 
@@ -107,6 +111,26 @@ class TrainingRow(StoredTable, table=True):
         return f"{self.name}@{self.number}"
 
 
+class UsedAnswersRow(StoredTable, table=True):
+    """The requests whose answers making a version read: their SHA-256 digests, sorted, 32 bytes each.
+
+    `digest` covers them. A version without a row was imported, or made before this was recorded.
+    """
+
+    __tablename__ = "used_answers"
+    __table_args__ = (ForeignKeyConstraint(["name", "number"], ["versions.name", "versions.number"]),)
+
+    name: str = Field(primary_key=True, max_length=NAME)
+    number: int = Field(primary_key=True)
+    digest: str = Field(max_length=DIGEST)
+    packed: bytes = Field(sa_type=LargeBinary)
+
+    @property
+    def ref(self) -> str:
+        """`NAME@NUMBER` of the version."""
+        return f"{self.name}@{self.number}"
+
+
 class ConfirmationRow(StoredTable, table=True):
     """The user's confirmation that an imported version may choose the judge; `record_digest` is the version's."""
 
@@ -166,7 +190,10 @@ class TagRow(StoredTable, table=True):
 
 
 class AnswerRow(StoredTable, table=True):
-    """A judge's reply under the digest of the request; `reply_digest` covers both."""
+    """A judge's reply under the digest of the request; `reply_digest` covers both.
+
+    `model` is the name that the provider reported, for counting; `None` for replies without one.
+    """
 
     __tablename__ = "answers"
 
@@ -174,6 +201,7 @@ class AnswerRow(StoredTable, table=True):
     reply: str = Field(sa_type=Text)
     created: str = Field(max_length=TIME)
     reply_digest: str = Field(max_length=DIGEST)
+    model: str | None = Field(default=None, max_length=NAME)
 
 
 class LeaseRow(StoredTable, table=True):
@@ -184,3 +212,27 @@ class LeaseRow(StoredTable, table=True):
     digest: str = Field(primary_key=True, max_length=DIGEST)
     holder: str = Field(max_length=HOLDER)
     expires: int = Field(sa_type=BigInteger)
+
+
+class SharedStateRow(StoredTable, table=True):
+    """A document that processes share while they run, as canonical JSON; see `rubriclab.store.shared_state`."""
+
+    __tablename__ = "shared_states"
+
+    name: str = Field(primary_key=True, max_length=STATE_NAME)
+    content: str = Field(sa_type=Text)
+
+
+class BatchRow(StoredTable, table=True):
+    """A batch that a provider is processing; `requests` are the bytes of its requests' digests, one after another."""
+
+    __tablename__ = "batches"
+
+    key: str = Field(primary_key=True, max_length=NAME)
+    judge: str = Field(max_length=DIGEST, index=True)
+    model: str = Field(sa_type=Text)
+    api_base: str | None = Field(default=None, sa_type=Text)
+    file_id: str = Field(max_length=PROVIDER_ID)
+    batch_id: str | None = Field(default=None, max_length=PROVIDER_ID)
+    created: str = Field(max_length=TIME)
+    requests: bytes = Field(sa_type=LargeBinary)

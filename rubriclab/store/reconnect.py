@@ -17,7 +17,7 @@ from rubriclab.option_names import RUN_AGAIN
 from rubriclab.store.engine import autocommitting, guarded, is_sqlite, reason, shown
 
 T = TypeVar("T")
-Values = Mapping[str, str]
+Values = Mapping[str, str | bytes | None]
 NOTHING: Values = {}
 
 # Seconds without the server after which the command ends, and between two attempts.

@@ -14,7 +14,7 @@ SCRIPTS = Path(__file__).parent / "migrations"
 VERSION_TABLE = "rubriclab_schema"
 
 # All migrations, oldest first; a test compares them with the scripts.
-REVISIONS = ("0001", "0002")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005")
 
 # An arbitrary number, the same in every process.
 LOCK = 0x72_75_62_72_69_63

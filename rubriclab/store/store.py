@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from functools import cached_property
+from datetime import datetime
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
@@ -19,10 +20,12 @@ from rubriclab.option_names import command
 from rubriclab.provenance import Effort, Provenance
 from rubriclab.rubric import Rubric
 from rubriclab.store.answers import AnswerTable
+from rubriclab.store.batches import BatchTable
 from rubriclab.store.correction_rows import add_correction, corrections_of
 from rubriclab.store.engine import address, file_of, guarded, is_sqlite, make_engine, may_write, shown, writing
 from rubriclab.store.judgment_rows import add_judgment, judgments_of
-from rubriclab.store.orm import TrainingRow, VersionRow
+from rubriclab.store.orm import TrainingRow, VersionRow, stored_time
+from rubriclab.store.prune import Pruned, prune_step
 from rubriclab.store.queries import (
     all_names,
     confirm,
@@ -43,6 +46,9 @@ from rubriclab.store.rows import (
     read_training,
 )
 from rubriclab.store.schema import prepare
+from rubriclab.store.shared_state import SharedState
+from rubriclab.store.size import KindSize, Space, sizes, space_of, vacuum
+from rubriclab.store.used_answers import add_used_answers, used_answers
 from rubriclab.store.verify import Problem, find_problems, remove_answers
 from rubriclab.store.version import Version, check_name, check_tag
 from rubriclab.training_record import TrainingRecord
@@ -113,6 +119,21 @@ class Store:
         """The cached answers of judges, by the digest of the request."""
         return self._held.enter_context(closing(AnswerTable(self._engine, read_only=self._read_only)))
 
+    def shared_state(self, name: str) -> SharedState:
+        """Return the document that processes share under `name`; it is empty before it is changed.
+
+        Raises:
+            StoreError: if the store is read-only.
+        """
+        if self._read_only:
+            raise _read_only(self.place)
+        return SharedState(self._engine, name)
+
+    @cached_property
+    def batches(self) -> BatchTable:
+        """The batches of requests that providers are processing."""
+        return self._held.enter_context(closing(BatchTable(self._engine)))
+
     def save(
         self,
         name: str,
@@ -123,12 +144,14 @@ class Store:
         *,
         training: TrainingRecord | None = None,
         origin: PackOrigin | None = None,
+        used: Collection[bytes] | None = None,
     ) -> Version:
         """Return the version with `rubric` under `name`: the newest one if it has the same rubric, or else a new one.
 
         The parent of a new version is `parent` (`NAME`, `NAME@NUMBER` or `NAME@TAG`), by default the newest of `name`.
         Several processes may save at once; each gets a number of its own. `training` is stored with the version unless
-        it has a training record already. `origin` is the pack of an imported version. A new version is also made if the
+        it has a training record already. `origin` is the pack of an imported version. `used` are the packed digests of
+        the requests whose answers making it read; `None` if they are not known. A new version is also made if the
         newest one is less trusted: imported instead of learned here, or with a judge that an imported version named.
 
         Raises:
@@ -138,7 +161,14 @@ class Store:
         check_name(name)
         contents = contents_of(rubric, provenance, effort, origin)
         record = packed_training(training) if training else None
-        return self._write(lambda session: save_with_training(session, name, contents, parent, record))
+
+        def save(session: Session) -> Version:
+            version = save_with_training(session, name, contents, parent, record)
+            if used is not None:
+                add_used_answers(session, version.name, version.number, used)
+            return version
+
+        return self._write(save)
 
     async def save_async(self, *arguments: Any, **options: Any) -> Version:
         """Return what `save` returns, without blocking the event loop while a server is unreachable."""
@@ -230,6 +260,67 @@ class Store:
         """
         with self._reading() as session:
             return judgments_of(session, question, after)
+
+    def used_answers(self, ref: str) -> frozenset[bytes] | None:
+        """Return the packed digests of the requests whose answers making a version read; `None` if not known.
+
+        Raises:
+            NotInStore: if there is no such version.
+            StoreError: if the record does not match its digest.
+        """
+        with self._reading() as session:
+            return used_answers(session, find_row(session, ref))
+
+    def sizes(self) -> tuple[tuple[KindSize, ...], Space]:
+        """Return the rows and bytes of every kind, and the space of the whole database. Every row is read.
+
+        Raises:
+            StoreUnavailable: if the database fails.
+        """
+        with self._reading() as session:
+            connection = session.connection()
+            return tuple(sizes(connection)), space_of(connection)
+
+    def space(self) -> Space:
+        """Return the space that the database takes."""
+        with self._reading() as session:
+            return space_of(session.connection())
+
+    def prune(
+        self, before: datetime | None, keep: Collection[bytes] = frozenset(), *, dry_run: bool = False
+    ) -> Iterator[Pruned]:
+        """Remove cached answers in steps, each a transaction, and yield what every step removed.
+
+        Args:
+            before: only answers that were cached earlier; `None` for all.
+            keep: packed digests of the requests whose answers stay.
+            dry_run: whether they are only counted.
+
+        Raises:
+            StoreError: if the store is read-only and this is no dry run, or the database fails.
+        """
+        stored, step = stored_time(before) if before else None, Pruned()
+        while True:
+            after = step.last
+            if dry_run:
+                with self._reading() as session:
+                    step = prune_step(session, after, stored, keep, dry_run=True)
+            else:
+                step = self._write(partial(prune_step, after=after, before=stored, keep=keep))
+            if step.last is None:
+                return
+            yield step
+
+    def vacuum(self) -> None:
+        """Give the space of removed rows back to the file system.
+
+        Raises:
+            StoreError: if the store is read-only, or neither SQLite nor PostgreSQL.
+            StoreUnavailable: if another process uses the store, or the disk is full.
+        """
+        if self._read_only:
+            raise _read_only(self.place)
+        vacuum(self._engine)
 
     def names(self) -> tuple[str, ...]:
         """Return the names of all rubrics, sorted."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 
 from rubriclab.text_features.lexicon import ARTICLES, AUXILIARIES, CONJUNCTIONS, POSSESSIVES, PREPOSITIONS, word_set
@@ -24,23 +25,32 @@ _NEVER_BEFORE_STOP = _OPENERS_ONLY - {"his"} | word_set("of and or but than beca
 _MAY_DOUBLE = word_set("had that very no so bye ha really many far long now yes again on")
 
 
-def surface_features(text: Text) -> dict[str, float]:
-    """Values of the features of length, form and layout; for a text without words of the counts alone."""
-    lengths, total = [len(sentence) for sentence in text.sentence_words], len(text.words)
-    counts = {WORD_COUNT: float(total), "log_words": math.log1p(total), "sentences": float(len(lengths))}
-    if not total:
-        return counts
-    marks = _PUNCTUATION.findall(text.raw)
-    return {
-        **counts,
-        "longest_sentence": float(max(lengths)),
-        "ends_complete": float(bool(_FINAL.search(text.raw[-40:]))),
-        "opening_capital": float(not text.cased_words[0][0][0].islower()),
-        "detached_punctuation": share(sum(1 for gap in marks if gap), len(marks)),
-        "stumbles": 100 * sum(_is_stumble(*pair) for pair in pairwise(_JOINT.findall(text.plain))) / total,
-        "commas": sum(text.raw.count(mark) for mark in ",;:、，；：") / len(lengths),
-        "markup": 100 * len(_MARKUP.findall(text.raw)) / total,
-    }
+def _detached_punctuation(text: Text) -> float:
+    gaps = _PUNCTUATION.findall(text.raw)
+    return share(sum(map(bool, gaps)), len(gaps))
+
+
+def _stumbles(text: Text) -> float:
+    return 100 * sum(_is_stumble(*pair) for pair in pairwise(_JOINT.findall(text.plain))) / len(text.words)
+
+
+SURFACE_OF_ANY: Mapping[str, Callable[[Text], float]] = {
+    WORD_COUNT: lambda text: float(len(text.words)),
+    "log_words": lambda text: math.log1p(len(text.words)),
+    "sentences": lambda text: float(len(text.sentence_words)),
+}
+"""The features of length that texts without words have too."""
+
+SURFACE: Mapping[str, Callable[[Text], float]] = {
+    "longest_sentence": lambda text: float(max(map(len, text.sentence_words))),
+    "ends_complete": lambda text: float(bool(_FINAL.search(text.raw[-40:]))),
+    "opening_capital": lambda text: float(not text.cased_words[0][0][0].islower()),
+    "detached_punctuation": _detached_punctuation,
+    "stumbles": _stumbles,
+    "commas": lambda text: sum(map(text.raw.count, ",;:、，；：")) / len(text.sentence_words),
+    "markup": lambda text: 100 * len(_MARKUP.findall(text.raw)) / len(text.words),
+}
+"""The features of length, form and layout of a text with words."""
 
 
 def _is_stumble(left: str, right: str) -> bool:

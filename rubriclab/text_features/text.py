@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import chain, pairwise
@@ -22,6 +22,9 @@ _DOUBLED_QUOTES = re.compile(r"``|''")
 # What tokenisers of the Penn Treebank's school put for brackets.
 _SPELLED_BRACKET = re.compile(r"-[lr][rsc]b-", re.IGNORECASE)
 _SPLIT_CONTRACTION = re.compile(r"(?<=\w) (?=(?:n't|'(?:s|re|ll|ve|d|m))(?!\w))", re.IGNORECASE)
+# The words of `spaced_words`: finding copied runs is quadratic in the worst case.
+SEARCHED_WORDS = 5_000
+FREQUENT_WORDS = 10
 _UNSPACED_SCRIPT = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 _WORD = re.compile(
     r"[^\W\d_](?:\.[^\W\d_])+(?![^\W_])"  # u.s, p.m
@@ -32,8 +35,14 @@ _WORD = re.compile(
 
 def unify(text: str) -> str:
     """`text` with straight quotes and plain brackets, and with contractions that a tokeniser had split rejoined."""
-    plain = _SPELLED_BRACKET.sub(_bracket, _DOUBLED_QUOTES.sub('"', text.translate(_UNIFIED)))
-    return _SPLIT_CONTRACTION.sub("", plain)
+    # Most texts have nothing to replace, which a plain search shows much sooner than a pattern.
+    if not text.isascii():
+        text = text.translate(_UNIFIED)
+    if "``" in text or "''" in text:
+        text = _DOUBLED_QUOTES.sub('"', text)
+    if "-" in text:
+        text = _SPELLED_BRACKET.sub(_bracket, text)
+    return _SPLIT_CONTRACTION.sub("", text) if "'" in text else text
 
 
 def _bracket(spelled: re.Match[str]) -> str:
@@ -62,9 +71,13 @@ def _short_stem(word: str) -> str:
     return word
 
 
+# Letters; longer words have no endings, and are not kept.
+LONGEST_STEMMED = 40
+
+
 def stem(word: str) -> str:
     """`word` without possessive, plural and the commonest verb endings; after the S stemmer of Harman (1991, JASIS)."""
-    return _short_stem(word) if len(word) <= 40 else word
+    return _short_stem(word) if len(word) <= LONGEST_STEMMED else word
 
 
 def share(part: float, whole: float) -> float:
@@ -125,6 +138,21 @@ class Text:
         return Counter(zip(*(self.words[i:] for i in range(4)), strict=False))
 
     @cached_property
+    def vocabulary(self) -> frozenset[str]:
+        """The different words."""
+        return frozenset(self.words)
+
+    @cached_property
+    def frequent_content(self) -> tuple[str, ...]:
+        """The most frequent stems of content words, the first of equally frequent ones first."""
+        return tuple(word for word, _ in self.content_counts.most_common(FREQUENT_WORDS))
+
+    @cached_property
+    def spaced_words(self) -> str:
+        """The first words with a space around each, so that runs of words can be searched for."""
+        return f" {' '.join(self.words[:SEARCHED_WORDS])} "
+
+    @cached_property
     def last_line_content(self) -> frozenset[str]:
         """Stems of the content words of the last line, which in a dialogue is the last turn."""
         last = self.raw.rstrip().rpartition("\n")[2]
@@ -143,6 +171,15 @@ class Text:
         return tuple(word.replace(",", "") for word in self.words if word[0].isdigit())
 
 
-def content_stems(words: Iterable[str]) -> tuple[str, ...]:
+def content_stems(words: Sequence[str]) -> tuple[str, ...]:
     """Stems of the words that are not function words."""
-    return tuple(stem(word) for word in words if word not in FUNCTION_WORDS and (len(word) > 1 or not word.isascii()))
+    content_stem = _kept_content_stem if max(map(len, words), default=0) <= LONGEST_STEMMED else _content_stem
+    return tuple(filter(None, map(content_stem, words)))
+
+
+def _content_stem(word: str) -> str | None:
+    """The stem of a word, which is never empty; nothing for a function word."""
+    return stem(word) if word not in FUNCTION_WORDS and (len(word) > 1 or not word.isascii()) else None
+
+
+_kept_content_stem = lru_cache(maxsize=1 << 15)(_content_stem)

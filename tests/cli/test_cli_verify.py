@@ -49,7 +49,7 @@ def test_a_missing_version_is_found(own: Commands) -> None:
 
 
 def test_damaged_answers_are_named_removed_on_request_and_asked_again(own: Commands) -> None:
-    keep = "INSERT INTO answers VALUES ('sha256:a', '{\"text\":\"4\"}', 'then', 'sha256:another')"
+    keep = "INSERT INTO answers VALUES ('sha256:a', '{\"text\":\"4\"}', 'then', 'sha256:another', NULL)"
     meddle(own, keep)
     done = own("verify")
     assert done.code == 1

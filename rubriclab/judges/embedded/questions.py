@@ -7,6 +7,7 @@ aspect, stand above the middle of the usual range. The good answer is no to a qu
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -125,6 +126,8 @@ def answered(fields: Mapping[str, Any], dimension: str, question: str) -> tuple[
     return ("yes" if met else "no"), f"Measured, not read: {shown} of the usual range."
 
 
+# Every text is asked the same questions.
+@functools.lru_cache(maxsize=1024)
 def asks_for_fault(question: str) -> bool:
     """Return whether no is the good answer to a question: it names a fault without denying it, or something lacking."""
     text = question.lower().replace("n't", " not")
@@ -147,6 +150,7 @@ def own_question(name: str, point: int, *, rising: bool) -> str:
     return f'Is "{BY_NAME[name].title}" at or {"above" if rising else "below"} {point} % of its usual range?'
 
 
+@functools.lru_cache(maxsize=1024)
 def own_reading(question: str) -> tuple[str, bool, float] | None:
     """Return feature, direction and point of a question that the offline judge has worded; `None` for any other."""
     match = _OWN.search(question)

@@ -9,6 +9,7 @@ from typing import Any
 
 from rubriclab.data.scale import show
 from rubriclab.judges.embedded.wording import BY_NAME, directions, feature_scores, spoken_of, usual_share, values_of
+from rubriclab.text_features import usual_directions
 
 # Features that a criterion without numbers is taken to speak of, at most: those with the most keywords in it.
 MOST_FEATURES = 4
@@ -61,13 +62,20 @@ def features_meant(criterion: Mapping[str, Any], fields: Mapping[str, Any]) -> l
     those that usually move with its aspect.
     """
     descriptions = " ".join(level["description"] for level in criterion["levels"])
-    hits, usual = _hits(criterion["trait"], criterion["statement"], descriptions), directions(fields)
+    aspect, task = fields["aspect"], fields["words"]["task"]
+    shown = (criterion["trait"], criterion["statement"], descriptions)
+    return list(_features_meant(shown, aspect["name"], aspect["definition"], task))
+
+
+# Every text is rated by the same criteria.
+@functools.lru_cache(maxsize=1024)
+def _features_meant(criterion: tuple[str, str, str], aspect: str, definition: str, task: str) -> tuple[str, ...]:
+    hits, usual = _hits(*criterion), usual_directions(aspect, definition, task)
     directed = {name: hit for name, hit in hits.items() if usual[name]}
     chosen = directed or {name: abs(usual[name]) for name in BY_NAME if usual[name]}
-    return sorted(chosen, key=lambda name: (-chosen[name], name))[:MOST_FEATURES]
+    return tuple(sorted(chosen, key=lambda name: (-chosen[name], name))[:MOST_FEATURES])
 
 
-@functools.lru_cache(maxsize=1024)
 def _hits(trait: str, statement: str, levels: str) -> Mapping[str, float]:
     hits: dict[str, float] = {}
     for text, weight in ((trait, 3.0), (statement, 2.0), (levels, 1.0)):

@@ -12,10 +12,9 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
-from rubriclab.text_features import CATALOGUE, TextFeature, extract_features, usual_directions
+from rubriclab.text_features import CATALOGUE, Features, TextFeature, features_of, usual_directions
 
 BY_NAME: Mapping[str, TextFeature] = {feature.name: feature for feature in CATALOGUE}
 BY_TITLE: Mapping[str, TextFeature] = {feature.title: feature for feature in CATALOGUE}
@@ -151,8 +150,8 @@ def values_of(fields: Mapping[str, Any]) -> Mapping[str, float]:
 
 # One text is rated by many criteria in a row.
 @functools.lru_cache(maxsize=64)
-def _values(output: str, source: str | None, context: str | None) -> Mapping[str, float]:
-    return MappingProxyType(extract_features(output, source, context))
+def _values(output: str, source: str | None, context: str | None) -> Features:
+    return features_of(output, source, context)
 
 
 def directions(fields: Mapping[str, Any]) -> Mapping[str, float]:
@@ -171,11 +170,14 @@ def is_share(feature: TextFeature) -> bool:
     return feature.unit.startswith(("share", "1 ")) or "0 to 1" in feature.unit
 
 
+_SHARES = frozenset(feature.name for feature in CATALOGUE if is_share(feature))
+
+
 def usual_share(name: str, value: float, task: str) -> float:
     """Return a feature's value as a share of 0 to 1 that grows with it; 0.5 where a count is typical of the task."""
     if math.isnan(value):
         return value
-    if is_share(BY_NAME[name]):
+    if name in _SHARES:
         return min(max(value, 0.0), 1.0)
     if name == "length_to_source":
         return 1 / (1 + math.exp(-value))

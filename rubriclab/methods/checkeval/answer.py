@@ -6,7 +6,6 @@ third limitation.
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import math
 import re
@@ -26,6 +25,7 @@ from rubriclab.methods.checkeval.replies import (
     asked_ids,
 )
 from rubriclab.methods.checkeval.settings import AnswerForm, Ask, CheckEvalScoringSettings
+from rubriclab.methods.gathering import gathered
 from rubriclab.methods.questions import by_trait, payload
 from rubriclab.methods.replies import why_missing
 from rubriclab.methods.yes_no import YesNo
@@ -101,7 +101,7 @@ async def ask_questions(
     """Return the answers to each question, by its id: one for each part of the text, in order."""
     prompts = answer_prompts(example, questions, dimensions, assignment, settings)
     answers: dict[str, tuple[QuestionAnswer, ...]] = {question.id: () for question in questions}
-    for reply in await asyncio.gather(*(_answered(prompt, judge) for prompt in prompts)):
+    for reply in await gathered(_answered(prompt, judge) for prompt in prompts):
         for name, answered in reply.items():
             answers[name] += (answered,)
     return answers

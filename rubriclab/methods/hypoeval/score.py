@@ -13,6 +13,7 @@ from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
+from rubriclab.methods.gathering import gathered
 from rubriclab.methods.hypoeval.replies import HypothesisRatings
 from rubriclab.methods.hypoeval.settings import Ask, HypoEvalScoringSettings
 from rubriclab.methods.method import CriterionRating, scores_of
@@ -35,7 +36,7 @@ async def rate(
     if ask_how == "concatenated":
         return (await _once(example, criteria, OVERALL, assignment, judge),)
     ratings = (_once(example, [criterion], criterion.id, assignment, judge) for criterion in criteria)
-    return tuple(await asyncio.gather(*ratings))
+    return tuple(await gathered(ratings))
 
 
 def rate_prompt(example: Example, criteria: Sequence[Criterion], assignment: Assignment) -> Prompt[Rating]:

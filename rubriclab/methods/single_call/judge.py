@@ -13,6 +13,7 @@ from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.checkeval.answer import QuestionAnswer
 from rubriclab.methods.checkeval.score import rate_question
 from rubriclab.methods.estimate import CallEstimate, estimate_prompt
+from rubriclab.methods.gathering import gathered
 from rubriclab.methods.method import CriterionRating
 from rubriclab.methods.single_call.prompt import can_join, judge_prompt
 from rubriclab.methods.single_call.replies import HolisticScore, Judgments
@@ -47,7 +48,7 @@ async def alone(
 ) -> list[tuple[CriterionRating, ...]]:
     """Return the text's ratings by each of the parts that cannot join, as their methods score."""
     scored = (METHODS[part.method].score(example, part, assignment, judge) for part in parts if not can_join(part))
-    return [ratings for _, ratings in await asyncio.gather(*scored)]
+    return [ratings for _, ratings in await gathered(scored)]
 
 
 def in_order(

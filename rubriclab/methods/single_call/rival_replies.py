@@ -68,5 +68,5 @@ def _form(judgments: type[Judgments]) -> type[RivalJudgments]:
     entry = create_model("TextJudgments", __base__=Judgments, __doc__=Judgments.__doc__, text=(number, ...), **lists)
     # Entries numbered from 0 would each be about another text.
     usable = keep_usable(numbers_asked, _number_of, position=lambda number: number)
-    texts = Annotated[list[entry], usable, BeforeValidator(_single)]  # type: ignore[valid-type]
+    texts = Annotated[list[entry], usable, BeforeValidator(_single)]
     return create_model("RivalJudgments", __base__=RivalJudgments, __doc__=RivalJudgments.__doc__, texts=(texts, ...))

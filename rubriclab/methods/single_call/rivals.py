@@ -43,7 +43,7 @@ def rival_calls(
     Only texts with the same group, source and context share a call. Groups beyond the limits are divided into calls of
     about the same number of texts; a text that is too long for `limits.tokens` by itself gets its own call.
     """
-    calls = []
+    calls = list[list[int]]()
     for places in _by_input(examples).values():
         shown = sorted(places, key=lambda place: _shuffled(examples[place]))
         calls += _within([examples[place] for place in shown], shown, parts, assignment, limits)

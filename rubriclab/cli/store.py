@@ -1,0 +1,84 @@
+"""`rubriclab store`: what the store holds, and making it smaller."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rubriclab.cli.help import command
+from rubriclab.cli.options import json_option, option, store_option
+
+if TYPE_CHECKING:
+    from rubriclab.services.storage import PruneResult, StoreSize, VacuumResult
+
+
+@click.group("store")
+def store() -> None:
+    """Show the size of the store, remove cached answers, and give their space back."""
+
+
+@command("size")
+@store_option
+@json_option
+def size(*, store: str | None, as_json: bool) -> None:
+    """Show the rows and bytes of the store by kind, cached answers by model."""
+    from rubriclab.services import storage as service
+    from rubriclab.services.workspace import Workspace
+
+    with Workspace(store) as workspace:
+        result = service.store_size(workspace)
+    _print(result, as_json=as_json)
+
+
+@command("prune")
+@option("--older-than", metavar="AGE", help="Answers cached longer ago than this: 12h, 90d or 8w.")
+@option("--not-used-by", multiple=True, metavar="REF", help="Answers that were not used to make this version.")
+@option("--dry-run", is_flag=True, help="Remove nothing, and print what would be removed.")
+@store_option
+@json_option
+def prune(*, store: str | None, as_json: bool, **values: Any) -> None:
+    """Remove cached answers of judges, and nothing else.
+
+    Answers that are removed are asked again, and paid for again, when a command needs them. With --older-than and
+    --not-used-by, those that meet both conditions are removed. --not-used-by can be repeated; it keeps the answers
+    that learning, editing or transferring to these versions used, but not those to texts that were scored.
+    """
+    from rubriclab.cli.workspace import options_of
+    from rubriclab.services import storage as service
+    from rubriclab.services.workspace import Workspace
+
+    options = options_of(service.PruneOptions, values)
+    with Workspace(store) as workspace:
+        result = service.prune(workspace, options)
+    _print(result, as_json=as_json)
+
+
+@command("vacuum")
+@store_option
+@json_option
+def vacuum(*, store: str | None, as_json: bool) -> None:
+    """Give the space of removed answers back to the file system.
+
+    Other processes that use the store wait meanwhile. SQLite writes a copy of the file first, so that the disk needs as
+    much free space as the store takes.
+    """
+    from rubriclab.services import storage as service
+    from rubriclab.services.workspace import Workspace
+
+    with Workspace(store) as workspace:
+        result = service.vacuum(workspace)
+    _print(result, as_json=as_json)
+
+
+def _print(result: StoreSize | PruneResult | VacuumResult, *, as_json: bool) -> None:
+    from rubriclab.cli.printing import print_json, print_view
+
+    if as_json:
+        print_json(result.to_row())
+    else:
+        print_view(result)
+
+
+for member in (size, prune, vacuum):
+    store.add_command(member)

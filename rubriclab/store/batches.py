@@ -1,0 +1,86 @@
+"""The batches that providers are processing, so that an interrupted command collects them instead of paying again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Engine, Row, bindparam, delete, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from rubriclab.digest import PREFIX
+from rubriclab.open_batch import OpenBatch
+from rubriclab.store.engine import is_sqlite
+from rubriclab.store.orm import METADATA, BatchRow
+from rubriclab.store.reconnect import HeldConnection
+
+_TABLE = METADATA.tables[BatchRow.__tablename__]
+_COLUMNS = tuple(column.name for column in _TABLE.c)
+_ALL = select(_TABLE).order_by(_TABLE.c.created, _TABLE.c.key)
+_OF_JUDGE = _ALL.where(_TABLE.c.judge == bindparam("wanted"))
+_INSERT = insert(_TABLE)
+_SET_ID = update(_TABLE).where(_TABLE.c.key == bindparam("wanted")).values(batch_id=bindparam("made"))
+_REMOVE = delete(_TABLE).where(_TABLE.c.key == bindparam("wanted"))
+# Bytes of a SHA-256 digest.
+SIZE = 32
+
+
+class BatchTable:
+    """Open batches. Safe to use from several threads and processes.
+
+    Attributes:
+        remote: whether calls wait for a network.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self.remote = not is_sqlite(engine.url)
+        self._connection = HeldConnection(engine)
+
+    def add(self, batch: OpenBatch) -> None:
+        """Store a batch.
+
+        Raises:
+            StoreError: if the database fails.
+        """
+        packed = b"".join(bytes.fromhex(digest.removeprefix(PREFIX)) for digest in batch.requests)
+        values = {name: getattr(batch, name) for name in _COLUMNS if name != "requests"}
+        try:
+            self._connection.change(_INSERT, {**values, "requests": packed})
+        except IntegrityError:
+            # The connection was lost after the insert, which was then repeated.
+            return
+
+    def set_id(self, key: str, batch_id: str) -> None:
+        """Store the provider's id of a batch.
+
+        Raises:
+            StoreError: if the database fails.
+        """
+        self._connection.change(_SET_ID, {"wanted": key, "made": batch_id})
+
+    def remove(self, key: str) -> None:
+        """Remove a batch, if it is there.
+
+        Raises:
+            StoreError: if the database fails.
+        """
+        self._connection.change(_REMOVE, {"wanted": key})
+
+    def open(self, judge: str | None = None) -> tuple[OpenBatch, ...]:
+        """Return the batches of a judge, by the digest of its identity, or of all judges; the oldest first.
+
+        Raises:
+            StoreError: if the database fails.
+        """
+        rows = self._connection.rows(_ALL) if judge is None else self._connection.rows(_OF_JUDGE, {"wanted": judge})
+        return tuple(_read(row) for row in rows)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+
+def _read(row: Row[Any]) -> OpenBatch:
+    values = row._asdict()
+    packed = values["requests"]
+    digests = (packed[at : at + SIZE].hex() for at in range(0, len(packed), SIZE))
+    return OpenBatch(**{**values, "requests": tuple(f"{PREFIX}{digest}" for digest in digests)})

@@ -1,0 +1,131 @@
+"""`rubriclab store`: size, prune and vacuum, with answers of a real server."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import hypoeval_brain
+import pytest
+from commands import LABELLED, Commands
+from server import RunningServer
+
+from rubriclab import Lab
+from rubriclab.errors import NotInStore, SettingsError
+
+TASK: dict[str, Any] = {
+    "task": "summarization",
+    "aspect": "coherence",
+    "scale": "1:5",
+    "methods": "direct",
+    "name": "direct",
+}
+ROWS = [json.loads(line) for line in LABELLED.read_text("utf-8").splitlines()[:12]]
+
+
+@pytest.fixture(scope="module")
+def learned_online(tmp_path_factory: pytest.TempPathFactory, _running_server: RunningServer) -> Path:
+    """A folder with a store that holds direct@1, learned from the server's answers, and an answer to another text."""
+    folder = tmp_path_factory.mktemp("storage")
+    with pytest.MonkeyPatch.context() as patch:
+        lab = lab_in(folder, patch, _running_server)
+        lab.learn(ROWS, **TASK)
+        lab.score([{**ROWS[0], "id": "other", "output": "Another text."}], "direct")
+        lab.export("direct@1", folder / "pack.json")
+        lab.import_(folder / "pack.json", "imported")
+    return folder
+
+
+def lab_in(folder: Path, patch: pytest.MonkeyPatch, server: RunningServer) -> Lab:
+    """Return a `Lab` with the store in a folder, whose judge is the server."""
+    server.reset()
+    server.brain = hypoeval_brain.reply
+    patch.setenv("OPENAI_API_BASE", server.url)
+    patch.setenv("OPENAI_API_KEY", "none")
+    return Lab(folder / "store.db", judge="openai/fake", progress=None)
+
+
+@pytest.fixture
+def lab(learned_online: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, _running_server: RunningServer) -> Lab:
+    """A `Lab` with a copy of that store."""
+    shutil.copytree(learned_online, tmp_path / "own")
+    return lab_in(tmp_path / "own", monkeypatch, _running_server)
+
+
+@pytest.fixture
+def online(lab: Lab, tmp_path: Path) -> Commands:
+    """The command line with the same copy."""
+    return Commands(tmp_path / "own", RUBRICLAB_STORE="store.db")
+
+
+def answers(lab: Lab) -> int:
+    return sum(kind.rows for kind in lab.store_size().kinds if kind.kind == "cached answers")
+
+
+def test_size_lists_what_there_is_by_kind_and_model(online: Commands) -> None:
+    done = online("store", "size")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("store.db: ")
+    assert "cached answers, fake" in done.out
+    assert "versions" in done.out
+    assert "tags" not in done.out
+
+
+def test_answers_that_learning_used_are_kept_and_learning_again_asks_nothing(
+    online: Commands,
+    lab: Lab,
+    _running_server: RunningServer,  # noqa: PT019
+) -> None:
+    before = answers(lab)
+    counted = lab.prune(not_used_by="direct@1", dry_run=True)
+    assert counted.removed + counted.kept == before == answers(lab)
+    done = online("store", "prune", "--not-used-by", "direct@1")
+    assert (done.code, done.err) == (0, "")
+    assert "1 cached answer removed" in done.out
+    assert answers(lab) == before - 1 == counted.kept
+    assert lab.learn(ROWS, **TASK).ref == "direct@1"
+    assert not _running_server.requests
+
+
+def test_removed_answers_are_asked_again_and_versions_stay(online: Commands, lab: Lab) -> None:
+    assert online("store", "prune", "--older-than", "0d").code == 0
+    assert answers(lab) == 0
+    vacuumed = online("store", "vacuum", "--json").json
+    assert vacuumed["after"] < vacuumed["before"]
+    assert lab.verify().problems == ()
+    lab.learn(ROWS, **TASK)
+    assert answers(lab) == len(ROWS)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({}, SettingsError, "Nothing says which cached answers to remove; give older_than='90d' or not_used_by='REF'"),
+        ({"older_than": "soon"}, SettingsError, "expected hours, days or weeks, such as 12h, 90d or 8w; got 'soon'"),
+        ({"older_than": timedelta(days=-1)}, SettingsError, "expected hours, days or weeks"),
+        ({"not_used_by": "news"}, NotInStore, "The store holds no rubric 'news'"),
+        ({"not_used_by": ["direct", "imported"]}, NotInStore, "not known which answers were used to make imported: it"),
+    ],
+)
+def test_an_unclear_request_removes_nothing(
+    lab: Lab, options: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    before = answers(lab)
+    with pytest.raises(error, match=message):
+        lab.prune(**options)
+    assert answers(lab) == before
+
+
+def test_a_found_configuration_file_cannot_choose_what_is_removed(online: Commands, lab: Lab) -> None:
+    (online.folder / "rubriclab.toml").write_text("older-than = '0d'\n")
+    done = online("store", "prune")
+    assert done.code == 2
+    assert "older-than" in done.error
+    assert answers(lab) > 0
+
+
+def test_versions_are_named_by_references_and_as_objects(lab: Lab) -> None:
+    assert lab.prune(not_used_by=["direct@1", lab.load("direct")], dry_run=True).removed == 1
