@@ -71,6 +71,7 @@ if TYPE_CHECKING:
         StoreUnavailable as StoreUnavailable,
         UnknownMethod as UnknownMethod,
         UserError as UserError,
+        WorkerLost as WorkerLost,
     )
     from rubriclab.evaluation import (
         Evaluator as Evaluator,
@@ -288,6 +289,7 @@ _HOMES = {
         "StoreUnavailable",
         "UnknownMethod",
         "UserError",
+        "WorkerLost",
     ),
     "evaluation": (
         "Evaluator",

@@ -151,19 +151,29 @@ def _replaced(text: str, reader: _Reader) -> str:
     return _PLACEHOLDER.sub(written, text)
 
 
-# Who reads the messages of this process. Not a context variable, because messages are also written in other threads.
-_readers: list[Callable[[str], str]] = [in_python]
+# Who reads the messages of this process: somebody who calls Python (`None`), or who types commands, with their flags.
+# Not a context variable, because messages are also written in other threads.
+_readers: list[Callable[[], Mapping[str, str]] | None] = [None]
 
 
 def for_reader(text: str) -> str:
     """Return a message as the reader calls options and commands: Python by default."""
-    return _readers[-1](text) if _OPEN in text else text
+    if _OPEN not in text:
+        return text
+    flags = flags_of_reader()
+    return in_python(text) if flags is None else on_command_line(text, flags)
+
+
+def flags_of_reader() -> Mapping[str, str] | None:
+    """Return the flags of somebody who types commands, as for `on_command_line`; `None` for a caller of Python."""
+    flags = _readers[-1]
+    return None if flags is None else flags()
 
 
 @contextmanager
 def reader_of_commands(flags: Callable[[], Mapping[str, str]]) -> Iterator[None]:
     """While it is entered, messages are for somebody who types commands; `flags` as for `on_command_line`."""
-    _readers.append(lambda text: on_command_line(text, flags()))
+    _readers.append(flags)
     try:
         yield
     finally:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from io import FileIO
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from rubriclab.errors import DataError, SettingsError
 
@@ -50,11 +51,14 @@ EXPORTS = ("html", "markdown", "latex", "csv")
 
 
 @contextmanager
-def writing(output: str) -> Iterator[Callable[[bytes], object]]:
+def writing(output: str, after: int = 0) -> Iterator[Callable[[bytes], object]]:
     """Yield what writes to `output`.
 
     A file is opened with the first that is written: a run that is refused from the start leaves an earlier one as it
-    was. At the end, also one that is forced, all of it has been written.
+    was. Each content is written at once and as a whole, so that a process that is killed leaves no half of it behind.
+
+    Args:
+        after: bytes at the beginning of the file that are kept; what follows them is replaced.
 
     Raises:
         DataError: if the file cannot be opened or written, as on a full disk.
@@ -64,8 +68,8 @@ def writing(output: str) -> Iterator[Callable[[bytes], object]]:
     def write(content: bytes) -> None:
         with _naming(output):
             if not opened:
-                opened.append(sys.stdout.buffer if output == "-" else Path(output).open("wb"))  # noqa: SIM115
-            opened[0].write(content)
+                opened.append(sys.stdout.buffer if output == "-" else _opened(output, after))
+            _write_whole(opened[0], content)
 
     try:
         yield write
@@ -75,19 +79,41 @@ def writing(output: str) -> Iterator[Callable[[bytes], object]]:
                 file.flush() if output == "-" else file.close()
 
 
+def _opened(output: str, after: int) -> IO[bytes]:
+    file = cast(IO[bytes], Path(output).open("r+b" if after else "wb", buffering=0))  # noqa: SIM115
+    if after:
+        file.truncate(after)
+        file.seek(after)
+    return file
+
+
+def _write_whole(file: IO[bytes], content: bytes) -> None:
+    """Write all of `content`, or, on a full disk, nothing of it."""
+    left, start = memoryview(content), file.tell() if isinstance(file, FileIO) and file.seekable() else None
+    try:
+        while left:
+            left = left[file.write(left) :]
+    except OSError:
+        if start is not None:
+            with suppress(OSError):
+                file.truncate(start)
+        raise
+
+
 @contextmanager
 def writing_rows(
     output: str,
     *,
     always: bool = False,
+    after: int = 0,
     dialect: CsvDialect | None = None,
     legend: Sequence[Mapping[str, Any]] = (),
 ) -> Iterator[WriteRow]:
     """Yield a function that writes a row in the format that the name of the file says: a table, or JSON Lines.
 
     JSON Lines are written as rows come, a table at the end, also if that is an error. With `always`, a file is written
-    if there are no rows too, so that those of an earlier run do not stay. `dialect` and `legend` are as in
-    `rubriclab.data.tables.writing_table`.
+    if there are no rows too, so that those of an earlier run do not stay. `after` is as in `writing`,
+    `dialect` and `legend` are as in `rubriclab.data.tables.writing_table`.
 
     Raises:
         DataError: if the file cannot be opened or written.
@@ -98,7 +124,7 @@ def writing_rows(
         with writing_table(output, always=always, dialect=dialect or COMMAS, legend=legend) as write_row:
             yield write_row
         return
-    with writing(output) as write:
+    with writing(output, after) as write:
         yield lambda row: write(json_line(row))
         if always:
             write(b"")

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import pickle
+from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
 from rubriclab.cli.help import command
 from rubriclab.cli.options import (
     JUDGING,
+    STORED,
     Number,
     dry_run_option,
     json_option,
@@ -39,6 +43,7 @@ EXIT_CODES: Mapping[bool | None, int] = {True: 0, False: 1, None: 3}
 @option("--definition", help="What the aspect means; included for the aspects of well-known data sets.")
 @option("--scale", metavar="LOW:HIGH", help="Without a rubric: the scale of the scores.  [default: 1:5]")
 @output_option("scores")
+@option("--workers", type=int, metavar="N", help="The number of processes that score.  [default: 1]")
 @option(
     "--abstain-above",
     type=Number(),
@@ -53,6 +58,12 @@ EXIT_CODES: Mapping[bool | None, int] = {True: 0, False: 1, None: 3}
     type=Number(),
     metavar="SCORE",
     help="Exit with 1 if the mean is below this, or 3 if more than a tenth of the texts have no score.",
+)
+@option(
+    "--resume",
+    is_flag=True,
+    section=STORED,
+    help="Keep the rows that --output, a .jsonl file, has already, and score the texts after them.",
 )
 @judge_options
 @rivals_options
@@ -74,6 +85,7 @@ def score(
     output: str,
     to_person: str | None,
     fail_under: float | None,
+    resume: bool,
     dry_run: bool,
     as_json: bool,
     **values: Any,
@@ -94,6 +106,7 @@ def score(
     from rubriclab.report.model import View
     from rubriclab.report.scores import summary_blocks
     from rubriclab.services.score import ScoreOptions, prepare_scoring
+    from rubriclab.services.score_resume import check_resumable
 
     options = options_of(ScoreOptions, values)
     if not dry_run:
@@ -104,7 +117,9 @@ def score(
         if dry_run:
             print_dry_run(scoring.at_most(), as_json=as_json)
             return
-        _write(scoring, texts, output, to_person)
+        if resume:
+            check_resumable(scoring, output)
+        _write(scoring, texts, output, to_person, resume=resume)
         effort = workspace.effort()
     if as_json:
         _print_json(scoring, output, to_person, effort)
@@ -142,8 +157,8 @@ def _check_person(texts: str, output: str, to_person: str | None, options: Score
     check_rows_place(to_person, texts, "The rows for a person", "--to-person")
 
 
-def _write(scoring: Scoring, texts: str, output: str, to_person: str | None) -> None:
-    """Write the scores, and the rows of texts for a person, as they come."""
+def _write(scoring: Scoring, texts: str, output: str, to_person: str | None, *, resume: bool) -> None:
+    """Write the scores, and the rows of texts for a person, as they come; with `resume`, after those in the file."""
     from rubriclab.cli.files import dialect_of, writing_rows
     from rubriclab.cli.printing import note
     from rubriclab.data.tables import table_kind
@@ -155,20 +170,49 @@ def _write(scoring: Scoring, texts: str, output: str, to_person: str | None) -> 
     dialect = dialect_of(texts, scoring.options)
     for_person = writing_rows(to_person, always=True, dialect=dialect) if to_person else nullcontext(lambda _row: None)
     legend = criteria_rows(scoring.rubric)
-    with writing_rows(output, dialect=dialect, legend=legend) as write, for_person as write_for_person:
+    with TemporaryFile() as person_rows:
+        end = _keep(scoring, texts, output, person_rows) if resume and Path(output).exists() else 0
+        scores = writing_rows(output, always=resume, dialect=dialect, legend=legend, after=end)
+        with scores as write, for_person as write_for_person:
+            for row in _pickled_rows(person_rows):
+                write_for_person(row)
 
-        async def run() -> None:
-            async for scored in scoring.stream():
-                write(scored.to_cells() if as_table else scored.to_row())
-                if scored.abstained:
-                    write_for_person(scored.row)
+            async def run() -> None:
+                async for scored in scoring.stream():
+                    write(scored.to_cells() if as_table else scored.to_row())
+                    if scored.abstained:
+                        write_for_person(scored.row)
 
-        try:
-            finish(run)
-        except (RubriclabError, KeyboardInterrupt):
-            if scoring.counts.rows:
-                note(f"{scoring.counts.rows:,} rows were written before it ended")
-            raise
+            try:
+                finish(run)
+            except (RubriclabError, KeyboardInterrupt):
+                if scoring.counts.rows:
+                    note(f"{scoring.counts.rows:,} rows were written before it ended")
+                raise
+
+
+def _keep(scoring: Scoring, texts: str, output: str, person_rows: IO[bytes]) -> int:
+    """Keep the complete rows of the output file, and return where they end, in bytes.
+
+    The rows of texts among them that are for a person are pickled to `person_rows`: nothing is written elsewhere before
+    all have been checked, and they may be many.
+    """
+    from rubriclab.cli.printing import note
+    from rubriclab.services.score_resume import end_of_rows, keep_scores
+
+    for scored in keep_scores(scoring, Path(output), texts):
+        scoring.count(scored)
+        if scored.abstained:
+            pickle.dump(scored.row, person_rows)
+    note(f"{scoring.counts.rows:,} rows of {output} are kept")
+    return end_of_rows(Path(output))
+
+
+def _pickled_rows(file: IO[bytes]) -> Iterator[Any]:
+    end = file.tell()
+    file.seek(0)
+    while file.tell() < end:
+        yield pickle.load(file)
 
 
 def _print_json(scoring: Scoring, output: str, to_person: str | None, effort: Effort) -> None:

@@ -131,22 +131,33 @@ def from_rows(rows: Any, where: str = "rows", options: ReadingOptions | None = N
     return _parsed(raw_table(rows, where, options), options)
 
 
-def _parsed(raw: RawRows, options: ReadingOptions) -> Rows:
-    parsed = _examples(raw.source.where, raw.numbered, options.mapping, raw.rules, raw.table)
+def rest_of(raw: RawRows, options: ReadingOptions) -> Rows:
+    """Return what is left of raw rows of which the first have been read; it may be nothing."""
+    return _parsed(raw, options, begun=True)
+
+
+def _parsed(raw: RawRows, options: ReadingOptions, *, begun: bool = False) -> Rows:
+    numbered = raw.numbered if begun else _not_empty(raw.source.where, raw.numbered)
+    parsed = _examples(raw.source.where, numbered, options.mapping, raw.rules, raw.table)
     return Rows(raw.source, parsed, skip_faulty=options.skip_faulty, mapping=options.mapping)
 
 
 def _examples(
     where: str, rows: Numbered, mapping: FieldMap, rules: CellRules, table: bool
 ) -> Iterator[tuple[int, Any, ParsedRow]]:
-    any_row = False
     for line, row in rows:
         # All rows of a table have the same columns: one error for the table instead of one for each row.
         if table and isinstance(row, Mapping):
             check_columns(row, where, mapping)
             table = False
-        any_row = True
         yield line, row, parsed_row(row, where, line, mapping, rules)
+
+
+def _not_empty(where: str, rows: Numbered) -> Numbered:
+    any_row = False
+    for row in rows:
+        any_row = True
+        yield row
     if not any_row:
         raise DataError(f"{where} has no rows.", "Each row needs at least the field 'output', the text to judge.")
 

@@ -22,7 +22,7 @@ from rubriclab.judges.ledger import Ledger, Metered
 from rubriclab.judges.limits import Limited, Limits, LocalLimits
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.plug_ins import judge_points, plug_in_judge
-from rubriclab.judges.recording import PREFIX, Recording, open_replay
+from rubriclab.judges.recording import PREFIX, Recorder, Recording, open_replay
 from rubriclab.judges.retry import Retried
 
 EMBEDDED = "embedded"
@@ -36,7 +36,7 @@ def connect(
     options: JudgeOptions,
     ledger: Ledger,
     answers: AnswerCache | None = None,
-    record: Path | None = None,
+    record: Path | Recorder | None = None,
     budget: Budget | None = None,
     limits: Limits | None = None,
 ) -> Judge:
@@ -57,7 +57,7 @@ def connect(
         options: options of the calls.
         ledger: counts the replies.
         answers: the cache; `None` for none.
-        record: file to record to.
+        record: file to record to, or what writes replies down elsewhere.
         budget: shared by several judges of one command; by default one with the caps in `options`.
         limits: shared by several judges or processes; by default those in `options`, for this judge alone.
 
@@ -72,7 +72,7 @@ def connect(
         answers,
         ledger,
         budget=budget or LocalBudget(options.max_calls, options.max_cost),
-        limits=limits or _local_limits(options),
+        limits=limits or local_limits(options),
     )
     return Metered(Recording(judge, record) if record else judge, ledger)
 
@@ -123,7 +123,8 @@ def _called(spec: str, options: JudgeOptions, budget: Budget, limits: Limits) ->
     return Retried(Limited(budgeted, limits), attempts=options.attempts, breaker=max(BREAKER, options.concurrency))
 
 
-def _local_limits(options: JudgeOptions) -> LocalLimits:
+def local_limits(options: JudgeOptions) -> LocalLimits:
+    """Return the limits in `options`, for one process."""
     return LocalLimits(
         concurrency=options.concurrency,
         requests_per_minute=options.requests_per_minute,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from rubriclab.errors import JudgeUnavailable, PromptRejected
@@ -44,6 +44,29 @@ class Ledger:
     def silent(self) -> bool:
         """Whether there were requests, and none of them had a reply."""
         return self.failed > 0 and not (self.calls or self.cached)
+
+    def add(self, other: Ledger) -> None:
+        """Add the totals of another ledger, such as that of another process."""
+        for each in fields(self):
+            own, more = getattr(self, each.name), getattr(other, each.name)
+            if own is None or more is None:
+                continue  # not collected
+            if isinstance(own, set):
+                own |= more
+            else:
+                setattr(self, each.name, own + more)
+
+    def take(self) -> Ledger:
+        """Return the totals so far, and begin again from zero; judges keep this ledger and its sets."""
+        taken, empty = Ledger(used=None if self.used is None else set()), Ledger()
+        taken.add(self)
+        for each in fields(self):
+            own = getattr(self, each.name)
+            if isinstance(own, set):
+                own.clear()
+            else:
+                setattr(self, each.name, getattr(empty, each.name))
+        return taken
 
     def effort(self, seconds: float) -> Effort:
         """Return the totals, with the wall-clock time of the command in seconds."""

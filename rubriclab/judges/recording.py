@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 
@@ -97,47 +97,65 @@ def _add(content: RecordingContent, row: dict[str, Any], *, first: bool) -> None
         content.replies.setdefault(str(row["request"]), read_back(row["reply"]))
 
 
-class Recording(JudgeWrapper):
-    """A judge whose replies are also appended to the recording at `path` as they arrive.
+class Recorder(Protocol):
+    """Writes judges and their replies down."""
+
+    def begin(self, name: str, identity: Mapping[str, Any], /) -> None:
+        """Record a judge, unless it is recorded already.
+
+        Raises:
+            DataError: if it is recorded with other settings, or the recording cannot be written.
+        """
+        ...
+
+    def add(self, digest: str, template: str, reply: Mapping[str, Any], /) -> None:
+        """Record the reply to the request with this digest, unless it is recorded already.
+
+        Raises:
+            DataError: if the recording cannot be written.
+        """
+        ...
+
+
+class RecordingFile:
+    """The recording at `path`, to which judges and replies are appended as they arrive.
 
     An existing recording is continued: an incomplete last line is removed, and no request is written twice.
 
     Raises:
-        DataError: if `path` cannot be written, is another kind of file, or holds this judge with other settings.
+        DataError: if `path` cannot be written, or is another kind of file.
     """
 
-    def __init__(self, judge: Judge, path: Path) -> None:
-        super().__init__(judge)
+    def __init__(self, path: Path) -> None:
         self._path = path
-        self._recorded = self._open()
-
-    async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return the judge's reply, once it is recorded."""
-        reply = await self.judge.reply(prompt)
-        digest = request_digest(self.judge.identity, prompt)
-        if digest not in self._recorded:
-            self._recorded.add(digest)
-            self._append({"request": digest, "template": prompt.name, "reply": written(reply)})
-        return reply
-
-    def _open(self) -> set[str]:
-        if not self._path.exists():
+        if not path.exists():
             self._append(HEADER)
-        content = read_recording(self._path)
-        if content.end < self._path.stat().st_size:
-            with self._naming(), self._path.open("r+b") as file:
+        content = read_recording(path)
+        if content.end < path.stat().st_size:
+            with self._naming(), path.open("r+b") as file:
                 file.truncate(content.end)
         if content.end == 0:
             self._append(HEADER)
-        if self.name not in content.judges:
-            self._append({"judge": self.name, "identity": dict(self.identity)})
-        elif content.judges[self.name] != self.identity:
+        self._judges = content.judges
+        self._recorded = set(content.replies)
+
+    def begin(self, name: str, identity: Mapping[str, Any]) -> None:
+        """Record a judge, unless it is recorded already; see `Recorder`."""
+        if name not in self._judges:
+            self._judges[name] = dict(identity)
+            self._append({"judge": name, "identity": dict(identity)})
+        elif self._judges[name] != identity:
             raise DataError(
-                f"The recording {self._path} holds {self.name} at another address or with other settings: "
-                f"{content.judges[self.name]} there, {self.identity} here.",
+                f"The recording {self._path} holds {name} at another address or with other settings: "
+                f"{self._judges[name]} there, {identity} here.",
                 "Record to a new file.",
             )
-        return set(content.replies)
+
+    def add(self, digest: str, template: str, reply: Mapping[str, Any]) -> None:
+        """Record a reply, unless one to the same request is recorded already; see `Recorder`."""
+        if digest not in self._recorded:
+            self._recorded.add(digest)
+            self._append({"request": digest, "template": template, "reply": reply})
 
     def _append(self, row: Mapping[str, Any]) -> None:
         # Opened for each line, so that two judges of one command can share the file.
@@ -150,6 +168,28 @@ class Recording(JudgeWrapper):
             yield
         except OSError as error:
             raise DataError(f"The recording {self._path} cannot be written: {error.strerror}.") from None
+
+
+class Recording(JudgeWrapper):
+    """A judge whose replies are also recorded as they arrive.
+
+    Args:
+        to: a file, see `RecordingFile`, or what writes replies down elsewhere.
+
+    Raises:
+        DataError: if the file cannot be written, is another kind of file, or holds this judge with other settings.
+    """
+
+    def __init__(self, judge: Judge, to: Path | Recorder) -> None:
+        super().__init__(judge)
+        self._recorder = RecordingFile(to) if isinstance(to, Path) else to
+        self._recorder.begin(self.name, self.identity)
+
+    async def reply(self, prompt: Prompt[Any]) -> Reply:
+        """Return the judge's reply, once it is recorded."""
+        reply = await self.judge.reply(prompt)
+        self._recorder.add(request_digest(self.judge.identity, prompt), prompt.name, written(reply))
+        return reply
 
 
 class Replay:

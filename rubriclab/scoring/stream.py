@@ -49,7 +49,7 @@ def score_stream(
     if limits:
         return score_rivals_stream(rubric, rows, judge, name, limits=limits, under_way=under_way, counts=counts)
     asked = apart(rubric)
-    return stream(rows, lambda row: _score_row(asked, row, judge, name), under_way)
+    return stream(rows, lambda row: score_row(asked, row, judge, name), under_way)
 
 
 async def stream(rows: Iterable[R], work: Callable[[R], Coroutine[Any, Any, T]], under_way: int) -> AsyncGenerator[T]:
@@ -84,7 +84,8 @@ async def stream(rows: Iterable[R], work: Callable[[R], Coroutine[Any, Any, T]],
             task.cancel()
 
 
-async def _score_row(rubric: Rubric, row: Example | RowError, judge: Judge, name: str) -> Score:
+async def score_row(rubric: Rubric, row: Example | RowError, judge: Judge, name: str) -> Score:
+    """Return the score of a text, or a faulty row without a score and with the fault as its reason."""
     if isinstance(row, RowError):
         return unscored(fault_id(row), str(row), rubric, name, judge)
     return await score_text(rubric, row, judge, name)

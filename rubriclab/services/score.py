@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from itertools import islice
@@ -13,6 +13,7 @@ from pydantic import Field
 
 from rubriclab.data import Assignment, Example, Rows, find_aspect, parse_scale, task_words
 from rubriclab.data.reading import ReadingOptions
+from rubriclab.data.row import RowError
 from rubriclab.errors import JudgeError, SettingsError
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.judges.judge import Judge
@@ -22,7 +23,7 @@ from rubriclab.option_names import command, option
 from rubriclab.rubric import Rubric
 from rubriclab.scoring import Score, score_stream
 from rubriclab.scoring.estimate import scoring_at_most
-from rubriclab.scoring.score import limits_of
+from rubriclab.scoring.score import apart, limits_of
 from rubriclab.services.base import JudgeOption, ScaleText
 from rubriclab.services.dry_run import DryRun, dry_run
 from rubriclab.services.inputs import (
@@ -38,6 +39,7 @@ from rubriclab.services.judge_choice import JudgeChoice, judge_named, judge_of
 from rubriclab.services.rival_options import RivalOptions, Rivals, rival_notes, rivals_of
 from rubriclab.services.rubric_choice import RubricLike, version_of
 from rubriclab.services.score_distribution import ScoreDistribution
+from rubriclab.services.score_workers import check_workers, score_by_workers
 from rubriclab.services.scores import ScoreCounts, ScoredRow, Scores
 from rubriclab.services.text_fields import check_next_rows, missing_fields, without_fields
 from rubriclab.services.workspace import Workspace
@@ -47,6 +49,10 @@ from rubriclab.store import Version
 UNVALIDATED = "unvalidated"
 # What scores by a rubric that is no version name as theirs.
 UNSAVED = "unsaved"
+
+
+# More processes than a machine has processors for.
+MOST_WORKERS = 256
 
 
 class ScoreOptions(ReadingOptions, JudgeOption, RivalOptions):
@@ -63,6 +69,9 @@ class ScoreOptions(ReadingOptions, JudgeOption, RivalOptions):
 
     scale: ScaleText | None = None
     """Without a rubric: the scale of the scores. Default: 1 to 5."""
+
+    workers: int = Field(default=1, ge=1, le=MOST_WORKERS)
+    """How many processes score. They share the store, the caps and the limits; scores and their order stay the same."""
 
     abstain_above: float | None = Field(default=None, gt=0)
     """Mark texts whose interval is wider, in points of the scale: their score is for a person to decide."""
@@ -84,10 +93,16 @@ class Scoring:
     options: ScoreOptions
     version: Version | None = None
     judge: Judge | None = None  # connected already, where several scorings share one
+    rest: Rows | None = None  # what is left of the data, where the scores of an earlier run are kept
     counts: ScoreCounts = field(default_factory=ScoreCounts)
     rivals: Rivals = None
 
     def __post_init__(self) -> None:
+        if self.judge and self.options.workers > 1:
+            raise SettingsError(
+                f"{option('workers')}: {self.judge.name} is connected in this process, where others cannot use it;",
+                f"leave {option('workers')} out.",
+            )
         self.summary = ScoreDistribution(self.rubric.scores_on)
 
     def at_most(self) -> DryRun:
@@ -107,36 +122,41 @@ class Scoring:
         """
         work = self.workspace
         rows = self._rows()
-        judge = self.judge or work.judge(self.choice)
         ahead: deque[tuple[Any, Example | None]] = deque()
-        together = self.counts.rivals
-        together.orders.wanted = self.options.rivals_check or 0
-        scores = score_stream(
-            self.rubric,
-            remembered(rows, ahead),
-            judge,
-            self.name,
-            work.under_way,
-            rivals=self.rivals,
-            counts=together,
-        )
+        scores = self._scores(remembered(rows, ahead))
         total = row_count(self.data) if work.shows_progress else 0
+        kept = self.counts.rows
         with work.progress(work.ledger) as on_progress:
             async with aclosing(scores):
                 async for score in scores:
                     scored = self._scored(score, ahead.popleft())
-                    self.counts.add(scored)
-                    self.summary.add(score)
+                    self.count(scored)
                     yield scored
                     on_progress(f"{self.counts.rows:,} texts", self.counts.rows / total if total else -1.0)
         notify_left_out(rows, work.notify)
-        for note in rival_notes(together):
+        for note in rival_notes(self.counts.rivals):
             work.notify(note)
         if self.version:
-            for note in without_fields(self.version, self.counts.without, describe(self.data), self.counts.rows):
+            texts = self.counts.rows - kept
+            for note in without_fields(self.version, self.counts.without, describe(self.data), texts):
                 work.notify(note)
 
+    def count(self, scored: ScoredRow) -> None:
+        """Add a scored row to the counts and the summary."""
+        self.counts.add(scored)
+        self.summary.add(scored.score)
+
+    def _scores(self, rows: Iterable[Example | RowError]) -> AsyncGenerator[Score]:
+        work, workers = self.workspace, self.options.workers
+        if workers > 1:
+            return score_by_workers(work, apart(self.rubric), rows, self.choice, self.name, workers=workers)
+        judge, together = self.judge or work.judge(self.choice), self.counts.rivals
+        together.orders.wanted = self.options.rivals_check or 0
+        return score_stream(self.rubric, rows, judge, self.name, work.under_way, rivals=self.rivals, counts=together)
+
     def _rows(self) -> Rows:
+        if self.rest is not None:
+            return self.rest
         rows = rows_of(self.data, self.options, self.workspace.notify)
         if self.version:
             check_next_rows(self.version, rows, describe(self.data), self.options)
@@ -153,10 +173,15 @@ class Scoring:
 
     def _scored(self, score: Score, source: tuple[Any, Example | None]) -> ScoredRow:
         above, (row, example) = self.options.abstain_above, source
-        abstained = None if above is None else score.width is not None and score.width > above
+        abstained = None if above is None else is_abstained(score, above)
         if self.version and example:
             self.counts.without.update(missing_fields(self.version, [example]))
         return ScoredRow(score, row, abstained, example)
+
+
+def is_abstained(score: Score, above: float) -> bool:
+    """Return whether the interval of a score is wider than `above`, so that a person has to score the text."""
+    return score.width is not None and score.width > above
 
 
 def prepare_scoring(workspace: Workspace, data: Data, rubric: RubricLike | None, options: ScoreOptions) -> Scoring:
@@ -168,6 +193,7 @@ def prepare_scoring(workspace: Workspace, data: Data, rubric: RubricLike | None,
         SettingsError: for options that do not go together.
         DataError: if there are too few texts to compare.
     """
+    check_workers(workspace, options.workers)
     if rubric is None:
         return _unvalidated(workspace, data, options)
     if left_out := [option(name) for name in ("task", "aspect", "definition", "scale") if getattr(options, name)]:
@@ -255,6 +281,11 @@ def _rivals(rubric: Rubric, name: str, options: ScoreOptions, workspace: Workspa
         raise SettingsError(
             f"{option('rivals_check')}: each text is rated in a call of its own, which has no order;",
             f"give {option('rivals', 'together')}, too.",
+        )
+    if options.workers > 1 and limits_of(rubric, rivals):
+        raise SettingsError(
+            f"{option('workers')}: texts that are rated together are scored in one process;",
+            f"leave {option('workers')} out, or give {option('rivals', 'apart')}.",
         )
     return rivals
 

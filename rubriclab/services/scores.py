@@ -56,12 +56,13 @@ def with_columns(row: Any, found: Mapping[str, Any]) -> dict[str, Any]:
     """
     columns = row if isinstance(row, Mapping) else {}
     renamed = {f"input.{name}" if name in found else str(name): cell for name, cell in columns.items()}
-    if "id" in columns and "id" in found and _same_name(columns["id"], found["id"]):
+    if "id" in columns and "id" in found and same_name(columns["id"], found["id"]):
         del renamed["input.id"]
     return {**renamed, **found}
 
 
-def _same_name(own: Any, name: Any) -> bool:
+def same_name(own: Any, name: Any) -> bool:
+    """Return whether a row's own id is `name`: a spreadsheet may hold 7.0 for 7."""
     return bool(str(int(own) if isinstance(own, float) and own.is_integer() else own) == name)
 
 

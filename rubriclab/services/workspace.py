@@ -18,6 +18,7 @@ from rubriclab.judges.ledger import Ledger
 from rubriclab.judges.limits import Limits
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.price import as_price
+from rubriclab.judges.recording import Recorder
 from rubriclab.methods.method import Progress, silent
 from rubriclab.option_names import command
 from rubriclab.provenance import Effort
@@ -51,7 +52,7 @@ class Workspace:
         options: how judges are asked.
         notify: told what a person should know beside the results.
         progress: shows how far an operation is.
-        record: the file that requests and replies are recorded to.
+        record: the file that requests and replies are recorded to, or what writes them down elsewhere.
         settings: hyperparameters of methods, from a configuration file.
         budget: caps on calls and money; by default those in `options`.
         limits: when requests may be sent, for all judges together; by default each judge has those in `options`.
@@ -62,7 +63,7 @@ class Workspace:
     options: JudgeOptions = field(default_factory=JudgeOptions)
     notify: Notify = lambda _text: None
     progress: ProgressDisplay = no_progress
-    record: Path | None = None
+    record: Path | Recorder | None = None
     settings: SettingsTables = field(default_factory=dict)
     budget: Budget | None = None
     limits: Limits | None = None

@@ -25,6 +25,7 @@ KINDS = {
     "answers": "cached answers",
     "leases": "requests in flight",
     "batches": "open batches",
+    "shared_states": "shared budgets and limits",
 }
 
 

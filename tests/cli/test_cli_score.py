@@ -222,6 +222,23 @@ def test_rows_of_tables_reach_a_person_with_all_their_columns(weighed: Commands)
     assert kept == [{column: str(row[field]) for field, column in named.items()} for row in ROWS]
 
 
+def test_texts_for_a_person_are_complete_after_resuming(weighed: Commands) -> None:
+    (weighed.folder / "texts.jsonl").write_bytes(b"".join(TEXTS))
+    scores, people = weighed.folder / "scores.jsonl", weighed.folder / "people.jsonl"
+    options = ("--rubric", "weighed", "-o", "scores.jsonl", "--to-person", "people.jsonl", "--resume")
+    assert weighed("score", "texts.jsonl", *options, "--abstain-above", 0.1).code == 0
+    complete, rows = scores.read_bytes(), people.read_bytes()
+    scores.write_bytes(b"".join(complete.splitlines(keepends=True)[:-5]))
+    people.write_bytes(b"")
+    done = weighed("score", "texts.jsonl", *options, "--abstain-above", 0.1)
+    assert done.code == 0, done.err
+    assert (scores.read_bytes(), people.read_bytes()) == (complete, rows)
+    other = weighed("score", "texts.jsonl", *options, "--abstain-above", 4)
+    assert other.code == 2
+    assert "scores.jsonl:1: got abstained true, expected false with --abstain-above as it is now" in other.error
+    assert (scores.read_bytes(), people.read_bytes()) == (complete, rows)
+
+
 def test_rows_of_an_earlier_run_do_not_stand_where_nothing_goes_to_a_person(weighed: Commands) -> None:
     (weighed.folder / "people.jsonl").write_text("{}\n")
     options = ("--rubric", "weighed", "--abstain-above", 4, "--to-person", "people.jsonl")

@@ -124,6 +124,11 @@ def test_scores_of_texts_rated_together_are_not_compared_with_others(
     [
         (("--rivals-check", "3"), "give --rivals together, too"),
         (("--rivals-per-call", "3"), "--rivals-per-call: each text is rated in a call of its own"),
+        (
+            ("--rivals", "together", "--workers", "2"),
+            "--workers: texts that are rated together are scored in one process",
+        ),
+        (("--rivals", "together", "--resume", "-o", "x.jsonl"), "a group of texts that are rated together cannot be"),
         (("--rivals", "apart", "--rivals-tokens", "3000"), "--rivals-tokens: each text is rated"),
     ],
 )
