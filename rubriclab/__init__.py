@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         write_rows as write_rows,
     )
     from rubriclab.errors import (
+        BatchCancelled as BatchCancelled,
         BelowThreshold as BelowThreshold,
         BudgetReached as BudgetReached,
         ChecklistError as ChecklistError,
@@ -154,6 +155,7 @@ if TYPE_CHECKING:
     from rubriclab.services.aspect_check import (
         AspectCheck as AspectCheck,
     )
+    from rubriclab.services.batches import Batches as Batches, BatchesOptions as BatchesOptions
     from rubriclab.services.check import (
         CheckOptions as CheckOptions,
         CheckResult as CheckResult,
@@ -266,6 +268,7 @@ _HOMES = {
     ),
     "errors": (
         "BelowThreshold",
+        "BatchCancelled",
         "BudgetReached",
         "ChecklistError",
         "DamagedAnswer",
@@ -383,6 +386,7 @@ _HOMES = {
     "services.labels": ("LabelsOptions", "LabelsResult"),
     "services.learn": ("LearnOptions",),
     "services.aspect_check": ("AspectCheck",),
+    "services.batches": ("Batches", "BatchesOptions"),
     "services.check": ("CheckOptions", "CheckResult", "ColumnUse"),
     "services.lint": ("LintResult",),
     "services.split": ("SplitOptions", "SplitResult"),

@@ -27,7 +27,8 @@
         ├── PromptRejected      this prompt cannot be answered (too long, filtered): not retried
         │   └── ReplyTooLarge   the reply is too large: cut off, not cached
         ├── JudgeUnavailable    rate limit, time-out, server error: a retry can help
-        └── ProviderDown        every request fails: ends the command
+        ├── ProviderDown        every request fails: ends the command
+        └── BatchCancelled      a batch was cancelled while a command waited for it: ends the command
 
 The branch says who has to act, `retryable` whether a retry can help.
 """
@@ -177,3 +178,7 @@ class JudgeUnavailable(JudgeError):
 
 class ProviderDown(JudgeError):
     """Every request fails. The same command continues later from the cached answers."""
+
+
+class BatchCancelled(JudgeError):
+    """A batch was cancelled while a command waited for it. Its answers so far are cached."""

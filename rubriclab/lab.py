@@ -20,6 +20,7 @@ from rubriclab.option_names import did_you_mean, for_reader
 from rubriclab.progress import Callback, calling, in_notebook, notebook_bar, terminal_bar
 from rubriclab.services import (
     agree as agreeing,
+    batches as batching,
     check as checking,
     compare as comparing,
     disagreements as disagreeing,
@@ -41,6 +42,7 @@ from rubriclab.services import (
 )
 from rubriclab.services.agree import AgreeOptions
 from rubriclab.services.base import SettingsTables
+from rubriclab.services.batches import Batches, BatchesOptions
 from rubriclab.services.check import CheckOptions, CheckResult
 from rubriclab.services.compare import CompareOptions, CompareResult
 from rubriclab.services.disagreements import Disagreements, DisagreementsOptions
@@ -650,6 +652,20 @@ class Lab:
         """Return what in the store is not as it was written; with `repair`, remove damaged answers first."""
         with self._workspace() as workspace:
             return versions.verify(workspace, repair=repair)
+
+    @_with_options(BatchesOptions)
+    async def batches_async(self, /, **options: Any) -> Batches:
+        """Return the batches that are under way at a provider, of which one may be cancelled first.
+
+        Raises:
+            NoStore: if there is no store.
+            SettingsError: if no batch has the id to cancel.
+            JudgeError: if the provider does not cancel it.
+        """
+        with self._workspace() as workspace:
+            return await batching.batches(workspace, self._options(BatchesOptions, options))
+
+    batches = _synchronous(batches_async)
 
     def store_size(self) -> StoreSize:
         """Return the rows and bytes of the store by kind, cached answers by model. Every row is read.

@@ -95,8 +95,14 @@ def holds_secret(address: str) -> bool:
 def _keys(environment: Mapping[str, str] | None) -> list[str]:
     """Return the keys in the environment, longest first, as one may contain another."""
     variables = os.environ if environment is None else environment
-    keys = {value.strip() for name, value in variables.items() if _SECRET_VARIABLE.search(name)}
+    keys = {value.strip() for name, value in variables.items() if _is_secret(name)}
     return sorted((key for key in keys if len(key) >= SHORTEST_KEY), key=lambda key: (-len(key), key))
+
+
+# Every reply is searched for the keys, and a program's variables have the same names all along.
+@lru_cache(maxsize=1024)
+def _is_secret(name: str) -> bool:
+    return bool(_SECRET_VARIABLE.search(name))
 
 
 @lru_cache(maxsize=64)

@@ -9,6 +9,7 @@ from typing import Any
 
 import hypothesis
 import pytest
+from batch_server import BatchServer
 from commands import Commands
 from edit_samples import save_versions
 from postgresql import PostgreSQL, empty_schema, running_postgresql
@@ -48,6 +49,24 @@ async def server(_running_server: RunningServer, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     monkeypatch.setenv("OPENAI_API_BASE", _running_server.url)
     yield _running_server
+    await close_connections()
+
+
+@pytest.fixture(scope="session")
+def _running_batch_server() -> Iterator[BatchServer]:
+    with BatchServer() as server:
+        yield server
+
+
+@pytest.fixture
+async def batch_server(
+    _running_batch_server: BatchServer, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[BatchServer]:
+    """The same with files and batches."""
+    _running_batch_server.reset()
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setenv("OPENAI_API_BASE", _running_batch_server.url)
+    yield _running_batch_server
     await close_connections()
 
 

@@ -25,7 +25,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import uvicorn
 from reply_tokens import Tokeniser, log_probabilities
@@ -145,6 +145,11 @@ class Server:
         self.answered_at[digest] = time.monotonic()
         return Response(reply, media_type="application/json")
 
+    def completion(self, body: dict[str, Any]) -> str:
+        """Return the complete reply to a request, as JSON."""
+        text = self.brain(body["messages"], body)
+        return _completion(body, text, None, self._log_probabilities(text, body))
+
     def _log_probabilities(self, text: str | None, body: dict[str, Any]) -> Any:
         if not (text and self.logprobs and body.get("logprobs")):
             return None
@@ -160,7 +165,7 @@ class Server:
 class RunningServer(Server):
     """A server in a thread of this process, from `with` on."""
 
-    def __enter__(self) -> RunningServer:
+    def __enter__(self) -> Self:
         listening = _listen(0)
         self.port = listening.getsockname()[1]
         self._uvicorn = uvicorn.Server(_config(self))

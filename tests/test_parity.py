@@ -28,6 +28,7 @@ from rubriclab.cli.main import every_command
 from rubriclab.cli.printing import flags
 from rubriclab.digest import digest
 from rubriclab.labeling.judgment import HumanJudgment, TextToJudge
+from rubriclab.open_batch import OpenBatch
 from rubriclab.option_names import reader_of_commands
 from rubriclab.services.label_options import LabelOptions
 from rubriclab.services.label_preparation import question_of
@@ -440,6 +441,15 @@ def _trust(sides: Side) -> Pair:
 def _verify(sides: Side) -> Pair:
     result = sides.lab.verify()
     return sides.json("verify"), {"store": result.place, "problems": [str(problem) for problem in result.problems]}
+
+
+@parity("batches")
+def _batches(sides: Side) -> Pair:
+    batch = OpenBatch("a1", "judge", "openai/fake", None, "file-1", "batch_1", "2026-11-21T12:00:00", (digest("x"),))
+    for folder in (sides.command.folder, Path()):
+        with open_store(folder / "store.db") as store:
+            store.batches.add(batch)
+    return sides.json("batches")["batches"], sides.lab.batches().to_rows()
 
 
 @parity("store size")

@@ -50,6 +50,7 @@ GUARDED = frozenset(
         "share",
         "force",
         "delete",
+        "cancel",
         "repair",
         "older-than",
         "not-used-by",

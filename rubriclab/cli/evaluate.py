@@ -8,6 +8,7 @@ import click
 
 from rubriclab.cli.help import command
 from rubriclab.cli.options import (
+    batch_options,
     dry_run_option,
     export_options,
     json_option,
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
 @option("--include-training", is_flag=True, help="Also evaluate on groups that a rubric was learned from.")
 @judge_options
 @rivals_options
+@batch_options
 @settings_option
 @rows_options
 @export_options

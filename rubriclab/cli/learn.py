@@ -8,6 +8,7 @@ import click
 
 from rubriclab.cli.help import command
 from rubriclab.cli.options import (
+    batch_options,
     dry_run_option,
     json_option,
     judge_options,
@@ -107,6 +108,7 @@ joint_options = together(
 @joint_options
 @option("--parent", metavar="REF", help="The version to record as the parent.  [default: the newest of the name]")
 @judge_options
+@batch_options
 @settings_option
 @rows_options
 @store_option

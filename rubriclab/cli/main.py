@@ -17,6 +17,7 @@ from rubriclab import __version__
 from rubriclab.characters import plain
 from rubriclab.cli import (
     agree,
+    batches,
     check,
     compare,
     disagreements,
@@ -132,7 +133,7 @@ _SECTIONS = {
         lint.lint,
     ),
     "Compare": (compare.compare, transfer.transfer, drift.drift, agree.agree),
-    "Store": (*versions.COMMANDS, trust.trust, store.store),
+    "Store": (*versions.COMMANDS, trust.trust, store.store, batches.batches),
 }
 for title, members in _SECTIONS.items():
     cli.add_section(title, members)

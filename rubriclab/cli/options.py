@@ -259,6 +259,32 @@ asking_options = together(
         help="Record every request digest and reply in this file, to be replayed by recorded:PATH.",
     ),
 )
+batch_options = together(
+    option(
+        "--batch",
+        section=JUDGING,
+        is_flag=True,
+        help="Send prompts by the provider's Batch API, at about half the price; answers come within a day.",
+    ),
+    option(
+        "--batch-size",
+        section=LIMITS,
+        type=int,
+        help="The largest number of prompts in a batch, and of texts at a time.  [default: 10000]",
+    ),
+    option(
+        "--batch-at-least",
+        section=LIMITS,
+        type=int,
+        help="Send fewer prompts than this one by one, at the usual price.  [default: 10]",
+    ),
+    option(
+        "--batch-pause",
+        section=LIMITS,
+        type=float,
+        help="Seconds between the first two checks whether a batch is done; later pauses are longer.  [default: 10]",
+    ),
+)
 judge_options = together(
     option(
         "--judge",

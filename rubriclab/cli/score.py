@@ -16,6 +16,7 @@ from rubriclab.cli.options import (
     JUDGING,
     STORED,
     Number,
+    batch_options,
     dry_run_option,
     json_option,
     judge_options,
@@ -74,6 +75,7 @@ EXIT_CODES: Mapping[bool | None, int] = {True: 0, False: 1, None: 3}
     metavar="N",
     help="Repeat N calls of --rivals together with their texts in the reverse order, and report the agreement.",
 )
+@batch_options
 @rows_options
 @store_option
 @dry_run_option

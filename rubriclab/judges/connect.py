@@ -12,8 +12,13 @@ strings.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+from rubriclab.errors import SettingsError
+from rubriclab.judges.batch_model import BatchModel
+from rubriclab.judges.batched import Batched, BatchRecords, WaveLimits, Waves
 from rubriclab.judges.budget import Budget, Budgeted, LocalBudget
 from rubriclab.judges.cache import AnswerCache, Cached
 from rubriclab.judges.judge import Judge
@@ -24,6 +29,7 @@ from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.plug_ins import judge_points, plug_in_judge
 from rubriclab.judges.recording import PREFIX, Recorder, Recording, open_replay
 from rubriclab.judges.retry import Retried
+from rubriclab.option_names import option
 
 EMBEDDED = "embedded"
 # Prompts in a row that may fail after all attempts; at least a full round of those in flight.
@@ -39,6 +45,8 @@ def connect(
     record: Path | Recorder | None = None,
     budget: Budget | None = None,
     limits: Limits | None = None,
+    batches: BatchRecords | None = None,
+    notify: Callable[[str], None] = lambda _text: None,
 ) -> Judge:
     """Return the judge named `spec`: `embedded`, `recorded:PATH[#JUDGE]`, a plug-in's name or a litellm model string.
 
@@ -53,6 +61,9 @@ def connect(
     - `Recording`, around the cache: a recording includes cached replies;
     - `Metered`, which sees every reply that is used.
 
+    With `batch`, `Waves` in a `Budgeted` of its own stands beneath the cache, so that a wave reserves its cost at the
+    price of batches before it is sent; `Batched` chooses between it and single calls.
+
     Args:
         options: options of the calls.
         ledger: counts the replies.
@@ -60,9 +71,11 @@ def connect(
         record: file to record to, or what writes replies down elsewhere.
         budget: shared by several judges of one command; by default one with the caps in `options`.
         limits: shared by several judges or processes; by default those in `options`, for this judge alone.
+        batches: open batches; needed, like `answers`, to ask by batches.
+        notify: told of every batch.
 
     Raises:
-        SettingsError: for a cap on cost without a price, or a recording without such a judge.
+        SettingsError: for a cap on cost without a price, a recording without such a judge, or a judge without batches.
         PlugInError: for a plug-in that cannot be loaded or used.
         DataError: for a recording that cannot be read or written.
     """
@@ -73,6 +86,8 @@ def connect(
         ledger,
         budget=budget or LocalBudget(options.max_calls, options.max_cost),
         limits=limits or local_limits(options),
+        batches=batches,
+        notify=notify,
     )
     return Metered(Recording(judge, record) if record else judge, ledger)
 
@@ -85,6 +100,8 @@ def _source(
     *,
     budget: Budget,
     limits: Limits,
+    batches: BatchRecords | None,
+    notify: Callable[[str], None],
 ) -> Judge:
     if spec == EMBEDDED:
         from rubriclab.judges.embedded import EmbeddedJudge
@@ -92,7 +109,10 @@ def _source(
         return EmbeddedJudge()
     if spec.startswith(PREFIX):
         return open_replay(spec)
-    judge = _called(spec, options, budget, limits)
+    if options.batch and answers is not None and batches is not None:
+        judge = _batched(spec, options, budget, limits, answers=answers, batches=batches, notify=notify)
+    else:
+        judge = _called(spec, options, budget, limits)
     if answers is None:
         return judge
     return Cached(
@@ -112,15 +132,47 @@ def _called(spec: str, options: JudgeOptions, budget: Budget, limits: Limits) ->
         judge = plug_in_judge(judge_points()[name], spec, options)
         budgeted = Budgeted(judge, budget, price=options.price)
     else:
-        model = _language_model(spec, options)
-        # The price and the spare tokens need litellm, whose import takes seconds: only a cap on cost is worth that.
-        capped = budget.max_cost is not None
-        budgeted = (
-            Budgeted(model, budget, price=model.price, spare_tokens=model.spare_tokens)
-            if capped
-            else Budgeted(model, budget)
+        budgeted = _budgeted(LanguageModel(spec, **_model_settings(options)), budget)
+    return _retried(budgeted, options, limits)
+
+
+def _budgeted(model: LanguageModel, budget: Budget) -> Budgeted:
+    # The price and the spare tokens need litellm, whose import takes seconds: only a cap on cost is worth that.
+    if budget.max_cost is None:
+        return Budgeted(model, budget)
+    return Budgeted(model, budget, price=model.price, spare_tokens=model.spare_tokens)
+
+
+def _retried(judge: Judge, options: JudgeOptions, limits: Limits) -> Retried:
+    return Retried(Limited(judge, limits), attempts=options.attempts, breaker=max(BREAKER, options.concurrency))
+
+
+def _batched(
+    spec: str,
+    options: JudgeOptions,
+    budget: Budget,
+    limits: Limits,
+    *,
+    answers: AnswerCache,
+    batches: BatchRecords,
+    notify: Callable[[str], None],
+) -> Judge:
+    """Return a language model that is asked by batches."""
+    if spec.partition(":")[0] in judge_points():
+        raise SettingsError(
+            f"{option('batch')}: {spec} is the judge of a plug-in, which has no batches.",
+            f"Leave {option('batch')} out, or name a language model.",
         )
-    return Retried(Limited(budgeted, limits), attempts=options.attempts, breaker=max(BREAKER, options.concurrency))
+    model = BatchModel(spec, **_model_settings(options))
+    sizes = WaveLimits(options.batch_size, options.batch_at_least, options.batch_pause)
+    waves = Waves(model, answers, batches, sizes, notify)
+    capped = budget.max_cost is not None
+    by_waves = (
+        Budgeted(waves, budget, price=model.batch_price, spare_tokens=model.spare_tokens)
+        if capped
+        else Budgeted(waves, budget)
+    )
+    return Batched(by_waves, _retried(_budgeted(model, budget), options, limits), attempts=options.attempts)
 
 
 def local_limits(options: JudgeOptions) -> LocalLimits:
@@ -132,14 +184,13 @@ def local_limits(options: JudgeOptions) -> LocalLimits:
     )
 
 
-def _language_model(model: str, options: JudgeOptions) -> LanguageModel:
-    return LanguageModel(
-        model,
-        other_judges=(EMBEDDED, PREFIX.rstrip(":"), *judge_points()),
-        timeout=options.timeout,
-        structured=options.structured,
-        price=options.price,
-        api_base=options.api_base,
-        reasoning_tokens=options.reasoning_tokens,
-        max_reply_bytes=options.max_reply_bytes,
-    )
+def _model_settings(options: JudgeOptions) -> dict[str, Any]:
+    return {
+        "other_judges": (EMBEDDED, PREFIX.rstrip(":"), *judge_points()),
+        "timeout": options.timeout,
+        "structured": options.structured,
+        "price": options.price,
+        "api_base": options.api_base,
+        "reasoning_tokens": options.reasoning_tokens,
+        "max_reply_bytes": options.max_reply_bytes,
+    }

@@ -26,6 +26,10 @@ class JudgeOptions(BaseModel):
         reasoning_tokens: tokens for a reasoning model's hidden reasoning, on top of each prompt's own limit.
         max_reply_bytes: larger replies are cut off and count as missing; most prompts' own token limits allow less.
             Log-probabilities do not count.
+        batch: whether prompts are sent by the provider's Batch API, at a lower price, within a day.
+        batch_size: the largest number of prompts in a batch, and of texts that are scored at a time.
+        batch_at_least: fewer prompts than this are sent one by one, at the usual price.
+        batch_pause: seconds between the first two checks whether a batch is done; later pauses are longer.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -43,3 +47,7 @@ class JudgeOptions(BaseModel):
     retry_failed: bool = False
     reasoning_tokens: int = Field(default=4096, ge=0)
     max_reply_bytes: int = Field(default=DEFAULT_BYTES, ge=1_000, le=100_000_000)
+    batch: bool = False
+    batch_size: int = Field(default=10_000, ge=1, le=50_000)
+    batch_at_least: int = Field(default=10, ge=1, le=50_000)
+    batch_pause: float = Field(default=10.0, gt=0, le=600)

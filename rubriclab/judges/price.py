@@ -26,6 +26,10 @@ class Price:
         """Return the cost of a reply in US dollars."""
         return (prompt_tokens * self.prompt + completion_tokens * self.completion) / 1e6
 
+    def times(self, share: float) -> Price:
+        """Return this share of the price."""
+        return Price(self.prompt * share, self.completion * share)
+
 
 FREE = Price(0.0, 0.0)
 

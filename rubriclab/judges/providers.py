@@ -21,10 +21,12 @@ def load_litellm() -> Any:
     os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
     import litellm
     from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
+    from openai import _base_client as sdk
 
-    from rubriclab.judges.transport import bound_responses
+    from rubriclab.judges.transport import bound_responses, bound_sdk_responses
 
     bound_responses(AsyncHTTPHandler)
+    bound_sdk_responses(sdk, AsyncHTTPHandler)
     litellm.suppress_debug_info = True
     logging.getLogger("LiteLLM").setLevel(logging.ERROR)
     # Damaged log-probabilities are detected where the reply is read.

@@ -77,6 +77,21 @@ def bound_responses(handler: Any) -> None:
     handler.create_async_transport = staticmethod(create_async_transport)
 
 
+def bound_sdk_responses(sdk: Any, handler: Any) -> None:
+    """Make every new client of the OpenAI package, which litellm uses for files and batches, a bounded one too.
+
+    Args:
+        sdk: the module `openai._base_client`.
+        handler: litellm's class `AsyncHTTPHandler`, whose transport heeds the proxies of the environment.
+    """
+
+    class BoundedClient(sdk.AsyncHttpxClientWrapper):  # type: ignore[misc]
+        def __init__(self, **settings: Any) -> None:
+            super().__init__(**{"transport": handler.create_async_transport(), **settings})
+
+    sdk.AsyncHttpxClientWrapper = BoundedClient
+
+
 async def close_transports() -> None:
     """Close the connections of every transport, including those that litellm has forgotten."""
     for transport in list(_open):

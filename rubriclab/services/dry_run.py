@@ -42,11 +42,14 @@ class CallBound:
 class DryRun(Displayed):
     """The most that an operation asks, by role; cached answers lower it.
 
-    `proposes` says whether criteria are proposed, which a judge is asked for up to five times.
+    `proposes` says whether criteria are proposed, which a judge is asked for up to five times. `batch` says whether the
+    cost is that of batches, and `assumed` names the judges for which that is an assumption.
     """
 
     roles: Mapping[str, CallBound]
     proposes: bool = False
+    batch: bool = False
+    assumed: tuple[str, ...] = ()
 
     def to_row(self) -> dict[str, Any]:
         """Return the bounds as one JSON object."""
@@ -59,6 +62,9 @@ class DryRun(Displayed):
             money = unknown if bound.cost_usd is None else f"${bound.cost_usd:.4f}"
             tokens = f"{bound.prompt_tokens:,} tokens read, {bound.completion_tokens:,} written"
             yield f"{role} {bound.judge}: at most {bound.calls:,} calls, {tokens}, {money}"
+        if self.batch:
+            half = f" For {', '.join(self.assumed)} half of the usual price is assumed." if self.assumed else ""
+            yield f"Costs are those of batches; prompts that are sent one by one cost the usual price.{half}"
         proposals = ", and a proposal up to five times" if self.proposes else ""
         yield (
             "No calls made. Cached answers lower this bound. A reply that cannot be used raises it: it is asked for "
@@ -74,21 +80,37 @@ class DryRun(Displayed):
 
 def dry_run(roles: Mapping[str, tuple[str, CallEstimate]], options: JudgeOptions, *, proposes: bool = False) -> DryRun:
     """Return the bound of each role, given its judge and the most that it is asked."""
-    return DryRun({role: bound(judge, estimate, options) for role, (judge, estimate) in roles.items()}, proposes)
+    bounds = {role: bound(judge, estimate, options) for role, (judge, estimate) in roles.items()}
+    called = {judge for judge, _ in roles.values() if not _is_free(judge)}
+    batch = options.batch and bool(called)
+    assumed = tuple(sorted(judge for judge in called if options.batch and _price(judge, options)[1]))
+    return DryRun(bounds, proposes, batch, assumed)
 
 
 def bound(judge: str, estimate: CallEstimate, options: JudgeOptions) -> CallBound:
     """Return the most that a judge is asked, with its price where that is known."""
-    price = _price(judge, options)
+    price, _ = _price(judge, options)
     cost = price.cost(estimate.prompt_tokens, estimate.completion_tokens) if price else None
     return CallBound(judge, estimate.calls, estimate.prompt_tokens, estimate.completion_tokens, cost)
 
 
-def _price(judge: str, options: JudgeOptions) -> Price | None:
-    if judge == EMBEDDED or judge.startswith(PREFIX):
-        return FREE
+def _is_free(judge: str) -> bool:
+    return judge == EMBEDDED or judge.startswith(PREFIX)
+
+
+def _price(judge: str, options: JudgeOptions) -> tuple[Price | None, bool]:
+    """Return the price of a judge, and whether it is an assumption."""
+    if _is_free(judge):
+        return FREE, False
+    if options.batch:
+        from rubriclab.judges.batch_model import ASSUMED_SHARE, batch_price_of
+
+        if options.price:
+            return options.price.times(ASSUMED_SHARE), True
+        price, listed = batch_price_of(judge)
+        return price, price is not None and not listed
     if options.price:
-        return options.price
+        return options.price, False
     from rubriclab.judges.language_model import price_of
 
-    return price_of(judge)
+    return price_of(judge), False

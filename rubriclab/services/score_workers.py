@@ -54,11 +54,16 @@ class _Chunk:
 
 
 def check_workers(work: Workspace, workers: int) -> None:
-    """Check that several processes can use the store.
+    """Check that several processes can use the store, and are of use.
 
     Raises:
-        SettingsError: if it is in memory.
+        SettingsError: if it is in memory, or prompts are sent as batches, which one process collects.
     """
+    if workers > 1 and work.options.batch:
+        raise SettingsError(
+            f"{option('workers', str(workers))}: with {option('batch')} one process collects the prompts of all texts;",
+            f"leave {option('workers')} out.",
+        )
     if workers > 1 and in_memory(address(work.location)):
         raise SettingsError(
             f"{option('workers', str(workers))}: the store is in memory, where other processes cannot read it;",

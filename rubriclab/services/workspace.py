@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from rubriclab.base_options import option_error
+from rubriclab.errors import StoreError
 from rubriclab.judges.budget import Budget, LocalBudget
 from rubriclab.judges.connect import connect
 from rubriclab.judges.judge import Judge
@@ -111,6 +112,8 @@ class Workspace:
             record=self.record,
             budget=self.budget,
             limits=self.limits,
+            batches=self.store.batches,
+            notify=self.notify,
         )
 
     async def off_event_loop(self, work: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
@@ -126,8 +129,11 @@ class Workspace:
 
     @property
     def under_way(self) -> int:
-        """How many texts are scored at a time: twice the requests, so that a slow one never leaves the others idle."""
-        return 2 * self.options.concurrency
+        """How many texts are scored at a time.
+
+        Twice the requests, so that a slow one never leaves the others idle; or as many as a batch has prompts.
+        """
+        return self.options.batch_size if self.options.batch else 2 * self.options.concurrency
 
     def model_versions(self) -> list[str]:
         """Return the model names that providers reported so far, sorted."""
@@ -144,13 +150,25 @@ class Workspace:
         self.close()
 
     def close(self) -> None:
-        """Close the store, and say how many cached answers turned out to be damaged."""
+        """Close the store, and say what batches are left and how many cached answers turned out to be damaged."""
+        if self.options.batch and self._store:
+            self._notify_open_batches(self._store)
         self._held.close()
         self._store = None
         if count := len(self.ledger.damaged):
             answers = "1 cached answer is" if count == 1 else f"{count} cached answers are"
             self.notify(f"{answers} damaged and asked for again; see: {command('verify')}")
             self.ledger.damaged.clear()
+
+    def _notify_open_batches(self, store: Store) -> None:
+        with suppress(StoreError):
+            left = store.batches.open()
+            if left:
+                batches = "1 batch is" if len(left) == 1 else f"{len(left)} batches are"
+                self.notify(
+                    f"{batches} still under way at the provider and will be charged: run the same command again to "
+                    f"collect the answers, or cancel: {command('batches', cancel=left[0].name)}"
+                )
 
 
 def _once(notify: Notify) -> Notify:

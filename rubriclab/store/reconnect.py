@@ -8,17 +8,20 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, CursorResult, Engine, Row
+from sqlalchemy import Connection, CursorResult, Engine, Row, Select
 from sqlalchemy.exc import DBAPIError, OperationalError
-from sqlalchemy.sql import Executable
+from sqlalchemy.sql.dml import UpdateBase
 
 from rubriclab.errors import StoreError, StoreUnavailable
 from rubriclab.option_names import RUN_AGAIN
 from rubriclab.store.engine import autocommitting, guarded, is_sqlite, reason, shown
 
 T = TypeVar("T")
+Statement = Select[Any] | UpdateBase
 Values = Mapping[str, str | bytes | None]
 NOTHING: Values = {}
+
+_COUNTED = {"preserve_rowcount": True}
 
 # Seconds without the server after which the command ends, and between two attempts.
 PATIENCE = 30.0
@@ -85,8 +88,9 @@ class HeldConnection:
         self._engine = engine
         self._lock = threading.RLock()
         self._connection: Connection | None = None
+        self._statements: dict[Statement, Any] = {}
 
-    def rows(self, statement: Executable, values: Values = NOTHING) -> Sequence[Row[Any]]:
+    def rows(self, statement: Statement, values: Values = NOTHING) -> Sequence[Row[Any]]:
         """Return the rows of a query.
 
         Raises:
@@ -95,7 +99,7 @@ class HeldConnection:
         with self._lock:
             return persistently(self._engine, lambda: self._execute(statement, values, CursorResult.all))
 
-    def change(self, statement: Executable, values: Values = NOTHING, *, patience: float = PATIENCE) -> int:
+    def change(self, statement: Statement, values: Values = NOTHING, *, patience: float = PATIENCE) -> int:
         """Return the number of rows written or deleted.
 
         Raises:
@@ -112,11 +116,27 @@ class HeldConnection:
             if connection:
                 connection.close()
 
-    def _execute(self, statement: Executable, values: Values, take: Callable[[CursorResult[Any]], T]) -> T:
+    def _compiled(self, statement: Statement, values: Values) -> tuple[str, Any]:
+        """Return the SQL of a statement and its parameters in the form of the driver.
+
+        Each statement is compiled once: to find it in SQLAlchemy's cache takes as long as SQLite takes to run it.
+        """
+        compiled = self._statements.get(statement)
+        if compiled is None:
+            compiled = self._statements[statement] = statement.compile(
+                dialect=self._engine.dialect, column_keys=sorted(values)
+            )
+        parameters = compiled.construct_params(values)
+        if compiled.positiontup is not None:
+            return compiled.string, tuple(parameters[name] for name in compiled.positiontup)
+        return compiled.string, parameters
+
+    def _execute(self, statement: Statement, values: Values, take: Callable[[CursorResult[Any]], T]) -> T:
         if self._connection is None:
             self._connection = autocommitting(self._engine)
         try:
-            return take(self._connection.execute(statement, values))
+            text, parameters = self._compiled(statement, values)
+            return take(self._connection.exec_driver_sql(text, parameters, execution_options=_COUNTED))
         except BaseException:
             # A lost or interrupted connection is unusable until a rollback. One that SQLAlchemy reopens by itself would
             # no longer commit each statement.

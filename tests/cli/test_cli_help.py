@@ -29,7 +29,7 @@ def test_every_command_of_the_plan_is_there() -> None:
         "edit labels studio"
     )
     data = "check label split"
-    stored = "list log diff tag export import trust verify store"
+    stored = "list log diff tag export import trust verify store batches"
     assert sorted(f"{data} {learned} {stored}".split()) == COMMANDS
 
 

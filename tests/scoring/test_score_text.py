@@ -1,7 +1,7 @@
 """One text's score by a rubric."""
 
 import json
-from dataclasses import fields
+from dataclasses import asdict, fields
 
 import pytest
 from hypoeval_scripts import assignment, criterion, example, rating, scripted
@@ -10,6 +10,7 @@ from rubriclab.aggregation import Aggregation, Calibration, Conformal, Term
 from rubriclab.errors import BudgetReached, JudgeRefused, JudgeUnavailable, ReplayMiss
 from rubriclab.judges import FakeJudge
 from rubriclab.methods.hypoeval import HypoEvalSettings
+from rubriclab.methods.method import UnitVerdict
 from rubriclab.rubric import Part, Rubric
 from rubriclab.scoring import CriterionScore, Score, score_text
 from rubriclab.scoring.score import assignment_of
@@ -185,3 +186,16 @@ async def test_measures_are_counted_here_and_never_asked_about(ask):
 def rated(name: str, score: float) -> dict[str, object]:
     """Return one entry of a reply about several criteria."""
     return {"id": name, "reason": f"Worth {score}.", "score": score}
+
+
+def test_a_row_has_every_field_of_the_score_and_leaves_out_what_is_not_known():
+    unit = UnitVerdict("It rained.", (0, 2), 1.0, "It did.", ("rain",))
+    known = CriterionScore("a", 1.0, "Yes.", applies=False, weight=0.5, units=(unit,), contribution=-0.25)
+    bare = CriterionScore("b", None, "No reply.")
+    score = Score("t", "coherence", 3.5, (known, bare), None, REF, "fake", interval=(3.0, 4.0))
+    row = score.to_row()
+    assert list(row) == [field.name for field in fields(Score)]
+    assert row["criteria"][0] == asdict(known)
+    assert list(row["criteria"][0]) == [field.name for field in fields(CriterionScore)]
+    assert row["criteria"][1] == {"id": "b", "score": None, "reason": "No reply.", "applies": True}
+    assert {**row, "criteria": ()} == {**asdict(score), "criteria": ()}

@@ -6,7 +6,8 @@ import re
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.text_features import CATALOGUE, WORD_COUNT, TextFeature, catalogue, extract_features
+from rubriclab.text_features import CATALOGUE, WORD_COUNT, TextFeature, catalogue, extract_features, features_of
+from rubriclab.text_features.catalogue import SharedTexts
 
 NAMES = [feature.name for feature in CATALOGUE]
 SOURCE = (
@@ -72,6 +73,46 @@ def test_any_text_is_measured_without_infinities_and_twice_alike(
     assert list(first) == NAMES
     assert not any(math.isinf(value) for value in first.values())
     assert [repr(value) for value in first.values()] == [repr(value) for value in second.values()]
+
+
+@settings(deadline=None, max_examples=50)
+@given(output=any_text, source=st.none() | any_text, names=st.permutations(NAMES))
+def test_a_feature_has_the_same_value_whichever_are_read_before_it(
+    output: str, source: str | None, names: list[str]
+) -> None:
+    catalogue._cache.clear()
+    together = extract_features(output, source, source)
+    catalogue._cache.clear()
+    alone = features_of(output, source, source)
+    assert {name: repr(alone[name]) for name in names} == {name: repr(value) for name, value in together.items()}
+
+
+def test_only_features_that_are_read_are_computed_and_each_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    computed: list[str] = []
+    compute = catalogue.Features._computed
+
+    def counting(self: catalogue.Features, name: str) -> float:
+        computed.append(name)
+        return compute(self, name)
+
+    monkeypatch.setattr(catalogue.Features, "_computed", counting)
+    output = f"{SUMMARY} Nobody has measured this."
+    for _ in range(2):
+        features_of(output, SOURCE)["copied_share"]
+    assert computed == ["copied_share"]
+
+
+def test_shared_texts_keep_no_more_than_their_characters_and_the_latest_text_however_long() -> None:
+    texts = SharedTexts(most=10)
+    first = texts.get("abcd")
+    assert texts.get("abcd") is first
+    texts.get("efgh")
+    assert texts.get("abcd") is first
+    texts.get("ijkl")
+    assert texts.get("abcd") is first
+    long = texts.get("m" * 50)
+    assert texts.get("m" * 50) is long
+    assert texts.get("abcd") is not first
 
 
 def test_what_is_done_to_the_values_of_a_text_does_not_show_when_it_is_measured_again() -> None:

@@ -1,0 +1,264 @@
+"""A language model whose requests are sent as batches: files that a provider processes within a day at a lower price.
+
+litellm translates the requests and answers of every provider to and from OpenAI's form.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, SettingsError
+from rubriclab.judges.judge import Reply
+from rubriclab.judges.language_model import LanguageModel
+from rubriclab.judges.price import Price
+from rubriclab.judges.provider_errors import provider_message, refused_setting, translated
+from rubriclab.judges.providers import load_litellm, provider_of
+from rubriclab.judges.reply_size import FRAME_BYTES, RECEPTION, Reception, text_limit
+from rubriclab.masking import masked
+from rubriclab.option_names import option
+from rubriclab.prompts import Prompt
+
+# Providers whose batches litellm makes, polls and returns in OpenAI's form.
+PROVIDERS = ("openai", "azure", "vertex_ai")
+# Of these, the ones that take OpenAI's form themselves.
+OPENAI_FORM = ("openai", "azure")
+ENDPOINT = "/v1/chat/completions"
+# Seconds for the upload or download of a file.
+FILE_SECONDS = 1800.0
+# The largest file of answers that is received; it is held in memory.
+MOST_FILE_BYTES = 2_000_000_000
+# The largest response about a file, a batch, or `RECENT` batches.
+STATUS_BYTES = 10_000_000
+# Batches among which one that was just made is looked for.
+RECENT = 100
+ENDED = ("completed", "failed", "expired", "cancelled")
+# What a provider charges for a batch where no price is listed.
+ASSUMED_SHARE = 0.5
+# A batch that does not fit into the tokens that the account may have in the queue; it may be sent again later.
+QUEUE_FULL = "token_limit_exceeded"
+
+
+@dataclass(frozen=True, slots=True)
+class BatchStatus:
+    """How far a batch is.
+
+    Attributes:
+        batch_id: the provider's id.
+        state: `validating`, `in_progress`, `finalizing`, `cancelling`, or one of `ENDED`.
+        files: ids of the files with answers and errors.
+        done, total: requests; 0 where the provider does not say.
+        fault: why the whole batch failed; empty if it did not.
+        queue_full: whether it failed since too many tokens are in the queue.
+    """
+
+    batch_id: str
+    state: str
+    files: tuple[str, ...] = ()
+    done: int = 0
+    total: int = 0
+    fault: str = ""
+    queue_full: bool = False
+
+    @property
+    def ended(self) -> bool:
+        """Whether no more answers will come, and those that came can be fetched."""
+        # A provider may name the file of a completed batch a moment later.
+        return self.state in ENDED and not (self.state == "completed" and self.done and not self.files)
+
+
+class BatchModel(LanguageModel):
+    """A language model that is asked by batches. Arguments are those of `LanguageModel`.
+
+    Raises:
+        SettingsError: if the provider has no batches that litellm makes.
+    """
+
+    def __init__(self, model: str, **settings: Any) -> None:
+        super().__init__(model, **settings)
+        if provider_of(model) not in PROVIDERS:
+            raise SettingsError(
+                f"{option('batch')}: {model} cannot be asked by batches; that is possible with the providers "
+                f"{', '.join(PROVIDERS)}.",
+                f"Leave {option('batch')} out, or name a model of one of these.",
+            )
+
+    @property
+    def api_base(self) -> str | None:
+        """The server's address, if one was given."""
+        return self._api_base
+
+    @cached_property
+    def batch_price(self) -> Price | None:
+        """The price of requests in a batch; `None` if no price is known."""
+        return self._price.times(ASSUMED_SHARE) if self._price else batch_price_of(self.model)[0]
+
+    def line(self, name: str, prompt: Prompt[Any]) -> bytes:
+        """Return the line of the request file that asks `prompt`, with the body that a single call would have."""
+        request = {"custom_id": name, "method": "POST", "url": ENDPOINT, "body": self._body(prompt)}
+        return json.dumps(request, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+    def reply_in(self, body: Mapping[str, Any], prompt: Prompt[Any] | None) -> Reply:
+        """Return the reply in the body of a response; without its prompt only the overall limit of size applies.
+
+        Raises:
+            PromptRejected: if the provider's content filter withheld it.
+            ReplyTooLarge: if it is larger than the prompt allows.
+            JudgeUnavailable: if the body is damaged.
+        """
+        litellm = load_litellm()
+        try:
+            response = litellm.utils.convert_to_model_response_object(
+                response_object=dict(body), model_response_object=litellm.ModelResponse()
+            )
+        except Exception as error:  # litellm raises various errors for what is no completion
+            raise JudgeUnavailable(f"{self.model}: damaged reply in a batch: {provider_message(error)}") from error
+        reply = self._read(response)
+        most = self._max_reply_bytes
+        limit = text_limit(prompt, self._reasoning_tokens, most) if prompt else most
+        if len(reply.text.encode()) > limit:
+            raise Reception(self.model, limit).too_large()
+        usage = reply.usage
+        if usage.prompt_tokens:
+            price = self.batch_price
+            cost = price.cost(usage.prompt_tokens, usage.completion_tokens) if price else None
+            usage = replace(usage, cost_usd=cost, saved_usd=0.0)  # cached tokens have no price of their own here
+        return replace(reply, usage=usage)
+
+    def error_in(self, status: int, body: Any, prompt: Prompt[Any]) -> JudgeError:
+        """Return the error of a request that failed; one that can be sent again without a refused setting may be."""
+        error = self._provider_error(status, body)
+        # The first of the batch's requests that failed for a setting has put it among those that are refused.
+        refused = refused_setting(error, {*self._settings(prompt), *self._refused})
+        if refused and not (refused == "response_format" and self._structured == "schema"):
+            self._refused.add(refused)
+            return JudgeUnavailable(f"{self.model} does not accept {refused}.")
+        return translated(error, self.model)
+
+    async def upload(self, lines: bytes) -> str:
+        """Return the id of the uploaded file of requests.
+
+        Raises:
+            JudgeError: as for all that follows: `JudgeUnavailable` if a retry can help, `JudgeRefused` if not.
+        """
+        made = await self._call("acreate_file", FILE_SECONDS, file=("requests.jsonl", lines), purpose="batch")
+        return str(made.id)
+
+    async def create(self, file_id: str) -> str:
+        """Return the id of a new batch of the requests in a file."""
+        made = await self._call("acreate_batch", completion_window="24h", endpoint=ENDPOINT, input_file_id=file_id)
+        return str(made.id)
+
+    async def find(self, file_id: str) -> str | None:
+        """Return the id of the recent batch that was made of a file; `None` if there is none."""
+        listed = await self._call("alist_batches", limit=RECENT)
+        batches = (batch for batch in listed.data or () if getattr(batch, "input_file_id", None) == file_id)
+        return next((str(batch.id) for batch in batches), None)
+
+    async def status(self, batch_id: str) -> BatchStatus:
+        """Return how far a batch is."""
+        # litellm would fetch the answers of every finished batch to compute their cost.
+        metadata = {"batch_ignore_default_logging": True}
+        return _status(await self._call("aretrieve_batch", batch_id=batch_id, litellm_metadata=metadata))
+
+    async def cancel(self, batch_id: str) -> BatchStatus:
+        """Return how far a batch is that the provider was told to stop."""
+        return _status(await self._call("acancel_batch", batch_id=batch_id))
+
+    async def content(self, file_id: str, prompts: int) -> bytes:
+        """Return the content of a file with the answers to at most so many prompts."""
+        most = min(MOST_FILE_BYTES, prompts * (FRAME_BYTES + self._max_reply_bytes))
+        found = await self._call("afile_content", FILE_SECONDS, most_bytes=most, file_id=file_id)
+        return bytes(found.content)
+
+    async def delete(self, file_id: str) -> None:
+        """Delete a file from the provider's storage."""
+        await self._call("afile_delete", file_id=file_id)
+
+    def _body(self, prompt: Prompt[Any]) -> dict[str, Any]:
+        model, provider = self._place
+        messages, settings = self._messages(prompt), self._settings(prompt)
+        if provider not in OPENAI_FORM:  # litellm translates the file
+            return {"model": model, "messages": messages, **settings}
+        litellm = load_litellm()
+        mapped = litellm.utils.get_optional_params(model=model, custom_llm_provider=provider, **settings)
+        chat = litellm.utils.ProviderConfigManager.get_provider_chat_config(model, litellm.LlmProviders(provider))
+        body = chat.transform_request(
+            model=model, messages=messages, optional_params=mapped, litellm_params={}, headers={}
+        )
+        added = body.pop("extra_body", None) or {}
+        return {name: value for name, value in {**body, **added}.items() if name != "stream"}
+
+    def _provider_error(self, status: int, body: Any) -> Exception:
+        """Return the error that litellm raises for such a response to a single call."""
+        from litellm.llms.openai.common_utils import OpenAIError as ResponseError
+        from openai import OpenAIError
+
+        litellm, (model, provider) = load_litellm(), self._place
+        inner = body.get("error") if isinstance(body, Mapping) else None
+        response = ResponseError(
+            status, f"Error code: {status} - {body}", body=inner if isinstance(inner, dict) else None
+        )
+        try:
+            litellm.exception_type(model=model, original_exception=response, custom_llm_provider=provider)
+        except OpenAIError as error:
+            return error
+        return response
+
+    async def _call(
+        self, function: str, seconds: float | None = None, *, most_bytes: int = STATUS_BYTES, **given: Any
+    ) -> Any:
+        from openai import OpenAIError
+        from pydantic import ValidationError
+
+        litellm, seconds = load_litellm(), seconds or self._timeout
+        place = {"api_base": self._api_base} if self._api_base else {}
+        reception = Reception(self.model, most_bytes)
+        outer = RECEPTION.set(reception)
+        try:
+            async with asyncio.timeout(seconds):
+                return await getattr(litellm, function)(
+                    custom_llm_provider=self._place[1], timeout=seconds, max_retries=0, **place, **given
+                )
+        except TimeoutError:
+            raise JudgeUnavailable(f"{self.model}: no complete response within {seconds:g} seconds.") from None
+        except OpenAIError as error:
+            raise reception.fault or translated(error, self.model) from error
+        except (ValidationError, json.JSONDecodeError) as error:
+            raise JudgeUnavailable(f"{self.model}: damaged response: {provider_message(error)}") from error
+        except (ValueError, TypeError) as error:  # what litellm needs in the environment is missing
+            raise JudgeRefused(f"{self.model}: {provider_message(error)}") from error
+        finally:
+            RECEPTION.reset(outer)
+
+
+def batch_price_of(model: str) -> tuple[Price | None, bool]:
+    """Return the price of `model` in a batch, and whether it is listed; if it is not, half of the usual price."""
+    from rubriclab.judges.language_model import price_of
+
+    usual = price_of(model)
+    if usual is None:
+        return None, False
+    info = load_litellm().get_model_info(model)
+    prompt, completion = info.get("input_cost_per_token_batches"), info.get("output_cost_per_token_batches")
+    if prompt is None or completion is None:
+        return usual.times(ASSUMED_SHARE), False
+    return Price(prompt * 1e6, completion * 1e6), True
+
+
+def _status(batch: Any) -> BatchStatus:
+    faults = getattr(batch.errors, "data", None) or ()
+    counts = batch.request_counts
+    return BatchStatus(
+        batch_id=str(batch.id),
+        state=str(batch.status),
+        files=tuple(str(file) for file in (batch.output_file_id, batch.error_file_id) if file),
+        done=getattr(counts, "completed", 0) or 0,
+        total=getattr(counts, "total", 0) or 0,
+        fault=masked(" ".join(str(fault.message) for fault in faults[:3]))[:1000],
+        queue_full=any(fault.code == QUEUE_FULL for fault in faults),
+    )

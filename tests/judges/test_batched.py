@@ -1,0 +1,272 @@
+"""Prompts that are sent as batches, to a local server with OpenAI's endpoints for files and batches."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from batch_server import BatchServer
+from judge_questions import rate
+
+from rubriclab.errors import BatchCancelled, BudgetReached, JudgeRefused, ProviderDown, SettingsError
+from rubriclab.judges import JudgeAnswer, JudgeOptions, Ledger, MemoryAnswers, as_price, ask, connect
+from rubriclab.store import Store, open_store
+
+N = 12
+OPTIONS: dict[str, Any] = {"batch": True, "batch_pause": 0.02}
+
+
+async def asked(
+    store: Store, texts: Sequence[int] = range(N), ledger: Ledger | None = None, **options: Any
+) -> list[JudgeAnswer[Any] | BaseException]:
+    """Return the answers to one prompt for each text, asked at once."""
+    judge = connect(
+        "openai/fake",
+        options=JudgeOptions(**{**OPTIONS, **options}),
+        ledger=ledger or Ledger(),
+        answers=store.answers,
+        batches=store.batches,
+    )
+    return await asyncio.gather(*(ask(judge, rate(f"text {n}")) for n in texts), return_exceptions=True)
+
+
+def values(answers: Sequence[JudgeAnswer[Any] | BaseException]) -> list[Any]:
+    """Return the values of answers; errors are raised."""
+    for answer in answers:
+        if isinstance(answer, BaseException):
+            raise answer
+    return [answer.value for answer in answers if isinstance(answer, JudgeAnswer)]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Any:
+    with open_store(tmp_path / "store.db") as store:
+        yield store
+
+
+async def test_a_wave_is_one_batch_whose_requests_and_answers_are_those_of_single_calls(
+    batch_server: BatchServer, store: Store, tmp_path: Path
+) -> None:
+    batched = await asked(store)
+    assert batch_server.steps.count("create") == 1
+    assert not batch_server.bodies
+    assert store.batches.open() == ()
+    assert not batch_server.files, "they are deleted"
+    with open_store(tmp_path / "single.db") as single:
+        direct = await asked(single, batch=False)
+    assert values(batched) == values(direct)
+    bodies = {json.dumps(body, sort_keys=True) for body in batch_server.bodies}
+    assert bodies == set(batch_server.processed)
+    assert [answer.reply.text for answer in batched] == [answer.reply.text for answer in direct]
+    assert await asked(store, batch=False) != []
+    assert len(batch_server.bodies) == N, "the answers are cached under the keys of single calls"
+
+
+async def test_fewer_prompts_than_a_batch_is_worth_are_sent_one_by_one(batch_server: BatchServer, store: Store) -> None:
+    answers = await asked(store, range(9))
+    assert len(values(answers)) == len(batch_server.bodies) == 9
+    assert not batch_server.steps
+
+
+async def test_a_large_wave_is_sent_as_several_batches(batch_server: BatchServer, store: Store) -> None:
+    answers = await asked(store, range(25), batch_size=10)
+    assert None not in values(answers)
+    assert [batch["request_counts"]["total"] for batch in batch_server.batches.values()] == [10, 10, 5]
+
+
+async def test_an_unusable_reply_is_repaired_in_the_next_wave(batch_server: BatchServer, store: Store) -> None:
+    good = batch_server.brain
+    batch_server.brain = lambda messages, body: "no JSON" if len(messages) < 3 else good(messages, body)
+    ledger = Ledger()
+    answers = await asked(store, ledger=ledger)
+    assert None not in values(answers)
+    assert len(batch_server.batches) == 2
+    assert (ledger.calls, ledger.repaired) == (2 * N, N)
+
+
+async def test_costs_are_those_of_batches(batch_server: BatchServer, store: Store) -> None:
+    ledger, direct = Ledger(), Ledger()
+    await asked(store, ledger=ledger, price=as_price("10:20"))
+    with open_store(":memory:") as other:
+        await asked(other, ledger=direct, price=as_price("10:20"), batch=False)
+    assert ledger.usage.cost_usd == pytest.approx((direct.usage.cost_usd or 0) / 2)
+    assert ledger.usage.prompt_tokens == direct.usage.prompt_tokens
+
+
+async def test_a_batch_holds_no_more_calls_than_the_budget_allows(batch_server: BatchServer, store: Store) -> None:
+    answers = await asked(store, max_calls=11)
+    assert batch_server.processed.total() == 11
+    assert sum(isinstance(answer, BudgetReached) for answer in answers) == 1
+    values(await asked(store))
+    assert batch_server.processed.total() == 11
+    assert len(batch_server.bodies) == 1
+
+
+async def test_a_wave_reserves_its_cost_before_it_is_sent(batch_server: BatchServer, store: Store) -> None:
+    answers = await asked(store, max_cost=3, price=as_price("100:1000"), batch_at_least=1, reasoning_tokens=0)
+    assert None not in values(answers)
+    sizes = [batch["request_counts"]["total"] for batch in batch_server.batches.values()]
+    # The worst cost of a prompt is 1,024 tokens at half of the price: 0.51 dollars.
+    assert (max(sizes), sum(sizes)) == (5, N)
+
+
+async def test_requests_of_an_expired_batch_that_were_not_processed_are_sent_again(
+    batch_server: BatchServer, store: Store
+) -> None:
+    batch_server.ends = ["expired"]
+    answers = await asked(store, range(24))
+    assert None not in values(answers)
+    assert [batch["request_counts"]["total"] for batch in batch_server.batches.values()] == [24, 12]
+    assert set(batch_server.processed.values()) == {1}
+
+
+async def test_a_prompt_is_sent_in_no_more_batches_than_attempts(batch_server: BatchServer, store: Store) -> None:
+    batch_server.ends = ["expired"] * 9
+    answers = await asked(store, range(24), attempts=2, batch_at_least=1)
+    missing = [answer for answer in answers if isinstance(answer, JudgeAnswer) and answer.value is None]
+    assert len(batch_server.batches) == 2
+    assert len(missing) == 6
+    assert missing[0].missing.startswith("no reply in 2 batches: openai/fake: the request was not processed: ")
+
+
+def failed_with(status: int, message: str) -> Any:
+    """Return what makes the first request of a batch fail with this status."""
+
+    def spoil(answers: list[bytes], errors: list[bytes]) -> tuple[list[bytes], list[bytes]]:
+        row = json.loads(answers[0])
+        row["response"] = {"status_code": status, "body": {"error": {"message": message, "type": "x", "code": None}}}
+        return answers[1:], [*errors, json.dumps(row).encode()]
+
+    return spoil
+
+
+async def test_a_request_that_failed_for_the_moment_is_sent_again(batch_server: BatchServer, store: Store) -> None:
+    batch_server.spoil = failed_with(500, "something broke")
+    assert None not in values(await asked(store))
+    assert len(batch_server.bodies) == 1, "one prompt alone is sent without a batch"
+
+
+async def test_a_request_that_is_refused_ends_the_run_and_keeps_the_other_answers(
+    batch_server: BatchServer, store: Store
+) -> None:
+    batch_server.spoil = failed_with(404, "there is no such model")
+    answers = await asked(store)
+    assert [type(answer) for answer in answers].count(JudgeRefused) == 1
+    assert store.answers.count() == N - 1
+
+
+async def test_a_filtered_prompt_alone_is_missing(batch_server: BatchServer, store: Store) -> None:
+    def spoil(answers: list[bytes], errors: list[bytes]) -> tuple[list[bytes], list[bytes]]:
+        return [answers[0].replace(b'"finish_reason": "stop"', b'"finish_reason": "content_filter"'), *answers[1:]], []
+
+    batch_server.spoil = spoil
+    answers = values(await asked(store))
+    assert answers.count(None) == 1
+    assert len(batch_server.batches) == 1
+
+
+async def test_a_refused_setting_is_left_out_of_the_next_batch(batch_server: BatchServer, store: Store) -> None:
+    def spoil(answers: list[bytes], _errors: list[bytes]) -> tuple[list[bytes], list[bytes]]:
+        message = "Unsupported value: 'temperature' does not support 0 with this model."
+        body = {"error": {"message": message, "type": "invalid_request_error", "code": None}}
+        rows = [json.loads(line) | {"response": {"status_code": 400, "body": body}} for line in answers]
+        return [], [json.dumps(row).encode() for row in rows]
+
+    batch_server.spoil = spoil
+    assert None not in values(await asked(store))
+    sent = [json.loads(body) for body in batch_server.processed]
+    assert sum("temperature" in body for body in sent) == sum("temperature" not in body for body in sent) == N
+
+
+async def test_damaged_missing_repeated_and_unknown_lines_are_survived(
+    batch_server: BatchServer, store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    def spoil(answers: list[bytes], errors: list[bytes]) -> tuple[list[bytes], list[bytes]]:
+        unknown = json.dumps({**json.loads(answers[3]), "custom_id": "f" * 64}).encode()
+        no_completion = json.dumps({**json.loads(answers[4]), "response": {"status_code": 200, "body": 7}}).encode()
+        odd = [b"[1]", b"null", b"{}", b'{"custom_id": 3}', b"[" * 100_000]
+        kept = [answers[0][:50], *answers[2:4], answers[2], unknown, no_completion, *answers[5:], *odd]
+        return kept, errors
+
+    batch_server.spoil = spoil
+    assert None not in values(await asked(store, range(24)))
+    assert "6 damaged lines, 1 of unknown requests and 1 repeated ones" in caplog.text
+    assert len(batch_server.bodies) == 3
+    assert store.batches.open() == ()
+
+
+async def test_a_batch_that_fails_as_a_whole_ends_the_run(batch_server: BatchServer, store: Store) -> None:
+    batch_server.ends = ["failed"]
+    answers = await asked(store)
+    assert all(isinstance(answer, JudgeRefused) for answer in answers)
+    assert str(answers[0]).startswith("batch batch_0 failed: it is malformed")
+    assert store.batches.open() == ()
+
+
+async def test_a_batch_that_does_not_fit_into_the_queue_is_sent_again_later(
+    batch_server: BatchServer, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rubriclab.judges.batched.QUEUE_PAUSE", 0.05)
+    batch_server.ends = ["failed"]
+    batch_server.fault = {"code": "token_limit_exceeded", "message": "Enqueued token limit reached."}
+    assert None not in values(await asked(store))
+    assert len(batch_server.batches) == 2
+
+
+@pytest.mark.parametrize("step", range(5))
+async def test_a_request_about_a_batch_that_fails_is_repeated(
+    batch_server: BatchServer, store: Store, step: int
+) -> None:
+    batch_server.statuses = [200] * step + [503]
+    assert None not in values(await asked(store))
+    assert len(batch_server.batches) == 1, "one whose creation was reported as failed is found again"
+
+
+async def test_a_provider_that_answers_no_request_ends_the_run(batch_server: BatchServer, store: Store) -> None:
+    batch_server.statuses = [503] * 100
+    answers = await asked(store, batch_pause=0.001)
+    assert all(isinstance(answer, ProviderDown) for answer in answers)
+
+
+async def test_a_batch_cancelled_elsewhere_ends_the_run_with_its_answers_cached(
+    batch_server: BatchServer, store: Store
+) -> None:
+    batch_server.ends = ["cancelled"]
+    answers = await asked(store)
+    assert sum(isinstance(answer, BatchCancelled) for answer in answers) == N // 2
+    assert store.answers.count() == N // 2
+    assert None not in values(await asked(store, batch_at_least=1))
+    assert set(batch_server.processed.values()) == {1}
+
+
+async def test_a_run_that_is_stopped_leaves_its_batch_to_the_next_one(batch_server: BatchServer, store: Store) -> None:
+    batch_server.checks = 1000
+    polled, loop = asyncio.Event(), asyncio.get_running_loop()
+    batch_server.on_step = lambda step: step == "status" and loop.call_soon_threadsafe(polled.set)
+    running = asyncio.ensure_future(asked(store))
+    await polled.wait()
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    (batch,) = store.batches.open()
+    assert batch.batch_id == "batch_0"
+    batch_server.batches["batch_0"]["checks"] = 0
+    ledger = Ledger()
+    # Only some of the prompts are asked again; the answers to the others are cached too.
+    assert None not in values(await asked(store, range(3), ledger))
+    assert (ledger.calls, store.answers.count(), len(batch_server.batches)) == (3, N, 1)
+
+
+@pytest.mark.parametrize("judge", ["anthropic/claude-sonnet-4-5", "ollama/llama3", "bedrock/amazon.nova-lite-v1:0"])
+def test_a_provider_without_batches_is_refused_at_once(judge: str, store: Store) -> None:
+    with pytest.raises(SettingsError, match="cannot be asked by batches; that is possible with the providers openai"):
+        connect(
+            judge,
+            options=JudgeOptions(batch=True),
+            ledger=Ledger(),
+            answers=MemoryAnswers(),
+            batches=store.batches,
+        )
