@@ -7,7 +7,7 @@ import inspect
 import logging
 import sys
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar, overload
@@ -70,6 +70,7 @@ from rubriclab.services.workspace import Notify, Workspace, judge_options, no_pr
 
 if TYPE_CHECKING:
     from rubriclab.checklist import Checklist
+    from rubriclab.metrics import Metrics
     from rubriclab.scoring import Score
     from rubriclab.services.dry_run import DryRun
     from rubriclab.services.versions import GateResult, VerifyResult
@@ -171,6 +172,8 @@ class Lab:
         settings: hyperparameters by method, for everything that is learned: `{"hypoeval": {"k": 10}}`.
         mapping: where fields stand in rows: `{"output": "summary"}`.
         record: the file that requests and replies are recorded to.
+        metrics: the port of 127.0.0.1 at which metrics for Prometheus are served until the lab is closed; 0 for any
+            free port, which `notify` is told; by default none are.
         progress: `"auto"` for a bar in a terminal or a notebook, a function of a text and the share done, or `None`.
         notify: a function of a text, told what a person should know beside the results; by default these texts are
             logged, and printed to standard error in a terminal or a notebook.
@@ -190,6 +193,7 @@ class Lab:
         settings: SettingsTables | None = None,
         mapping: str | Mapping[str, str] | None = None,
         record: str | Path | None = None,
+        metrics: int | None = None,
         progress: Callback | Literal["auto"] | None = "auto",
         notify: Notify | None = None,
         **options: Any,
@@ -211,6 +215,7 @@ class Lab:
         self._judge_options = judge_options(options)
         self._budget = LocalBudget(self._judge_options.max_calls, self._judge_options.max_cost)
         self._open = ExitStack()
+        self._metrics = self._open.enter_context(_serving_metrics(metrics, notify or _notify))
 
     def __repr__(self) -> str:
         judge = self._defaults["judge"]
@@ -223,7 +228,7 @@ class Lab:
         self.close()
 
     def close(self) -> None:
-        """End the streams of scores that have not been read to their end."""
+        """End the streams of scores that have not been read to their end, and stop serving metrics."""
         self._open.close()
 
     # Data
@@ -760,6 +765,7 @@ class Lab:
             record=self._record,
             settings=self._settings,
             budget=self._budget,
+            metrics=self._metrics,
         )
 
     def _options(self, model: type[OptionsT], values: Mapping[str, Any]) -> OptionsT:
@@ -772,6 +778,20 @@ class Lab:
         scores = iterate(lambda: self.score_stream_async(data, rubric, **options))
         self._open.callback(scores.close)
         return scores
+
+
+@contextmanager
+def _serving_metrics(port: int | None, notify: Notify) -> Iterator[Metrics | None]:
+    """Serve metrics at a port while the block runs, if one is given."""
+    if port is None:
+        yield None
+        return
+    from rubriclab.metrics import Metrics
+
+    _check_type("metrics", port, "a port", isinstance(port, int))
+    with Metrics(port) as metrics:
+        notify(f"metrics: {metrics.url}")
+        yield metrics
 
 
 def _check_type(name: str, value: object, expected: str, valid: bool) -> None:

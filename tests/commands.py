@@ -64,6 +64,8 @@ PRELOADED = (
     "alembic.config",
     "litellm",
     "litellm._service_logger",
+    "litellm.batches.main",
+    "litellm.files.main",
     "litellm.integrations.prometheus_services",
     "litellm.llms.litellm_proxy.chat.transformation",
     "litellm.llms.openai.chat.gpt_audio_transformation",

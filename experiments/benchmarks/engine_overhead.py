@@ -1,10 +1,11 @@
-"""What the engine adds to a call: rates of bare litellm and of the whole stack against a server that answers at once.
+"""What the engine adds to a call: rates of a bare HTTP client, of bare litellm and of the whole stack.
 
-    python -m experiments.benchmarks.engine_overhead --calls 400 --rounds 5 --output results/engine_overhead.json
+    python -m experiments.benchmarks.engine_overhead --latency 0.3 --rounds 5 --output results/engine_overhead.json
 
-Both sides send the same requests to the same server, in turns, so that a noisy machine disturbs both alike. Bare
-litellm gets finished messages and returns its response; the stack renders the prompt, looks its answer up in SQLite,
-keeps limits and a budget, sends the request, stores the reply, enters it in a ledger and parses it.
+All sides send the same requests to the same server, in turns, so that a noisy machine disturbs them alike. The server
+answers after `--latency` seconds. httpx and litellm get finished messages and return the response; the stack renders
+the prompt, looks its answer up in SQLite, keeps limits and a budget, sends the request, stores the reply, enters it in
+a ledger and parses it. First, httpx asks without latency, which shows that the server is not the bottleneck.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
+
+import httpx
 
 from rubriclab.data.aspect import Aspect, TaskWords
 from rubriclab.data.assignment import Assignment
@@ -36,7 +39,10 @@ from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, Evidence, Level
 from rubriclab.store import Store, open_store
 
-CONCURRENCY = (1, 8, 64)
+CONCURRENCY = (1, 8, 64, 256)
+# Seconds that a round of calls takes at least, where latency decides.
+ROUND = 3.0
+BARE_HTTP, BARE_LITELLM, STACK = "bare httpx", "bare litellm", "whole stack"
 MODEL = "openai/fake"
 ANSWER = json.dumps({"reasoning": "It keeps to one subject, but two sentences could change places.", "score": 4})
 COMPLETION = {
@@ -59,6 +65,14 @@ class Elapsed(NamedTuple):
 
     wall: float
     processor: float
+
+
+class Side(Protocol):
+    """A way to ask prompts."""
+
+    async def ask_all(self, asked: list[Prompt[Any]]) -> Elapsed:
+        """Ask the prompts and return the seconds it took."""
+        ...
 
 
 def prompts(numbers: Iterator[int], calls: int) -> list[Prompt[Any]]:
@@ -84,6 +98,30 @@ def prompts(numbers: Iterator[int], calls: int) -> list[Prompt[Any]]:
         )
         for n in (next(numbers) for _ in range(calls))
     ]
+
+
+class BareHttp:
+    """An HTTP client alone, with no more requests in flight than the stack has."""
+
+    def __init__(self, concurrency: int) -> None:
+        self._slots = asyncio.Semaphore(concurrency)
+        self._client = httpx.AsyncClient(timeout=60, limits=httpx.Limits(max_connections=concurrency))
+
+    async def ask_all(self, asked: list[Prompt[Any]]) -> Elapsed:
+        """Send the prompts, rendered beforehand."""
+        address = f"{os.environ['OPENAI_API_BASE']}/chat/completions"
+        bodies = [{"model": "fake", "messages": messages_of(prompt), "max_tokens": 512} for prompt in asked]
+
+        async def one(body: dict[str, Any]) -> None:
+            async with self._slots:
+                response = await self._client.post(address, json=body)
+            assert response.json()["choices"][0]["message"]["content"] == ANSWER
+
+        return await timed(one, bodies)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
 
 
 class Bare:
@@ -141,24 +179,33 @@ async def timed(one: Callable[[Any], Awaitable[None]], items: Iterable[Any]) -> 
     return Elapsed(time.perf_counter() - wall, time.process_time() - processor)
 
 
-async def measure(calls: int, rounds: int) -> dict[str, Any]:
+async def measure(calls: int, rounds: int, latency: float) -> dict[str, Any]:
     """Return calls per second of wall-clock and of processor time, per concurrency and side, round by round."""
     numbers = count()
     table: dict[str, Any] = {}
     for concurrency in CONCURRENCY:
+        each = calls or round_size(concurrency, latency)
         with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "store.db") as store:
-            sides: dict[str, Bare | Stack] = {
-                "bare litellm": Bare(concurrency),
-                "whole stack": Stack(concurrency, store),
+            http = BareHttp(concurrency)
+            sides: dict[str, Side] = {
+                BARE_HTTP: http,
+                BARE_LITELLM: Bare(concurrency),
+                STACK: Stack(concurrency, store),
             }
-            rates = await compare(sides, numbers, calls, rounds)
-        table[str(concurrency)] = {**rates, "ratio": ratios(rates)}
+            rates = await compare(sides, numbers, each, rounds)
+            await http.close()
+        table[str(concurrency)] = {"calls": each, **rates, "ratio": ratios(rates)}
         print(line(concurrency, rates, table[str(concurrency)]["ratio"]), flush=True)
     await close_connections()
     return table
 
 
-async def compare(sides: dict[str, Bare | Stack], numbers: Iterator[int], calls: int, rounds: int) -> Rates:
+def round_size(concurrency: int, latency: float) -> int:
+    """Return the number of calls that take about `ROUND` seconds, at most two hundred a second."""
+    return min(600, max(2 * concurrency, int(concurrency * ROUND / max(latency, 0.01))))
+
+
+async def compare(sides: Mapping[str, Side], numbers: Iterator[int], calls: int, rounds: int) -> Rates:
     """Return each side's rates, in turns that change who goes first; a first round warms up and is not counted."""
     rates: Rates = {name: {"wall": [], "processor": []} for name in sides}
     for turn in range(rounds + 1):
@@ -170,9 +217,17 @@ async def compare(sides: dict[str, Bare | Stack], numbers: Iterator[int], calls:
     return rates
 
 
+async def server_capacity(rounds: int) -> float:
+    """Return the median calls a second of httpx with 64 requests in flight."""
+    http, numbers = BareHttp(64), count()
+    rates = await compare({BARE_HTTP: http}, numbers, 400, rounds)
+    await http.close()
+    return statistics.median(rates[BARE_HTTP]["wall"])
+
+
 def ratios(rates: Rates) -> dict[str, float]:
     """Return the median over rounds of the stack's rate divided by litellm's in the same round."""
-    ours, theirs = rates["whole stack"], rates["bare litellm"]
+    ours, theirs = rates[STACK], rates[BARE_LITELLM]
     return {clock: statistics.median(a / b for a, b in zip(ours[clock], theirs[clock], strict=True)) for clock in ours}
 
 
@@ -180,32 +235,35 @@ def line(concurrency: int, rates: Rates, ratio: dict[str, float]) -> str:
     """Return one row of the printed table."""
     medians = {name: statistics.median(clocks["wall"]) for name, clocks in rates.items()}
     shown = ", ".join(f"{name} {rate:6.1f}/s" for name, rate in medians.items())
-    return f"concurrency {concurrency:2}: {shown}, ratio {ratio['wall']:.3f} (processor time: {ratio['processor']:.3f})"
+    return f"concurrency {concurrency:3}: {shown}, ratio {ratio['wall']:.3f} (processor time: {ratio['processor']:.3f})"
 
 
 def readme_figures() -> dict[str, str]:
     """Return the figures of the README, by block."""
     found = json.loads((Path(__file__).parent / "results" / "engine_overhead.json").read_text())
+    table: dict[str, Any] = found["concurrency"]
+    sides = [name for name in (BARE_HTTP, BARE_LITELLM, STACK) if name in next(iter(table.values()))]
+    capacity = found["server_capacity"]
+    without_latency = f" Without latency the server answers {capacity:.0f} calls of httpx a second." if capacity else ""
+    columns = ("requests in flight", "calls a round", *sides, "ratio, wall clock", "ratio, processor time")
     lines = [
-        f"Medians of {found['rounds']} rounds of {found['calls']} calls a side; Python {found['machine']['python']}, "
-        f"{found['machine']['processors']} cores.",
+        f"Medians of {found['rounds']} rounds a side; latency {1000 * found['latency']:.0f} ms; Python "
+        f"{found['machine']['python']}, {found['machine']['processors']} cores.{without_latency}",
         "",
-        "| requests in flight | bare litellm | whole stack | ratio, wall clock | ratio, processor time |",
-        "|---" * 5 + "|",
+        f"| {' | '.join(columns)} |",
+        "|---" * len(columns) + "|",
     ]
-    for concurrency, rates in found["concurrency"].items():
-        bare, stack = (statistics.median(rates[name]["wall"]) for name in ("bare litellm", "whole stack"))
+    for concurrency, rates in table.items():
+        shown = " | ".join(f"{statistics.median(rates[name]['wall']):.1f}/s" for name in sides)
         ratio = rates["ratio"]
-        lines.append(
-            f"| {concurrency} | {bare:.0f}/s | {stack:.0f}/s | {ratio['wall']:.2f} | {ratio['processor']:.2f} |"
-        )
+        lines.append(f"| {concurrency} | {rates['calls']} | {shown} | {ratio['wall']:.2f} | {ratio['processor']:.2f} |")
     return {"engine": "\n".join(lines)}
 
 
 @contextmanager
-def server() -> Iterator[str]:
+def server(latency: float) -> Iterator[str]:
     """Run the server in a process of its own and yield its address."""
-    command = [sys.executable, __file__, "--serve"]
+    command = [sys.executable, __file__, "--serve", "--latency", str(latency)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
@@ -214,8 +272,8 @@ def server() -> Iterator[str]:
             process.terminate()
 
 
-async def serve() -> None:
-    """Answer every request with the same completion, at once."""
+async def serve(latency: float) -> None:
+    """Answer every request with the same completion after `latency` seconds."""
     body = json.dumps(COMPLETION).encode()
     head = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n".encode()
 
@@ -224,11 +282,13 @@ async def serve() -> None:
             while True:
                 header = (await reader.readuntil(b"\r\n\r\n")).lower()
                 await reader.readexactly(int(header.split(b"content-length:")[1].split(b"\r\n")[0]))
+                if latency:
+                    await asyncio.sleep(latency)
                 writer.write(head + body)
         except asyncio.IncompleteReadError:
             writer.close()
 
-    listening = await asyncio.start_server(handle, "127.0.0.1", 0)
+    listening = await asyncio.start_server(handle, "127.0.0.1", 0, backlog=1024)
     print(listening.sockets[0].getsockname()[1], flush=True)
     await listening.serve_forever()
 
@@ -236,20 +296,37 @@ async def serve() -> None:
 def main() -> None:
     """Measure, print and write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--calls", type=int, default=400, help="per round and side")
+    parser.add_argument("--calls", type=int, default=0, help="per round and side; by default about three seconds")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--latency", type=float, default=0.3, help="seconds until the server answers")
     parser.add_argument("--output", type=Path, help="where every round's figures go, as JSON")
     parser.add_argument("--serve", action="store_true", help="be the server")
     arguments = parser.parse_args()
     if arguments.serve:
-        asyncio.run(serve())
+        asyncio.run(serve(arguments.latency))
         return
-    with server() as address:
-        os.environ |= {"OPENAI_API_BASE": address, "OPENAI_API_KEY": "none"}
-        table = asyncio.run(measure(arguments.calls, arguments.rounds))
+    os.environ["OPENAI_API_KEY"] = "none"
+    with server(0.0) as address:
+        os.environ["OPENAI_API_BASE"] = address
+        capacity = asyncio.run(server_capacity(3))
+    print(f"server: {capacity:.0f} calls a second of httpx without latency", flush=True)
+    with server(arguments.latency) as address:
+        os.environ["OPENAI_API_BASE"] = address
+        table = asyncio.run(measure(arguments.calls, arguments.rounds, arguments.latency))
     if arguments.output:
-        machine = {"python": platform.python_version(), "system": platform.platform(), "processors": os.cpu_count()}
-        result = {"calls": arguments.calls, "rounds": arguments.rounds, "machine": machine, "concurrency": table}
+        machine = {
+            "python": platform.python_version(),
+            "system": platform.platform(),
+            "processors": os.cpu_count(),
+            "load": os.getloadavg()[0],
+        }
+        result = {
+            "rounds": arguments.rounds,
+            "latency": arguments.latency,
+            "server_capacity": capacity,
+            "machine": machine,
+            "concurrency": table,
+        }
         arguments.output.parent.mkdir(parents=True, exist_ok=True)
         arguments.output.write_text(json.dumps(result, indent=1) + "\n")
 

@@ -122,7 +122,9 @@ def command(store: Path, *arguments: str) -> None:
 
 
 def readme_figures() -> dict[str, str]:
-    """Return the figures of the README, by block."""
+    """Return the figures of the README, by block; none before the first measurement."""
+    if not RESULT.exists():
+        return {}
     found = json.loads(RESULT.read_text())
     machine, gigabytes = found["machine"], {name: found[name] / 1e9 for name in ("bytes", "bytes after vacuum")}
     rates = ", ".join(f"{found[f'{name}, a second']:,.0f} {name}" for name in ("found", "not found", "kept"))

@@ -170,7 +170,9 @@ def check(scores: Path, others: Path, count: int) -> None:
 
 
 def readme_figures() -> dict[str, str]:
-    """Return the figures of the README, by block."""
+    """Return the figures of the README, by block; none before the first measurement."""
+    if not RESULT.exists():
+        return {}
     found = json.loads(RESULT.read_text())
     machine, megabytes = found["machine"], {name: size / 1e6 for name, size in found["bytes"].items()}
     sizes = ", ".join(f"{name} {size:,.0f} MB" for name, size in megabytes.items())

@@ -25,6 +25,7 @@ from rubriclab.judges.judge import Judge
 from rubriclab.judges.language_model import LanguageModel
 from rubriclab.judges.ledger import Ledger, Metered
 from rubriclab.judges.limits import Limited, Limits, LocalLimits
+from rubriclab.judges.observed import Queued, RequestObserver, Sent
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.plug_ins import judge_points, plug_in_judge
 from rubriclab.judges.recording import PREFIX, Recorder, Recording, open_replay
@@ -47,6 +48,7 @@ def connect(
     limits: Limits | None = None,
     batches: BatchRecords | None = None,
     notify: Callable[[str], None] = lambda _text: None,
+    observer: RequestObserver | None = None,
 ) -> Judge:
     """Return the judge named `spec`: `embedded`, `recorded:PATH[#JUDGE]`, a plug-in's name or a litellm model string.
 
@@ -73,6 +75,7 @@ def connect(
         limits: shared by several judges or processes; by default those in `options`, for this judge alone.
         batches: open batches; needed, like `answers`, to ask by batches.
         notify: told of every batch.
+        observer: told about every request to the provider.
 
     Raises:
         SettingsError: for a cap on cost without a price, a recording without such a judge, or a judge without batches.
@@ -88,6 +91,7 @@ def connect(
         limits=limits or local_limits(options),
         batches=batches,
         notify=notify,
+        observer=observer,
     )
     return Metered(Recording(judge, record) if record else judge, ledger)
 
@@ -102,6 +106,7 @@ def _source(
     limits: Limits,
     batches: BatchRecords | None,
     notify: Callable[[str], None],
+    observer: RequestObserver | None,
 ) -> Judge:
     if spec == EMBEDDED:
         from rubriclab.judges.embedded import EmbeddedJudge
@@ -110,9 +115,11 @@ def _source(
     if spec.startswith(PREFIX):
         return open_replay(spec)
     if options.batch and answers is not None and batches is not None:
-        judge = _batched(spec, options, budget, limits, answers=answers, batches=batches, notify=notify)
+        judge = _batched(
+            spec, options, budget, limits, answers=answers, batches=batches, notify=notify, observer=observer
+        )
     else:
-        judge = _called(spec, options, budget, limits)
+        judge = _called(spec, options, budget, limits, observer)
     if answers is None:
         return judge
     return Cached(
@@ -125,26 +132,35 @@ def _source(
     )
 
 
-def _called(spec: str, options: JudgeOptions, budget: Budget, limits: Limits) -> Judge:
+def _called(
+    spec: str, options: JudgeOptions, budget: Budget, limits: Limits, observer: RequestObserver | None
+) -> Judge:
     """Return a judge whose calls cost money and may fail, with limits, retries and the budget."""
     name = spec.partition(":")[0]
     if name in judge_points():
         judge = plug_in_judge(judge_points()[name], spec, options)
-        budgeted = Budgeted(judge, budget, price=options.price)
+        budgeted = Budgeted(Sent(judge, observer) if observer else judge, budget, price=options.price)
     else:
-        budgeted = _budgeted(LanguageModel(spec, **_model_settings(options)), budget)
-    return _retried(budgeted, options, limits)
+        budgeted = _budgeted(LanguageModel(spec, **_model_settings(options)), budget, observer)
+    return _retried(budgeted, options, limits, observer)
 
 
-def _budgeted(model: LanguageModel, budget: Budget) -> Budgeted:
+def _budgeted(model: LanguageModel, budget: Budget, observer: RequestObserver | None) -> Budgeted:
+    sent = Sent(model, observer) if observer else model
     # The price and the spare tokens need litellm, whose import takes seconds: only a cap on cost is worth that.
     if budget.max_cost is None:
-        return Budgeted(model, budget)
-    return Budgeted(model, budget, price=model.price, spare_tokens=model.spare_tokens)
+        return Budgeted(sent, budget)
+    return Budgeted(sent, budget, price=model.price, spare_tokens=model.spare_tokens)
 
 
-def _retried(judge: Judge, options: JudgeOptions, limits: Limits) -> Retried:
-    return Retried(Limited(judge, limits), attempts=options.attempts, breaker=max(BREAKER, options.concurrency))
+def _retried(judge: Judge, options: JudgeOptions, limits: Limits, observer: RequestObserver | None) -> Retried:
+    limited = Limited(judge, limits)
+    return Retried(
+        Queued(limited, observer) if observer else limited,
+        attempts=options.attempts,
+        breaker=max(BREAKER, options.concurrency),
+        on_retry=observer.retried if observer else None,
+    )
 
 
 def _batched(
@@ -156,6 +172,7 @@ def _batched(
     answers: AnswerCache,
     batches: BatchRecords,
     notify: Callable[[str], None],
+    observer: RequestObserver | None,
 ) -> Judge:
     """Return a language model that is asked by batches."""
     if spec.partition(":")[0] in judge_points():
@@ -172,7 +189,9 @@ def _batched(
         if capped
         else Budgeted(waves, budget)
     )
-    return Batched(by_waves, _retried(_budgeted(model, budget), options, limits), attempts=options.attempts)
+    return Batched(
+        by_waves, _retried(_budgeted(model, budget, observer), options, limits, observer), attempts=options.attempts
+    )
 
 
 def local_limits(options: JudgeOptions) -> LocalLimits:

@@ -12,6 +12,9 @@ from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, Usage
 from rubriclab.prompts import Prompt
 from rubriclab.provenance import Effort
 
+# What can become of a text, for `Ledger.texts`.
+SCORED, FAULTY_ROW, RATINGS_MISSING = "scored", "faulty_row", "ratings_missing"
+
 
 @dataclass(slots=True)
 class Ledger:
@@ -23,6 +26,8 @@ class Ledger:
         failed: prompts without a usable reply.
         repaired: prompts that were repeated because the first reply was unusable.
         stages: number of replies, cached ones included, by prompt template.
+        texts: number of texts by what became of them: `scored`, or why they have no score, `faulty_row` or
+            `ratings_missing`.
         usage: tokens and cost of the replies from the provider; the cost is `None` once any price is unknown.
         model_versions: model names that the provider reported.
         damaged: digests of requests that were repeated because their cached answer is damaged.
@@ -35,6 +40,7 @@ class Ledger:
     failed: int = 0
     repaired: int = 0
     stages: Counter[str] = field(default_factory=Counter)
+    texts: Counter[str] = field(default_factory=Counter)
     usage: Usage = field(default_factory=Usage)
     model_versions: set[str] = field(default_factory=set)
     damaged: set[str] = field(default_factory=set)
@@ -110,6 +116,10 @@ class Metered(JudgeWrapper):
             ledger.failed += 1
         return reply
 
+    def count_text(self, outcome: str) -> None:
+        """Count a text by what became of it; see `Ledger.texts`."""
+        self._ledger.texts[outcome] += 1
+
     def _count(self, reply: Reply) -> None:
         self._ledger.model_versions.add(reply.model)
         if reply.cached:
@@ -117,3 +127,9 @@ class Metered(JudgeWrapper):
         else:
             self._ledger.calls += 1
             self._ledger.usage += reply.usage
+
+
+def count_text(judge: Judge, outcome: str) -> None:
+    """Count a text in the judge's ledger, if it has one, by what became of it; see `Ledger.texts`."""
+    if isinstance(judge, Metered):
+        judge.count_text(outcome)

@@ -29,6 +29,7 @@ class Retried(JudgeWrapper):
         attempts: requests per prompt, the first one included.
         breaker: number of prompts in a row that may fail after all attempts before the provider counts as down. A
             success, or a refusal of one prompt, resets the count.
+        on_retry: called before each further attempt.
     """
 
     def __init__(
@@ -41,6 +42,7 @@ class Retried(JudgeWrapper):
         breaker: int = 20,
         rng: random.Random | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        on_retry: Callable[[], None] | None = None,
     ) -> None:
         super().__init__(judge)
         self._attempts = attempts
@@ -49,6 +51,7 @@ class Retried(JudgeWrapper):
         self._breaker = breaker
         self._rng = rng or random.Random()
         self._sleep = sleep
+        self._on_retry = on_retry
         self._failed_in_a_row = 0
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
@@ -81,6 +84,8 @@ class Retried(JudgeWrapper):
             _log.info("%s: attempt %d failed (%s); the next one follows in %.1f s", self.name, attempt, cause, pause)
             await self._sleep(pause)
             attempt += 1
+            if self._on_retry:
+                self._on_retry()
 
     def _check_patience(self, error: JudgeUnavailable) -> None:
         if error.retry_after and error.retry_after > PATIENCE:

@@ -15,7 +15,7 @@ from rubriclab.methods.single_call import rival_calls, rivals_key
 from rubriclab.rubric import Rubric
 from rubriclab.scoring.grouped_stream import grouped_stream
 from rubriclab.scoring.rival_orders import OrderCheck
-from rubriclab.scoring.score import Score, assignment_of, fault_id, score_rivals, unscored
+from rubriclab.scoring.score import Score, assignment_of, counted, fault_id, score_rivals, unscored
 
 
 @dataclass(slots=True)
@@ -83,16 +83,16 @@ def score_rivals_stream(
         SettingsError: if nothing may be under way.
         JudgeRefused, BudgetReached, ReplayMiss: as the judge does; they concern every text.
     """
-    counted = RivalCounts() if counts is None else counts
+    kept = RivalCounts() if counts is None else counts
 
     async def work(group: list[Example | RowError]) -> list[Score]:
         first = group[0]
         if isinstance(first, RowError):
             return [unscored(fault_id(first), str(first), rubric, name, judge)]
         examples = [row for row in group if isinstance(row, Example)]
-        return await score_group(rubric, examples, judge, name, limits=limits, counts=counted)
+        return await score_group(rubric, examples, judge, name, limits=limits, counts=kept)
 
-    return grouped_stream(rows, row_key, work, under_way, on_continued=counted.add_continued)
+    return grouped_stream(rows, row_key, work, under_way, on_continued=kept.add_continued)
 
 
 async def score_group(
@@ -131,4 +131,4 @@ async def _score_call(
     if repeated:
         reverse = await score_rivals(rubric, examples[::-1], judge, name)
         counts.orders.add([score.score for score in scores], [score.score for score in reverse])
-    return scores
+    return [counted(score, judge) for score in scores]

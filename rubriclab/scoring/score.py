@@ -15,6 +15,7 @@ from rubriclab.data.row import RowError
 from rubriclab.data.scale import Scale
 from rubriclab.errors import SettingsError
 from rubriclab.judges.judge import Judge
+from rubriclab.judges.ledger import FAULTY_ROW, RATINGS_MISSING, SCORED, count_text
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.gathering import gathered
 from rubriclab.methods.method import CriterionRating, UnitVerdict
@@ -135,14 +136,20 @@ async def score_text(rubric: Rubric, example: Example, judge: Judge, name: str) 
     """
     if rubric.aggregation and rubric.aggregation.rivals:
         (score,) = await score_rivals(rubric, (example,), judge, name)
-        return score
+        return counted(score, judge)
     assignment = assignment_of(rubric)
     if rubric.aggregation:
         ratings = await ratings_of(example, rubric.parts, rubric.aggregation.ask, assignment, judge)
         found = _combined(rubric, rubric.aggregation, ratings)
     else:
         found = await _mean_of_parts(rubric, example, assignment, judge)
-    return _score(rubric, example, found, name, judge)
+    return counted(_score(rubric, example, found, name, judge), judge)
+
+
+def counted(score: Score, judge: Judge) -> Score:
+    """Return the score, after counting its text in the judge's ledger."""
+    count_text(judge, RATINGS_MISSING if score.score is None else SCORED)
+    return score
 
 
 async def score_rivals(rubric: Rubric, examples: Sequence[Example], judge: Judge, name: str) -> list[Score]:
@@ -226,6 +233,7 @@ def _score(rubric: Rubric, example: Example, found: Found, name: str, judge: Jud
 
 def unscored(row_id: str, reason: str, rubric: Rubric, name: str, judge: Judge) -> Score:
     """Return the score of a row that could not be judged at all."""
+    count_text(judge, FAULTY_ROW)
     return Score(row_id, rubric.aspect.name, None, (), reason, name, judge.name)
 
 

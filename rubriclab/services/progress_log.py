@@ -1,9 +1,13 @@
-"""Progress in the log: each phase when it begins, and how far it is every ten seconds."""
+"""Progress in the log: each phase when it begins, how far it is every ten seconds, and a line a minute in any case.
+
+A phase that waits for one long reply, or for many that come together, tells nothing of itself for minutes.
+"""
 
 from __future__ import annotations
 
 import logging
 import re
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -16,29 +20,83 @@ ProgressDisplay = Callable[[Ledger], AbstractContextManager[Progress]]
 
 # Seconds between two messages about the same phase.
 INTERVAL = 10.0
+# Seconds without a message until one is logged nevertheless.
+LONGEST_SILENCE = 60.0
 
 _log = logging.getLogger(__name__)
 
 
-def logged(display: ProgressDisplay) -> ProgressDisplay:
-    """Return a progress display that also logs what it shows."""
+def logged(
+    display: ProgressDisplay,
+    *,
+    clock: Callable[[], float] = time.monotonic,
+    wait: Callable[[threading.Event, float], bool] = threading.Event.wait,
+) -> ProgressDisplay:
+    """Return a progress display that also logs what it shows.
+
+    Args:
+        clock: returns seconds.
+        wait: returns whether an event was set within some seconds.
+    """
 
     @contextmanager
     def show(ledger: Ledger) -> Iterator[Progress]:
-        begun, phase, last = time.monotonic(), "", 0.0
-        with display(ledger) as on_progress:
+        lines = _Lines(ledger, clock)
+        with display(ledger) as on_progress, lines.at_least_every(LONGEST_SILENCE, wait):
 
             def advance(text: str, share: float) -> None:
-                nonlocal phase, last
                 on_progress(text, share)
-                now = time.monotonic()
-                # Counts change with every text, the words around them with the phase.
-                words = re.sub(r"[\d,]+", "", text)
-                if words != phase or now - last >= INTERVAL:
-                    phase, last = words, now
-                    _log.info("%s; %.0f s, %d calls, %d cached", text, now - begun, ledger.calls, ledger.cached)
+                lines.advance(text)
 
             yield advance
-            _log.info("done; %.0f s, %d calls, %d cached", time.monotonic() - begun, ledger.calls, ledger.cached)
+            lines.log("done")
 
     return show
+
+
+class _Lines:
+    """The lines about one operation."""
+
+    def __init__(self, ledger: Ledger, clock: Callable[[], float]) -> None:
+        self._ledger = ledger
+        self._clock = clock
+        self._begun = self._last = clock()
+        self._phase = ""
+        self._text = "starting"
+
+    def advance(self, text: str) -> None:
+        """Log how far a phase is, if it is new or the last line is some time ago."""
+        # Counts change with every text, the words around them with the phase.
+        phase = re.sub(r"[\d,]+", "", text)
+        self._text = text
+        if phase != self._phase or self._clock() - self._last >= INTERVAL:
+            self._phase = phase
+            self.log(text)
+
+    def log(self, text: str) -> None:
+        """Log a line."""
+        self._last = self._clock()
+        seconds, ledger = self._last - self._begun, self._ledger
+        counts = (ledger.calls, ledger.cached, ledger.failed)
+        _log.info("%s; %.0f s, %d calls, %d cached, %d failed", text, seconds, *counts)
+
+    @contextmanager
+    def at_least_every(self, seconds: float, wait: Callable[[threading.Event, float], bool]) -> Iterator[None]:
+        """Log the latest text again while the block runs, whenever nothing was logged for so many seconds."""
+        if not _log.isEnabledFor(logging.INFO):
+            yield
+            return
+        over = threading.Event()
+
+        def repeat() -> None:
+            while not wait(over, max(0.0, self._last + seconds - self._clock())):
+                if self._clock() - self._last >= seconds:
+                    self.log(self._text)
+
+        thread = threading.Thread(target=repeat, name="rubriclab progress", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()

@@ -98,6 +98,12 @@ class Scoring:
     rivals: Rivals = None
 
     def __post_init__(self) -> None:
+        if self.workspace.metrics and self.options.workers > 1:
+            raise SettingsError(
+                f"{option('metrics')}: requests of {self.options.workers} workers are sent by other processes, where "
+                "they cannot be counted;",
+                f"leave {option('metrics')} or {option('workers')} out.",
+            )
         if self.judge and self.options.workers > 1:
             raise SettingsError(
                 f"{option('workers')}: {self.judge.name} is connected in this process, where others cannot use it;",

@@ -29,6 +29,8 @@ from rubriclab.services.scores import ScoredRow, same_name
 
 # Bytes read at once from the end of a file.
 BLOCK = 2**16
+# Fields of a score that a row holds as they are.
+_PLAIN = tuple(each.name for each in fields(Score) if each.name not in ("criteria", "interval"))
 _RESUME = by_reader(python="continuing a file", command_line="--resume")
 _ANEW = by_reader(
     python="Score into another file.",
@@ -127,15 +129,21 @@ def _check_source(written: Mapping[str, Any], scoring: Scoring, place: str) -> N
 def _score_of(written: Mapping[str, Any], place: str) -> Score:
     """Return the score in a row."""
     try:
-        criteria = tuple(
-            CriterionScore(**{**each, "units": tuple(UnitVerdict(**unit) for unit in each.get("units", ()))})
-            for each in written["criteria"]
-        )
-        own = {each.name: written[each.name] for each in fields(Score) if each.name in written}
+        criteria = tuple([_criterion_of(each) for each in written["criteria"]])
         interval = written.get("interval")
-        return Score(**{**own, "criteria": criteria, "interval": tuple(interval) if interval else None})
+        return Score(
+            **{name: written[name] for name in _PLAIN if name in written},
+            criteria=criteria,
+            interval=tuple(interval) if interval else None,
+        )
     except (KeyError, TypeError, AttributeError):
         raise DataError(f"{place}: expected a row of scores, as this version of rubriclab writes it.", _ANEW) from None
+
+
+def _criterion_of(row: dict[str, Any]) -> CriterionScore:
+    if "units" in row:
+        row = {**row, "units": tuple(UnitVerdict(**unit) for unit in row["units"])}
+    return CriterionScore(**row)
 
 
 def _row_of(written: Mapping[str, Any], raw: RawRows, scoring: Scoring, place: str) -> Any:

@@ -30,6 +30,7 @@ from rubriclab.store.engine import is_remote
 from rubriclab.store.store import Access
 
 if TYPE_CHECKING:
+    from rubriclab.metrics import Metrics
     from rubriclab.services.judge_choice import JudgeChoice
 
 P = ParamSpec("P")
@@ -58,6 +59,7 @@ class Workspace:
         budget: caps on calls and money; by default those in `options`.
         limits: when requests may be sent, for all judges together; by default each judge has those in `options`.
         ledger: counts what is asked.
+        metrics: shows others the requests and the ledger while the workspace is open.
     """
 
     location: str | Path | None = None
@@ -69,12 +71,15 @@ class Workspace:
     budget: Budget | None = None
     limits: Limits | None = None
     ledger: Ledger = field(default_factory=Ledger)
+    metrics: Metrics | None = None
 
     def __post_init__(self) -> None:
         # Shared by all judges of the operation.
         self.budget = self.budget or LocalBudget(self.options.max_calls, self.options.max_cost)
         self._started = time.monotonic()
         self._held = ExitStack()
+        if self.metrics:
+            self.metrics.watch(self.ledger)
         self._store: Store | None = None
         self._shows_progress = self.progress is not no_progress
         self.progress = logged(self.progress)
@@ -114,6 +119,7 @@ class Workspace:
             limits=self.limits,
             batches=self.store.batches,
             notify=self.notify,
+            observer=self.metrics,
         )
 
     async def off_event_loop(self, work: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
@@ -155,6 +161,8 @@ class Workspace:
             self._notify_open_batches(self._store)
         self._held.close()
         self._store = None
+        if self.metrics:
+            self.metrics.finish(self.ledger)
         if count := len(self.ledger.damaged):
             answers = "1 cached answer is" if count == 1 else f"{count} cached answers are"
             self.notify(f"{answers} damaged and asked for again; see: {command('verify')}")

@@ -443,11 +443,11 @@ def test_every_option_of_every_command_is_guarded_or_known_to_be_harmless() -> N
     correct count data decimal definition delimiter drop dry-run encoding
     evidence fail-under flip-at from gate good-from header-rows id include-training json labelled labels
     level levels literature literature-without map matrix max-calls max-cost max-drop max-flips
-    max-line-bytes max-shift merge method min-rank misses missing mode name nearest no-browser no-literature no-page
-    no-relearn no-shortcuts only order parent pin port prefer preview rater requests-per-minute resume retry-failed
-    revoke reword rivals rivals-check rivals-per-call rivals-tokens
-    rounds rubric rubric-right sample save scale seed set sheet side skip-faulty skip-rows small
-    source structured take task text-features timeout to tokens-per-minute train workers worth"""
+    max-line-bytes max-shift merge method metrics min-rank misses missing mode name nearest no-browser no-literature
+    no-page no-relearn no-shortcuts only order parent pin port prefer preview rater requests-per-minute resume
+    retry-failed revoke reword rivals rivals-check rivals-per-call rivals-tokens
+    rounds rubric rubric-right sample save scale seed set sheet side skip-faulty skip-rows
+    small source structured take task text-features timeout to tokens-per-minute train workers worth"""
     options = set().union(*(options_of(command.params) for command in every_command().values()))
     assert options - GUARDED - JUDGES - set(harmless.split()) == set()
 

@@ -78,6 +78,7 @@ class Studio:
             record=given.record,
             settings=given.settings,
             budget=given.budget,
+            metrics=given.metrics,
         )
 
     @cached_property

@@ -1,0 +1,88 @@
+"""Scoring by batches with the command line: killed at every step, stopped, cancelled, and priced."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from batch_server import BatchServer
+from commands import HELDOUT, Commands, Done
+
+N = 12
+SCORE = ("score", "texts.jsonl", "--task", "summarization", "--aspect", "coherence", "--judge", "openai/fake")
+BATCH = ("--batch", "--batch-pause", "0.05")
+
+
+@pytest.fixture
+def scoring(batch_server: BatchServer, tmp_path: Path) -> Commands:
+    """The command line with texts to score, and the server as its judge."""
+    lines = HELDOUT.read_bytes().splitlines(keepends=True)[:N]
+    (tmp_path / "texts.jsonl").write_bytes(b"".join(lines))
+    return Commands(tmp_path, RUBRICLAB_STORE="store.db", OPENAI_API_KEY="none", OPENAI_API_BASE=batch_server.url)
+
+
+def killed_at(scoring: Commands, server: BatchServer, step: str, with_signal: int) -> Done:
+    """Return how scoring ended that got a signal when the server had done a step, before its response."""
+    pids: list[int] = []
+
+    def kill(name: str) -> None:
+        if name == step and pids:
+            os.kill(pids.pop(), with_signal)
+
+    server.on_step = kill
+    started = scoring.start(*SCORE, *BATCH)
+    pids.append(started.pid)
+    done = started.wait()
+    server.on_step = lambda _name: None
+    return done
+
+
+def test_a_run_killed_at_every_step_continues_its_batch_and_scores_as_single_calls_do(
+    scoring: Commands, batch_server: BatchServer
+) -> None:
+    for step in ("upload", "create", "status", "content"):
+        assert killed_at(scoring, batch_server, step, signal.SIGKILL).code == -signal.SIGKILL
+    done = scoring(*SCORE, *BATCH)
+    assert done.code == 0, done.err
+    assert len(batch_server.batches) == 1
+    assert list(batch_server.processed.values()) == [1] * N
+    assert scoring(*SCORE, "--store", "single.db").out == done.out
+    assert scoring("batches").out == "No batch is under way.\n"
+
+
+def test_ctrl_c_says_how_to_go_on_and_how_to_cancel(scoring: Commands, batch_server: BatchServer) -> None:
+    batch_server.checks = 1000
+    done = killed_at(scoring, batch_server, "status", signal.SIGINT)
+    assert done.code == 130
+    assert (
+        "run the same command again to collect the answers, or cancel: rubriclab batches --cancel batch_0" in done.err
+    )
+    (row,) = scoring("batches", "--json").json["batches"]
+    assert (row["batch"], row["requests"], row["cancelled"]) == ("batch_0", N, False)
+    cancelled = scoring("batches", "--cancel", "batch_0")
+    assert cancelled.out.startswith("Batch batch_0 is cancelled. Run the command that sent it again")
+    assert batch_server.batches["batch_0"]["status"] == "cancelled"
+    wrong = scoring("batches", "--cancel", "batch_7")
+    assert (wrong.code, wrong.error) == (2, "--cancel: no batch 'batch_7' is under way. Under way: batch_0.")
+
+
+def test_a_dry_run_shows_the_price_of_batches(scoring: Commands) -> None:
+    usual, batch = (
+        scoring(*SCORE, "--dry-run", "--json", "--price", "10:20", *more).json["at_most"]["judge"]["cost_usd"]
+        for more in ((), BATCH)
+    )
+    assert batch == pytest.approx(usual / 2)
+    said = scoring(*SCORE, "--dry-run", "--price", "10:20", *BATCH).out
+    assert "For openai/fake half of the usual price is assumed." in said
+    listed = scoring(*SCORE[:-1], "gpt-4o-mini", "--dry-run", *BATCH).out
+    assert "Costs are those of batches" in listed
+    assert "assumed" not in listed
+
+
+def test_workers_and_batches_exclude_each_other(scoring: Commands, batch_server: BatchServer) -> None:
+    done = scoring(*SCORE, *BATCH, "--workers", 2)
+    assert done.code == 2
+    assert done.error.startswith("--workers 2: with --batch one process collects the prompts of all texts;")
+    assert not batch_server.steps
