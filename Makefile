@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 WORKERS ?= 2
 
-.PHONY: demo test lint types check constraints clean
+.PHONY: demo test test-integrations lint types check constraints clean
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -24,6 +24,15 @@ demo: $(STAMP)
 test: export PYTHONDONTWRITEBYTECODE =
 test: $(STAMP)
 	$(BIN)/python -m pytest -n $(WORKERS)
+
+# Tests of extras that are too large for the others, in an environment of their own.
+test-integrations: export PYTHONDONTWRITEBYTECODE =
+test-integrations:
+	$(PYTHON) -m venv .venv-integrations
+	.venv-integrations/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	.venv-integrations/bin/python -m pip install --quiet --constraint constraints.txt \
+		--editable ".[parquet,postgresql,ray,xlsx]" --group dev
+	.venv-integrations/bin/python -m pytest -p no:xdist tests/integrations/test_ray_scoring.py
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -47,4 +56,4 @@ constraints: $(STAMP)
 		--no-emit-index-url --no-emit-find-links --no-annotate --no-header --quiet --output-file constraints.txt
 
 clean:
-	rm -rf $(VENV) build dist
+	rm -rf $(VENV) .venv-integrations build dist

@@ -46,6 +46,13 @@ EXIT_CODES: Mapping[bool | None, int] = {True: 0, False: 1, None: 3}
 @output_option("scores")
 @option("--workers", type=int, metavar="N", help="The number of processes that score.  [default: 1]")
 @option(
+    "--engine",
+    type=click.Choice(["processes", "ray"]),
+    help="Where they are: on this machine, or on a Ray cluster, which reads a .parquet or .jsonl file by block.  "
+    "[default: processes]",
+)
+@option("--address", metavar="ADDRESS", help="With --engine ray: the cluster.  [default: RAY_ADDRESS, or this machine]")
+@option(
     "--abstain-above",
     type=Number(),
     metavar="WIDTH",

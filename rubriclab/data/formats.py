@@ -85,15 +85,17 @@ def sample_of(path: Path) -> tuple[bytes, bool]:
     return b"".join(parts), size < SAMPLE
 
 
-def bounded_lines(where: str, lines: Lines, longest: int) -> Iterator[Any]:
+def bounded_lines(where: str, lines: Lines, longest: int, before: int = 0) -> Iterator[Any]:
     """Yield the lines of a stream or an iterable; at most `longest` bytes of a line are read from a stream.
+
+    `before` is the number of lines before these.
 
     Raises:
         DataError: for a longer line.
     """
     readline = getattr(lines, "readline", None)
     read = iter(lambda: readline(longest + 1) or None, None) if callable(readline) else iter(lines)
-    for number, line in enumerate(read, start=1):
+    for number, line in enumerate(read, start=before + 1):
         if len(line) > longest:
             raise too_long(where, f"line {number}", longest)
         yield line
@@ -106,14 +108,14 @@ def too_long(where: str, place: str, longest: int) -> DataError:
     )
 
 
-def json_lines(where: str, lines: Lines, longest: int = LONGEST_ROW) -> Numbered:
-    """Yield the rows of JSON Lines; blank lines are skipped.
+def json_lines(where: str, lines: Lines, longest: int = LONGEST_ROW, before: int = 0) -> Numbered:
+    """Yield the rows of JSON Lines; blank lines are skipped. `before` is the number of lines before these.
 
     Raises:
         DataError: for more than `longest` bytes of blank lines in a row.
     """
     gap = Gap(where, longest)
-    for number, line in numbered(where, lines):
+    for number, line in numbered(where, lines, before):
         if isinstance(line, RowError):
             yield number, line
         elif line.strip():
@@ -139,11 +141,11 @@ class Gap:
             raise too_long(self.where, f"the space between two rows, up to line {number},", self.longest)
 
 
-def numbered(where: str, lines: Lines) -> Iterator[tuple[int, bytes | RowError]]:
+def numbered(where: str, lines: Lines, before: int = 0) -> Iterator[tuple[int, bytes | RowError]]:
     """Yield numbered lines without byte order mark, and a fault if the rest is unreadable."""
-    number = 0
+    number = before
     try:
-        for number, text in enumerate(lines, start=1):
+        for number, text in enumerate(lines, start=before + 1):
             line = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
             yield number, _first_line(where, line) if number == 1 else line
     except (OSError, EOFError, zlib.error) as error:

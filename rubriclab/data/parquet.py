@@ -18,8 +18,10 @@ from rubriclab.option_names import option
 MOST_ROWS = 1024
 
 
-def parquet_rows(path: Path, longest: int = LONGEST_ROW) -> Numbered:
-    """Yield the rows of a Parquet file, counted from 1.
+def parquet_rows(
+    path: Path, longest: int = LONGEST_ROW, *, row_groups: list[int] | None = None, before: int = 0
+) -> Numbered:
+    """Yield the rows of a Parquet file, counted from 1, or those of some row groups, with `before` rows before them.
 
     A text that many rows share stays packed until its row is read. As many rows are read at once as fit into
     `longest` bytes, according to the sizes in the file's metadata.
@@ -33,10 +35,11 @@ def parquet_rows(path: Path, longest: int = LONGEST_ROW) -> Numbered:
     except ImportError:
         hint = "install it with: pip install 'rubriclab[parquet]'"
         raise DataError(f"{path}: reading Parquet needs pyarrow;", hint) from None
-    number = 0
+    number = before
     try:
         with ParquetFile(path, read_dictionary=_packed_columns(path)) as file:
-            for batch in file.iter_batches(batch_size=_batch_size(path, file.metadata, longest)):
+            size = _batch_size(path, file.metadata, longest)
+            for batch in file.iter_batches(batch_size=size, row_groups=row_groups):
                 for rows in _fitting_slices(str(path), number, batch, longest):
                     for row in _batch_rows(str(path), number, rows):
                         number += 1

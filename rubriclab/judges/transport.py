@@ -53,11 +53,6 @@ class BoundedTransport(httpx.AsyncBaseTransport):
         headers = [(name, value) for name, value in response.headers.multi_items() if name not in _FRAMING]
         return httpx.Response(response.status_code, headers=headers, content=body, request=request)
 
-    @property
-    def closed(self) -> bool:
-        """Whether the connections are closed."""
-        return self._closed
-
     async def aclose(self) -> None:
         """Close the connections for good."""
         self._closed = True
@@ -92,13 +87,10 @@ def bound_sdk_responses(sdk: Any, handler: Any) -> None:
 
     class BoundedClient(sdk.AsyncHttpxClientWrapper):  # type: ignore[misc]
         def __init__(self, **settings: Any) -> None:
-            self._bounded: BoundedTransport = handler.create_async_transport()
-            super().__init__(**{"transport": self._bounded, **settings})
+            super().__init__(**{"transport": handler.create_async_transport(), **settings})
 
         def __del__(self) -> None:
-            # The package would close it again, in the event loop of a later command.
-            if not self._bounded.closed:
-                super().__del__()
+            """Do nothing: `close_transports` closes the connections, in the event loop that opened them."""
 
     sdk.AsyncHttpxClientWrapper = BoundedClient
 

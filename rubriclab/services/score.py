@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -39,6 +39,7 @@ from rubriclab.services.judge_choice import JudgeChoice, judge_named, judge_of
 from rubriclab.services.rival_options import RivalOptions, Rivals, rival_notes, rivals_of
 from rubriclab.services.rubric_choice import RubricLike, version_of
 from rubriclab.services.score_distribution import ScoreDistribution
+from rubriclab.services.score_ray import check_ray, score_on_ray
 from rubriclab.services.score_workers import check_workers, score_by_workers
 from rubriclab.services.scores import ScoreCounts, ScoredRow, Scores
 from rubriclab.services.text_fields import check_next_rows, missing_fields, without_fields
@@ -53,6 +54,9 @@ UNSAVED = "unsaved"
 
 # More processes than a machine has processors for.
 MOST_WORKERS = 256
+
+
+Engine = Literal["processes", "ray"]
 
 
 class ScoreOptions(ReadingOptions, JudgeOption, RivalOptions):
@@ -72,6 +76,14 @@ class ScoreOptions(ReadingOptions, JudgeOption, RivalOptions):
 
     workers: int = Field(default=1, ge=1, le=MOST_WORKERS)
     """How many processes score. They share the store, the caps and the limits; scores and their order stay the same."""
+
+    engine: Engine = "processes"
+    """Where the workers are: `processes` of this machine, or workers of a `ray` cluster, which read a Parquet or JSON
+    Lines file by block and share the caps and the limits by the store."""
+
+    address: str | None = None
+    """With the engine `ray`: the address of a running cluster, such as `auto` or `ray://host:10001`. Default:
+    `RAY_ADDRESS`, or else workers on this machine."""
 
     abstain_above: float | None = Field(default=None, gt=0)
     """Mark texts whose interval is wider, in points of the scale: their score is for a person to decide."""
@@ -129,7 +141,7 @@ class Scoring:
         work = self.workspace
         rows = self._rows()
         ahead: deque[tuple[Any, Example | None]] = deque()
-        scores = self._scores(remembered(rows, ahead))
+        scores = self._scores_of_cluster(rows, ahead) if self._on_cluster else self._scores(remembered(rows, ahead))
         total = row_count(self.data) if work.shows_progress else 0
         kept = self.counts.rows
         with work.progress(work.ledger) as on_progress:
@@ -159,6 +171,30 @@ class Scoring:
         judge, together = self.judge or work.judge(self.choice), self.counts.rivals
         together.orders.wanted = self.options.rivals_check or 0
         return score_stream(self.rubric, rows, judge, self.name, work.under_way, rivals=self.rivals, counts=together)
+
+    @property
+    def _on_cluster(self) -> bool:
+        return self.options.engine == "ray"
+
+    def _scores_of_cluster(self, rows: Rows, ahead: deque[tuple[Any, Example | None]]) -> AsyncGenerator[Score]:
+        options = self.options
+        if self.judge or self.rest:
+            raise SettingsError(
+                f"{option('engine', 'ray')} reads the file from its beginning, and connects a judge in each worker;",
+                f"leave {option('engine')} out, or score the whole file again: cached answers are not requested again.",
+            )
+        return score_on_ray(
+            self.workspace,
+            apart(self.rubric),
+            rows,
+            self.choice,
+            self.name,
+            path=check_ray(self.workspace, self.data, rows, options.address),
+            reading=options,
+            workers=options.workers,
+            cluster=options.address,
+            ahead=ahead,
+        )
 
     def _rows(self) -> Rows:
         if self.rest is not None:
@@ -200,6 +236,8 @@ def prepare_scoring(workspace: Workspace, data: Data, rubric: RubricLike | None,
         DataError: if there are too few texts to compare.
     """
     check_workers(workspace, options.workers)
+    if options.address is not None and options.engine != "ray":
+        raise SettingsError(f"{option('address')} names a Ray cluster;", f"add {option('engine', 'ray')}.")
     if rubric is None:
         return _unvalidated(workspace, data, options)
     if left_out := [option(name) for name in ("task", "aspect", "definition", "scale") if getattr(options, name)]:
@@ -288,10 +326,11 @@ def _rivals(rubric: Rubric, name: str, options: ScoreOptions, workspace: Workspa
             f"{option('rivals_check')}: each text is rated in a call of its own, which has no order;",
             f"give {option('rivals', 'together')}, too.",
         )
-    if options.workers > 1 and limits_of(rubric, rivals):
+    several = "engine" if options.engine == "ray" else "workers" if options.workers > 1 else None
+    if several and limits_of(rubric, rivals):
         raise SettingsError(
-            f"{option('workers')}: texts that are rated together are scored in one process;",
-            f"leave {option('workers')} out, or give {option('rivals', 'apart')}.",
+            f"{option(several)}: texts that are rated together are scored in one process;",
+            f"leave {option(several)} out, or give {option('rivals', 'apart')}.",
         )
     return rivals
 

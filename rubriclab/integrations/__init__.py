@@ -1,0 +1,1 @@
+"""Scoring inside other frameworks; each module needs the extra of the same name."""

@@ -1,0 +1,165 @@
+"""Scoring inside Ray Data, on any number of machines (`pip install 'rubriclab[ray,postgresql]'`)::
+
+import ray
+from rubriclab.integrations.ray import Scorer
+
+texts = ray.data.read_parquet("s3://bucket/texts/")
+scores = texts.map_batches(
+    Scorer,
+    fn_constructor_kwargs={
+        "rubric": "news-coherence@production",
+        "store": "postgresql://user@host/rubrics",
+        "run": "nightly-2026-12-01",
+        "max_cost": 200,
+        "requests_per_minute": 10_000,
+        "concurrency": 32,
+    },
+    batch_size=256,
+    compute=ray.data.ActorPoolStrategy(size=16),
+)
+scores.write_parquet("s3://bucket/scores/")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rubriclab.data.readers import from_rows
+from rubriclab.data.reading import ReadingOptions
+from rubriclab.errors import SettingsError
+from rubriclab.option_names import option
+from rubriclab.services.cluster_worker import ClusterJob, ClusterWorker
+from rubriclab.services.judge_choice import judge_of
+from rubriclab.services.workspace import Workspace, judge_options
+
+if TYPE_CHECKING:
+    from rubriclab.rubric import Rubric
+    from rubriclab.scoring import Score
+
+
+class Scorer:
+    """Scores batches of texts; a class for `Dataset.map_batches`, of which each worker has an instance.
+
+    A call takes the columns of a batch and returns them as a pyarrow table, with these columns added. A column of the
+    batch that has one of these names is called `input.NAME`, except an `id` with the same values.
+
+    - `id`, `score`, `low` and `high` (the interval), and in `unscored` the reason where there is no score;
+    - for each criterion of the rubric `ID`, its score, `ID.contribution`, in points, and `ID.reason`.
+
+    Workers share one store, so each answer is asked for once, whichever worker asks, and a worker that is lost loses
+    none: Ray starts another, which finds them there.
+
+    Args:
+        rubric: `NAME` (the newest version), `NAME@NUMBER` or `NAME@TAG`.
+        store: URL of the store, on a PostgreSQL server that all machines reach; on one machine it may be a file.
+        judge: as for `Lab`; by default the one that the rubric is calibrated for.
+        run: name of the budget, which all workers with this name share. It is needed for `max_calls` and `max_cost`,
+            and what it has spent stays spent: give another name to begin again.
+        mapping: the columns of fields: `{"output": "summary"}`.
+        options: fields of `JudgeOptions`. `concurrency` is the number of requests in flight of one worker;
+            `requests_per_minute` and `tokens_per_minute` hold for all workers of the store together.
+
+    Raises:
+        SettingsError: for an option that is unknown or out of bounds, or a cap without `run`.
+        NotInStore: if there is no such rubric.
+        NotConfirmed: if only an imported version that is not confirmed names the judge.
+        StoreError: if the store cannot be opened.
+    """
+
+    def __init__(
+        self,
+        rubric: str,
+        store: str,
+        *,
+        judge: str | None = None,
+        run: str | None = None,
+        mapping: str | Mapping[str, str] | None = None,
+        **options: Any,
+    ) -> None:
+        chosen = judge_options(options)
+        if run is None and (chosen.max_calls is not None or chosen.max_cost is not None):
+            raise SettingsError(
+                f"{option('max_calls')} and {option('max_cost')} hold for all workers of a run, and this one has no "
+                "name;",
+                "give it one: run='nightly'.",
+            )
+        with Workspace(store, chosen) as workspace:
+            version = workspace.store.load(rubric)
+            choice = judge_of(version, judge, workspace.store, workspace.notify)
+        self._rubric = version.rubric
+        self._reading = ReadingOptions.model_validate({} if mapping is None else {"mapping": mapping})
+        job = ClusterJob(store, version.rubric, version.ref, choice, chosen, run or "")
+        self._worker = ClusterWorker(job, lambda _note: None)
+
+    async def __call__(self, batch: Any) -> Any:
+        """Return a batch with the scores of its texts, as a pyarrow table.
+
+        Args:
+            batch: columns as Ray gives them: a mapping of arrays, a pandas frame or a pyarrow table.
+
+        Raises:
+            DataError: if a column of a field is missing.
+            RubriclabError: as the judge does, for what concerns every text.
+        """
+        table = _as_table(batch)
+        if not table.num_rows:
+            return _with_scores(table, (), self._rubric)
+        rows = from_rows(table, "the batch", self._reading)
+        scores, error = await self._worker.scores(rows)
+        if error:
+            raise error
+        return _with_scores(table, scores, self._rubric)
+
+
+def _as_table(batch: Any) -> Any:
+    """Return a batch as a pyarrow table."""
+    import pyarrow
+
+    if isinstance(batch, pyarrow.Table):
+        return batch
+    if hasattr(batch, "itertuples"):
+        return pyarrow.Table.from_pandas(batch, preserve_index=False)
+    return pyarrow.table({str(name): _values(values) for name, values in batch.items()})
+
+
+def _values(values: Any) -> list[Any]:
+    return list(values.tolist() if hasattr(values, "tolist") else values)
+
+
+def _with_scores(table: Any, scores: Sequence[Score], rubric: Rubric) -> Any:
+    """Return a table with the columns of the scores; they have the same types in every batch."""
+    import pyarrow
+
+    found, own = _columns(scores, rubric), {}
+    for number, name in enumerate(table.column_names):
+        column = table.column(number)
+        if name != "id" or [str(value) for value in column.to_pylist()] != found["id"].to_pylist():
+            own[f"input.{name}" if name in found else name] = column
+    return pyarrow.table({**own, **found})
+
+
+def _columns(scores: Sequence[Score], rubric: Rubric) -> dict[str, Any]:
+    import pyarrow as pa
+
+    def texts(values: Iterable[str | None]) -> Any:
+        return pa.array(values, pa.string())
+
+    def numbers(values: Iterable[float | None]) -> Any:
+        return pa.array(values, pa.float64())
+
+    columns = {
+        "id": texts(score.id for score in scores),
+        "score": numbers(score.score for score in scores),
+        "low": numbers(score.interval and score.interval[0] for score in scores),
+        "high": numbers(score.interval and score.interval[1] for score in scores),
+        "unscored": texts(score.unscored for score in scores),
+    }
+    by_id = [{criterion.id: criterion for criterion in score.criteria} for score in scores]
+    for criterion in rubric.criteria:
+        rated = [each.get(criterion.id) for each in by_id]
+        columns[criterion.id] = numbers(each.score if each else None for each in rated)
+        if rubric.aggregation:
+            columns[f"{criterion.id}.contribution"] = numbers(each.contribution if each else None for each in rated)
+        columns[f"{criterion.id}.reason"] = texts(each.reason if each else None for each in rated)
+    return columns

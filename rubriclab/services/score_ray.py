@@ -1,0 +1,316 @@
+"""Texts scored on a Ray cluster: workers read a file by block and score its rows; the scores come back in order."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import pickle
+import secrets
+from collections import deque
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from rubriclab.data import Example, Rows
+from rubriclab.data.blocks import FileBlock, block_rows, check_blocks, file_blocks
+from rubriclab.data.comparisons import Comparison
+from rubriclab.data.readers import parsed_row
+from rubriclab.data.reading import ReadingOptions
+from rubriclab.data.row import RowError
+from rubriclab.data.source_format import SourceFormat
+from rubriclab.errors import JudgeError, RubriclabError, SettingsError, UserError
+from rubriclab.judges.connect import EMBEDDED
+from rubriclab.judges.ledger import Ledger
+from rubriclab.judges.recording import PREFIX
+from rubriclab.option_names import RUN_AGAIN, option
+from rubriclab.rubric import Rubric
+from rubriclab.scoring import Score
+from rubriclab.services.cluster_worker import ClusterJob, ClusterWorker, budget_name, share_of
+from rubriclab.services.inputs import Data
+from rubriclab.services.judge_choice import JudgeChoice
+from rubriclab.services.workspace import Workspace
+from rubriclab.store.engine import address, in_memory, is_remote, moved
+
+# Rows that are read, sent and scored together.
+CHUNK = 64
+# Chunks that a worker scores at a time, so that the last texts of one never leave requests idle, and that are sent to
+# it, with those that wait.
+CHUNKS_AT_A_TIME = 4
+CHUNKS_SENT = 8
+# Blocks of the file that one task reads, at least, and tasks at most: few enough that Ray can hold them all.
+READING_TASKS = 4096
+# Shares of a processor: most of a worker's time is spent waiting for the provider.
+WORKER_CPUS = 0.9
+READING_CPUS = 0.1
+
+
+@dataclass(frozen=True)
+class RayJob:
+    """A job, and how rows are read."""
+
+    job: ClusterJob
+    reading: ReadingOptions
+    where: str
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Rows with their lines, or the error that ended reading."""
+
+    rows: tuple[tuple[int, Any], ...] = ()
+    error: Exception | None = None
+
+
+@dataclass(frozen=True)
+class ScoredChunk:
+    """The scores of a chunk, each with its row, up to the row that ended the run by `error`, if any.
+
+    Attributes:
+        skipped, skipped_scores, first_skipped, comparisons: as in `Rows`.
+        effort: what the worker asked since its last chunk.
+    """
+
+    found: tuple[tuple[Score, Any, Example | None], ...]
+    skipped: int
+    skipped_scores: int
+    first_skipped: RowError | None
+    comparisons: tuple[tuple[int, Comparison], ...]
+    effort: Ledger
+    notes: tuple[str, ...]
+    error: Exception | None
+
+
+def check_ray(work: Workspace, data: Data, rows: Rows, cluster: str | None) -> Path:
+    """Return the file that a cluster is to score.
+
+    Raises:
+        SettingsError: if the data cannot be read by block, or the store cannot be shared by the workers.
+        UserError: if Ray is not installed.
+    """
+    if not isinstance(data, str | Path) or str(data) == "-":
+        raise SettingsError("A cluster reads a file by block, and this is none;", "write the rows to a .parquet file.")
+    check_blocks(Path(data), rows.source.encoding)
+    if work.record:
+        raise SettingsError(f"{option('record')} does not work with Ray;", "leave it out.")
+    if work.options.batch:
+        raise SettingsError(f"{option('batch')} does not work with Ray: one process collects a batch;", "leave it out.")
+    if in_memory(address(work.location)):
+        raise SettingsError("The store is in memory, where other processes cannot read it;", "use a file or a URL.")
+    remote = cluster not in (None, "local") or (cluster is None and "RAY_ADDRESS" in os.environ)
+    if remote and not is_remote(work.location):
+        raise SettingsError(
+            "The store is a file of this machine, which the machines of a cluster cannot share;",
+            f"keep it on a PostgreSQL server: {option('store', 'postgresql://user@host/name')}.",
+        )
+    try:
+        import ray.data  # noqa: F401
+    except ImportError:
+        raise UserError("Ray is not installed.", "Install it with: pip install 'rubriclab[ray]'") from None
+    return Path(data).absolute()
+
+
+async def score_on_ray(
+    work: Workspace,
+    rubric: Rubric,
+    rows: Rows,
+    choice: JudgeChoice,
+    name: str,
+    *,
+    path: Path,
+    reading: ReadingOptions,
+    workers: int,
+    cluster: str | None,
+    ahead: deque[tuple[Any, Example | None]],
+) -> AsyncGenerator[Score]:
+    """Yield one score a row, in order, and add each row to `ahead` before its score.
+
+    A worker that is lost is replaced, and its rows are scored again from the answers in the store.
+
+    Args:
+        rows: the file's rows, of which none has been read; it takes the counts of what was left out.
+        path: the file, which every machine can read.
+        cluster: address of a running cluster; `None` for `RAY_ADDRESS`, or else workers on this machine.
+
+    Raises:
+        RubriclabError: as the judge does.
+        JudgeError: if Ray fails.
+    """
+    rows.look_ahead(lambda _example: True, 1)  # whatever concerns the file as a whole is reported before Ray starts
+    limited = choice.spec != EMBEDDED and not choice.spec.startswith(PREFIX)
+    options = share_of(work.options, workers, limited=limited)
+    folder = Path.cwd()
+    store = moved(str(work.location), folder) if work.location else str(address(None).database)
+    job = ClusterJob(store, rubric, name, choice, options, run=secrets.token_hex(16))
+    with _run(work, RayJob(job, reading, rows.where), path, workers, cluster) as chunks:
+        while (chunk := await asyncio.to_thread(next, chunks, None)) is not None:
+            _count(work, rows, chunk)
+            for score, row, example in chunk.found:
+                ahead.append((row, example))
+                yield score
+            if chunk.error:
+                raise chunk.error
+
+
+def _count(work: Workspace, rows: Rows, chunk: ScoredChunk) -> None:
+    rows.skipped += chunk.skipped
+    rows.skipped_scores += chunk.skipped_scores
+    rows.first_skipped = rows.first_skipped or chunk.first_skipped
+    rows.comparisons += chunk.comparisons
+    work.ledger.add(chunk.effort)
+    for note in chunk.notes:
+        work.notify(note)
+
+
+@contextmanager
+def _run(
+    work: Workspace, job: RayJob, path: Path, workers: int, cluster: str | None
+) -> Iterator[Iterator[ScoredChunk]]:
+    with ExitStack() as held:
+        held.enter_context(_cluster(cluster, workers))
+        caps = work.options.max_calls is not None or work.options.max_cost is not None
+        if caps:
+            held.callback(work.store.shared_state(budget_name(job.job.run)).remove)
+        yield _chunks(job, path, workers)
+
+
+@contextmanager
+def _cluster(cluster: str | None, workers: int) -> Iterator[None]:
+    """Connect to a cluster, or start one on this machine, unless the process has done so already."""
+    # Ray would otherwise report its use to its makers, and print what its own recovery takes care of.
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
+    import ray
+
+    if ray.is_initialized():
+        yield
+        return
+    local = cluster in (None, "local") and "RAY_ADDRESS" not in os.environ
+    settings: dict[str, Any] = {"num_cpus": workers + 1, "include_dashboard": False} if local else {}
+    try:
+        ray.init(address=cluster, log_to_driver=False, logging_level=logging.ERROR, **settings)
+    except (ConnectionError, ValueError, RuntimeError) as error:
+        raise JudgeError(
+            f"The Ray cluster {cluster or os.environ.get('RAY_ADDRESS', 'on this machine')} cannot be used: "
+            f"{' '.join(str(error).split())}",
+            f"Check {option('address')}, or leave it out to start workers on this machine.",
+        ) from error
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def _chunks(job: RayJob, path: Path, workers: int) -> Iterator[ScoredChunk]:
+    """Yield the scored chunks of a file, in order."""
+    import ray.data
+    from ray.data import ActorPoolStrategy, DataContext
+    from ray.exceptions import RayError
+
+    context = DataContext.get_current().copy()
+    context.execution_options.preserve_order = True
+    # Each chunk is a block of its own: it goes to whichever worker is free, and comes back as soon as it is scored.
+    context.target_max_block_size = 1
+    context.enable_progress_bars = False
+    context.print_on_execution_start = False
+    logging.getLogger("ray.data").setLevel(logging.CRITICAL)  # its errors are raised too
+    with DataContext.current(context):
+        blocks = [{"block": pickle.dumps(block)} for block in file_blocks(path)]
+        scored = (
+            ray.data.from_items(blocks, override_num_blocks=min(len(blocks), READING_TASKS))
+            .map_batches(
+                _read_chunks, batch_size=1, batch_format="pyarrow", fn_kwargs={"job": job}, num_cpus=READING_CPUS
+            )
+            .map_batches(
+                ChunkScorer,
+                batch_size=1,
+                batch_format="pyarrow",
+                fn_constructor_kwargs={"job": job},
+                compute=ActorPoolStrategy(
+                    size=workers,
+                    max_tasks_in_flight_per_actor=CHUNKS_SENT,
+                    max_concurrent_calls_per_actor=CHUNKS_AT_A_TIME,
+                ),
+                num_cpus=WORKER_CPUS,
+            )
+        )
+    try:
+        for row in scored.iter_rows():
+            yield pickle.loads(row["scored"])
+    except RayError as error:
+        raise _ended(error) from error
+
+
+def _ended(error: Exception) -> RubriclabError:
+    """Return why Ray ended a run: an error of this package, or one of Ray."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, RubriclabError):
+            return cause
+        cause = getattr(cause, "cause", None) or cause.__cause__
+    return JudgeError(
+        f"Ray ended the run: {' '.join(str(error).split())[-1000:]}",
+        f"{RUN_AGAIN}; cached answers are not requested again.",
+    )
+
+
+def _read_chunks(batch: Any, job: RayJob) -> Iterator[Any]:
+    """Yield the rows of blocks as chunks."""
+    for content in batch["block"].to_pylist():
+        block: FileBlock = pickle.loads(content)
+        rows = block_rows(block, job.where, job.reading.longest)
+        try:
+            while chunk := tuple(islice(rows, CHUNK)):
+                yield _cell("chunk", Chunk(chunk))
+        except RubriclabError as error:
+            yield _cell("chunk", Chunk(error=error))
+
+
+def _cell(name: str, content: Any) -> Any:
+    import pyarrow
+
+    return pyarrow.table({name: pyarrow.array([pickle.dumps(content)], pyarrow.large_binary())})
+
+
+class ChunkScorer:
+    """Scores chunks in a worker of the cluster."""
+
+    def __init__(self, job: RayJob) -> None:
+        self._reading = job.reading
+        self._where = job.where
+        self._notes: list[str] = []
+        self._worker = ClusterWorker(job.job, self._notes.append)
+
+    async def __call__(self, batch: Any) -> Any:
+        """Return the scores of the chunk in `batch`."""
+        chunk: Chunk = pickle.loads(batch["chunk"][0].as_py())
+        rows = self._rows(chunk)
+        read: list[tuple[Any, Example | None]] = []
+        scores, error = await self._worker.scores(_remembered(rows, read))
+        notes, self._notes[:] = tuple(self._notes), ()
+        scored = ScoredChunk(
+            tuple((score, row, example) for score, (row, example) in zip(scores, read, strict=False)),
+            rows.skipped,
+            rows.skipped_scores,
+            rows.first_skipped,
+            tuple(rows.comparisons),
+            self._worker.workspace.ledger.take(),
+            notes,
+            error or chunk.error,
+        )
+        return _cell("scored", scored)
+
+    def _rows(self, chunk: Chunk) -> Rows:
+        mapping, rules = self._reading.mapping, self._reading.rules(typed=True)
+        parsed = ((line, row, parsed_row(row, self._where, line, mapping, rules)) for line, row in chunk.rows)
+        source = SourceFormat(self._where, "rows")
+        return Rows(source, parsed, skip_faulty=self._reading.skip_faulty, mapping=mapping)
+
+
+def _remembered(rows: Rows, read: list[tuple[Any, Example | None]]) -> Iterator[Example | RowError]:
+    for row in rows:
+        read.append((rows.row, row if isinstance(row, Example) else None))
+        yield row

@@ -1,0 +1,167 @@
+"""Scoring on a local Ray cluster of two workers: the same bytes as one process, also when a worker is killed.
+
+They take a minute and need Ray, which `make test` does not install: `make test-integrations` runs them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from commands import HELDOUT, Commands, Done
+from server import RunningServer
+
+if find_spec("ray") is None:
+    pytest.skip("Ray is not installed; make test-integrations installs it", allow_module_level=True)
+
+ASPECT = ("--task", "summarization", "--aspect", "coherence")
+RAY = ("--engine", "ray", "--workers", 2)
+# Seconds before a kill from which on an answer has to be kept.
+GRACE = 1.0
+LONGEST = 400
+
+
+def run(commands: Commands, *arguments: object) -> Done:
+    """Return how a command ended, started as a user does."""
+    return finish(start(commands, *arguments))
+
+
+def start(commands: Commands, *arguments: object) -> subprocess.Popen[str]:
+    script = Path(sys.executable).parent / "rubriclab"
+    return subprocess.Popen(
+        [str(script), *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=commands.folder,
+        env=commands.environment,
+    )
+
+
+def finish(process: subprocess.Popen[str]) -> Done:
+    out, err = process.communicate(timeout=LONGEST)
+    return Done(process.returncode, out, err)
+
+
+def workers_of(folder: Path) -> Iterator[int]:
+    """Yield the processes of Ray that score for a command run in `folder`, by its home folder."""
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            scores = b"ChunkScorer" in (process / "cmdline").read_bytes()
+            if scores and f"HOME={folder}\0".encode() in (process / "environ").read_bytes():
+                yield int(process.name)
+
+
+@pytest.fixture
+def asking(server: RunningServer, schema: str, tmp_path: Path) -> Commands:
+    """The command line with the local server as its judge and a store on a PostgreSQL server."""
+    environment = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": "none"}
+    return Commands(tmp_path, RUBRICLAB_STORE=schema, RUBRICLAB_JUDGE="openai/fake", **environment)
+
+
+def write_texts(file: Path, count: int) -> None:
+    rows = [{"id": f"t{n}", "output": f"Text {n} says that it rained.", "source": f"Rain {n}."} for n in range(count)]
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+
+
+def write_parquet(file: Path, count: int, row_group: int) -> None:
+    code = (
+        "import pyarrow as pa; from pyarrow import parquet; n = range({count}); parquet.write_table(pa.table("
+        "{{'id': [f't{{i}}' for i in n], 'output': [f'Text {{i}} says that it rained.' for i in n], 'source': "
+        "[f'Rain {{i}}.' for i in n]}}), {file!r}, row_group_size={row_group})"
+    )
+    subprocess.run([sys.executable, "-c", code.format(count=count, file=str(file), row_group=row_group)], check=True)
+
+
+def test_a_cluster_writes_the_same_bytes_as_one_process_faulty_rows_included(rubriclab: Commands) -> None:
+    rows = HELDOUT.read_bytes().splitlines(keepends=True) * 3
+    rows[5], rows[20], rows[150] = b"no JSON\n", b'{"id": "empty"}\n', b"\n"
+    (rubriclab.folder / "texts.jsonl").write_bytes(b"".join(rows))
+    one = run(rubriclab, "score", "texts.jsonl", *ASPECT, "-o", "one.jsonl")
+    cluster = run(rubriclab, "score", "texts.jsonl", *ASPECT, "-o", "cluster.jsonl", *RAY)
+    assert (one.code, cluster.code) == (0, 0), cluster.err
+    written = (rubriclab.folder / "cluster.jsonl").read_bytes()
+    assert written == (rubriclab.folder / "one.jsonl").read_bytes()
+    assert written.count(b"\n") == len(rows) - 1
+
+
+def test_a_killed_worker_loses_no_answer_and_repeats_none_that_was_kept(
+    asking: Commands, server: RunningServer
+) -> None:
+    write_parquet(asking.folder / "texts.parquet", 240, row_group=100)
+    server.latency = 0.2
+    running = start(asking, "score", "texts.parquet", *ASPECT, "-o", "cluster.jsonl", *RAY, "--json")
+    while server.answered.total() < 60 and running.poll() is None:
+        time.sleep(0.05)
+    killed, *others = workers_of(asking.folder)
+    os.kill(killed, signal.SIGKILL)
+    at = time.monotonic()
+    done = finish(running)
+    assert done.code == 0, done.err
+    assert others, "both workers scored"
+    assert [late for late in (at - answered for answered in server.repeats) if late > GRACE] == []
+    assert server.requests.total() - server.repeated == 240
+    server.reset()
+    one = run(asking, "score", "texts.parquet", *ASPECT, "-o", "one.jsonl", "--json")
+    assert one.code == 0
+    assert server.requests.total() == 0, "every answer was kept"
+    assert (asking.folder / "cluster.jsonl").read_bytes() == (asking.folder / "one.jsonl").read_bytes()
+
+
+def test_the_caps_hold_for_all_workers_together_and_the_run_goes_on_after_them(
+    asking: Commands, server: RunningServer
+) -> None:
+    write_texts(asking.folder / "texts.jsonl", 100)
+    command = ("score", "texts.jsonl", *ASPECT, "-o", "scores.jsonl", *RAY, "--requests-per-minute", 6000)
+    stopped = run(asking, *command, "--max-calls", 40)
+    assert (stopped.code, server.answered.total()) == (2, 40)
+    assert "The cap of 40 calls is reached." in stopped.err
+    done = run(asking, *command)
+    assert done.code == 0, done.err
+    assert (server.answered.total(), server.repeated) == (100, 0)
+
+
+def test_a_scorer_adds_the_columns_of_scores_in_ray_data(planted: Commands) -> None:
+    code = """
+import os, ray, rubriclab as rl
+from rubriclab.integrations.ray import Scorer
+texts = [{"id": f"t{n}", "output": f"Text {n} says that it rained. So they stayed in.", "source": f"Rain {n}.",
+          "score": n} for n in range(30)]
+ray.init(num_cpus=3, include_dashboard=False, log_to_driver=False)
+ray.data.DataContext.get_current().execution_options.preserve_order = True
+scored = ray.data.from_items(texts, override_num_blocks=5).map_batches(
+    Scorer, fn_constructor_kwargs={"rubric": "planted", "store": os.environ["RUBRICLAB_STORE"], "judge": "embedded"},
+    batch_size=7, compute=ray.data.ActorPoolStrategy(size=2))
+scored.write_parquet("scores")
+rows = ray.data.read_parquet("scores").sort("input.score").take_all()
+own = rl.Lab(os.environ["RUBRICLAB_STORE"], judge="embedded", progress=None).score(texts, "planted")
+assert [row["id"] for row in rows] == [text["id"] for text in texts]
+assert [row["score"] for row in rows] == list(own.values), (rows[0], own.values[0])
+assert [row["input.score"] for row in rows] == list(range(30))
+for criterion in own[0].criteria:
+    assert rows[0][f"{criterion.id}.reason"] == criterion.reason
+print("the same")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=planted.folder,
+        env={
+            **planted.environment,
+            "RAY_USAGE_STATS_ENABLED": "0",
+            "RUBRICLAB_STORE": str(planted.folder / "store.db"),
+        },
+        timeout=LONGEST,
+        check=False,
+    )
+    assert done.stdout.endswith("the same\n"), done.stderr[-3000:]
