@@ -5,6 +5,9 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 WORKERS ?= 2
 
+# The extras of the tests in tests/integrations.
+INTEGRATIONS := parquet,postgresql,pytest,ray,xlsx
+
 .PHONY: demo test test-integrations lint types check constraints clean
 
 $(STAMP): pyproject.toml constraints.txt
@@ -25,14 +28,18 @@ test: export PYTHONDONTWRITEBYTECODE =
 test: $(STAMP)
 	$(BIN)/python -m pytest -n $(WORKERS)
 
-# Tests of extras that are too large for the others, in an environment of their own.
-test-integrations: export PYTHONDONTWRITEBYTECODE =
-test-integrations:
+# The tests against other tools, in an environment of their own: their libraries are large.
+.venv-integrations/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv-integrations
 	.venv-integrations/bin/python -m pip install --quiet --upgrade "pip>=25.1"
 	.venv-integrations/bin/python -m pip install --quiet --constraint constraints.txt \
-		--editable ".[parquet,postgresql,ray,xlsx]" --group dev
-	.venv-integrations/bin/python -m pytest -p no:xdist tests/integrations/test_ray_scoring.py
+		--editable ".[$(INTEGRATIONS)]" --group dev --group integrations
+	@touch $@
+
+test-integrations: export PYTHONDONTWRITEBYTECODE =
+test-integrations: export RUBRICLAB_INTEGRATIONS = 1
+test-integrations: .venv-integrations/.installed
+	.venv-integrations/bin/python -m pytest -p no:xdist tests/integrations
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -52,7 +59,7 @@ check: lint types test
 # Pins carry no addresses, so the file works with any package index.
 constraints: $(STAMP)
 	$(BIN)/python -m pip install --quiet uv
-	$(BIN)/uv pip compile pyproject.toml --group dev --all-extras --universal --python-version 3.11 --upgrade \
+	$(BIN)/uv pip compile pyproject.toml --group dev --group integrations --all-extras --universal --python-version 3.11 --upgrade \
 		--no-emit-index-url --no-emit-find-links --no-annotate --no-header --quiet --output-file constraints.txt
 
 clean:

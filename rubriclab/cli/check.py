@@ -11,14 +11,14 @@ from rubriclab.cli.options import json_option, option, rows_options
 
 
 @command()
-@click.argument("file")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @option("--task", help="The kind of text, for the command to run next.")
 @option("--aspect", help="The aspect to learn; the file is then also checked for what learning needs.")
 @option("--scale", metavar="LOW:HIGH", help="The raters' scale, as in 1:5; taken from the labels if not given.")
 @rows_options
 @json_option
-def check(file: str, *, as_json: bool, **values: Any) -> None:
-    """Report the format, columns and all problems of FILE; exit code 2 if it cannot be used.
+def check(files: tuple[str, ...], *, as_json: bool, **values: Any) -> None:
+    """Report the format, columns and all problems of each FILE; exit code 2 if any cannot be used.
 
     The result has the format, encoding and delimiter, the use of each column, raters, scale, distribution of the
     scores, groups, the agreement of the raters, missing and repeated texts, and the command to run next. No calls are
@@ -29,12 +29,15 @@ def check(file: str, *, as_json: bool, **values: Any) -> None:
     from rubriclab.report.data_check import check_commands, check_row, check_view
     from rubriclab.services import check as service
 
-    result = service.check(file, options_of(service.CheckOptions, values))
+    options = options_of(service.CheckOptions, values)
+    results = [service.check(file, options) for file in files]
     if as_json:
-        print_json(check_row(result))
+        rows = [check_row(result) for result in results]
+        print_json(rows if len(files) > 1 else rows[0])
     else:
-        print_view(check_view(result, commands=False))
-        for line in check_commands(result):
-            click.echo(line)
-    if not result.usable:
+        for result in results:
+            print_view(check_view(result, commands=False))
+            for line in check_commands(result):
+                click.echo(line)
+    if not all(result.usable for result in results):
         click.get_current_context().exit(2)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rubriclab.cli.help import command
-from rubriclab.cli.options import json_option, store_option
+from rubriclab.cli.options import export_options, json_option, store_option
 
 if TYPE_CHECKING:
     from rubriclab.validation import Outcome
@@ -18,24 +18,29 @@ EXIT_CODES: Mapping[Outcome, int] = {"better": 0, "not better": 1, "inconclusive
 
 @command()
 @click.argument("ref")
+@export_options
 @store_option
 @json_option
-def gate(ref: str, *, store: str | None, as_json: bool) -> None:
+def gate(ref: str, *, as_json: bool, **values: Any) -> None:
     """Report whether the version REF agrees better with people than the free baselines.
 
     The comparison was made on held-out labels when the version was learned. It decides the exit code: 0 better, 1 not
     better, 3 inconclusive.
     """
+    from rubriclab.cli.files import check_exports, write_exports
     from rubriclab.cli.printing import print_json, print_view
     from rubriclab.cli.workspace import workspace_of
     from rubriclab.services import versions as service
 
-    with workspace_of({"store": store}) as workspace:
+    check_exports(values)
+    with workspace_of(values) as workspace:
         result = service.gate(workspace, ref)
+    view = result.view()
     if as_json:
         fields = {"level", "n", "groups", "folds", "evaluators", "verdicts"}
         figures = result.validation.model_dump(mode="json", include=fields)
         print_json({"rubric": result.version.ref, "outcome": result.outcome, **figures})
     else:
-        print_view(result.view())
+        print_view(view)
+    write_exports(view, values)
     click.get_current_context().exit(EXIT_CODES[result.outcome])

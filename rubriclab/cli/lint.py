@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,27 +11,35 @@ from rubriclab.cli.help import command
 from rubriclab.cli.options import json_option
 
 if TYPE_CHECKING:
-    pass
+    from rubriclab.services.lint import LintResult
 
 
 @command()
-@click.argument("file")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @json_option
-def lint(file: str, *, as_json: bool) -> None:
-    """Check the questions of a checklist FILE (- for standard input); exit code 1 if any is faulty.
+def lint(files: tuple[str, ...], *, as_json: bool) -> None:
+    """Check the questions of checklist files (- for standard input); exit code 1 if any question is faulty.
 
     Reported are questions that ask two things, are vague, cannot be answered by a judge, count the wrong answer as
-    better, or repeat another question. The rules consider only the wording. The file is not changed.
+    better, or repeat another question. The rules consider only the wording. The files are not changed.
     """
     from rubriclab.cli.printing import print_json
     from rubriclab.services import lint as service
 
-    result = service.lint(file)
+    results = {file: service.lint(file) for file in files}
     if as_json:
-        faults = [dataclasses.asdict(fault) for fault in result.findings]
-        print_json({"questions": len(result.checklist.questions), "faults": faults})
+        rows = [{"file": file, **_row(result)} for file, result in results.items()]
+        print_json(rows if len(files) > 1 else _row(results[files[0]]))
     else:
-        for line in result.lines():
-            click.echo(line)
-    if result.findings:
+        for file, result in results.items():
+            if len(files) > 1:
+                click.echo(f"{file}:")
+            for line in result.lines():
+                click.echo(line)
+    if any(result.findings for result in results.values()):
         click.get_current_context().exit(1)
+
+
+def _row(result: LintResult) -> dict[str, Any]:
+    faults = [dataclasses.asdict(fault) for fault in result.findings]
+    return {"questions": len(result.checklist.questions), "faults": faults}

@@ -62,7 +62,7 @@ def comparison_view(comparison: OutputComparison, version: Version) -> View:
     title = (quoted(comparison.before.name), " to ", quoted(comparison.after.name))
     blocks = (
         _badge(comparison),
-        Paragraph(_sentence(comparison), "lead"),
+        Paragraph(change_sentence(comparison), "lead"),
         *verdict_line(version),
         Paragraph((*_scorer(comparison), f"; {_pairing(comparison)}"), "quiet"),
         *_warnings(comparison),
@@ -87,7 +87,8 @@ def _scorer(result: OutputComparison | SystemRanking) -> tuple[str | Span, ...]:
     return "scored with ", quoted(result.rubric), " by ", quoted(result.judge)
 
 
-def _sentence(comparison: OutputComparison) -> str:
+def change_sentence(comparison: OutputComparison) -> str:
+    """Return the change of the mean with its interval, and what that means for the limit."""
     difference = comparison.difference
     if difference.value is None:
         return "The sets cannot be compared: no output on one side has a score."

@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from rubriclab.data import Example
+from rubriclab.judges.recording import recorded_name
 from rubriclab.rubric import Rubric
 from rubriclab.scoring import Score
 from rubriclab.store import Version
@@ -18,10 +19,12 @@ from rubriclab.store import Version
 def carried_score(row: Any, example: Example, version: Version, judge: str) -> Score | None:
     """Return the score of `example` by `version` and `judge` that its row carries; `None` if there is none to use.
 
-    A row of `rubriclab score` names both. A score off the scale, or with other criteria than the version's, is of
-    another version of that name. A text without a score is scored again.
+    A row of `rubriclab score` names both; a recording counts as the judge that it holds. A score off the scale, or with
+    other criteria than the version's, is of another version of that name. A text without a score is scored again.
     """
-    if not isinstance(row, Mapping) or (row.get("rubric"), row.get("judge")) != (version.ref, judge):
+    if not isinstance(row, Mapping) or row.get("rubric") != version.ref:
+        return None
+    if recorded_name(str(row.get("judge"))) != recorded_name(judge):
         return None
     try:
         score = _scores().validate_python({name: row[name] for name in Score.__slots__ if name in row})

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from rubriclab.errors import NotConfirmed
 from rubriclab.judges.connect import EMBEDDED
+from rubriclab.judges.recording import recorded_name
 from rubriclab.option_names import command, option
 from rubriclab.report.wording import quoted_judge
 from rubriclab.services.workspace import Notify
@@ -42,7 +43,7 @@ def judge_of(version: Version, named: str | None, store: Store, notify: Notify) 
     provenance = version.provenance
     if named:
         _notify_embedded(named, "", notify)
-        if named != provenance.judge:
+        if recorded_name(named) != recorded_name(provenance.judge):
             notify(
                 f"{version.ref} is calibrated for {quoted_judge(provenance.judge)}; with another judge its agreement "
                 f"may differ: `{command('transfer')}` says by how much"

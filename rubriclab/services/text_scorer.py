@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Self
 
+from rubriclab.errors import SettingsError
+from rubriclab.provenance import Effort
 from rubriclab.rubric import Rubric
 from rubriclab.scoring import Score
+from rubriclab.services.compare import CompareOptions, CompareResult, compare
+from rubriclab.services.inputs import Data
 from rubriclab.services.rubric_choice import RubricLike
 from rubriclab.services.running import BackgroundLoop
 from rubriclab.services.score import ScoreOptions, prepare_scoring, score_all
@@ -25,6 +29,7 @@ class TextScorer:
         rubric: the rubric that scores.
         name: what scores name as their rubric, as in `helpfulness@2`.
         version: the version in the store; `None` for a rubric that is not stored.
+        judge: the name of the judge.
 
     Raises:
         NotInStore: if there is no such rubric.
@@ -34,6 +39,7 @@ class TextScorer:
     rubric: Rubric
     name: str
     version: Version | None
+    judge: str
 
     def __init__(self, workspace: Workspace, rubric: RubricLike, options: ScoreOptions) -> None:
         self._workspace = workspace
@@ -62,9 +68,32 @@ class TextScorer:
         """Return the score of the text in a row without blocking the running event loop."""
         return await self._loop.run_async(lambda: self._score(row))
 
-    def score_rows(self, rows: Iterable[Mapping[str, Any]]) -> Scores:
-        """Return the scores of several texts, which are scored at the same time."""
-        return self._loop.run(lambda: self._score_all(list(rows)))
+    def score_rows(self, rows: Data) -> Scores:
+        """Return the scores of several texts, which are scored at the same time.
+
+        Args:
+            rows: rows as mappings, or a path or a table, as for `Lab.score`.
+        """
+        data = list(rows) if isinstance(rows, Iterator) else rows
+        return self._loop.run(lambda: self._score_all(data))
+
+    def compare(self, before: Data, after: Data, options: CompareOptions | None = None) -> CompareResult:
+        """Return how the scores of two sets of outputs differ, as `Lab.compare` does; the judge is the scorer's.
+
+        Raises:
+            SettingsError: if the rubric is not stored.
+            DataError: as `Lab.compare` does.
+        """
+        version = self.version
+        if version is None:
+            raise SettingsError("Outputs are compared by a version, and this rubric is not stored.", "Save it first.")
+        chosen = (options or CompareOptions()).model_copy(update={"judge": self._options.judge})
+        return self._loop.run(lambda: compare(self._workspace, before, after, version, chosen))
+
+    @property
+    def effort(self) -> Effort:
+        """Calls, tokens and cost since the rubric was opened."""
+        return self._workspace.effort()
 
     def share_of_scale(self, score: float) -> float:
         """Return where a score lies on the rubric's scale, from 0 (the lowest score) to 1 (the highest)."""
@@ -85,10 +114,12 @@ class TextScorer:
         # In the thread of the loop, which alone uses the store.
         opened = prepare_scoring(self._workspace, (), rubric, self._options)
         self.rubric, self.name, self.version = opened.rubric, opened.name, opened.version
-        self._scoring = replace(opened, judge=self._workspace.judge(opened.choice))
+        judge = self._workspace.judge(opened.choice)
+        self.judge = judge.name
+        self._scoring = replace(opened, judge=judge)
 
     async def _score(self, row: Mapping[str, Any]) -> Score:
         return (await self._score_all([row]))[0]
 
-    async def _score_all(self, rows: list[Mapping[str, Any]]) -> Scores:
+    async def _score_all(self, rows: Data) -> Scores:
         return await score_all(replace(self._scoring, data=rows, counts=ScoreCounts()))

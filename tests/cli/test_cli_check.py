@@ -52,6 +52,16 @@ def test_an_unknown_table_is_described_and_a_mapping_proposed_that_makes_it_usab
         assert words in usable.out
 
 
+def test_of_several_files_each_is_described_and_one_that_cannot_be_used_fails(here: Commands) -> None:
+    survey(here.folder / "umfrage.csv")
+    (here.folder / "texts.jsonl").write_text('{"output": "A text."}\n', "utf-8")
+    done = here("check", "texts.jsonl", "umfrage.csv")
+    assert done.code == 2
+    assert "texts.jsonl: Usable." in done.out
+    assert "umfrage.csv: Not usable" in done.out
+    assert [row["usable"] for row in here("check", "texts.jsonl", "umfrage.csv", "--json").json] == [True, False]
+
+
 def test_the_command_it_says_to_run_next_learns(here: Commands) -> None:
     survey(here.folder / "umfrage.csv")
     arguments = ("--aspect", "coherence", "--scale", "1:5", "--task", "summarization", "--map", MAPPING)

@@ -94,6 +94,15 @@ def test_the_verdict_is_there_as_json(gated: Commands) -> None:
     assert [evaluator_agreement["name"] for evaluator_agreement in done.json["evaluators"]] == ["joint", "word count"]
 
 
+def test_the_verdict_is_written_as_markdown_and_a_page_too(gated: Commands) -> None:
+    done = gated("gate", "not-better", "--markdown", "gate.md", "--html", "gate.html")
+    assert (done.code, done.err) == (1, "gate.html written\ngate.md written\n")
+    written = (gated.folder / "gate.md").read_text("utf-8")
+    assert "**not better** than word count" in written
+    assert "| word count |" in written
+    assert "word count" in (gated.folder / "gate.html").read_text("utf-8")
+
+
 def test_a_version_of_one_method_has_no_gate(gated: Commands) -> None:
     done = gated("gate", "news@1")
     assert (done.code, done.out) == (2, "")

@@ -30,6 +30,15 @@ def test_a_sound_checklist_has_no_faults(rubriclab: Commands) -> None:
     assert rubriclab("lint", FLUENCY, "--json").json == {"questions": 8, "faults": []}
 
 
+def test_several_checklists_are_checked_and_one_fault_in_any_fails(rubriclab: Commands) -> None:
+    (rubriclab.folder / "own.json").write_bytes(checklist({"text": "Does the email repeat itself?"}))
+    done = rubriclab("lint", FLUENCY, "own.json")
+    assert done.code == 1
+    assert done.out.startswith(f"{FLUENCY}:\n8 questions, no faults\nown.json:\ns01: wrong-polarity")
+    rows = rubriclab("lint", FLUENCY, "own.json", "--json").json
+    assert [(row["file"], len(row["faults"])) for row in rows] == [(str(FLUENCY), 0), ("own.json", 1)]
+
+
 def test_faults_are_printed_one_by_one_with_their_question_and_counted(rubriclab: Commands) -> None:
     (rubriclab.folder / "own.json").write_bytes(
         checklist(

@@ -15,7 +15,14 @@ from server import RunningServer
 
 from rubriclab.errors import DataError, ReplayMiss, SettingsError
 from rubriclab.judges import JudgeOptions, LanguageModel, Ledger, MemoryAnswers, Recording, Replay, connect
-from rubriclab.judges.recording import HEADER, LONGEST_LINE, open_replay, read_recording
+from rubriclab.judges.recording import (
+    HEADER,
+    LONGEST_LINE,
+    merge_recordings,
+    open_replay,
+    read_recording,
+    recorded_name,
+)
 
 
 async def good(prompt: Any) -> str:
@@ -203,3 +210,32 @@ def test_a_line_without_end_is_refused_before_it_is_read_whole(tmp_path: Path) -
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 3 * LONGEST_LINE
+
+
+async def test_merged_recordings_hold_every_reply_once_and_the_parts_are_gone(tmp_path: Path) -> None:
+    path, parts = tmp_path / "run.jsonl", [tmp_path / f"run.jsonl.{name}.part" for name in "ab"]
+    await recorded(parts[0], "one")
+    await recorded(parts[1], "one", "two")
+    with parts[1].open("ab") as file:
+        file.write(b'{"request": "cut')  # as a killed worker leaves it
+    merge_recordings(path, parts)
+    content = read_recording(path)
+    assert (len(content.replies), len(path.read_bytes().splitlines())) == (2, 4)
+    assert not any(part.exists() for part in parts)
+
+
+async def test_a_recording_of_other_settings_is_not_merged_and_stays(tmp_path: Path) -> None:
+    path, part = tmp_path / "run.jsonl", tmp_path / "part.jsonl"
+    await recorded(path, "one")
+    part.write_bytes(path.read_bytes().replace(b'"identity":{', b'"identity":{"seed":1,'))
+    with pytest.raises(DataError, match="with other settings"):
+        merge_recordings(path, [part])
+    assert part.exists()
+
+
+@pytest.mark.parametrize(
+    ("judge", "name"),
+    [("recorded:a.jsonl#openai/x", "openai/x"), ("recorded:a.jsonl", "recorded:a.jsonl"), ("model#1", "model#1")],
+)
+def test_a_recording_that_names_its_judge_stands_for_that_judge(judge: str, name: str) -> None:
+    assert recorded_name(judge) == name

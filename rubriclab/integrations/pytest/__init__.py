@@ -1,0 +1,21 @@
+"""The pytest plugin: the fixture `rubric` scores texts in tests; its types are the names below."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rubriclab.lazy_names import home_of, lazy_getattr
+
+if TYPE_CHECKING:
+    from rubriclab.integrations.pytest.checker import (
+        RubricChecker as RubricChecker,
+        RubricFixture as RubricFixture,
+    )
+
+_HOME_OF = home_of({"integrations.pytest.checker": ("RubricChecker", "RubricFixture")})
+
+__all__ = [*_HOME_OF]
+
+# Hidden from type checkers, which would take any name for one of the package.
+if not TYPE_CHECKING:
+    __getattr__ = lazy_getattr(__name__, _HOME_OF)

@@ -1,0 +1,300 @@
+"""What a test calls: `rubric("helpfulness@production").assert_at_least(3.5, output=..., source=...)`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any, NoReturn, TypeVar
+
+import pytest
+
+from rubriclab.comparison import OutputComparison, Outputs, PairingRule
+from rubriclab.comparison.compare import summary
+from rubriclab.comparison.results import SideSummary, Verdict
+from rubriclab.drift.limits import MAX_UNSCORED
+from rubriclab.errors import DataError, RubriclabError, SettingsError
+from rubriclab.integrations.pytest import baselines, messages
+from rubriclab.integrations.pytest.run import RubricRun
+from rubriclab.integrations.pytest.settings import UPDATE, Marked, OnInconclusive, on_inconclusive
+from rubriclab.integrations.pytest.tally import Tallies, Tally
+from rubriclab.judges.recording import recorded_name
+from rubriclab.scoring import Score
+from rubriclab.services.compare import CompareOptions
+from rubriclab.services.inputs import Data
+from rubriclab.services.scores import Scores
+from rubriclab.services.text_scorer import TextScorer
+
+T = TypeVar("T")
+
+
+class RubricFixture:
+    """The fixture `rubric` of one test: called with the name of a rubric, it returns that rubric, opened.
+
+    Attributes:
+        tallies: what the test has scored so far.
+    """
+
+    def __init__(self, run: RubricRun, marked: Marked, node: str) -> None:
+        self.tallies = Tallies()
+        self.run = run
+        self._marked = marked
+        self._node = node
+        self._comparisons = 0
+        self._capped = ExitStack()
+        self._opened: dict[str, TextScorer] = {}
+
+    def __call__(self, ref: str | None = None) -> RubricChecker:
+        """Return the rubric named `ref` (`NAME`, `NAME@3`, `NAME@production`), or else the one that a mark names.
+
+        Raises:
+            RubriclabError: if there is no such rubric, or its judge may not be used.
+        """
+        __tracebackhide__ = True
+        named = ref or self._marked.ref
+        if named is None:
+            raise SettingsError(
+                "No rubric is named.", 'Write rubric("NAME"), or mark the test: @pytest.mark.rubric("NAME").'
+            )
+        return RubricChecker(self, without_inner_frames(lambda: self._scorer(named)))
+
+    def baseline_name(self, name: str | None) -> str:
+        """Return the name of a baseline: as given, else that of the test.
+
+        Raises:
+            SettingsError: if it is no file name.
+        """
+        if name is not None:
+            return baselines.check_name(name)
+        self._comparisons += 1
+        return baselines.name_of_test(self._node, self._comparisons)
+
+    def close(self) -> None:
+        """Close what was opened for this test alone."""
+        self.tallies.notes |= self.run.notes
+        self._capped.close()
+
+    def _scorer(self, ref: str) -> TextScorer:
+        if not self._marked.capped:
+            return self.run.scorer(ref, self._marked)
+        if ref not in self._opened:
+            self._opened[ref] = self.run.capped_scorer(ref, self._marked, self._node, self._capped)
+        return self._opened[ref]
+
+
+class RubricChecker:
+    """An open rubric, whose assertions fail with the criteria that lower the score most.
+
+    Attributes:
+        scorer: the rubric, as `Lab.scorer` returns it.
+    """
+
+    def __init__(self, fixture: RubricFixture, scorer: TextScorer) -> None:
+        self.scorer = scorer
+        self._fixture = fixture
+
+    def score(self, output: str, **fields: Any) -> Score:
+        """Return the score of a text, which is `None` in a `Score` that is unscored; `fields` are `source` and others.
+
+        Raises:
+            RubriclabError: as `TextScorer.score_row` does.
+        """
+        __tracebackhide__ = True
+        return self._scored({"output": output, **fields})[0]
+
+    def score_rows(self, rows: Data) -> Scores:
+        """Return the scores of many texts: rows as mappings, a path, or a table.
+
+        Raises:
+            RubriclabError: as `TextScorer.score_rows` does.
+        """
+        __tracebackhide__ = True
+        return self._scored(rows)
+
+    def assert_at_least(self, threshold: float, output: str, **fields: Any) -> Score:
+        """Fail unless the score of a text is at least `threshold`, also if it has no score; return the score.
+
+        Args:
+            threshold: on the scale of the rubric.
+            output: the text.
+            fields: its `source`, `context`, `reference`, `id`, `group`.
+
+        Raises:
+            AssertionError: if the score is lower, or there is none.
+            RubriclabError: if the text cannot be judged at all: a cap is reached, a reply is not recorded.
+        """
+        __tracebackhide__ = True
+        self._check_threshold(threshold)
+        score = self._scored({"output": output, **fields})[0]
+        if score.score is None:
+            self._fail(messages.unscored(score, self.scorer.rubric, output))
+        elif score.score < threshold:
+            self._fail(messages.below(score, self.scorer.rubric, threshold, output))
+        return score
+
+    def assert_mean_at_least(
+        self, rows: Data, threshold: float, *, inconclusive: OnInconclusive | None = None
+    ) -> SideSummary:
+        """Fail unless the 95 % interval of the mean score, over groups of texts, lies at or above `threshold`.
+
+        An interval that includes the threshold is inconclusive, and so are too few groups for an interval, or more than
+        a tenth of the texts without a score.
+
+        Args:
+            rows: texts: rows as mappings, a path, or a table.
+            threshold: on the scale of the rubric.
+            inconclusive: `fail`, `skip` or `pass`; by default as configured.
+
+        Returns:
+            The mean with its interval, and the numbers of texts and groups.
+
+        Raises:
+            AssertionError: if the mean is lower, or if that is inconclusive and `inconclusive` is `fail`.
+            DataError: for a faulty row, or without rows.
+        """
+        __tracebackhide__ = True
+        self._check_threshold(threshold)
+        chosen = self._chosen(inconclusive)
+        scores = self._scored(rows)
+        without_inner_frames(lambda: _check_rows(scores))
+        rubric = self.scorer.rubric
+        examples = tuple(scored.example for scored in scores.scored if scored.example)
+        side = summary(Outputs(self.scorer.name, examples, tuple(scores)), rubric.scores_on)
+        outcome = _mean_outcome(side, threshold)
+        if outcome != "within":
+            unknown = outcome == "unknown"
+            message = messages.mean_below(side, tuple(scores), rubric, threshold, inconclusive=unknown)
+            self._conclude(message, "fail" if outcome == "beyond" else chosen, inconclusive=unknown)
+        return side
+
+    def assert_not_worse(
+        self,
+        rows: Data,
+        *,
+        baseline: str | None = None,
+        max_drop: float | None = None,
+        by: PairingRule | None = None,
+        inconclusive: OnInconclusive | None = None,
+    ) -> OutputComparison | None:
+        """Fail if outputs score lower than the stored baseline, as `rubriclab compare` decides.
+
+        With `--rubric-update-baseline` the outputs and their scores are stored as the baseline instead.
+
+        Args:
+            rows: texts: rows as mappings, a path, or a table.
+            baseline: its name; by default that of the test.
+            max_drop: the largest acceptable drop of the mean, in points of the scale.
+            by: what outputs are paired by; by default id, else group, else the sets are independent.
+            inconclusive: `fail`, `skip` or `pass`; by default as configured.
+
+        Returns:
+            The comparison; `None` if the baseline was stored.
+
+        Raises:
+            AssertionError: if they score lower, if that is inconclusive and `inconclusive` is `fail`, or if there is no
+                baseline.
+            DataError: for a faulty row, or without rows.
+        """
+        __tracebackhide__ = True
+        chosen = self._chosen(inconclusive)
+        options = CompareOptions.given({"max_drop": max_drop, "by": by})
+        name = without_inner_frames(lambda: self._fixture.baseline_name(baseline))
+        path = self._fixture.run.settings.baselines / f"{name}.jsonl"
+        scores = self._scored(rows)
+        after = without_inner_frames(lambda: _check_rows(scores))
+        if self._fixture.run.settings.update:
+            without_inner_frames(lambda: self._store(name, after, scores))
+            return None
+        if not path.exists():
+            self._fail(f"There is no baseline {path}: run pytest with {UPDATE} to store it.")
+        with self._fixture.run.without_notes():  # that the rows carry their scores
+            comparison = self._measured(lambda: self.scorer.compare(path, after, options)).result
+        assert isinstance(comparison, OutputComparison)
+        if comparison.outcome != "within":
+            unknown = comparison.outcome == "unknown"
+            how = chosen if unknown else "fail"
+            self._conclude(messages.changed(comparison, name), how, inconclusive=unknown)
+        return comparison
+
+    def _store(self, name: str, rows: list[dict[str, Any]], scores: Scores) -> None:
+        run = self._fixture.run
+        if len(scores.unscored) > MAX_UNSCORED * len(scores):
+            raise DataError(
+                f"The baseline {name} is not stored: {len(scores.unscored)} of {len(scores)} texts have no score; the "
+                f"first: {scores.unscored[0].unscored}",
+                "Run the same again.",
+            )
+        if name in run.stored:
+            raise SettingsError(f"Two comparisons store the baseline {name}.", "Give each a name of its own.")
+        baselines.store_baseline(run.settings.baselines / f"{name}.jsonl", rows)
+        run.stored.add(name)
+        self._fixture.tallies.baselines.append(name)
+
+    def _chosen(self, inconclusive: OnInconclusive | None) -> OnInconclusive:
+        return on_inconclusive(inconclusive) if inconclusive else self._fixture.run.settings.inconclusive
+
+    def _check_threshold(self, threshold: float) -> None:
+        __tracebackhide__ = True
+        rubric = self.scorer.rubric
+        if not rubric.scores_on.low <= threshold <= rubric.scores_on.high:
+            raise SettingsError(
+                f"The threshold {threshold} is not on the scale of {self.scorer.name}, {messages.scale_of(rubric)}.",
+                "Give a score on that scale.",
+            )
+
+    def _scored(self, rows: Data) -> Scores:
+        __tracebackhide__ = True
+        data = [rows] if isinstance(rows, dict) else rows
+        scores = self._measured(lambda: self.scorer.score_rows(data))
+        self._tally().add_scores(scores)
+        return scores
+
+    def _measured(self, work: Callable[[], T]) -> T:
+        """Return what `work` returns, and count its calls."""
+        __tracebackhide__ = True
+        before = self.scorer.effort
+        try:
+            return without_inner_frames(work)
+        finally:
+            self._tally().add_effort(before, self.scorer.effort)
+
+    def _tally(self) -> Tally:
+        return self._fixture.tallies.of(self.scorer.name, recorded_name(self.scorer.judge))
+
+    def _conclude(self, message: str, how: OnInconclusive, *, inconclusive: bool) -> None:
+        __tracebackhide__ = True
+        if inconclusive:
+            self._tally().inconclusive += 1
+        if how == "fail":
+            self._fail(message)
+        if how == "skip":
+            pytest.skip(message)
+
+    def _fail(self, message: str) -> NoReturn:
+        __tracebackhide__ = True
+        self._tally().failed += 1
+        raise AssertionError(message)
+
+
+def without_inner_frames(work: Callable[[], T]) -> T:
+    """Return what `work` returns; its deliberate errors come without the frames that raised them."""
+    __tracebackhide__ = True
+    try:
+        return work()
+    except RubriclabError as error:
+        raise error.with_traceback(None) from None
+
+
+def _check_rows(scores: Scores) -> list[dict[str, Any]]:
+    if not len(scores):
+        raise DataError("Expected texts, got no row.", "Give at least one.")
+    return baselines.rows_of(scores)
+
+
+def _mean_outcome(side: SideSummary, threshold: float) -> Verdict:
+    """Return whether a mean is at least `threshold`: decided by its whole interval, as comparisons are."""
+    low, high = side.mean.low, side.mean.high
+    if low is None or high is None:
+        return "unknown"
+    if high < threshold:
+        return "beyond"
+    return "within" if low >= threshold and side.scored >= (1 - MAX_UNSCORED) * side.texts else "unknown"

@@ -1,0 +1,109 @@
+"""The rubrics that the tests of one process have opened: each once, with one budget and one recording."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Self
+
+from rubriclab.digest import digest
+from rubriclab.integrations.pytest.budget import RUN, Budgets, BudgetWithin
+from rubriclab.integrations.pytest.settings import JUDGE_OPTIONS, Marked, Settings
+from rubriclab.judges.budget import Budget
+from rubriclab.judges.recording import PREFIX, read_recording
+from rubriclab.option_names import for_reader
+from rubriclab.services.rubric_choice import version_of
+from rubriclab.services.score import ScoreOptions
+from rubriclab.services.text_scorer import TextScorer
+from rubriclab.services.workspace import Workspace, judge_options
+
+CAPS = ("max_calls", "max_cost")
+
+
+class RubricRun:
+    """What the tests of one process share; close it, or use it in a `with` statement.
+
+    Attributes:
+        settings: how texts are scored.
+        stored: the baselines that this process has stored.
+        notes: what a person should know beside the results, each once.
+
+    Args:
+        record: the file that this process records to.
+        budgets: the database with the budgets of all processes; `None` for a single process.
+    """
+
+    def __init__(self, settings: Settings, record: Path | None, budgets: Path | None) -> None:
+        self.settings = settings
+        self.stored: set[str] = set()
+        self.notes: dict[str, None] = {}
+        self._record = record
+        self._options = judge_options({name: settings.value(name) for name in JUDGE_OPTIONS})
+        self._caps = judge_options({name: settings.value(name) for name in CAPS})
+        self._closing = ExitStack()
+        self._budgets = self._closing.enter_context(Budgets(budgets))
+        self._opened: dict[tuple[str | None, str | None, str], TextScorer] = {}
+
+    def scorer(self, ref: str, marked: Marked) -> TextScorer:
+        """Return the rubric named `ref`, opened the first time.
+
+        Raises:
+            RubriclabError: as `Lab.scorer` does.
+        """
+        store, judge = self.settings.store(marked.store), self.settings.judge(marked.judge)
+        key = (store, judge, ref)
+        if key not in self._opened:
+            budget = self._budgets.budget(RUN, self._caps, self._closing)
+            self._opened[key] = self._closing.enter_context(self._open(store, judge, ref, budget))
+        return self._opened[key]
+
+    def capped_scorer(self, ref: str, marked: Marked, node: str, held: ExitStack) -> TextScorer:
+        """Return the rubric named `ref`, opened for the test `node`, whose marks have caps; `held` closes it.
+
+        Raises:
+            RubriclabError: as `Lab.scorer` does, and for a cap that is no number or out of bounds.
+        """
+        store, judge = self.settings.store(marked.store), self.settings.judge(marked.judge)
+        caps = judge_options({name: getattr(marked, name) for name in CAPS})
+        own = self._budgets.budget(f"test {digest(node)}", caps, held)
+        budget = BudgetWithin(own, self._budgets.budget(RUN, self._caps, held))
+        return held.enter_context(self._open(store, judge, ref, budget))
+
+    @contextmanager
+    def without_notes(self) -> Iterator[None]:
+        """Forget the notes of the work inside."""
+        before = dict(self.notes)
+        try:
+            yield
+        finally:
+            self.notes = before
+
+    def close(self) -> None:
+        """Close all rubrics."""
+        self._closing.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def _open(self, store: str | None, judge: str | None, ref: str, budget: Budget) -> TextScorer:
+        if replay := self.settings.path("replay"):
+            judge = _replayed(replay, judge, store, ref)
+        workspace = Workspace(store, self._options, notify=self._note, record=self._record, budget=budget)
+        return TextScorer(workspace, ref, ScoreOptions(judge=judge))
+
+    def _note(self, text: str) -> None:
+        self.notes[for_reader(text)] = None
+
+
+def _replayed(recording: Path, judge: str | None, store: str | None, ref: str) -> str:
+    """Return the name of the recorded judge: the one that is named, else the version's, else the only one."""
+    recorded = read_recording(recording).judges
+    if judge is None:
+        with Workspace(store) as workspace:
+            own = version_of(workspace, ref).provenance.judge
+        judge = own if own in recorded or len(recorded) != 1 else next(iter(recorded))
+    return f"{PREFIX}{recording}#{judge}"

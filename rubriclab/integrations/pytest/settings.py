@@ -1,0 +1,202 @@
+"""How tests score texts: options on pytest's command line, marks, environment variables and pytest's configuration.
+
+This module is imported whenever pytest starts, so it imports nothing else of rubriclab.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import pytest
+
+OnInconclusive = Literal["fail", "skip", "pass"]
+MARK = "rubric"
+MARK_HELP = (
+    "rubric(ref=None, *, store=None, judge=None, max_calls=None, max_cost=None): the rubric, the store and the judge "
+    "of a test, and caps on the calls and the cost of this test alone"
+)
+BASELINES = "rubric-baselines"
+
+
+@dataclass(frozen=True, slots=True)
+class PluginOption:
+    """An option of pytest.
+
+    Attributes:
+        name: as in `--rubric-NAME`, `rubric_NAME` in the configuration and `RUBRICLAB_NAME` in the environment.
+        shared: whether the environment variable and the configuration set it too.
+    """
+
+    name: str
+    metavar: str
+    help: str
+    shared: bool = True
+
+    @property
+    def flag(self) -> str:
+        """The option on the command line."""
+        return f"--rubric-{self.name.replace('_', '-')}"
+
+
+OPTIONS = (
+    PluginOption("store", "PATH|URL", "The store of the rubrics and of cached answers."),
+    PluginOption("judge", "JUDGE", "The judge of all rubrics; default: the one that each rubric was learned with."),
+    PluginOption("record", "FILE", "Record every request digest and reply in this file.", shared=False),
+    PluginOption("replay", "FILE", "Take the replies from this recording; no judge is called."),
+    PluginOption("max_calls", "N", "The most calls of the whole run."),
+    PluginOption("max_cost", "USD", "The most that the whole run may cost, in US dollars."),
+    PluginOption("price", "IN:OUT", "US dollars per million prompt and completion tokens, if the price is unknown."),
+    PluginOption("api_base", "URL", "The address of your own server, without user name or password."),
+    PluginOption("concurrency", "N", "The number of concurrent requests of one process; default: 8."),
+    PluginOption("inconclusive", "fail|skip|pass", "What an inconclusive comparison does to a test; default: fail."),
+    PluginOption("baselines", "DIR", f"The folder of stored baselines; default: {BASELINES} beside the configuration."),
+    PluginOption("markdown", "FILE", "Also append the summary to this file as Markdown.", shared=False),
+)
+UPDATE = "--rubric-update-baseline"
+UPDATE_HELP = "Store the scores of this run as baselines instead of comparing with the stored ones."
+JUDGE_OPTIONS = ("price", "api_base", "concurrency")
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """What the marks of a test say; the nearest mark comes first."""
+
+    ref: str | None = None
+    store: str | None = None
+    judge: str | None = None
+    max_calls: int | None = None
+    max_cost: float | None = None
+
+    @property
+    def capped(self) -> bool:
+        """Whether the test has caps of its own."""
+        return self.max_calls is not None or self.max_cost is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How the tests of a run score texts; paths are absolute, since tests may change the working folder.
+
+    Attributes:
+        given: the values of options on the command line, as texts.
+        found: those of the environment or else of the configuration.
+        folder: the folder of the command line.
+        root: the folder of the configuration, to which paths in it and in marks are relative.
+        update: whether baselines are stored instead of compared with.
+    """
+
+    given: Mapping[str, str]
+    found: Mapping[str, str]
+    folder: Path
+    root: Path
+    update: bool = False
+    environment: frozenset[str] = field(default=frozenset())
+
+    def value(self, name: str, marked: str | None = None) -> str | None:
+        """Return an option: from the command line, else the mark, else the environment, else the configuration."""
+        return self.given.get(name) or marked or self.found.get(name)
+
+    def store(self, marked: str | None) -> str | None:
+        """Return the store; `None` for the user's own."""
+        from rubriclab.store.engine import moved
+
+        where = self.value("store", marked)
+        return None if where is None else moved(where, self._base("store", marked))
+
+    def judge(self, marked: str | None) -> str | None:
+        """Return the judge; `None` for the one that the rubric was learned with."""
+        from rubriclab.judges.recording import PREFIX
+
+        named = self.value("judge", marked)
+        if named is None or not named.startswith(PREFIX):
+            return named
+        return PREFIX + str(self._base("judge", marked) / named.removeprefix(PREFIX))
+
+    def path(self, name: str) -> Path | None:
+        """Return an option that is a path."""
+        value = self.value(name)
+        return None if value is None else self._base(name) / value
+
+    @property
+    def baselines(self) -> Path:
+        """The folder of stored baselines."""
+        return self.path("baselines") or self.root / BASELINES
+
+    @property
+    def inconclusive(self) -> OnInconclusive:
+        """What an inconclusive comparison does to a test.
+
+        Raises:
+            pytest.UsageError: for an unknown value.
+        """
+        return on_inconclusive(self.value("inconclusive") or "fail")
+
+    def _base(self, name: str, marked: str | None = None) -> Path:
+        """Return what a relative path is relative to."""
+        typed = name in self.given or (marked is None and name in self.environment)
+        return self.folder if typed else self.root
+
+
+def on_inconclusive(value: str) -> OnInconclusive:
+    """Return a value as one of `OnInconclusive`.
+
+    Raises:
+        pytest.UsageError: if it is none.
+    """
+    for known in get_args(OnInconclusive):
+        if value == known:
+            return known  # type: ignore[no-any-return]
+    raise pytest.UsageError(f"inconclusive: expected {', '.join(get_args(OnInconclusive))}; got {value!r}.")
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Add the options to pytest's command line and configuration."""
+    group = parser.getgroup("rubriclab", "texts scored by rubrics")
+    for option in OPTIONS:
+        group.addoption(option.flag, dest=f"rubric_{option.name}", metavar=option.metavar, help=option.help)
+        if option.shared:
+            parser.addini(f"rubric_{option.name}", option.help, type="string", default=None)
+    group.addoption(UPDATE, dest="rubric_update_baseline", action="store_true", help=UPDATE_HELP)
+
+
+def settings_of(config: pytest.Config) -> Settings:
+    """Return the settings of a run.
+
+    Raises:
+        pytest.UsageError: if replies are to be both recorded and replayed.
+    """
+    given = {option.name: config.getoption(f"rubric_{option.name}") for option in OPTIONS}
+    given = {name: value for name, value in given.items() if value}
+    if "record" in given and "replay" in given:
+        raise pytest.UsageError("--rubric-record and --rubric-replay exclude each other: name one of them.")
+    shared = [option.name for option in OPTIONS if option.shared]
+    environment = {name: value for name in shared if (value := os.environ.get(f"RUBRICLAB_{name.upper()}"))}
+    found = {name: value for name in shared if (value := config.getini(f"rubric_{name}"))}
+    return Settings(
+        given=given,
+        found={**found, **environment},
+        folder=config.invocation_params.dir,
+        root=config.inipath.parent if config.inipath else config.rootpath,
+        update=bool(config.getoption("rubric_update_baseline")),
+        environment=frozenset(environment),
+    )
+
+
+def marked_on(item: pytest.Item) -> Marked:
+    """Return what the marks of a test say.
+
+    Raises:
+        pytest.UsageError: for a mark with unknown arguments.
+    """
+    found: dict[str, Any] = {}
+    for mark in item.iter_markers(MARK):
+        known = set(Marked.__slots__)
+        if len(mark.args) > 1 or not mark.kwargs.keys() <= known or (mark.args and "ref" in mark.kwargs):
+            raise pytest.UsageError(f"{item.nodeid}: expected {MARK_HELP.partition(':')[0]}; got {mark}.")
+        named = {"ref": mark.args[0]} if mark.args else {}
+        found = {**named, **mark.kwargs, **found}
+    return Marked(**found)

@@ -1,0 +1,136 @@
+"""The composite action for GitHub, whose steps are run with bash as a runner does."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from commands import CHECKOUT, HELDOUT, SCRIPT
+from in_full import in_full
+
+FOLDER = CHECKOUT / "actions" / "check"
+ACTION: dict[str, Any] = yaml.safe_load((FOLDER / "action.yml").read_text("utf-8"))
+PAGE = CHECKOUT / "docs" / "integrations" / "github-actions.md"
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How the steps ended, and what they wrote for the runner."""
+
+    code: int
+    log: str
+    summary: str
+    output: str
+
+
+@pytest.fixture
+def folder(tmp_path: Path, planted_store: Path) -> Path:
+    """A folder with a store, and two files of outputs of which the second is shortened."""
+    shutil.copy(planted_store, tmp_path / "store.db")
+    rows = [json.loads(line) for line in HELDOUT.read_text("utf-8").splitlines()[:16]]
+    rows = [{name: row[name] for name in ("id", "output", "source", "group")} for row in rows]
+    shorter = [{**row, "output": row["output"].split(".")[0]} for row in rows]
+    for name, texts in {"old": rows, "new": shorter, "few": rows[:1]}.items():
+        (tmp_path / f"{name} texts.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in texts), "utf-8")
+    return tmp_path
+
+
+def run(folder: Path, **inputs: str) -> Ended:
+    """Return how the steps of the action end, with these inputs and the defaults."""
+    values = {name: str(each["default"]) for name, each in ACTION["inputs"].items()}
+    values |= {name.replace("_", "-"): value for name, value in inputs.items()} | {"install": ""}
+    assert values.keys() == ACTION["inputs"].keys()
+
+    def expanded(text: str) -> str:
+        text = text.replace("${{ github.action_path }}", str(FOLDER))
+        return re.sub(r"\$\{\{ inputs\.([\w-]+) \}\}", lambda match: values[match[1]], text)
+
+    summary, output = folder / "summary.md", folder / "output.txt"
+    environment = {
+        "PATH": f"{SCRIPT.parent}:{os.environ['PATH']}",
+        "HOME": str(folder),
+        "GITHUB_STEP_SUMMARY": str(summary),
+        "GITHUB_OUTPUT": str(output),
+    }
+    code, log = 0, ""
+    for step in ACTION["runs"]["steps"]:
+        if step.get("if") == "inputs.install != ''" and not values["install"]:
+            continue
+        given = {name: expanded(value) for name, value in step["env"].items()}
+        command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
+        done = subprocess.run(
+            command, cwd=folder, env={**environment, **given}, capture_output=True, text=True, check=False
+        )
+        code, log = code or done.returncode, log + done.stdout + done.stderr
+    return Ended(code, log, *(file.read_text("utf-8") if file.exists() else "" for file in (summary, output)))
+
+
+@in_full
+def test_results_become_an_outcome_and_a_summary(folder: Path) -> None:
+    done = run(
+        folder,
+        store="store.db",
+        judge="embedded",
+        drift="planted@1 alone@1 'old texts.jsonl' --max-shift 4\n planted@1 alone@1 'old texts.jsonl' --max-shift 0\n",
+        compare="'old texts.jsonl' 'old texts.jsonl' --rubric planted@1\n",
+    )
+    assert (done.code, done.output) == (1, "outcome=failed\n"), done.log
+    lines = done.summary.splitlines()
+    assert lines[:3] == [
+        "| check | outcome |",
+        "| --- | --- |",
+        "| `rubriclab drift planted@1 alone@1 'old texts.jsonl' --max-shift 4` | passed |",
+    ]
+    assert lines[3].endswith("--max-shift 0` | **failed** |")
+    assert lines[4].endswith("--rubric planted@1` | passed |")
+    assert done.summary.count("\n## ") == 3  # the result of each command
+
+
+@in_full
+def test_an_inconclusive_result_fails_unless_it_may_pass(folder: Path) -> None:
+    compare = "'few texts.jsonl' 'few texts.jsonl' --rubric planted@1"
+    done = run(folder, store="store.db", judge="embedded", compare=compare)
+    assert (done.code, done.output) == (3, "outcome=inconclusive\n"), done.log
+    (folder / "output.txt").unlink()
+    done = run(folder, store="store.db", judge="embedded", compare=compare, inconclusive="pass")
+    assert (done.code, done.output) == (0, "outcome=inconclusive\n"), done.log
+
+
+@in_full
+def test_a_command_that_cannot_work_ends_the_check_and_keeps_the_results_before_it(folder: Path) -> None:
+    done = run(folder, store="store.db", gate="planted@1\nnothing@1\nremote@1")
+    assert (done.code, done.output) == (2, "outcome=error\n")
+    assert "::error::rubriclab gate nothing@1: exit code 2" in done.log
+    assert "`rubriclab gate planted@1`" in done.summary
+    assert "remote@1`" not in done.summary
+
+
+def test_faulty_inputs_are_named_before_anything_runs(folder: Path) -> None:
+    for inputs, message in (
+        ({}, "nothing to check"),
+        ({"gate": "planted@1", "inconclusive": "maybe"}, "expected fail or pass, got maybe"),
+        ({"gate": "'planted@1"}, "the quotation marks do not match"),
+    ):
+        done = run(folder, **inputs)
+        assert (done.code, f"::error::{message}" in done.log or message in done.log) == (2, True), done.log
+
+
+def test_no_input_is_pasted_into_a_script() -> None:
+    for step in ACTION["runs"]["steps"]:
+        assert "${{" not in step["run"]
+
+
+def test_the_workflow_in_the_documentation_gives_inputs_that_exist() -> None:
+    (shown,) = re.findall(r"^```yaml\n(.*?)^```", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    workflow = yaml.safe_load(shown)
+    steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
+    (check,) = (step for step in steps if "/actions/check@" in step.get("uses", ""))
+    assert check["with"].keys() <= ACTION["inputs"].keys()

@@ -1,0 +1,280 @@
+"""The pytest plugin: scores as `rubriclab score` gives them, asserted in tests of a project of its own."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import CHECKOUT, Commands
+from in_full import in_full
+from pytest_projects import BAD, GOOD, TEXTS, UNSCORABLE, Project, brain, row_of
+from server import RunningServer
+
+from rubriclab.integrations.pytest.settings import Marked, Settings
+
+JUDGE = ("--rubric-judge", "openai/fake")
+
+
+@pytest.fixture
+async def project(tmp_path: Path, planted_store: Path, server: RunningServer) -> Project:
+    """An empty project with the planted versions, whose judge is the local server."""
+    server.brain = brain
+    shutil.copy(planted_store, tmp_path / "store.db")
+    (tmp_path / "pytest.ini").write_text("[pytest]\nrubric_store = store.db\n", "utf-8")
+    found: dict[str, Any] = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": "none"}
+    return Project(Commands(tmp_path, RUBRICLAB_STORE="store.db", **found))
+
+
+def saying(words: str, number: int = 12) -> list[dict[str, str]]:
+    """Return texts of six groups with these words in each, so that the judge rates them alike."""
+    return [{**row, "output": f"{row['output']} This is {words}."} for row in TEXTS[:number]]
+
+
+def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(
+    project: Project, server: RunningServer
+) -> None:
+    (project.folder / "texts.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in TEXTS), "utf-8")
+    rows = project.commands("score", "texts.jsonl", "--rubric", "remote@1").rows
+    asked = len(server.bodies)
+    project.write("""
+def test_all(rubric):
+    scores = [rubric("remote@1").score(**text).to_row() for text in TEXTS]
+    json.dump(scores, open("found.json", "w"))
+""")
+    done = project.pytest()
+    assert done.code == 0, done.out
+    assert len(server.bodies) == asked > 0
+    found = json.loads((project.folder / "found.json").read_text("utf-8"))
+    assert found == [{name: row[name] for name in score} for row, score in zip(rows, found, strict=True)]
+    assert row_of(done.out, "remote@1")[4] == "0"  # calls
+
+
+def test_a_failure_names_the_score_the_criteria_and_the_text_and_the_table_sums_up(project: Project) -> None:
+    project.write(
+        """
+def test_good(rubric):
+    assert rubric("remote").assert_at_least(2, **TEXTS[0]).score >= 2
+def test_bad(rubric):
+    rubric("remote@1").assert_at_least(4.5, **TEXTS[1])
+def test_unscored(rubric):
+    rubric("remote@1").assert_at_least(1, **TEXTS[2])
+def test_unknown(rubric):
+    rubric("nothing")
+def test_off_the_scale(rubric):
+    rubric("remote").assert_at_least(50, **TEXTS[0])
+@pytest.mark.rubric("remote@1", max_cost="much")
+def test_no_cap(rubric):
+    rubric().score(**TEXTS[0])
+@pytest.mark.rubric("remote@1", juge="openai/fake")
+def test_misspelt(rubric): ...
+""",
+        [saying(GOOD)[0], saying(BAD)[1], saying(UNSCORABLE)[2]],
+    )
+    done = project.pytest("--rubric-markdown", "summary.md")
+    assert done.code == 1
+    out = done.out
+    assert re.search("5 failed, 1 passed,.* 1 error", out)
+    (failure,) = (line for line in out.splitlines() if "is below 4.5" in line)
+    assert "AssertionError: remote@1: score 1." in failure
+    assert failure.endswith("(scale 1 to 5; judge openai/fake)")
+    assert "criteria that lower the score most:\nE         -" in out
+    assert f"text {TEXTS[1]['id']}: " in out
+    assert "AssertionError: remote@1: no score: " in out
+    assert "The store holds no rubric 'nothing'" in out
+    assert "The threshold 50 is not on the scale of remote@1, 1 to 5." in out
+    assert "max_cost: " in out
+    assert "expected rubric(ref=None, *, store=None, judge=None, max_calls=None, max_cost=None); got" in out
+    assert "rubriclab/services" not in out  # no frames of what is no fault of the test
+    texts, _mean, _lowest, failed, *_rest = row_of(out, "remote@1")
+    assert (texts, failed) == ("3", "2")
+    assert "remote@1, openai/fake: 1 text without a score" in out
+    assert "| remote@1, openai/fake | 3 |" in (project.folder / "summary.md").read_text("utf-8")
+
+
+MEANS = """
+def test_high_enough(rubric):
+    assert rubric("alone").assert_mean_at_least(TEXTS, 4.5).groups > 1
+def test_too_low(rubric):
+    low = [{**text, "output": text["output"].replace("well written", "badly written")} for text in TEXTS]
+    rubric("alone").assert_mean_at_least(low, 4.5)
+def test_two_texts_decide_nothing(rubric):
+    rubric("alone").assert_mean_at_least(TEXTS[:2], 4.5)
+def test_what_is_inconclusive_may_be_skipped(rubric):
+    rubric("alone").assert_mean_at_least(TEXTS[:2], 4.5, inconclusive="skip")
+def test_no_texts(rubric):
+    rubric("alone").assert_mean_at_least([], 4.5)
+"""
+
+
+@in_full
+def test_a_mean_passes_fails_or_is_inconclusive_by_its_whole_interval(project: Project) -> None:
+    project.write(MEANS, saying(GOOD))
+    done = project.pytest(*JUDGE, "-rs")
+    assert "3 failed, 1 passed, 1 skipped" in done.out
+    assert "AssertionError: alone@1: mean 1.00 [1.00, 1.00] of 12 texts in " in done.out
+    assert "E       the whole interval is below 4.5\nE       lowest: 1, text " in done.out
+    assert "inconclusive: with so few groups there is no interval" in done.out
+    assert "DataError: " in done.out
+    assert "alone@1, openai/fake: 2 inconclusive comparisons" in done.out
+    # Of the failures only the one that is inconclusive passes.
+    done = project.pytest(*JUDGE, "-o", "rubric_inconclusive=pass")
+    assert "2 failed, 2 passed, 1 skipped" in done.out
+
+
+COMPARED = """
+def test_answers(rubric):
+    rubric("alone").assert_not_worse(TEXTS, max_drop=0.2)
+def test_named(rubric):
+    rubric("alone").assert_not_worse(TEXTS, baseline="answers")
+"""
+
+
+@in_full
+def test_outputs_are_compared_with_the_stored_baseline_as_the_command_compares(
+    project: Project, server: RunningServer
+) -> None:
+    project.write(COMPARED, saying(GOOD))
+    missing = project.pytest(*JUDGE)
+    assert "2 failed" in missing.out
+    assert "answers.jsonl: run pytest with --rubric-update-baseline to store it." in missing.out
+    stored = project.pytest(*JUDGE, "--rubric-update-baseline")
+    assert (stored.code, "baselines stored: answers, test_texts.py-test_answers" in stored.out) == (0, True)
+    asked = len(server.bodies)
+    assert project.pytest(*JUDGE).code == 0
+    assert len(server.bodies) == asked
+
+    project.write(COMPARED, saying(BAD))
+    worse = project.pytest(*JUDGE)
+    assert (worse.code, "2 failed" in worse.out) == (1, True)
+    assert "AssertionError: alone@1: worse, compared with the baseline answers" in worse.out
+    assert "criteria that fell most" in worse.out
+    (project.folder / "now.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in saying(BAD)), "utf-8")
+    baseline = project.folder / "rubric-baselines" / "answers.jsonl"
+    compared = project.commands(
+        "compare", baseline, "now.jsonl", "--rubric", "alone", "--judge", "openai/fake", "--json"
+    )
+    assert compared.code == 1
+    change = compared.json["difference"]
+    assert f"changes by {change['value']:.2f} [{change['low']:.2f}, {change['high']:.2f}] points" in worse.out
+
+
+@in_full
+def test_a_baseline_with_many_texts_without_a_score_is_not_stored(project: Project) -> None:
+    project.write(COMPARED, [*saying(GOOD, 4), *saying(UNSCORABLE)[4:6]])
+    done = project.pytest(*JUDGE, "--rubric-update-baseline", "-k", "named")
+    assert "The baseline answers is not stored: 2 of 6 texts have no score" in done.out
+    assert not (project.folder / "rubric-baselines").exists()
+
+
+CAPPED = """
+@pytest.mark.rubric("alone@1", max_calls=1)
+def test_capped(rubric):
+    rubric().score(**TEXTS[0])
+    rubric().score(**TEXTS[0])
+    rubric().score(**TEXTS[1])
+@pytest.mark.parametrize("number", range(2, 6))
+def test_others(rubric, number):
+    rubric("alone").score(**TEXTS[number])
+"""
+
+
+@in_full
+def test_the_cap_of_a_mark_holds_for_its_test_alone(project: Project) -> None:
+    per_text = _calls_per_text(project)
+    project.write(CAPPED.replace("max_calls=1", f"max_calls={per_text}"))
+    done = project.pytest(*JUDGE)
+    assert "1 failed, 4 passed" in done.out
+    assert f"BudgetReached: The cap of {per_text} calls is reached." in done.out
+
+
+def _calls_per_text(project: Project) -> int:
+    project.write("def test_one(rubric):\n    rubric('alone').score(**TEXTS[11])\n")
+    return int(row_of(project.pytest(*JUDGE).out, "alone@1")[4])
+
+
+SPREAD = """
+@pytest.mark.parametrize("number", range(6))
+def test_text(rubric, number):
+    rubric("alone").assert_at_least(1, **TEXTS[number])
+"""
+
+
+@in_full
+def test_workers_share_the_budget_and_one_recording_which_replays_without_a_server(
+    project: Project, server: RunningServer
+) -> None:
+    per_text = _calls_per_text(project)
+    project.write(SPREAD)
+    asked = len(server.bodies)
+    cap = 4 * per_text
+    done = project.pytest(*JUDGE, "-n", 2, "--rubric-record", "replies.jsonl", "--rubric-max-calls", cap)
+    assert "2 failed, 4 passed" in done.out
+    assert len(server.bodies) - asked == cap == int(row_of(done.out, "alone@1")[4])
+    assert [path.name for path in project.folder.glob("replies*")] == ["replies.jsonl"]
+
+    again = project.pytest(*JUDGE, "--rubric-record", "replies.jsonl")
+    assert (again.code, len(server.bodies) - asked) == (0, 6 * per_text)
+    (project.folder / "store.db").unlink()
+    assert project.pytest("--rubric-replay", "replies.jsonl").code == 1
+
+
+@in_full
+def test_a_recording_replays_what_it_holds_and_a_changed_text_fails(project: Project, planted_store: Path) -> None:
+    project.write(SPREAD + COMPARED)
+    recorded = project.pytest(*JUDGE, "--rubric-record", "replies.jsonl", "--rubric-update-baseline")
+    assert recorded.code == 0, recorded.out
+    shutil.copy(planted_store, project.folder / "store.db")  # without the answers
+    replayed = project.pytest("--rubric-replay", "replies.jsonl", OPENAI_API_BASE="http://127.0.0.1:9")
+    assert replayed.code == 0, replayed.out
+    assert row_of(replayed.out, "alone@1")[:3] == row_of(recorded.out, "alone@1")[:3]
+    assert row_of(replayed.out, "alone@1")[4] == "0"
+    project.write(SPREAD, [{**row, "output": f"{row['output']} More."} for row in TEXTS])
+    changed = project.pytest("--rubric-replay", "replies.jsonl")
+    assert "6 failed" in changed.out
+    assert "ReplayMiss: The recording" in changed.out
+
+
+def test_recording_and_replaying_exclude_each_other(project: Project) -> None:
+    done = project.pytest("--rubric-record", "a.jsonl", "--rubric-replay", "b.jsonl")
+    assert done.code == 4
+    assert "--rubric-record and --rubric-replay exclude each other" in done.err
+
+
+def test_options_come_before_marks_before_the_environment_before_the_configuration(tmp_path: Path) -> None:
+    folder, root = tmp_path / "work", tmp_path / "project"
+    marked = Marked(store="marked.db")
+    settings = Settings({}, {"store": "found.db", "judge": "recorded:replies.jsonl"}, folder, root)
+    assert settings.store(marked.store) == str(root / "marked.db")
+    assert settings.store(None) == str(root / "found.db")
+    assert settings.judge(None) == f"recorded:{root / 'replies.jsonl'}"
+    typed = Settings({"store": "given.db"}, settings.found, folder, root)
+    assert typed.store(marked.store) == str(folder / "given.db")
+    exported = Settings({}, settings.found, folder, root, environment=frozenset({"store"}))
+    assert exported.store(None) == str(folder / "found.db")
+
+
+def test_pytest_imports_nothing_that_scores_texts_until_a_test_needs_it() -> None:
+    code = "import rubriclab.integrations.pytest.plugin, sys; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert {"pydantic", "numpy", "sqlalchemy", "httpx", "click"}.isdisjoint(loaded)
+    expected = {"rubriclab.lazy_names", "rubriclab.integrations"}
+    own = {name for name in loaded if name.startswith("rubriclab.")}
+    assert own == expected | {
+        f"rubriclab.integrations.{name}" for name in ("pytest", "pytest.plugin", "pytest.settings")
+    }
+
+
+@in_full
+def test_the_example_of_the_documentation_works(project: Project) -> None:
+    page = (CHECKOUT / "docs" / "integrations" / "pytest.md").read_text("utf-8")
+    ((name, example),) = re.findall(r"^```python file=(\S+)\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    (project.folder / name).write_text(example.replace("news-coherence", "alone"), "utf-8")
+    assert project.pytest(*JUDGE, "--rubric-update-baseline").code == 0
+    done = project.pytest(*JUDGE, "-n", 2)
+    assert (done.code, "alone@1, openai/fake" in done.out) == (0, True), done.out
