@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
-from rubriclab.base_models import Bounded, FrozenModel
+from rubriclab.base_models import Bounded, FrozenModel, dumped_without_empty
 from rubriclab.data.scale import Scale
 from rubriclab.stats.conformal import error_bound, expected_error
 from rubriclab.stats.correlation import FloatArray
@@ -125,6 +125,19 @@ class Conformal(FrozenModel):
         return self
 
 
+class RivalLimits(FrozenModel):
+    """The size of a call about several texts of one group.
+
+    Attributes:
+        texts: the most texts of a call.
+        tokens: the most tokens of a call, prompt and longest reply together; a text that is longer by itself is rated
+            in a call of its own.
+    """
+
+    texts: int = Field(default=10, ge=2, le=100)
+    tokens: int = Field(default=20_000, ge=1_000, le=1_000_000)
+
+
 class Aggregation(FrozenModel):
     """One score from many criteria.
 
@@ -135,6 +148,7 @@ class Aggregation(FrozenModel):
         conformal: where intervals come from; `None` where there were too few texts to tell.
         onto: the scale that scores are given on, where it is not the one that criteria are asked on: from there they
             are moved in a straight line, end to end.
+        rivals: the size of calls where the one call is about several texts of a group; `None` where it is about one.
     """
 
     ask: Ask = "by method"
@@ -142,6 +156,17 @@ class Aggregation(FrozenModel):
     calibration: Calibration
     conformal: Conformal | None = None
     onto: Scale | None = None
+    rivals: RivalLimits | None = None
+
+    @model_serializer(mode="wrap")
+    def _dump(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return dumped_without_empty(self, dump, "rivals")
+
+    @model_validator(mode="after")
+    def _one_call(self) -> Self:
+        if self.rivals and self.ask != "in one call":
+            raise ValueError("`rivals` belongs to criteria that are asked about in one call")
+        return self
 
     @model_validator(mode="after")
     def _whole(self) -> Self:

@@ -14,6 +14,7 @@ from rubriclab.cli.options import (
     json_option,
     judge_options,
     option,
+    rivals_options,
     rows_options,
     settings_option,
     store_option,
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
 )
 @option("--include-training", is_flag=True, help="Also evaluate on groups that a rubric was learned from.")
 @judge_options
+@rivals_options
 @batch_options
 @settings_option
 @rows_options

@@ -127,6 +127,28 @@ rows_options = together(
         help="The maximum size of a row.  [default: 64000000]",
     ),
 )
+rivals_options = together(
+    option(
+        "--rivals",
+        section=JUDGING,
+        type=click.Choice(["apart", "together"]),
+        help="Rate each text in a call of its own, or the texts of one group in one call.  [default: as learned]",
+    ),
+    option(
+        "--rivals-per-call",
+        section=JUDGING,
+        type=click.IntRange(2, 100),
+        metavar="N",
+        help="The most texts of a call with --rivals together; larger groups are divided evenly.  [default: 10]",
+    ),
+    option(
+        "--rivals-tokens",
+        section=JUDGING,
+        type=click.IntRange(1_000, 1_000_000),
+        metavar="N",
+        help="The most tokens of such a call, prompt and longest reply.  [default: 20000]",
+    ),
+)
 rubric_option = option("--rubric", required=True, metavar="REF", help="NAME (the newest), NAME@NUMBER or NAME@TAG.")
 
 

@@ -13,6 +13,7 @@ import click
 
 from rubriclab.cli.help import command
 from rubriclab.cli.options import (
+    JUDGING,
     STORED,
     Number,
     batch_options,
@@ -21,6 +22,7 @@ from rubriclab.cli.options import (
     judge_options,
     option,
     output_option,
+    rivals_options,
     rows_options,
     store_option,
 )
@@ -72,6 +74,14 @@ EXIT_CODES: Mapping[bool | None, int] = {True: 0, False: 1, None: 3}
     help="Keep the rows that --output, a .jsonl file, has already, and score the texts after them.",
 )
 @judge_options
+@rivals_options
+@option(
+    "--rivals-check",
+    section=JUDGING,
+    type=click.IntRange(1, 10_000),
+    metavar="N",
+    help="Repeat N calls of --rivals together with their texts in the reverse order, and report the agreement.",
+)
 @batch_options
 @rows_options
 @store_option
@@ -226,6 +236,8 @@ def _print_json(scoring: Scoring, output: str, to_person: str | None, effort: Ef
         "answers_missing": counts.answers_missing,
         "answers": counts.answers,
     }
+    if counts.rivals.calls:
+        row["rivals"] = counts.rivals.to_row()
     if scoring.options.abstain_above is not None:
         row |= {"abstained": counts.abstained, "to_person": to_person}
     print_json({**row, "output": output, **effort_row(effort)})

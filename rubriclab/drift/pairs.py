@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Coroutine, Iterable
+from collections.abc import AsyncGenerator, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -22,6 +22,8 @@ from rubriclab.drift.criteria import (
 )
 from rubriclab.judges.judge import Judge
 from rubriclab.scoring import Score, score_text
+from rubriclab.scoring.grouped_stream import grouped_stream
+from rubriclab.scoring.rivals import RivalCounts, row_key, score_group
 from rubriclab.scoring.stream import stream
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.interval import DIGITS
@@ -173,23 +175,37 @@ def score_both(
         JudgeRefused, BudgetReached, ReplayMiss: from the judges; they concern every text.
     """
 
-    async def score(example: Example) -> tuple[PairedScore, Score, Score]:
-        first, second = await _both(
-            score_text(scorers.before.version.rubric, example, before, scorers.before.version.ref),
-            score_text(scorers.after.version.rubric, example, after, scorers.after.version.ref),
-        )
-        return scorers.pair(example.group, first, second), first, second
+    sides = (scorers.before.version, before), (scorers.after.version, after)
 
-    return stream(texts, score, under_way)
+    async def score(texts: Sequence[Example]) -> list[tuple[PairedScore, Score, Score]]:
+        first, second = await _both(*(_scores(version, texts, judge) for version, judge in sides))
+        pairs = zip(texts, first, second, strict=True)
+        return [(scorers.pair(text.group, one, other), one, other) for text, one, other in pairs]
+
+    async def score_one(example: Example) -> tuple[PairedScore, Score, Score]:
+        (pair,) = await score([example])
+        return pair
+
+    if any(version.rubric.aggregation and version.rubric.aggregation.rivals for version, _ in sides):
+        return grouped_stream(texts, row_key, score, under_way)
+    return stream(texts, score_one, under_way)
 
 
-async def _both(*scorings: Coroutine[Any, Any, Score]) -> list[Score]:
-    """Return both scores; if one fails, the other is still awaited, as its replies are paid for."""
+async def _scores(version: Version, texts: Sequence[Example], judge: Judge) -> list[Score]:
+    """Return the scores of texts of one group, rated together if the version was learned so."""
+    rivals = version.rubric.aggregation.rivals if version.rubric.aggregation else None
+    if rivals:
+        return await score_group(version.rubric, texts, judge, version.ref, limits=rivals, counts=RivalCounts())
+    return await asyncio.gather(*(score_text(version.rubric, text, judge, version.ref) for text in texts))
+
+
+async def _both(*scorings: Coroutine[Any, Any, list[Score]]) -> list[list[Score]]:
+    """Return the scores of both sides; if one fails, the other is still awaited, as its replies are paid for."""
     results = await asyncio.gather(*scorings, return_exceptions=True)
     for result in results:
         if isinstance(result, BaseException):
             raise result
-    return [result for result in results if isinstance(result, Score)]
+    return [result for result in results if not isinstance(result, BaseException)]
 
 
 def _criterion_row(pair: CriterionPair, change: float, before: Score, after: Score) -> dict[str, Any]:

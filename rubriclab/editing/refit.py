@@ -94,6 +94,7 @@ class RatedRubric:
             parts=tuple(self._part(method) for method in dict.fromkeys(each.method for each in self.candidates)),
             together=self.cells if self.ask == "in one call" else (),
             bounds=self.bounds,
+            rivals=self.rubric.aggregation.rivals if self.rubric.aggregation else None,
         )
 
     @cached_property

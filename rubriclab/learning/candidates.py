@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from pydantic import BaseModel
 
-from rubriclab.aggregation import Ask, Bounds
+from rubriclab.aggregation import Ask, Bounds, RivalLimits
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.errors import DataError, SettingsError
@@ -26,7 +26,7 @@ from rubriclab.learning.settings import Asking
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.method import CriterionRating, Learned, Method, Progress, TrainingInput, silent
-from rubriclab.methods.single_call import can_join, estimate_single_call, joins
+from rubriclab.methods.single_call import can_join, estimate_single_call, joins, rival_calls
 from rubriclab.rubric import Criterion, DroppedCriterion, Part
 from rubriclab.text_features.prior import prior_directions
 from rubriclab.training_record import Candidate, Cell
@@ -55,6 +55,7 @@ class Candidates:
             ratings from the single call.
         together: the same, with ratings from the single call for candidates that can join it; empty without such a
             call.
+        rivals: the size of the calls if each was about several texts of a group.
         parts: as learned by each method, with these ids.
         notes: to the user, each preceded by the method's name.
         bounds: by id, the lowest and highest weight that a person allows.
@@ -67,6 +68,7 @@ class Candidates:
     notes: tuple[str, ...] = ()
     together: tuple[tuple[Cell, ...], ...] = ()
     bounds: Mapping[str, Bounds] = field(default_factory=dict)
+    rivals: RivalLimits | None = None
 
     @functools.cached_property
     def ids(self) -> tuple[str, ...]:
@@ -136,8 +138,11 @@ class Candidates:
                 continue
             names = {name for name, other in zip(self.ids, bundles, strict=True) if other == bundle}
             parts = self.parts_with(names)
-            most = (_most(example, parts, assignment, bundle) for example in self.examples)
-            by_bundle[bundle] = sum(estimate.calls for estimate in most) / len(self.examples)
+            if self.rivals and bundle == ONE_CALL:
+                calls = len(rival_calls(self.examples, parts, assignment, self.rivals))
+            else:
+                calls = sum(_most(example, parts, assignment, bundle).calls for example in self.examples)
+            by_bundle[bundle] = calls / len(self.examples)
         return by_bundle
 
     def all_calls(self, assignment: Assignment) -> dict[str, float]:

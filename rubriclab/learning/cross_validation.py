@@ -8,7 +8,6 @@ calls.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -29,7 +28,7 @@ from rubriclab.learning.shortcuts import shortcut_columns
 from rubriclab.learning.single_call import rated_in_one_call
 from rubriclab.methods.method import Progress
 from rubriclab.rubric import Part
-from rubriclab.scoring.score import ratings_of
+from rubriclab.scoring.score import ratings_of_texts
 from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.stats.folds import grouped_folds
 
@@ -96,7 +95,7 @@ async def relearned(
             plans_left, judge=judge, generator=generator, seed=seed, ask=settings.ask, on_progress=tell
         )
         if settings.ask != "by method":
-            candidates = await rated_in_one_call(candidates, assignment, judge)
+            candidates = await rated_in_one_call(candidates, assignment, judge, settings.rivals)
         rows = [text for text, left in zip(texts, inside, strict=True) if left]
         rate = partial(_values, candidates=candidates, rows=rows, assignment=assignment, judge=judge)
         every = candidates.table(assignment, "by method")
@@ -143,9 +142,7 @@ def offered(
     candidates: Candidates, assignment: Assignment, settings: JointSettings, allowed: Sequence[int]
 ) -> RatingMatrix:
     """Return the rating matrix of the candidates that a rubric may be selected from."""
-    table = (
-        candidates.all_ratings(assignment) if settings.ask == "chosen" else candidates.table(assignment, settings.ask)
-    )
+    table = candidates.table(assignment, settings.only) if settings.only else candidates.all_ratings(assignment)
     return table.columns([column for column, place in enumerate(table.places) if place in set(allowed)])
 
 
@@ -162,7 +159,7 @@ async def _values(
 
     NaN if missing, and for candidates that are not in `parts`.
     """
-    rated = await asyncio.gather(*(ratings_of(text, parts, ask, assignment, judge) for text in rows))
+    rated = await ratings_of_texts(rows, parts, ask, assignment, judge, rivals=candidates.rivals)
     by_id = [{rating.criterion: rating.score for rating in ratings} for ratings in rated]
     values = [[np.nan if row.get(name) is None else row[name] for name in candidates.ids] for row in by_id]
     return np.array(values, dtype=float).reshape(len(rows), len(candidates.ids))

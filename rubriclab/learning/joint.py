@@ -8,6 +8,7 @@ all of it           -> a rubric, its provenance, and a record of the training
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -29,7 +30,7 @@ from rubriclab.learning.single_method import Trained, origins
 from rubriclab.learning.study import Study
 from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.method import Progress, silent
-from rubriclab.methods.single_call import TEMPLATE
+from rubriclab.methods.single_call import RIVALS_TEMPLATE, TEMPLATE, rivals_key
 from rubriclab.option_names import option
 from rubriclab.prompts import prompts_digest
 from rubriclab.provenance import Provenance
@@ -59,6 +60,7 @@ async def train(
         JudgeError: if a method could learn nothing, or no criterion distinguishes any two labelled texts.
     """
     _check(plans, settings)
+    plans, left_out = _asked_about_rivals(plans, settings)
     assignment = plans[0].training_input.assignment
     candidates = await find_candidates(
         plans,
@@ -81,23 +83,24 @@ async def train(
     provenance = Provenance(
         **origins(candidates.examples, assignment.aspect.name, judge, generator, model_versions()),
         settings=_settings(plans, settings),
-        prompts=prompts_digest(sorted({name for plan in plans for name in plan.method.prompts} | {TEMPLATE})),
+        prompts=prompts_digest(_templates(plans, candidates)),
         seed=seed,
         agreement=study.agreement,
         baseline=best_feature(candidates.examples, assignment.aspect.name),
         validation=study.validation,
     )
-    return Trained(rubric, provenance, (*candidates.notes, *study.notes), study.record(rubric))
+    return Trained(rubric, provenance, (*left_out, *candidates.notes, *study.notes), study.record(rubric))
 
 
 def at_most(plans: Sequence[Plan], settings: JointSettings) -> tuple[CallEstimate, CallEstimate]:
     """Return the maximum calls and tokens of a joint training to the judge, and to the generator."""
     _check(plans, settings)
+    plans, _ = _asked_about_rivals(plans, settings)
     judge, generator = learning_at_most(plans, settings.ask)
     if settings.relearned > 1:
         # The training of each fold rates the held-out texts afterwards: at most as often as learning rates them.
         judge, generator = judge * (settings.relearned + 2), generator * (settings.relearned + 1)
-    if settings.ask == "in one call" or (settings.ask == "chosen" and len(joining(plans)) > 1):
+    if settings.only == "in one call" or (settings.only is None and len(joining(plans)) >= _least_joined(settings)):
         # One more call for each text contains every candidate once; their number is bounded by the methods' calls.
         judge = judge + _one_round(plans, judge)
     return judge, generator
@@ -108,24 +111,56 @@ async def _rated_together(
 ) -> tuple[Candidates, tuple[str, ...]]:
     """Return the candidates with their ratings from a single call, if the settings may use these."""
     joined = {candidates.candidates[place].method for place in candidates.joined}
-    if settings.ask == "by method" or (settings.ask == "chosen" and len(joined) < 2):
+    if settings.only == "by method" or (settings.only is None and len(joined) < _least_joined(settings)):
         return candidates, ()
     on_progress(f"rating {len(candidates.examples)} texts by all criteria in one call", FOUND)
     try:
-        return await rated_in_one_call(candidates, assignment, judge), ()
+        return await rated_in_one_call(candidates, assignment, judge, settings.rivals), ()
     except JudgeError as error:
-        if settings.ask == "in one call":
+        if settings.only or settings.rivals:
             raise
         return candidates, (f"rubrics with a single call were not tried: {error}",)
+
+
+def _asked_about_rivals(plans: Sequence[Plan], settings: JointSettings) -> tuple[Sequence[Plan], tuple[str, ...]]:
+    """Return the plans whose criteria calls about several texts can contain, and a note if others are left out.
+
+    A reply about ten texts has no room for the many questions of a checklist, which agreed least with people.
+    """
+    joined = set(joining(plans)) if settings.rivals else set[str]()
+    questions = {plan.method.name for plan in plans if plan.method.criterion_kind == "question"} & joined
+    if not questions or questions == joined:
+        return plans, ()
+    note = f"{', '.join(sorted(questions))} left out: a call about several texts has no room for many questions"
+    return [plan for plan in plans if plan.method.name not in questions], (note,)
+
+
+def _least_joined(settings: JointSettings) -> int:
+    """Return how many methods make a single call worthwhile: several, unless it is about several texts."""
+    return 1 if settings.rivals else 2
+
+
+def _templates(plans: Sequence[Plan], candidates: Candidates) -> list[str]:
+    about_rivals = {RIVALS_TEMPLATE} if candidates.rivals else set[str]()
+    return sorted({name for plan in plans for name in plan.method.prompts} | {TEMPLATE} | about_rivals)
 
 
 def _check(plans: Sequence[Plan], settings: JointSettings) -> None:
     """Raise `SettingsError` if the settings exclude every candidate, as far as is known before any call."""
     free = any(plan.method.name == "text_features" for plan in plans)
-    if 0 < settings.calls_per_text < 1 and not free:
+    if 0 < settings.calls_per_text < 1 and not (free or (settings.rivals and joining(plans))):
         raise SettingsError(
-            f"No criterion can be asked for in {settings.calls_per_text:g} calls per text;",
-            f"allow one at least, or add text features, which take none: {option('text_features', 'include')}.",
+            f"No criterion can be asked for in {settings.calls_per_text:g} calls per text: that takes calls about "
+            "several texts of a group, which these methods and settings exclude;",
+            "allow one call at least, leave the methods to be chosen, or add text features, which take none: "
+            f"{option('text_features', 'include')}.",
+        )
+    groups = Counter(rivals_key(example) for example in plans[0].training_input.examples)
+    if settings.rivals and max(groups.values(), default=0) < 2:
+        raise SettingsError(
+            "A call about several texts needs texts of one group with the same source and context; every labelled text "
+            "is the only one of its group;",
+            f"give the group or the source of each text, or leave {option('calls_per_text')} at 1 or above.",
         )
     if settings.calibration == "none" and free:
         raise SettingsError(

@@ -6,9 +6,10 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from rubriclab.aggregation import Ask, RivalLimits
 from rubriclab.methods.replies import Number, Whole
 
-Asking = Literal["chosen", "by method", "in one call"]
+Asking = Literal["chosen", "by method", "in one call", "with rivals"]
 
 
 class JointSettings(BaseModel):
@@ -25,7 +26,14 @@ class JointSettings(BaseModel):
 
     ask: Asking = "chosen"
     """Whether scoring calls the judge for each method, or once for all criteria; with `chosen` the texts are rated both
-    ways and held-out labels decide."""
+    ways and held-out labels decide. `with rivals` is one call for all criteria of several texts of a group; `chosen`
+    with less than one call per text is that, too."""
+
+    rivals_per_call: Whole = Field(default=10, ge=2, le=100)
+    """Maximum number of texts in a call about texts of one group."""
+
+    rivals_tokens: Whole = Field(default=20_000, ge=1_000, le=1_000_000)
+    """Maximum number of tokens of such a call: prompt and longest reply."""
 
     folds: Whole = Field(default=10, ge=2, le=100)
     """Number of folds for cross-validation over groups; at most the number of groups."""
@@ -48,6 +56,20 @@ class JointSettings(BaseModel):
 
     no_shortcuts: bool = False
     """Whether to exclude criteria that correlate with length, copying or formatting more than the raters do."""
+
+    @property
+    def rivals(self) -> RivalLimits | None:
+        """The size of calls about several texts; `None` if each text is asked about by itself."""
+        if self.ask == "with rivals" or (self.ask == "chosen" and 0 < self.calls_per_text < 1):
+            return RivalLimits(texts=self.rivals_per_call, tokens=self.rivals_tokens)
+        return None
+
+    @property
+    def only(self) -> Ask | None:
+        """The only way of asking that a rubric may have; `None` if it is chosen."""
+        if self.ask == "chosen":
+            return None
+        return "by method" if self.ask == "by method" else "in one call"
 
     @field_validator("relearned")
     @classmethod

@@ -1,33 +1,40 @@
-"""Ratings of all candidates in one call for each text, as in scoring by a rubric with a single call."""
+"""Ratings of all candidates in one call for each text, or for several rivals, as in scoring with a single call."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from rubriclab.aggregation import RivalLimits
 from rubriclab.data.assignment import Assignment
 from rubriclab.errors import JudgeError
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.candidates import NOT_JUDGED, Candidates, cell_of
 from rubriclab.methods.questions import question_of
-from rubriclab.methods.single_call import can_join, judge_all
+from rubriclab.methods.single_call import can_join, rival_calls
 from rubriclab.option_names import option
+from rubriclab.scoring.score import ratings_of_texts
 from rubriclab.stats.correlation import FloatArray, label_correlations
 from rubriclab.stats.interval import rounded
 from rubriclab.training_record import Candidate, Cell
 
 
-async def rated_in_one_call(candidates: Candidates, assignment: Assignment, judge: Judge) -> Candidates:
-    """Return the candidates with their ratings from a single call for each text.
+async def rated_in_one_call(
+    candidates: Candidates, assignment: Assignment, judge: Judge, rivals: RivalLimits | None = None
+) -> Candidates:
+    """Return the candidates with their ratings from a single call for each text, or for several texts of a group.
+
+    Args:
+        rivals: the largest size of calls about several texts. The candidates have the size that was needed, so that
+            scoring by fewer criteria does not show more texts at once than learning did.
 
     Raises:
         JudgeError: if no reply could be used.
     """
     parts = [part for part in candidates.parts_with(candidates.ids) if can_join(part)]
-    rated = await asyncio.gather(*(judge_all(example, parts, assignment, judge) for example in candidates.examples))
+    rated = await ratings_of_texts(candidates.examples, parts, "in one call", assignment, judge, rivals=rivals)
     if all(rating.score is None for row in rated for rating in row):
         raise JudgeError(
             f"No usable rating in one call: {rated[0][0].reason}", f"Try {option('settings', 'joint.ask=by method')}."
@@ -37,7 +44,10 @@ async def rated_in_one_call(candidates: Candidates, assignment: Assignment, judg
         tuple(row.get(name, cell) for name, cell in zip(candidates.ids, cells, strict=True))
         for row, cells in zip(by_id, candidates.cells, strict=True)
     )
-    return _with_questions(replace(candidates, together=together), assignment)
+    if rivals:
+        calls = rival_calls(candidates.examples, parts, assignment, rivals)
+        rivals = RivalLimits(texts=max(2, *map(len, calls)), tokens=rivals.tokens)
+    return _with_questions(replace(candidates, together=together, rivals=rivals), assignment)
 
 
 def _with_questions(candidates: Candidates, assignment: Assignment) -> Candidates:

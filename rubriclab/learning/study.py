@@ -139,7 +139,13 @@ class Study:
     def rubric(self) -> Rubric:
         """Return the rubric: parts with the selected criteria, and their aggregation."""
         terms = _terms(self.fit, self.ids, chosen_shares(self.path, self.table), self.candidates.bounds)
-        aggregation = Aggregation(ask=self.ask, terms=terms, calibration=self.fit.calibration, conformal=self.conformal)
+        aggregation = Aggregation(
+            ask=self.ask,
+            terms=terms,
+            calibration=self.fit.calibration,
+            conformal=self.conformal,
+            rivals=self.candidates.rivals if self.ask == "in one call" else None,
+        )
         parts = self.candidates.parts_with([term.criterion for term in terms], self._reasons())
         task, aspect, scale = self.assignment.words.task, self.assignment.aspect, self.assignment.scale
         return Rubric(task=task, aspect=aspect, scale=scale, parts=parts, aggregation=aggregation)

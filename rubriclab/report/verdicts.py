@@ -144,8 +144,8 @@ def name(evaluator: EvaluatorAgreement) -> str:
 
 
 def calls(number: float) -> str:
-    """Return calls per text, with one decimal where they are no whole number."""
-    return show(round(number, 1))
+    """Return calls per text, with one decimal where they are no whole number; with two below one call."""
+    return show(round(number, 1 if number >= 1 else 2))
 
 
 def basis(validation: Validation) -> str:

@@ -183,6 +183,8 @@ def weight_blocks(version: Version, rows: Sequence[WeightedCriterion]) -> Iterat
     if aggregation is None:
         return
     asked = f"asked {aggregation.ask}"
+    if aggregation.rivals:
+        asked += f" about up to {aggregation.rivals.texts} texts of a group"
     yield Paragraph(f"{asked}; the weighted sum is calibrated by {CALIBRATIONS[aggregation.calibration.kind]}", "quiet")
     axis = charts.weight_axis(row.percent for row in rows)
     numeric = ("weight", "chosen", "alone")

@@ -28,8 +28,8 @@ from rubriclab.revision.faults import TextFault, require_reasons, text_faults
 from rubriclab.revision.record import Improvement, RejectionReason, RevisionRound, value
 from rubriclab.revision.rewrite import RewriteDraft, rewrite, rewrite_prompt
 from rubriclab.rubric import Rubric
-from rubriclab.scoring.score import Score, score_text
-from rubriclab.scoring.stream import fault_id, stream
+from rubriclab.scoring.score import Score, fault_id, score_text
+from rubriclab.scoring.stream import stream
 
 
 class ImproveSettings(BaseModel):

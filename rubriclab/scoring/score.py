@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
 
-from rubriclab.aggregation import Aggregation, Ask, combine
+from rubriclab.aggregation import Aggregation, Ask, RivalLimits, combine
 from rubriclab.data.aspect import Aspect, task_words
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
+from rubriclab.data.row import RowError
 from rubriclab.data.scale import Scale
+from rubriclab.errors import SettingsError
 from rubriclab.judges.judge import Judge
 from rubriclab.judges.ledger import FAULTY_ROW, RATINGS_MISSING, SCORED, count_text
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.gathering import gathered
 from rubriclab.methods.method import CriterionRating, UnitVerdict
-from rubriclab.methods.single_call import judge_all
+from rubriclab.methods.single_call import can_join, judge_all, judge_rivals, rival_calls
+from rubriclab.option_names import option
 from rubriclab.rubric import Part, Rubric
 from rubriclab.stats.interval import DIGITS
 
@@ -68,7 +71,8 @@ class Score:
     """A text's score on the rubric's scale, or in `unscored` the reason for its absence; exactly one of them is set.
 
     `interval` is what holds the score that people would give, with the confidence of the rubric's combination; `None`
-    where there is no score, or the rubric has no intervals.
+    where there is no score, or the rubric has no intervals. `rivals` is `together` if the text was rated in one call
+    with others of its group: such a score is not comparable with one from a call about the text alone.
     """
 
     id: str
@@ -79,6 +83,7 @@ class Score:
     rubric: str
     judge: str
     interval: tuple[float, float] | None = None
+    rivals: Literal["together"] | None = None
 
     @property
     def width(self) -> float | None:
@@ -96,7 +101,7 @@ class Score:
         return sum(criterion.answers_missing for criterion in self.criteria)
 
     def to_row(self) -> dict[str, Any]:
-        """Return the score as one JSON object, without an interval where there is none."""
+        """Return the score as one JSON object, without the interval and the mark `rivals` where there is none."""
         row = {
             "id": self.id,
             "aspect": self.aspect,
@@ -106,7 +111,8 @@ class Score:
             "rubric": self.rubric,
             "judge": self.judge,
         }
-        return {**row, "interval": self.interval} if self.interval else row
+        optional = {"interval": self.interval, "rivals": self.rivals}
+        return row | {name: value for name, value in optional.items() if value}
 
 
 def assignment_of(rubric: Rubric) -> Assignment:
@@ -123,15 +129,96 @@ def _assignment(task: str, aspect: Aspect, scale: Scale) -> Assignment:
 async def score_text(rubric: Rubric, example: Example, judge: Judge, name: str) -> Score:
     """Return the score of one text by `rubric`, which is known as `name` (as in `news-coherence@2`).
 
+    By a rubric that rates texts together with their rivals, it is the score of a text that has none.
+
     Raises:
         JudgeRefused, BudgetReached, ReplayMiss: as the judge does; they concern every text.
     """
+    if rubric.aggregation and rubric.aggregation.rivals:
+        (score,) = await score_rivals(rubric, (example,), judge, name)
+        return counted(score, judge)
     assignment = assignment_of(rubric)
     if rubric.aggregation:
-        value, interval, criteria = await _combined(rubric, rubric.aggregation, example, assignment, judge)
+        ratings = await ratings_of(example, rubric.parts, rubric.aggregation.ask, assignment, judge)
+        found = _combined(rubric, rubric.aggregation, ratings)
     else:
-        value, interval, criteria = await _mean_of_parts(rubric, example, assignment, judge)
-    count_text(judge, RATINGS_MISSING if value is None else SCORED)
+        found = await _mean_of_parts(rubric, example, assignment, judge)
+    return counted(_score(rubric, example, found, name, judge), judge)
+
+
+def counted(score: Score, judge: Judge) -> Score:
+    """Return the score, after counting its text in the judge's ledger."""
+    count_text(judge, RATINGS_MISSING if score.score is None else SCORED)
+    return score
+
+
+async def score_rivals(rubric: Rubric, examples: Sequence[Example], judge: Judge, name: str) -> list[Score]:
+    """Return the scores of texts of one group from one call about all of them, in the order in which it shows them.
+
+    Raises:
+        ValueError: if `why_apart` says that the rubric cannot rate texts so, or the texts are not of one group.
+        JudgeRefused, BudgetReached, ReplayMiss: as the judge does; they concern every text.
+    """
+    if reason := why_apart(rubric):
+        raise ValueError(reason)
+    rated = await judge_rivals(examples, rubric.parts, assignment_of(rubric), judge)
+    found = (_combined(rubric, rubric.aggregation, each) if rubric.aggregation else _mean(each) for each in rated)
+    return [
+        replace(_score(rubric, example, each, name, judge), rivals="together")
+        for example, each in zip(examples, found, strict=True)
+    ]
+
+
+def why_apart(rubric: Rubric) -> str | None:
+    """Return why the rubric cannot rate several texts in one call, or `None` if it can.
+
+    It can if all criteria that need the judge are asked about in one call.
+    """
+    asked = [part for part in rubric.parts if any(criterion.kind != "feature" for criterion in part.criteria)]
+    if not asked:
+        return "its criteria are text features, which need no call"
+    if separate := [part.method for part in asked if not can_join(part)]:
+        return f"its criteria by {', '.join(separate)} cannot share a call"
+    if rubric.aggregation and rubric.aggregation.ask != "in one call":
+        return "it calls the judge once for each method, not once for all criteria"
+    if rubric.aggregation is None and any(criterion.kind != "score" for criterion in rubric.criteria):
+        return "it was learned with a single method, not with several that share a call"
+    return None
+
+
+def limits_of(rubric: Rubric, rivals: RivalLimits | Literal["apart"] | None) -> RivalLimits | None:
+    """Return the size of calls about several texts, `None` if each text is asked about by itself.
+
+    Args:
+        rivals: as for `score_stream`.
+
+    Raises:
+        SettingsError: if the rubric cannot rate several texts in one call.
+    """
+    if rivals == "apart":
+        return None
+    if rivals and (reason := why_apart(rubric)):
+        raise SettingsError(
+            f"{option('rivals', 'together')}: this rubric cannot rate several texts in one call: {reason}.",
+            f"Leave {option('rivals')} out, or learn a rubric with {option('settings', 'joint.ask=in one call')}.",
+        )
+    return rivals or (rubric.aggregation.rivals if rubric.aggregation else None)
+
+
+def apart(rubric: Rubric) -> Rubric:
+    """Return the rubric with a call for each text."""
+    if not (rubric.aggregation and rubric.aggregation.rivals):
+        return rubric
+    return rubric.model_copy(update={"aggregation": rubric.aggregation.model_copy(update={"rivals": None})})
+
+
+def fault_id(fault: RowError) -> str:
+    """Return what a result about a faulty row is known by: the row's own id, or else where it stands."""
+    return fault.id or f"{fault.where}:{fault.line}"
+
+
+def _score(rubric: Rubric, example: Example, found: Found, name: str, judge: Judge) -> Score:
+    value, interval, criteria = found
     return Score(
         id=example.id,
         aspect=rubric.aspect.name,
@@ -158,11 +245,15 @@ async def _mean_of_parts(rubric: Rubric, example: Example, assignment: Assignmen
     return (sum(values) / len(values) if len(values) == len(results) else None), None, criteria
 
 
-async def _combined(
-    rubric: Rubric, aggregation: Aggregation, example: Example, assignment: Assignment, judge: Judge
-) -> Found:
+def _mean(ratings: Sequence[CriterionRating]) -> Found:
+    """Return the mean of holistic scores; every one is needed."""
+    values = [rated.score for rated in ratings if rated.score is not None]
+    complete = len(values) == len(ratings)
+    return (sum(values) / len(values) if complete else None), None, tuple(map(_criterion, ratings))
+
+
+def _combined(rubric: Rubric, aggregation: Aggregation, ratings: Sequence[CriterionRating]) -> Found:
     """Return the score by learned weights, with its interval and each criterion's contribution."""
-    ratings = await ratings_of(example, rubric.parts, aggregation.ask, assignment, judge)
     found = combine(aggregation, {r.criterion: r.score for r in ratings if r.applies}, rubric.scale)
     interval = None if found.low is None or found.high is None else (found.low, found.high)
     return (
@@ -179,6 +270,32 @@ async def ratings_of(
     if ask == "in one call":
         return await judge_all(example, parts, assignment, judge)
     return tuple(rated for _, own in await _by_part(parts, example, assignment, judge) for rated in own)
+
+
+async def ratings_of_texts(
+    examples: Sequence[Example],
+    parts: Sequence[Part],
+    ask: Ask,
+    assignment: Assignment,
+    judge: Judge,
+    *,
+    rivals: RivalLimits | None = None,
+) -> list[tuple[CriterionRating, ...]]:
+    """Return what the criteria of the parts say of each text.
+
+    Args:
+        rivals: the size of calls in which texts of one group are rated together; `None` for calls about one text.
+    """
+    if rivals is None or ask == "by method":
+        return await gathered(ratings_of(example, parts, ask, assignment, judge) for example in examples)
+    calls = rival_calls(examples, parts, assignment, rivals)
+    rated = await gathered(
+        judge_rivals([examples[place] for place in call], parts, assignment, judge) for call in calls
+    )
+    by_place = dict[int, tuple[CriterionRating, ...]]()
+    for call, ratings in zip(calls, rated, strict=True):
+        by_place.update(zip(call, ratings, strict=True))
+    return [by_place[place] for place in range(len(examples))]
 
 
 async def _by_part(

@@ -3,40 +3,53 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-import time
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
+from rubriclab.aggregation import RivalLimits
 from rubriclab.data.example import Example
 from rubriclab.data.row import RowError
 from rubriclab.errors import SettingsError
 from rubriclab.judges.judge import Judge
 from rubriclab.rubric import Rubric
-from rubriclab.scoring.score import Score, score_text, unscored
+from rubriclab.scoring.rate import Rate
+from rubriclab.scoring.rivals import RivalCounts, score_rivals_stream
+from rubriclab.scoring.score import Score, apart, fault_id, limits_of, score_text, unscored
 
 R = TypeVar("R")
 T = TypeVar("T")
 
-# Seconds between two log messages.
-LOGGED_EVERY = 60.0
-
-_log = logging.getLogger(__name__)
-
 
 def score_stream(
-    rubric: Rubric, rows: Iterable[Example | RowError], judge: Judge, name: str, under_way: int = 16
+    rubric: Rubric,
+    rows: Iterable[Example | RowError],
+    judge: Judge,
+    name: str,
+    under_way: int = 16,
+    *,
+    rivals: RivalLimits | Literal["apart"] | None = None,
+    counts: RivalCounts | None = None,
 ) -> AsyncGenerator[Score]:
     """Yield one score a row, in order; a faulty row is unscored with the fault as its reason.
 
-    At most `under_way` texts are held at a time, however long the stream is; see `stream`.
+    At most `under_way` texts are held at a time, however long the stream is; see `stream`, and `score_rivals_stream`
+    for texts that are rated together.
+
+    Args:
+        rivals: the size of calls in which texts of one group are rated together, or `apart` for calls about one text;
+            `None` for what the rubric was learned with.
+        counts: filled with what was rated together.
 
     Raises:
-        SettingsError: if not even one text may be under way.
+        SettingsError: if not even one text may be under way, or the rubric cannot rate texts together.
         JudgeRefused, BudgetReached, ReplayMiss: as the judge does; they concern every text.
     """
-    return stream(rows, lambda row: score_row(rubric, row, judge, name), under_way)
+    limits = limits_of(rubric, rivals)
+    if limits:
+        return score_rivals_stream(rubric, rows, judge, name, limits=limits, under_way=under_way, counts=counts)
+    asked = apart(rubric)
+    return stream(rows, lambda row: score_row(asked, row, judge, name), under_way)
 
 
 async def stream(rows: Iterable[R], work: Callable[[R], Coroutine[Any, Any, T]], under_way: int) -> AsyncGenerator[T]:
@@ -52,7 +65,7 @@ async def stream(rows: Iterable[R], work: Callable[[R], Coroutine[Any, Any, T]],
         raise SettingsError(f"With {under_way} texts under way, none would ever be done;", "allow at least one.")
     source = iter(rows)
     tasks: deque[asyncio.Task[T]] = deque()
-    rate = _Rate()
+    rate = Rate()
     try:
         while True:
             while len(tasks) < under_way and (row := next(source, None)) is not None:
@@ -69,31 +82,6 @@ async def stream(rows: Iterable[R], work: Callable[[R], Coroutine[Any, Any, T]],
     finally:
         for task in tasks:
             task.cancel()
-
-
-class _Rate:
-    """Logs the number of rows done and the rate, once a minute."""
-
-    def __init__(self) -> None:
-        self._rows = 0
-        self._started = self._logged = time.monotonic()
-
-    def count(self) -> None:
-        """Count a row."""
-        self._rows += 1
-        if time.monotonic() - self._logged >= LOGGED_EVERY:
-            self.log()
-
-    def log(self) -> None:
-        """Log the figures."""
-        self._logged = time.monotonic()
-        minutes = (self._logged - self._started) / 60
-        _log.info("%d rows done, %.1f per minute", self._rows, self._rows / minutes if minutes else 0.0)
-
-
-def fault_id(fault: RowError) -> str:
-    """Return what a result about a faulty row is known by: the row's own id, or else where it stands."""
-    return fault.id or f"{fault.where}:{fault.line}"
 
 
 async def score_row(rubric: Rubric, row: Example | RowError, judge: Judge, name: str) -> Score:

@@ -109,10 +109,11 @@ async def compare(
     """
     _check(after, options)
     scorer = await workspace.off_event_loop(_scorer, workspace, rubric, options)
-    version, outputs = scorer.version, list[Outputs]()
+    version, sides = scorer.version, dict[str, list[OutputRow]]()
     for name, data in _sides(before, after).items():
-        rows = await workspace.off_event_loop(_read, workspace, name, data, scorer, options)
-        outputs.append(await _scored(workspace, name, rows, scorer))
+        sides[name] = await workspace.off_event_loop(_read, workspace, name, data, scorer, options)
+    _check_rivals([row for rows in sides.values() for row in rows], version)
+    outputs = [await _scored(workspace, name, rows, scorer) for name, rows in sides.items()]
     if after is None:
         ranking = rank_systems(version.rubric, version.ref, _by_system(outputs[0]))
         return CompareResult(ranking, workspace.effort(), version)
@@ -127,6 +128,7 @@ def compare_at_most(
     _check(after, options)
     scorer = _scorer(workspace, rubric, options)
     rows = [_read(workspace, name, data, scorer, options) for name, data in _sides(before, after).items()]
+    _check_rivals([row for side in rows for row in side], scorer.version)
     left = [row.example for side in rows for row in side if row.score is None]
     return dry_run({"judge": (scorer.judge.spec, scoring_at_most(scorer.version.rubric, left))}, workspace.options)
 
@@ -184,6 +186,23 @@ async def _scored(workspace: Workspace, name: str, rows: Sequence[OutputRow], sc
     new = iter([scored.score async for scored in scoring.stream()] if left else ())
     scoring.check_answered()
     return Outputs(name, tuple(row.example for row in rows), tuple(row.score or next(new) for row in rows))
+
+
+def _check_rivals(rows: Sequence[OutputRow], version: Version) -> None:
+    """Refuse scores of texts that were rated together with their rivals beside scores of texts that are rated apart.
+
+    Raises:
+        DataError: if there are both.
+    """
+    aggregation = version.rubric.aggregation
+    new = "together" if aggregation and aggregation.rivals else None
+    together = sum((row.score.rivals if row.score else new) == "together" for row in rows)
+    if 0 < together < len(rows):
+        raise DataError(
+            f"{together:,} of {len(rows):,} texts are rated together with their rivals and the others apart; such "
+            "scores are not comparable.",
+            f"Score all of them in the same way, all with {option('rivals', 'together')} or all without it.",
+        )
 
 
 def _by_system(outputs: Outputs) -> list[Outputs]:

@@ -34,6 +34,8 @@ from rubriclab.option_names import option
 from rubriclab.provenance import Effort
 from rubriclab.scoring import Score
 from rubriclab.scoring.estimate import scoring_at_most
+from rubriclab.scoring.grouped_stream import groups_of
+from rubriclab.scoring.rivals import row_key
 from rubriclab.services.dry_run import DryRun, dry_run
 from rubriclab.services.inputs import Data, notify_left_out, row_count, rows_of
 from rubriclab.services.judge_choice import JudgeChoice, judge_of
@@ -98,9 +100,10 @@ class DriftMeasurement:
     def at_most(self) -> DryRun:
         """Return the most that is asked of either judge."""
         before = after = CallEstimate()
-        for text in usable_stream(rows_of(self.data, self.options, self.workspace.notify), self.workspace.notify):
-            before += scoring_at_most(self.scorers.before.version.rubric, [text])
-            after += scoring_at_most(self.scorers.after.version.rubric, [text])
+        texts = usable_stream(rows_of(self.data, self.options, self.workspace.notify), self.workspace.notify)
+        for group in groups_of(texts, row_key):
+            before += scoring_at_most(self.scorers.before.version.rubric, group)
+            after += scoring_at_most(self.scorers.after.version.rubric, group)
         roles = {"before": (self.choices[0].spec, before), "after": (self.choices[1].spec, after)}
         return dry_run(roles, self.workspace.options)
 

@@ -22,11 +22,14 @@ from rubriclab.report.wording import count
 from rubriclab.rubric import Rubric
 from rubriclab.scoring import Score, score_stream
 from rubriclab.scoring.estimate import scoring_at_most
+from rubriclab.scoring.rivals import RivalCounts
+from rubriclab.scoring.score import limits_of
 from rubriclab.services.base import JudgeOption, SettingsOption
 from rubriclab.services.baselines import MadeBaseline, RequestedBaseline, requested_baselines
 from rubriclab.services.dry_run import DryRun, dry_run
 from rubriclab.services.inputs import Data, describe, usable_texts
 from rubriclab.services.judge_choice import JudgeChoice, judge_of
+from rubriclab.services.rival_options import RivalOptions, Rivals, rival_notes, rivals_of
 from rubriclab.services.rubric_choice import versions_of
 from rubriclab.services.text_fields import check_text_fields, missing_fields, without_fields
 from rubriclab.services.workspace import Workspace
@@ -37,7 +40,7 @@ if TYPE_CHECKING:
     from rubriclab.report.model import View
 
 
-class EvaluateOptions(ReadingOptions, JudgeOption):
+class EvaluateOptions(ReadingOptions, JudgeOption, RivalOptions):
     """How rubrics are evaluated."""
 
     baselines: Texts = ()
@@ -107,10 +110,11 @@ class Evaluation(Displayed):
 
 @dataclass(frozen=True)
 class _EvaluationInputs:
-    """The versions to evaluate, the judge of each, the usable texts, and the baselines still to be made."""
+    """The versions to evaluate, the judge of each and how it is asked, the usable texts, and the baselines to make."""
 
     versions: tuple[Version, ...]
     choices: Mapping[str, JudgeChoice]
+    rivals: Mapping[str, Rivals]
     examples: tuple[Example, ...]
     baselines: tuple[RequestedBaseline, ...]
 
@@ -140,7 +144,12 @@ async def evaluate(
     _check_fields(texts, versions, data, options, workspace)
     scores = {
         version.ref: await _scores(
-            version.rubric, texts[version.ref], task.choices[version.ref], version.ref, workspace
+            version.rubric,
+            texts[version.ref],
+            task.choices[version.ref],
+            version.ref,
+            workspace,
+            rivals=task.rivals[version.ref],
         )
         for version in versions
     }
@@ -166,7 +175,10 @@ def evaluate_at_most(
     _check(texts, task.versions, options, workspace)
     _check_fields(texts, task.versions, data, options, workspace)
     roles = {
-        version.ref: (task.choices[version.ref].spec, scoring_at_most(version.rubric, texts[version.ref]))
+        version.ref: (
+            task.choices[version.ref].spec,
+            scoring_at_most(version.rubric, texts[version.ref], task.rivals[version.ref]),
+        )
         for version in task.versions
     }
     roles |= {
@@ -181,6 +193,9 @@ def _prepared(
 ) -> _EvaluationInputs:
     versions = versions_of(workspace, rubrics)
     choices = {version.ref: judge_of(version, options.judge, workspace.store, workspace.notify) for version in versions}
+    rivals = {version.ref: rivals_of(options, version.rubric, version.ref, workspace.notify) for version in versions}
+    if options.baselines and any(limits_of(version.rubric, rivals[version.ref]) for version in versions):
+        workspace.notify("baselines rate each text apart, unlike rubrics that rate texts together")
     baselines = requested_baselines(
         workspace,
         options.baselines,
@@ -193,7 +208,8 @@ def _prepared(
     aspects = {version.rubric.aspect.name: version.rubric.scores_on for version in versions}
     examples = usable_texts(data, options, aspects.items(), workspace.notify)
     learned_from = [version.provenance for version in versions]
-    return _EvaluationInputs(versions, choices, _unseen(examples, learned_from, options, workspace), tuple(baselines))
+    unseen_texts = _unseen(examples, learned_from, options, workspace)
+    return _EvaluationInputs(versions, choices, rivals, unseen_texts, tuple(baselines))
 
 
 def _unseen(
@@ -269,13 +285,22 @@ async def _made(baselines: Sequence[RequestedBaseline], workspace: Workspace) ->
 
 
 async def _scores(
-    rubric: Rubric, rows: Sequence[Example], choice: JudgeChoice, name: str, workspace: Workspace
+    rubric: Rubric,
+    rows: Sequence[Example],
+    choice: JudgeChoice,
+    name: str,
+    workspace: Workspace,
+    *,
+    rivals: Rivals = None,
 ) -> tuple[Score, ...]:
-    judge, done = workspace.judge(choice), list[Score]()
+    judge, done, counts = workspace.judge(choice), list[Score](), RivalCounts()
+    scores = score_stream(rubric, rows, judge, name, workspace.under_way, rivals=rivals, counts=counts)
     with workspace.progress(workspace.ledger) as on_progress:
-        async for score in score_stream(rubric, rows, judge, name, workspace.under_way):
+        async for score in scores:
             done.append(score)
             on_progress(f"{name}: {len(done)} of {len(rows)} texts", len(done) / len(rows))
+    for note in rival_notes(counts):
+        workspace.notify(f"{name}: {note}")
     return tuple(done)
 
 

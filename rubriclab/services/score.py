@@ -23,6 +23,7 @@ from rubriclab.option_names import command, option
 from rubriclab.rubric import Rubric
 from rubriclab.scoring import Score, score_stream
 from rubriclab.scoring.estimate import scoring_at_most
+from rubriclab.scoring.score import apart, limits_of
 from rubriclab.services.base import JudgeOption, ScaleText
 from rubriclab.services.dry_run import DryRun, dry_run
 from rubriclab.services.inputs import (
@@ -35,6 +36,7 @@ from rubriclab.services.inputs import (
     rows_of,
 )
 from rubriclab.services.judge_choice import JudgeChoice, judge_named, judge_of
+from rubriclab.services.rival_options import RivalOptions, Rivals, rival_notes, rivals_of
 from rubriclab.services.rubric_choice import RubricLike, version_of
 from rubriclab.services.score_distribution import ScoreDistribution
 from rubriclab.services.score_ray import check_ray, score_on_ray
@@ -57,7 +59,7 @@ MOST_WORKERS = 256
 Engine = Literal["processes", "ray"]
 
 
-class ScoreOptions(ReadingOptions, JudgeOption):
+class ScoreOptions(ReadingOptions, JudgeOption, RivalOptions):
     """How texts are scored."""
 
     task: str | None = None
@@ -86,6 +88,10 @@ class ScoreOptions(ReadingOptions, JudgeOption):
     abstain_above: float | None = Field(default=None, gt=0)
     """Mark texts whose interval is wider, in points of the scale: their score is for a person to decide."""
 
+    rivals_check: int | None = Field(default=None, ge=1, le=10_000)
+    """Repeat so many calls about several texts with the texts in the reverse order, and report how far the scores of
+    both orders agree."""
+
 
 @dataclass(eq=False)
 class Scoring:
@@ -101,6 +107,7 @@ class Scoring:
     judge: Judge | None = None  # connected already, where several scorings share one
     rest: Rows | None = None  # what is left of the data, where the scores of an earlier run are kept
     counts: ScoreCounts = field(default_factory=ScoreCounts)
+    rivals: Rivals = None
 
     def __post_init__(self) -> None:
         if self.workspace.metrics and self.options.workers > 1:
@@ -122,7 +129,7 @@ class Scoring:
 
     def estimate(self) -> CallEstimate:
         """Return the most calls and tokens that it takes."""
-        return scoring_at_most(self.rubric, self._rows())
+        return scoring_at_most(self.rubric, self._rows(), self.rivals, self.options.rivals_check or 0)
 
     async def stream(self) -> AsyncGenerator[ScoredRow]:
         """Yield one scored row for each row, in order; a faulty row has no score but the fault as its reason.
@@ -145,6 +152,8 @@ class Scoring:
                     yield scored
                     on_progress(f"{self.counts.rows:,} texts", self.counts.rows / total if total else -1.0)
         notify_left_out(rows, work.notify)
+        for note in rival_notes(self.counts.rivals):
+            work.notify(note)
         if self.version:
             texts = self.counts.rows - kept
             for note in without_fields(self.version, self.counts.without, describe(self.data), texts):
@@ -158,8 +167,10 @@ class Scoring:
     def _scores(self, rows: Iterable[Example | RowError]) -> AsyncGenerator[Score]:
         work, workers = self.workspace, self.options.workers
         if workers > 1:
-            return score_by_workers(work, self.rubric, rows, self.choice, self.name, workers=workers)
-        return score_stream(self.rubric, rows, self.judge or work.judge(self.choice), self.name, work.under_way)
+            return score_by_workers(work, apart(self.rubric), rows, self.choice, self.name, workers=workers)
+        judge, together = self.judge or work.judge(self.choice), self.counts.rivals
+        together.orders.wanted = self.options.rivals_check or 0
+        return score_stream(self.rubric, rows, judge, self.name, work.under_way, rivals=self.rivals, counts=together)
 
     @property
     def _on_cluster(self) -> bool:
@@ -174,7 +185,7 @@ class Scoring:
             )
         return score_on_ray(
             self.workspace,
-            self.rubric,
+            apart(self.rubric),
             rows,
             self.choice,
             self.name,
@@ -233,12 +244,14 @@ def prepare_scoring(workspace: Workspace, data: Data, rubric: RubricLike | None,
         workspace.notify(f"{', '.join(left_out)}: left out, as {option('rubric')} says it")
     if isinstance(rubric, Rubric):
         _check_intervals(rubric, "the rubric", options)
+        rivals = _rivals(rubric, "the rubric", options, workspace)
         choice = JudgeChoice(judge_named(options.judge, workspace.notify))
-        return Scoring(workspace, data, rubric, UNSAVED, choice, options)
+        return Scoring(workspace, data, rubric, UNSAVED, choice, options, rivals=rivals)
     version = version_of(workspace, rubric)
     _check_intervals(version.rubric, version.ref, options)
+    rivals = _rivals(version.rubric, version.ref, options, workspace)
     choice = judge_of(version, options.judge, workspace.store, workspace.notify)
-    return Scoring(workspace, data, version.rubric, version.ref, choice, options, version)
+    return Scoring(workspace, data, version.rubric, version.ref, choice, options, version, rivals=rivals)
 
 
 async def score(workspace: Workspace, data: Data, rubric: RubricLike | None, options: ScoreOptions) -> Scores:
@@ -257,7 +270,7 @@ async def score(workspace: Workspace, data: Data, rubric: RubricLike | None, opt
 async def score_all(scoring: Scoring) -> Scores:
     """Return all scores of a prepared scoring."""
     scored = tuple([row async for row in scoring.stream()])
-    return Scores(scored, scoring.name, scoring.workspace.effort(), scoring.summary)
+    return Scores(scored, scoring.name, scoring.workspace.effort(), scoring.summary, scoring.counts.rivals)
 
 
 def score_at_most(workspace: Workspace, data: Data, rubric: RubricLike | None, options: ScoreOptions) -> DryRun:
@@ -285,7 +298,8 @@ def _unvalidated(workspace: Workspace, data: Data, options: ScoreOptions) -> Sco
     )
     workspace.open_store(create=True)
     rubric = judged_rubric(assignment) if judge != EMBEDDED else _measured(workspace, data, assignment, options)
-    return Scoring(workspace, data, rubric, UNVALIDATED, JudgeChoice(judge), options)
+    rivals = _rivals(rubric, "scoring without labels", options, workspace)
+    return Scoring(workspace, data, rubric, UNVALIDATED, JudgeChoice(judge), options, rivals=rivals)
 
 
 def _measured(workspace: Workspace, data: Data, assignment: Assignment, options: ScoreOptions) -> Rubric:
@@ -303,6 +317,22 @@ def _measured(workspace: Workspace, data: Data, assignment: Assignment, options:
         f"compared with each other: {len(compared):,} texts"
     )
     return rubric
+
+
+def _rivals(rubric: Rubric, name: str, options: ScoreOptions, workspace: Workspace) -> Rivals:
+    rivals = rivals_of(options, rubric, name, workspace.notify)
+    if options.rivals_check and limits_of(rubric, rivals) is None:
+        raise SettingsError(
+            f"{option('rivals_check')}: each text is rated in a call of its own, which has no order;",
+            f"give {option('rivals', 'together')}, too.",
+        )
+    several = "engine" if options.engine == "ray" else "workers" if options.workers > 1 else None
+    if several and limits_of(rubric, rivals):
+        raise SettingsError(
+            f"{option(several)}: texts that are rated together are scored in one process;",
+            f"leave {option(several)} out, or give {option('rivals', 'apart')}.",
+        )
+    return rivals
 
 
 def _check_intervals(rubric: Rubric, name: str, options: ScoreOptions) -> None:

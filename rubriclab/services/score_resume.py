@@ -23,7 +23,7 @@ from rubriclab.descriptions import describe, preview
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.methods.method import UnitVerdict
 from rubriclab.option_names import by_reader, option
-from rubriclab.scoring.score import CriterionScore, Score
+from rubriclab.scoring.score import CriterionScore, Score, limits_of
 from rubriclab.services.score import Scoring, is_abstained
 from rubriclab.services.scores import ScoredRow, same_name
 
@@ -42,10 +42,12 @@ def check_resumable(scoring: Scoring, output: str) -> None:
     """Check that the scores can be continued once they have been interrupted.
 
     Raises:
-        SettingsError: if they are no JSON Lines in a file, or the rubric is no version.
+        SettingsError: if they are no JSON Lines in a file, the rubric is no version, or texts are rated together.
     """
     if scoring.version is None:
         raise SettingsError(f"{_RESUME}: expected a rubric that is stored as a version.", _ANEW)
+    if limits_of(scoring.rubric, scoring.rivals):
+        raise SettingsError(f"{_RESUME}: a group of texts that are rated together cannot be continued.", _ANEW)
     if output == "-" or table_kind(output):
         place = "standard output" if output == "-" else f"{output}, a table, which is written at the end"
         raise SettingsError(f"{_RESUME}: got {place}; expected a file of JSON Lines.", "Name one that ends in .jsonl.")
@@ -69,6 +71,10 @@ def keep_scores(scoring: Scoring, path: Path, texts: str) -> Iterator[ScoredRow]
         _check_source(written, scoring, place)
         row = _row_of(written, raw, scoring, place)
         scored = ScoredRow(_score_of(written, place), row)
+        if scored.score.rivals:
+            raise DataError(
+                f"{place}: got a score of a text rated together with its rivals, expected texts rated apart.", _ANEW
+            )
         above = scoring.options.abstain_above
         abstained = None if above is None else is_abstained(scored.score, above)
         if written.get("abstained") != abstained:

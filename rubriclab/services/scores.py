@@ -13,6 +13,7 @@ from rubriclab.display import Displayed
 from rubriclab.errors import UserError
 from rubriclab.provenance import Effort
 from rubriclab.scoring import Score
+from rubriclab.scoring.rivals import RivalCounts
 from rubriclab.services.score_distribution import ScoreDistribution, summarize_scores
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ class ScoreCounts:
     Attributes:
         without: the number of texts without each field that all training texts had.
         reason: the latest reason why a text that was judged has no score.
+        rivals: what was rated together.
     """
 
     rows: int = 0
@@ -81,6 +83,7 @@ class ScoreCounts:
     answers_missing: int = 0
     without: Counter[str] = field(default_factory=Counter)
     reason: str | None = None
+    rivals: RivalCounts = field(default_factory=RivalCounts)
 
     def add(self, scored: ScoredRow) -> None:
         """Count one more row."""
@@ -95,12 +98,17 @@ class ScoreCounts:
 
 @dataclass(frozen=True, repr=False)
 class Scores(Displayed):
-    """Scores of texts, in the order of the texts, with their summary."""
+    """Scores of texts, in the order of the texts, with their summary.
+
+    Attributes:
+        rivals: what was rated together; `None` for a part of the scores.
+    """
 
     scored: tuple[ScoredRow, ...]
     rubric: str
     effort: Effort
     summary: ScoreDistribution
+    rivals: RivalCounts | None = None
 
     def view(self) -> View:
         """Return how many there are, their mean, and the first."""
@@ -174,5 +182,7 @@ def _flat(scored: ScoredRow) -> dict[str, Any]:
     row: dict[str, Any] = {"id": score.id, "score": score.score, "low": low, "high": high, "unscored": score.unscored}
     if scored.abstained is not None:
         row["abstained"] = scored.abstained
+    if score.rivals:
+        row["rivals"] = score.rivals
     criteria: Mapping[str, float | None] = {criterion.id: criterion.score for criterion in score.criteria}
     return {**row, **criteria}

@@ -188,6 +188,7 @@ def reweighted(
         ask=_ask(target.rubric),
         terms=_terms(fitted, ids, bounds_of(target.rubric.aggregation)),
         calibration=fitted.calibration,
+        rivals=target.rubric.aggregation.rivals if target.rubric.aggregation else None,
     )
     final = _with_intervals(aggregation, cross_fitted.scores, held_out_hardness(cross_fitted, table), target)
     selected = _select(parts or target.rubric.parts, {ids[column] for column in fitted.columns})

@@ -9,9 +9,11 @@ import numpy as np
 
 from rubriclab.data.example import Example
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.method import Progress, silent
+from rubriclab.methods.method import CriterionRating, Progress, silent
 from rubriclab.rubric import Part, Rubric
-from rubriclab.scoring.score import assignment_of, ratings_of
+from rubriclab.scoring.grouped_stream import grouped_stream
+from rubriclab.scoring.rivals import row_key
+from rubriclab.scoring.score import assignment_of, ratings_of_texts
 from rubriclab.scoring.stream import score_stream, stream
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.training_record import Candidate, Cell, TrainingRecord
@@ -89,19 +91,29 @@ async def rate_parts(
     ask = rubric.aggregation.ask if rubric.aggregation else "by method"
     candidates = _candidates(parts, kept=False)
 
-    async def rate_one(example: Example) -> tuple[Cell, ...]:
-        ratings = await ratings_of(example, parts, ask, assignment, judge)
-        cells = {
-            rating.criterion: Cell(score=rating.score, reason=rating.reason, applies=rating.applies)
-            for rating in ratings
-        }
-        return tuple(cells[candidate.criterion.id] for candidate in candidates)
+    rivals = rubric.aggregation.rivals if rubric.aggregation else None
 
+    async def rate_all(texts: Sequence[Example]) -> list[tuple[Cell, ...]]:
+        rated = await ratings_of_texts(texts, parts, ask, assignment, judge, rivals=rivals)
+        return [_cells(ratings, candidates) for ratings in rated]
+
+    async def rate_one(example: Example) -> tuple[Cell, ...]:
+        (cells,) = await rate_all([example])
+        return cells
+
+    rated = grouped_stream(examples, row_key, rate_all, under_way) if rivals else stream(examples, rate_one, under_way)
     rows = list[tuple[Cell, ...]]()
-    async for row in stream(examples, rate_one, under_way):
+    async for row in rated:
         rows.append(row)
         on_progress(f"{len(rows)} of {len(examples)} texts rated", len(rows) / len(examples))
     return RatedTexts(tuple(examples), candidates, tuple(rows), np.full(len(examples), np.nan))
+
+
+def _cells(ratings: Sequence[CriterionRating], candidates: Sequence[Candidate]) -> tuple[Cell, ...]:
+    cells = {
+        rating.criterion: Cell(score=rating.score, reason=rating.reason, applies=rating.applies) for rating in ratings
+    }
+    return tuple(cells[candidate.criterion.id] for candidate in candidates)
 
 
 def _candidates(parts: Sequence[Part], *, kept: bool) -> tuple[Candidate, ...]:

@@ -12,8 +12,11 @@ import numpy as np
 import pytest
 from candidate_plans import TEXTS, Everything, plans
 from hypoeval_scripts import ASPECT
+from rival_scripts import about_each
 
+from rubriclab.aggregation import RivalLimits
 from rubriclab.data import Example
+from rubriclab.errors import SettingsError
 from rubriclab.judges import FakeJudge
 from rubriclab.learning import joint
 from rubriclab.learning.cross_validation import relearned
@@ -112,3 +115,61 @@ def test_no_label_of_a_part_has_a_say_in_the_scores_of_that_part_when_learning_i
         np.testing.assert_array_equal(getattr(before, name)[fold == 0], getattr(after, name)[fold == 0])
     np.testing.assert_array_equal(before.alone["hypoeval"][fold == 0], after.alone["hypoeval"][fold == 0])
     assert (before.raw[fold != 0] != after.raw[fold != 0]).any()
+
+
+def _rivals() -> tuple[Example, ...]:
+    """Return the texts with one source for each group."""
+    return tuple(replace(text, source=f"Source {text.group}.") for text in TEXTS)
+
+
+def _about_rivals(prompt: Any) -> Any:
+    if prompt.name != "single_call/judge_rivals":
+        return Everything()(prompt)
+    return {"texts": about_each(prompt)}
+
+
+def test_less_than_one_call_per_text_gives_a_rubric_that_rates_rivals_together_as_its_validation_did() -> None:
+    judge = FakeJudge(_about_rivals)
+    chosen = plans("hypoeval", *CHEAP, texts=_rivals())
+    settings = JointSettings(calls_per_text=0.5)
+    found = asyncio.run(joint.train(chosen, settings, judge=judge, generator=judge, seed=SEED))
+    aggregation, record = found.rubric.aggregation, found.record
+    assert aggregation is not None
+    assert record is not None
+    assert found.provenance.validation is not None
+    assert (aggregation.ask, aggregation.rivals) == ("in one call", RivalLimits(texts=2, tokens=20_000))
+    assert found.provenance.validation.evaluators[0].calls == 0.5
+    assert "checkeval" not in {candidate.method for candidate in record.candidates}
+    assert any("checkeval left out" in note for note in found.notes)
+    # The labelled texts have the ratings that calls about rivals gave, which no call about one text did.
+    names = {prompt.name for prompt in judge.prompts}
+    assert "single_call/judge_rivals" in names
+    assert "single_call/judge" not in names
+    rated = [prompt for prompt in judge.prompts if prompt.name == "single_call/judge_rivals"]
+    assert sum(len(prompt.fields["texts"]) for prompt in rated) == len(TEXTS)
+    score = {entry["text"]: entry["ratings"] for entry in about_each(rated[0])}
+    first = rated[0].fields["texts"][0]
+    row = next(row for row, text in enumerate(record.texts) if text.example.output == first["output"])
+    for item in score[first["number"]]:
+        place = [candidate.criterion.id for candidate in record.candidates].index(item["id"])
+        assert record.matrix[row, place] == item["score"]
+
+
+def test_less_than_one_call_per_text_needs_texts_with_rivals() -> None:
+    alone = [replace(text, group=f"g{place}") for place, text in enumerate(TEXTS)]
+    with pytest.raises(SettingsError, match="the only one of its group"):
+        learned(("direct", "hypoeval"), alone, calls_per_text=0.5)
+
+
+def test_fewer_calls_than_the_groups_allow_are_refused_with_the_least() -> None:
+    judge = FakeJudge(_about_rivals)
+    with pytest.raises(SettingsError, match=r"in 0\.1 calls per text; the least is 0\.5"):
+        asyncio.run(
+            joint.train(
+                plans("direct", "hypoeval", texts=_rivals()),
+                JointSettings(calls_per_text=0.1),
+                judge=judge,
+                generator=judge,
+                seed=SEED,
+            )
+        )

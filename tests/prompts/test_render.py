@@ -27,6 +27,7 @@ from rubriclab.methods.hypoeval.score import rate_prompt, rate_together_prompt
 from rubriclab.methods.method import TrainingInput, chosen_settings, silent
 from rubriclab.methods.seeval.explain import Mistake, refine_prompt
 from rubriclab.methods.single_call.prompt import judge_prompt
+from rubriclab.methods.single_call.rivals import rivals_prompt
 from rubriclab.prompts import Prompt, Repair, prompts_digest, render, render_turns
 from rubriclab.revision import improve_text
 from rubriclab.rubric import Demonstration, Rubric
@@ -85,7 +86,14 @@ class Watched(EmbeddedJudge):
 def real() -> dict[str, list[Prompt]]:
     """Return the prompts of whole runs of learning, by template."""
     found: dict[str, list[Prompt]] = {}
-    for prompt in [*of_hypoeval(), *of_overall_scores(), *of_checklists(), *of_units(), *of_all_in_one_call()]:
+    for prompt in [
+        *of_hypoeval(),
+        *of_overall_scores(),
+        *of_checklists(),
+        *of_units(),
+        *of_all_in_one_call(),
+        *of_rivals(),
+    ]:
         found.setdefault(prompt.name, []).append(prompt)
     return found
 
@@ -135,6 +143,11 @@ def of_all_in_one_call() -> list[Prompt]:
     return [judge_prompt(text, parts, assignment()) for parts in shown for text in (TEXT, TEXTS[0])]
 
 
+def of_rivals() -> list[Prompt]:
+    shown = [PARTS, *((part,) for part in PARTS)]
+    return [rivals_prompt(texts, parts, assignment()) for parts in shown for texts in ([TEXT], TEXTS[0::6])]
+
+
 async def learned_by(judge, name: str, aspect: str, **chosen) -> Rubric:
     method, about = METHODS[name], replace(assignment(), aspect=find_aspect("summarization", aspect))
     texts = tuple(replace(text, scores={aspect: place % 5 + 1}) for place, text in enumerate(PIECEWISE))
@@ -159,7 +172,8 @@ def user(prompt: Prompt) -> str:
 
 def judged(prompt: Prompt) -> list[str]:
     """Return all texts, sources and contexts that a prompt shows."""
-    shown = [prompt.fields, *prompt.fields.get("observations", ()), *prompt.fields.get("demonstrations", ())]
+    lists = ("observations", "demonstrations", "texts")
+    shown = [prompt.fields, *(item for name in lists for item in prompt.fields.get(name, ()))]
     return [text for item in shown for name in ("output", "source", "context") if (text := item.get(name))]
 
 
@@ -214,7 +228,7 @@ def test_the_same_prompt_gives_the_same_messages(real, name):
 @pytest.mark.parametrize("name", TEMPLATES)
 def test_the_reply_s_schema_closes_the_question_with_its_fields_in_order(real, name):
     prompt = real[name][0]
-    schema = json.loads(user(prompt).rsplit("\n", 1)[1])
+    schema = json.loads(render_turns(prompt)[-1].parts[0].strip().rsplit("\n", 1)[1])
     model = prompt.reply.model_json_schema()
     assert list(schema["properties"]) == list(model["properties"])
     assert schema.get("required") == model.get("required")

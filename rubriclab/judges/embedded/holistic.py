@@ -122,3 +122,12 @@ def judge_together(fields: Mapping[str, Any]) -> dict[str, Any]:
         ],
     }
     return {name: entries for name, entries in lists.items() if entries}
+
+
+def judge_rivals(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return for each text what a call about it alone would."""
+    return {
+        "texts": [
+            {"text": text["number"], **judge_together({**fields, "output": text["output"]})} for text in fields["texts"]
+        ]
+    }

@@ -53,6 +53,7 @@ ANSWERS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "geval/rate": holistic.rate_by_steps,
     "analyze_rate/rate": holistic.analyse,
     "single_call/judge": holistic.judge_together,
+    "single_call/judge_rivals": holistic.judge_rivals,
 }
 
 # The logarithm of a negligible probability.

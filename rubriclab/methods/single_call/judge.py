@@ -13,6 +13,7 @@ from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.checkeval.answer import QuestionAnswer
 from rubriclab.methods.checkeval.score import rate_question
 from rubriclab.methods.estimate import CallEstimate, estimate_prompt
+from rubriclab.methods.gathering import gathered
 from rubriclab.methods.method import CriterionRating
 from rubriclab.methods.single_call.prompt import can_join, judge_prompt
 from rubriclab.methods.single_call.replies import HolisticScore, Judgments
@@ -35,18 +36,33 @@ async def judge_all(
         ValueError: if an id names two of the criteria asked about in one call.
         JudgeRefused, BudgetReached, ReplayMiss: as the judge does; they concern every text.
     """
-    together, alone = await asyncio.gather(
+    together, rest = await asyncio.gather(
         _together(example, [part for part in parts if can_join(part)], assignment, judge),
-        asyncio.gather(*(_alone(example, part, assignment, judge) for part in parts if not can_join(part))),
+        alone(example, parts, assignment, judge),
     )
-    rest = iter(alone)
-    by_part = (tuple(together[each.id] for each in part.criteria) if can_join(part) else next(rest) for part in parts)
+    return in_order(parts, together, rest)
+
+
+async def alone(
+    example: Example, parts: Sequence[Part], assignment: Assignment, judge: Judge
+) -> list[tuple[CriterionRating, ...]]:
+    """Return the text's ratings by each of the parts that cannot join, as their methods score."""
+    scored = (METHODS[part.method].score(example, part, assignment, judge) for part in parts if not can_join(part))
+    return [ratings for _, ratings in await gathered(scored)]
+
+
+def in_order(
+    parts: Sequence[Part], together: Mapping[str, CriterionRating], rest: Sequence[tuple[CriterionRating, ...]]
+) -> tuple[CriterionRating, ...]:
+    """Return the ratings of all parts in their order.
+
+    Args:
+        together: the ratings by the criteria of parts that can join, by id.
+        rest: those of each other part.
+    """
+    others = iter(rest)
+    by_part = (tuple(together[each.id] for each in part.criteria) if can_join(part) else next(others) for part in parts)
     return tuple(rated for ratings in by_part for rated in ratings)
-
-
-async def _alone(example: Example, part: Part, assignment: Assignment, judge: Judge) -> tuple[CriterionRating, ...]:
-    _, ratings = await METHODS[part.method].score(example, part, assignment, judge)
-    return ratings
 
 
 async def _together(
@@ -58,12 +74,13 @@ async def _together(
     prompt = judge_prompt(example, parts, assignment)
     answer = await ask(judge, prompt, salvage=prompt.reply)
     criteria = {criterion.id: criterion for part in parts for criterion in part.criteria}
-    given = _ratings(answer.value, criteria) if answer.value else {}
+    given = ratings_in(answer.value, criteria) if answer.value else {}
     missing = _why_missing(answer, prompt) if len(given) < len(criteria) else ""
     return {name: given.get(name, CriterionRating(name, None, missing)) for name in criteria}
 
 
-def _ratings(judgments: Judgments, criteria: Mapping[str, Criterion]) -> dict[str, CriterionRating]:
+def ratings_in(judgments: Judgments, criteria: Mapping[str, Criterion]) -> dict[str, CriterionRating]:
+    """Return the ratings in a reply about one text, by criterion."""
     found = {}
     for each in judgments.entries():
         if isinstance(each, HolisticScore):
@@ -89,7 +106,10 @@ def estimate_single_call(example: Example, parts: Sequence[Part], assignment: As
     """
     joined = [part for part in parts if can_join(part)]
     total = estimate_prompt(judge_prompt(example, joined, assignment)) if joined else CallEstimate()
-    for part in parts:
-        if not can_join(part):
-            total += METHODS[part.method].scoring_at_most(example, part, assignment)
-    return total
+    return total + estimate_alone(example, parts, assignment)
+
+
+def estimate_alone(example: Example, parts: Sequence[Part], assignment: Assignment) -> CallEstimate:
+    """Return the most that the parts take that cannot join."""
+    left = (part for part in parts if not can_join(part))
+    return sum((METHODS[part.method].scoring_at_most(example, part, assignment) for part in left), CallEstimate())

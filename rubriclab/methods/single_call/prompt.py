@@ -46,17 +46,26 @@ def judge_prompt(example: Example, parts: Sequence[Part], assignment: Assignment
     Raises:
         ValueError: if an id names two criteria.
     """
+    fields = {**assignment.fields(), **assignment.text_fields(example), **shown_criteria(parts)}
+    criteria = [criterion for part in parts for criterion in part.criteria]
+    return Prompt(TEMPLATE, fields, judgments_form(fields), max_tokens=_longest(criteria))
+
+
+def shown_criteria(parts: Sequence[Part]) -> dict[str, list[dict[str, Any]]]:
+    """Return what a prompt shows of the criteria of `parts`, all of which can join.
+
+    Raises:
+        ValueError: if an id names two criteria.
+    """
     criteria = [criterion for part in parts for criterion in part.criteria]
     twice = [name for name, count in Counter(criterion.id for criterion in criteria).items() if count > 1]
     if twice:
         raise ValueError(f"criteria asked about in one call need ids of their own; twice: {', '.join(twice)}")
-    shown: dict[str, list[dict[str, Any]]] = {
+    return {
         "criteria": [criterion_payload(each) for each in by_id(criteria) if each.kind == "hypothesis"],
         "sub_dimensions": [sub for part in parts for sub in _sub_dimensions(part)],
         "overall": [_overall(part.method, each) for part in parts for each in part.criteria if each.kind == "score"],
     }
-    fields = {**assignment.fields(), **assignment.text_fields(example), **shown}
-    return Prompt(TEMPLATE, fields, judgments_form(fields), max_tokens=_longest(criteria))
 
 
 def _longest(criteria: Sequence[Criterion]) -> int:

@@ -62,14 +62,18 @@ class Judgments(BaseModel):
 
     def entries(self) -> Iterator[HolisticScore | CriterionAnswer]:
         """Yield the entries of all lists."""
-        for name in type(self).model_fields:
+        for name in self._lists():
             yield from getattr(self, name)
+
+    @classmethod
+    def _lists(cls) -> list[str]:
+        return [name for name in cls.model_fields if name in _ENTRIES]
 
     @model_validator(mode="before")
     @classmethod
     def _complete_lists(cls, raw: Any, info: ValidationInfo) -> Any:
         """Return the raw reply; a list that is missing spoils no other one in salvage mode."""
-        return {**dict.fromkeys(cls.model_fields, ()), **raw} if is_salvage(info) and isinstance(raw, dict) else raw
+        return {**dict.fromkeys(cls._lists(), ()), **raw} if is_salvage(info) and isinstance(raw, dict) else raw
 
     @model_validator(mode="after")
     def _complete(self, info: ValidationInfo) -> Self:
@@ -79,7 +83,7 @@ class Judgments(BaseModel):
             return self
         asked = ids_asked(info.context) if info.context else {}
         wrong = []
-        for name in type(self).model_fields:
+        for name in self._lists():
             expected, got = asked.get(name, []), [entry.id for entry in getattr(self, name)]
             if info.context and sorted(got) != sorted(expected):
                 wrong.append(f"`{name}` needs one entry each for {_listed(expected)}; got {_listed(got)}")

@@ -1,0 +1,148 @@
+"""Texts of one group rated in one call: through the command line, counted at a server."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from commands import HELDOUT, Commands
+from server import RunningServer
+from single_call_scripts import DIRECT, HYPOTHESES, combined, rating
+
+from rubriclab.provenance import Effort, Provenance
+from rubriclab.store import open_store
+
+MADE = {"judge": "openai/fake", "generator": "openai/fake", "prompts": "p", "data": "d", "seed": 42, "version": "0"}
+ROWS = [json.loads(line) for line in HELDOUT.read_text("utf-8").splitlines()]
+GROUPS = list(dict.fromkeys(row["group"] for row in ROWS))[:2]
+# Two groups of six texts, alternating.
+MIXED = [
+    row
+    for pair in zip(*([row for row in ROWS if row["group"] == name] for name in GROUPS), strict=True)
+    for row in pair
+]
+LOST = MIXED[4]["output"]
+COMMAND = ("score", "-", "--rubric", "both", "--rivals", "together")
+STDIN = "\n".join(map(json.dumps, MIXED)).encode()
+
+
+def score_of(output: str) -> int:
+    """Return the score that the server gives a text."""
+    return 1 + len(output) % 5
+
+
+def reply(messages: list[dict[str, str]], _body: dict[str, Any]) -> str:
+    """Rate every text of a call by its length; leave out one of them."""
+    question = messages[1]["content"]
+    texts = re.findall(r"<<<text (\d+) (\w+)>>>\n(.*?)\n<<<end of text \1 \2>>>", question, re.DOTALL)
+    if not texts:
+        return json.dumps({"ratings": [rating("h1", 3), rating("h2", 3)], "whole": [rating("direct", 3)]})
+    entries = [
+        {
+            "text": int(number),
+            "ratings": [rating("h1", score_of(text)), rating("h2", score_of(text))],
+            "whole": [rating("direct", score_of(text))],
+        }
+        for number, _, text in texts
+        if text != LOST
+    ]
+    return json.dumps({"texts": entries})
+
+
+@pytest.fixture
+def jointly(asking: Commands, provider: RunningServer) -> Commands:
+    """The command line with a rubric that asks in one call in its store, and that server."""
+    provider.brain = reply
+    made = Provenance(**MADE, examples=("t1",), groups=("g",))
+    with open_store(asking.folder / "store.db") as store:
+        store.save("both", combined("in one call", (HYPOTHESES, DIRECT)), made, Effort())
+    return asking
+
+
+def test_a_group_takes_one_request_and_a_missing_entry_costs_only_its_text(
+    jointly: Commands, provider: RunningServer
+) -> None:
+    most = jointly(*COMMAND, "--dry-run", "--json", stdin=STDIN).json["at_most"]
+    assert [row["calls"] for row in most.values()] == [2]
+    assert provider.requests.total() == 0
+    done = jointly(*COMMAND, stdin=STDIN)
+    assert done.code == 0, done.err
+    # One more for the group of the text that is left out.
+    assert (provider.requests.total(), provider.repeated) == (3, 0)
+    assert [row["id"] for row in done.rows] == [row["id"] for row in MIXED]
+    for row, text in zip(done.rows, MIXED, strict=True):
+        assert row["rivals"] == "together"
+        if text["output"] == LOST:
+            assert row["score"] is None
+            assert "also after one repair" in row["unscored"]
+        else:
+            assert row["score"] == score_of(text["output"])
+    assert "12 texts rated together with their rivals in 2 calls" in done.err
+    assert "agreement and intervals are of such scores, not of texts rated together" in done.err
+    # A second run asks for nothing.
+    assert jointly(*COMMAND, stdin=STDIN).rows == done.rows
+    assert provider.requests.total() == 3
+
+
+def test_the_reverse_order_is_reported_and_sizes_divide_groups(jointly: Commands, provider: RunningServer) -> None:
+    more = ("--rivals-per-call", "3", "--rivals-check", "2", "--json", "-o", "scores.csv")
+    found = jointly(*COMMAND, *more, stdin=STDIN).json["rivals"]
+    orders = found.pop("orders")
+    assert found == {"calls": 4, "texts": 12, "without_rivals": 0, "continued_groups": 0}
+    assert (orders["calls"], orders["spearman"], orders["difference"]) == (2, 1, 0)
+    assert 5 <= orders["texts"] <= 6
+    header, first, *_ = (jointly.folder / "scores.csv").read_text("utf-8").splitlines()
+    assert "together" in first.split(",")
+    assert "rivals" in header.split(",")
+    assert provider.requests.total() in (4 + 2 + 1, 4 + 2 + 2)
+
+
+def test_scores_of_texts_rated_together_are_not_compared_with_others(
+    jointly: Commands, provider: RunningServer
+) -> None:
+    (jointly.folder / "together.jsonl").write_text("\n".join(map(json.dumps, jointly(*COMMAND, stdin=STDIN).rows)))
+    (jointly.folder / "new.jsonl").write_bytes(STDIN)
+    asked = provider.requests.total()
+    refused = jointly("compare", "together.jsonl", "new.jsonl", "--rubric", "both")
+    assert refused.code == 2
+    assert "rated together with their rivals" in refused.err
+    assert provider.requests.total() == asked
+    # The text without a score would be scored by itself.
+    scored = [
+        row for row in map(json.loads, (jointly.folder / "together.jsonl").read_text().splitlines()) if row["score"]
+    ]
+    (jointly.folder / "together.jsonl").write_text("\n".join(map(json.dumps, scored)))
+    same = jointly("compare", "together.jsonl", "together.jsonl", "--rubric", "both", "--json")
+    assert same.code in (0, 3), same.err
+    assert provider.requests.total() == asked
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--rivals-check", "3"), "give --rivals together, too"),
+        (("--rivals-per-call", "3"), "--rivals-per-call: each text is rated in a call of its own"),
+        (
+            ("--rivals", "together", "--workers", "2"),
+            "--workers: texts that are rated together are scored in one process",
+        ),
+        (("--rivals", "together", "--resume", "-o", "x.jsonl"), "a group of texts that are rated together cannot be"),
+        (("--rivals", "apart", "--rivals-tokens", "3000"), "--rivals-tokens: each text is rated"),
+    ],
+)
+def test_options_of_calls_about_several_texts_need_these(
+    jointly: Commands, options: tuple[str, ...], message: str
+) -> None:
+    refused = jointly("score", "-", "--rubric", "both", *options, stdin=STDIN)
+    assert refused.code == 2
+    assert message in refused.err
+
+
+def test_evaluate_measures_scores_of_texts_rated_together(jointly: Commands, provider: RunningServer) -> None:
+    (jointly.folder / "labelled.jsonl").write_bytes(STDIN)
+    done = jointly("evaluate", "labelled.jsonl", "--rubric", "both", "--rivals", "together")
+    assert done.code == 0, done.err
+    assert "both@1: 12 texts rated together with their rivals in 2 calls" in done.err
+    assert provider.requests.total() == 3

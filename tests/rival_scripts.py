@@ -1,0 +1,54 @@
+"""What the tests of texts rated together share: groups of texts, and replies about several texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from hypoeval_scripts import example
+from single_call_scripts import sound
+
+from rubriclab.data import Example
+from rubriclab.judges import FakeJudge
+from rubriclab.prompts import Prompt
+
+Entries = list[dict[str, Any]]
+
+
+def rivals(count: int, group: str = "g0", start: int = 0) -> list[Example]:
+    """Return texts of one group."""
+    return [example(start + number, 3, group, source=f"The source of {group}.") for number in range(count)]
+
+
+def about_each(prompt: Prompt[Any], score: Callable[[str], float] | None = None) -> Entries:
+    """Return a sound entry for each text; the scores are those of `score` for the text, or else drawn."""
+    entries = []
+    for text in prompt.fields["texts"]:
+        alone = replace(prompt, fields={**prompt.fields, "output": text["output"]})
+        entry = {"text": text["number"], **sound(alone)}
+        if score:
+            for item in (*entry.get("ratings", ()), *entry.get("whole", ())):
+                item["score"] = score(text["output"])
+        entries.append(entry)
+    return entries
+
+
+def number_in(output: str) -> int:
+    """Return the number that tells a text apart."""
+    return int(output.rstrip(".").rsplit(" ", 1)[1])
+
+
+def one_to_five(output: str) -> float:
+    """Return a score that depends on the text alone."""
+    return 1 + number_in(output) % 5
+
+
+def judging(spoil: Callable[[Entries], Any] = lambda entries: entries) -> FakeJudge:
+    """Return a judge that scores texts by their numbers; `spoil` changes the entries of every reply."""
+    return FakeJudge(lambda prompt: {"texts": spoil(about_each(prompt, one_to_five))})
+
+
+def shown(prompt: Prompt[Any]) -> Sequence[str]:
+    """Return the texts of a call in their order."""
+    return [text["output"] for text in prompt.fields["texts"]]
