@@ -26,9 +26,17 @@ from rubriclab.scoring.stream import score_row
 from rubriclab.services.judge_choice import JudgeChoice
 from rubriclab.services.running import closing_connections
 from rubriclab.services.workspace import Workspace
+from rubriclab.tracing import trace_of
 from rubriclab.workers.channel import Channel, Message
 from rubriclab.workers.process import end_soon, parent_channel
-from rubriclab.workers.shared import Requests, WorkerBudget, WorkerLimits, WorkerRecorder
+from rubriclab.workers.shared import (
+    Requests,
+    WorkerBreaker,
+    WorkerBudget,
+    WorkerLimits,
+    WorkerObserver,
+    WorkerRecorder,
+)
 
 Row = Example | RowError
 
@@ -53,7 +61,8 @@ class ScoreJob:
     Attributes:
         flags: how options are written in messages; see `flags_of_reader`.
         max_cost, counts_tokens: those of the parent's budget and limits.
-        records: whether the parent records the replies.
+        records, observes: whether the parent records the replies, and observes the requests.
+        trace: the parent's span, as `Trace.carrier` has it; `None` for no spans.
     """
 
     rubric: Rubric
@@ -64,6 +73,8 @@ class ScoreJob:
     max_cost: float | None
     counts_tokens: bool
     records: bool
+    observes: bool
+    trace: Mapping[str, str] | None
     levels: LogLevels
     flags: Mapping[str, str] | None
 
@@ -94,6 +105,8 @@ def job_of(work: Workspace, rubric: Rubric, name: str, choice: JudgeChoice, *, c
         work.budget.max_cost if work.budget else None,
         counts_tokens,
         work.record is not None,
+        work.observer is not None,
+        work.trace.carrier if work.trace else None,
         LogLevels.of_process(),
         flags_of_reader(),
     )
@@ -146,6 +159,9 @@ class _ChunkScorer:
             record=WorkerRecorder(send) if job.records else None,
             budget=WorkerBudget(job.max_cost, self._requests, send),
             limits=WorkerLimits(self._requests, send, counts_tokens=job.counts_tokens),
+            breaker=WorkerBreaker(self._requests, send),
+            observer=WorkerObserver(send) if job.observes else None,
+            trace=trace_of(carrier=job.trace) if job.trace is not None else None,
         )
         with self._workspace:
             self._judge = self._workspace.judge(job.choice)
