@@ -133,7 +133,7 @@ def _add(work: Workspace, chunk: ChunkScores) -> None:
 
 
 @dataclass(frozen=True)
-class _Run:
+class _RayRun:
     """A run on a cluster: its scored chunks, in order, and its state."""
 
     chunks: Iterator[ChunkScores]
@@ -152,14 +152,14 @@ class _Run:
 
 
 @contextmanager
-def _run(work: Workspace, job: RayJob, path: Path, workers: int, cluster: str | None) -> Iterator[_Run]:
+def _run(work: Workspace, job: RayJob, path: Path, workers: int, cluster: str | None) -> Iterator[_RayRun]:
     with ExitStack() as held:
         if work.options.max_calls is not None or work.options.max_cost is not None:
             # After the workers, which write to it, have ended.
             held.callback(work.store.shared_state(budget_name(job.job.run)).remove)
         held.enter_context(_cluster(cluster, workers))
         state = _run_state()
-        yield _Run(_chunks(job, path, workers, state), state)
+        yield _RayRun(_chunks(job, path, workers, state), state)
 
 
 def _run_state() -> Any:
