@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import logging.handlers
 import pickle
 import traceback
 from collections.abc import Coroutine, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from rubriclab.scoring import Score
 from rubriclab.scoring.stream import score_row
 from rubriclab.services.judge_choice import JudgeChoice
 from rubriclab.services.running import closing_connections
+from rubriclab.services.worker_log import LogLevels, SendingHandler
 from rubriclab.services.workspace import Workspace
 from rubriclab.tracing import trace_of
 from rubriclab.workers.channel import Channel, Message
@@ -39,19 +40,6 @@ from rubriclab.workers.shared import (
 )
 
 Row = Example | RowError
-
-
-@dataclass(frozen=True)
-class LogLevels:
-    """The levels from which on the parent's root logger and this package's log."""
-
-    root: int
-    package: int
-
-    @classmethod
-    def of_process(cls) -> LogLevels:
-        """Return those of this process."""
-        return cls(logging.getLogger().getEffectiveLevel(), logging.getLogger("rubriclab").getEffectiveLevel())
 
 
 @dataclass(frozen=True)
@@ -206,20 +194,8 @@ class _ChunkScorer:
         self._channel.send("scored", ScoredChunk(number, tuple(scores), error, self._workspace.ledger.take()))
 
 
-class _LogHandler(logging.handlers.QueueHandler):
-    """Sends log records to the parent."""
-
-    def __init__(self, channel: Channel) -> None:
-        super().__init__(None)  # type: ignore[arg-type]  # `enqueue` is the only method that uses the queue
-        self._channel = channel
-
-    def enqueue(self, record: logging.LogRecord) -> None:
-        """Send a record."""
-        self._channel.send("log", record)
-
-
 def _log_to(channel: Channel, levels: LogLevels) -> None:
     root = logging.getLogger()
-    root.addHandler(_LogHandler(channel))
+    root.addHandler(SendingHandler(partial(channel.send, "log")))
     root.setLevel(levels.root)
     logging.getLogger("rubriclab").setLevel(levels.package)

@@ -8,7 +8,6 @@ the store itself, so every answer is cached as soon as it arrives, and of two wo
 from __future__ import annotations
 
 import asyncio
-import logging
 import pickle
 from collections import deque
 from collections.abc import AsyncGenerator, Iterable, Iterator
@@ -25,6 +24,7 @@ from rubriclab.rubric import Rubric
 from rubriclab.scoring import Score
 from rubriclab.services.judge_choice import JudgeChoice
 from rubriclab.services.score_job import Row, ScoredChunk, ScoreJob, job_of
+from rubriclab.services.worker_log import handle_sent
 from rubriclab.services.workspace import Workspace
 from rubriclab.store.engine import address, in_memory
 from rubriclab.workers.channel import Message
@@ -259,8 +259,7 @@ class _Worker:
             case ("failed", error):
                 self._pool.failed(error)
             case ("log", record):
-                if (logger := logging.getLogger(record.name)).isEnabledFor(record.levelno):
-                    logger.handle(record)
+                handle_sent(record)
             case _:
                 try:
                     self.shared.handle(message)
