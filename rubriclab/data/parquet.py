@@ -19,9 +19,16 @@ MOST_ROWS = 1024
 
 
 def parquet_rows(
-    path: Path, longest: int = LONGEST_ROW, *, row_groups: list[int] | None = None, before: int = 0
+    path: Path,
+    longest: int = LONGEST_ROW,
+    *,
+    row_groups: list[int] | None = None,
+    before: int = 0,
+    after: int = 0,
 ) -> Numbered:
     """Yield the rows of a Parquet file, counted from 1, or those of some row groups, with `before` rows before them.
+
+    Only rows after the row `after` are yielded; those up to it are not converted to Python values.
 
     A text that many rows share stays packed until its row is read. As many rows are read at once as fit into
     `longest` bytes, according to the sizes in the file's metadata.
@@ -40,7 +47,9 @@ def parquet_rows(
         with ParquetFile(path, read_dictionary=_packed_columns(path)) as file:
             size = _batch_size(path, file.metadata, longest)
             for batch in file.iter_batches(batch_size=size, row_groups=row_groups):
-                for rows in _fitting_slices(str(path), number, batch, longest):
+                left_out = min(max(after - number, 0), len(batch))
+                number += left_out
+                for rows in _fitting_slices(str(path), number, batch.slice(left_out), longest):
                     for row in _batch_rows(str(path), number, rows):
                         number += 1
                         yield number, row

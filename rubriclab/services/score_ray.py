@@ -30,7 +30,7 @@ from rubriclab.option_names import RUN_AGAIN, option
 from rubriclab.rubric import Rubric
 from rubriclab.scoring import Score
 from rubriclab.services.cluster_worker import ClusterJob, ClusterWorker, budget_name, share_of
-from rubriclab.services.inputs import Data
+from rubriclab.services.inputs import Data, ReadRow
 from rubriclab.services.judge_choice import JudgeChoice
 from rubriclab.services.workspace import Workspace
 from rubriclab.store.engine import address, in_memory, is_remote, moved
@@ -124,7 +124,7 @@ async def score_on_ray(
     reading: ReadingOptions,
     workers: int,
     cluster: str | None,
-    ahead: deque[tuple[Any, Example | None]],
+    ahead: deque[ReadRow],
 ) -> AsyncGenerator[Score]:
     """Yield one score a row, in order, and add each row to `ahead` before its score.
 
@@ -149,7 +149,7 @@ async def score_on_ray(
         while (chunk := await asyncio.to_thread(next, chunks, None)) is not None:
             _count(work, rows, chunk)
             for score, row, example in chunk.found:
-                ahead.append((row, example))
+                ahead.append(ReadRow(row, example))
                 yield score
             if chunk.error:
                 raise chunk.error
