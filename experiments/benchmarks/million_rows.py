@@ -3,10 +3,11 @@
     python -m experiments.benchmarks.million_rows --rows 1000000 --folder /var/tmp \
         --output experiments/benchmarks/results/million_rows.json
 
-Learns a rubric of the method `direct` on the shipped sample, generates rows of 60 words with sources of 30, eight rows a source, as
-JSON Lines and as Parquet, and scores both with the offline judge, at the same time. The run on JSON Lines is killed at `--kill-at` of the
-rows and run again with `--resume`: how long until the first new row is written? Its output must then equal that of the
-run on Parquet, which may be of the first `--parquet-rows` only. Needs 4 kB of disk space a row.
+Learns a rubric of the method `direct` on the shipped sample, generates rows of 60 words with sources of 30, eight rows
+a source, as JSON Lines and as Parquet, and scores both with the offline judge, at the same time. The run on JSON Lines
+is killed at `--kill-at` of the rows and run again with `--resume`: how long until the first new row is written? Its
+output must then equal that of the run on Parquet, which may be of the first `--parquet-rows` only. Needs 4 kB of disk
+space a row.
 """
 
 from __future__ import annotations

@@ -131,22 +131,18 @@ def _row_sizes(batch: Any) -> list[int]:
         if lengths is None:
             other += column.nbytes // max(len(batch), 1)
         else:
-            sizes = [size + (length or 0) for size, length in zip(sizes, lengths, strict=True)]
+            sizes = [size + (length or 0) for size, length in zip(sizes, lengths.to_pylist(), strict=True)]
     return [size + other for size in sizes]
 
 
-def _lengths(column: Any) -> list[int | None] | None:
-    """Return the bytes of each text of a column; `None` for a column of another type."""
-    import pyarrow
+def _lengths(column: Any) -> Any:
+    """Return the bytes of each text of a column, as an array of pyarrow; `None` for a column of another type."""
     from pyarrow import compute, types
 
     if types.is_dictionary(column.type):
         lengths = _lengths(column.dictionary)
-        if lengths is None:
-            return None
-        shared: list[int | None] = pyarrow.array(lengths, pyarrow.int64()).take(column.indices).to_pylist()
-        return shared
+        # Not by way of Python values: the dictionary may hold as many texts as the row group.
+        return None if lengths is None else lengths.take(column.indices)
     if not (types.is_binary(column.type) or types.is_string(column.type) or types.is_large_string(column.type)):
         return None
-    bytes_of_texts: list[int | None] = compute.binary_length(column).to_pylist()
-    return bytes_of_texts
+    return compute.binary_length(column)

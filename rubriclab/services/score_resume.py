@@ -1,8 +1,9 @@
 """Continuing a file of scores that an interrupted run left behind.
 
 Its complete rows are kept; texts are scored from the first row without a score on. Every kept row has to be of the row
-of the texts in the same place, by the same version, judge and width: as the record of progress says, or else by comparing rows as they were read,
-without parsing them into texts, which would take five times as long.
+of the texts in the same place, by the same version, judge and width. The record of progress shows this for the rows up
+to its last checkpoint. The others are compared as they were read, without parsing them into texts, which would take
+five times as long.
 """
 
 from __future__ import annotations
@@ -55,12 +56,13 @@ def check_resumable(scoring: Scoring, output: str) -> None:
 
 
 def keep_scores(scoring: Scoring, path: Path, texts: str, last: Checkpoint | None = None) -> Iterator[ScoredRow]:
-    """Yield each complete row of a file of scores after those up to `last`, which are known to be right, and let `scoring` continue after the last.
+    """Yield each complete row of a file of scores, and let `scoring` continue after the last.
 
     The file is not changed; what follows `end_of_rows(path)` is an incomplete row.
 
     Args:
         texts: the path of the texts, or `-`.
+        last: the checkpoint after which rows are yielded; those before it are not checked again.
 
     Raises:
         DataError: if a row of the file is no score, or is of another row, version, judge or width.

@@ -239,14 +239,13 @@ def recorded(scoring: Callable[..., Scoring], monkeypatch: pytest.MonkeyPatch) -
         record = ProgressRecord(prepared, texts, output)
 
         async def run() -> None:
-            with Path(output).open("wb", buffering=0) as file:
-                async for row in prepared.stream():
-                    file.write(json_line(row.to_row()))
-                    wait_for_digest(record, row.line)
-                    if prepared.counts.rows == rows:
-                        raise Interrupted
+            async for row in prepared.stream():
+                file.write(json_line(row.to_row()))
+                wait_for_digest(record, row.line)
+                if prepared.counts.rows == rows:
+                    raise Interrupted
 
-        with pytest.raises(Interrupted):
+        with Path(output).open("wb", buffering=0) as file, pytest.raises(Interrupted):
             finish(run)
         return record
 
@@ -327,7 +326,7 @@ def test_a_checkpoint_counts_only_for_the_texts_scores_and_options_that_it_is_of
     elif change == "scores":
         lines = output.read_bytes().splitlines(keepends=True)
         output.write_bytes(
-            b"".join([*lines[:4], lines[4].replace(b'"applies":true', b'"applies":null', 1), *lines[5:]])
+            b"".join([*lines[:5], lines[5].replace(b'"applies":true', b'"applies":null', 1), *lines[6:]])
         )
     elif change == "judge":
         prepared.choice = replace(prepared.choice, spec="other")
