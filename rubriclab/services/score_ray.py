@@ -66,7 +66,7 @@ class Chunk:
 
 
 @dataclass(frozen=True)
-class ScoredChunk:
+class ChunkScores:
     """The scores of a chunk, each with its row, up to the row that ended the run by `error`, if any.
 
     Attributes:
@@ -155,7 +155,7 @@ async def score_on_ray(
                 raise chunk.error
 
 
-def _count(work: Workspace, rows: Rows, chunk: ScoredChunk) -> None:
+def _count(work: Workspace, rows: Rows, chunk: ChunkScores) -> None:
     rows.skipped += chunk.skipped
     rows.skipped_scores += chunk.skipped_scores
     rows.first_skipped = rows.first_skipped or chunk.first_skipped
@@ -168,7 +168,7 @@ def _count(work: Workspace, rows: Rows, chunk: ScoredChunk) -> None:
 @contextmanager
 def _run(
     work: Workspace, job: RayJob, path: Path, workers: int, cluster: str | None
-) -> Iterator[Iterator[ScoredChunk]]:
+) -> Iterator[Iterator[ChunkScores]]:
     with ExitStack() as held:
         held.enter_context(_cluster(cluster, workers))
         caps = work.options.max_calls is not None or work.options.max_cost is not None
@@ -204,7 +204,7 @@ def _cluster(cluster: str | None, workers: int) -> Iterator[None]:
         ray.shutdown()
 
 
-def _chunks(job: RayJob, path: Path, workers: int) -> Iterator[ScoredChunk]:
+def _chunks(job: RayJob, path: Path, workers: int) -> Iterator[ChunkScores]:
     """Yield the scored chunks of a file, in order."""
     import ray.data
     from ray.data import ActorPoolStrategy, DataContext
@@ -291,7 +291,7 @@ class ChunkScorer:
         read: list[tuple[Any, Example | None]] = []
         scores, error = await self._worker.scores(_remembered(rows, read))
         notes, self._notes[:] = tuple(self._notes), ()
-        scored = ScoredChunk(
+        scored = ChunkScores(
             tuple((score, row, example) for score, (row, example) in zip(scores, read, strict=False)),
             rows.skipped,
             rows.skipped_scores,

@@ -48,7 +48,7 @@ class ScoredRow:
         These are the criterion's score under its id, `ID.contribution` and `ID.reason`. A rubric without learned
         weights has no contributions.
         """
-        return with_columns(self.row, {**_flat(self), **_details(self.score)})
+        return with_columns(self.row, {**_flat(self), **criterion_cells(self.score)})
 
 
 def with_columns(row: Any, found: Mapping[str, Any]) -> dict[str, Any]:
@@ -168,7 +168,8 @@ class Scores(Displayed):
         return pandas.DataFrame([_flat(scored) for scored in self.scored])
 
 
-def _details(score: Score) -> dict[str, Any]:
+def criterion_cells(score: Score) -> dict[str, Any]:
+    """Return each criterion's score under its id, with `ID.contribution`, in points, and `ID.reason`."""
     details: dict[str, Any] = {}
     for criterion in score.criteria:
         details[criterion.id] = criterion.score

@@ -64,8 +64,13 @@ def workers_of(folder: Path) -> Iterator[int]:
 @pytest.fixture
 def asking(server: RunningServer, schema: str, tmp_path: Path) -> Commands:
     """The command line with the local server as its judge and a store on a PostgreSQL server."""
-    environment = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": "none"}
-    return Commands(tmp_path, RUBRICLAB_STORE=schema, RUBRICLAB_JUDGE="openai/fake", **environment)
+    return Commands(
+        tmp_path,
+        RUBRICLAB_STORE=schema,
+        RUBRICLAB_JUDGE="openai/fake",
+        OPENAI_API_BASE=server.url,
+        OPENAI_API_KEY="none",
+    )
 
 
 def write_texts(file: Path, count: int) -> None:
