@@ -111,11 +111,11 @@ class Scoring:
     rivals: Rivals = None
 
     def __post_init__(self) -> None:
-        if self.workspace.metrics and self.options.workers > 1:
+        if self.workspace.metrics and self._on_cluster:
             raise SettingsError(
-                f"{option('metrics')}: requests of {self.options.workers} workers are sent by other processes, where "
-                "they cannot be counted;",
-                f"leave {option('metrics')} or {option('workers')} out.",
+                f"{option('metrics')}: with {option('engine', 'ray')} the requests are sent by a cluster, where they "
+                "cannot be counted;",
+                f"leave {option('metrics')} or {option('engine')} out.",
             )
         if self.judge and self.options.workers > 1:
             raise SettingsError(
