@@ -18,7 +18,7 @@ from server import RunningServer
 from rubriclab import Lab
 from rubriclab.errors import DataError, NotConfirmed, PackError, SettingsError
 
-os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
+os.environ |= {"MLFLOW_DISABLE_TELEMETRY": "true", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
 mlflow = pytest.importorskip("mlflow", reason="needs MLflow: run make test-integrations")
 
 from rubriclab.integrations.mlflow import load_version, log_version, row_of, rubric_scorer  # noqa: E402
