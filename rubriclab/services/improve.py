@@ -35,7 +35,7 @@ from rubriclab.scoring.estimate import scoring_at_most
 from rubriclab.scoring.score import apart
 from rubriclab.services.base import JudgeOption
 from rubriclab.services.dry_run import DryRun, dry_run
-from rubriclab.services.inputs import Data, notify_left_out, own_columns, remembered, row_count, rows_of
+from rubriclab.services.inputs import Data, ReadRow, notify_left_out, own_columns, remembered, row_count, rows_of
 from rubriclab.services.judge_choice import JudgeChoice, judge_named, judge_of
 from rubriclab.services.rubric_choice import version_of
 from rubriclab.services.workspace import Workspace
@@ -131,7 +131,7 @@ class Improving:
         """
         workspace, options = self.workspace, self.options
         judges, rows = self._judges(), rows_of(self.data, options, workspace.notify)
-        ahead: deque[tuple[Any, Example | None]] = deque()
+        ahead: deque[ReadRow] = deque()
         texts = improve_stream(
             self.rubric,
             remembered(rows, ahead),
@@ -146,7 +146,7 @@ class Improving:
         with workspace.progress(workspace.ledger) as on_progress:
             async with aclosing(texts):
                 async for improved in texts:
-                    row, _ = ahead.popleft()
+                    row = ahead.popleft().row
                     text = replace(improved, columns=own_columns(row, options.mapping))
                     self.metrics.append(revision_metrics(text))
                     self.failures.update(_failures(text))

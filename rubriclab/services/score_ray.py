@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rubriclab.data import Example, Rows
+from rubriclab.data import Rows
 from rubriclab.data.blocks import check_blocks, file_blocks
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.errors import JudgeError, RubriclabError, SettingsError, UserError
@@ -24,7 +24,7 @@ from rubriclab.option_names import RUN_AGAIN, option
 from rubriclab.rubric import Rubric
 from rubriclab.scoring import Score
 from rubriclab.services.cluster_worker import ClusterJob, budget_name, share_of
-from rubriclab.services.inputs import Data
+from rubriclab.services.inputs import Data, ReadRow
 from rubriclab.services.judge_choice import JudgeChoice
 from rubriclab.services.score_ray_worker import ChunkScorer, ChunkScores, RayJob, RunState, read_chunks
 from rubriclab.services.worker_log import LogLevels, handle_sent
@@ -82,7 +82,7 @@ async def score_on_ray(
     reading: ReadingOptions,
     workers: int,
     cluster: str | None,
-    ahead: deque[tuple[Any, Example | None]],
+    ahead: deque[ReadRow],
 ) -> AsyncGenerator[Score]:
     """Yield one score a row, in order, and add each row to `ahead` before its score.
 
@@ -108,7 +108,7 @@ async def score_on_ray(
         while (chunk := await asyncio.to_thread(next, run.chunks, None)) is not None:
             _count(work, rows, chunk)
             for score, row, example in chunk.found:
-                ahead.append((row, example))
+                ahead.append(ReadRow(row, example))
                 yield score
             if chunk.error:
                 for late in await asyncio.to_thread(run.end):

@@ -28,12 +28,14 @@ class ScoredRow:
         row: as it came.
         abstained: whether a person has to score the text; `None` if no width was given.
         example: the text; `None` for a faulty row.
+        line: of the row in its file, counted from 1; 0 where it is not known.
     """
 
     score: Score
     row: Any
     abstained: bool | None = None
     example: Example | None = None
+    line: int = 0
 
     def to_row(self) -> dict[str, Any]:
         """Return the score as one JSON object, with the columns of the row that it is of."""
