@@ -31,6 +31,7 @@ from rubriclab.cli import (
     labels,
     learn,
     lint,
+    literature,
     plan,
     report,
     score,
@@ -120,7 +121,7 @@ def _say_found(config: Config, commands: Sequence[Sequence[click.Parameter]]) ->
 
 _SECTIONS = {
     "Data": (check.check, label.label, split.split),
-    "Learn and score": (learn.learn, plan.plan, score.score, improve.improve, edit.edit),
+    "Learn and score": (literature.literature, learn.learn, plan.plan, score.score, improve.improve, edit.edit),
     "Inspect and evaluate": (
         show.show,
         studio.studio,
