@@ -34,6 +34,7 @@ from rubriclab.cli import (
     plan,
     report,
     score,
+    serve,
     show,
     split,
     store,
@@ -120,7 +121,7 @@ def _say_found(config: Config, commands: Sequence[Sequence[click.Parameter]]) ->
 
 _SECTIONS = {
     "Data": (check.check, label.label, split.split),
-    "Learn and score": (learn.learn, plan.plan, score.score, improve.improve, edit.edit),
+    "Learn and score": (learn.learn, plan.plan, score.score, serve.serve, improve.improve, edit.edit),
     "Inspect and evaluate": (
         show.show,
         studio.studio,

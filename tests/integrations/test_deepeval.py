@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 from commands import CHECKOUT, Commands
-from pytest_projects import BAD, GOOD, TEXTS, UNSCORABLE, brain
+from planted_brain import BAD, GOOD, UNSCORABLE, brain
+from pytest_projects import TEXTS
 from server import RunningServer
 
 from rubriclab import Lab

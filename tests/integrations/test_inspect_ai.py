@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 from commands import CHECKOUT, Commands
-from pytest_projects import GOOD, TEXTS, UNSCORABLE, brain
+from planted_brain import GOOD, UNSCORABLE, brain
+from pytest_projects import TEXTS
 from server import RunningServer
 
 from rubriclab import Lab
