@@ -22,7 +22,7 @@ $(STAMP): pyproject.toml constraints.txt
 # Learn, store, report, score and evaluate on the shipped sample, with recorded answers of a language model and with the
 # offline judge; no key is needed. All results are written to demo/.
 demo: $(STAMP)
-	@$(BIN)/python -m experiments demo --folder demo
+	@$(BIN)/rubriclab demo
 
 # Bytecode is kept: every worker and every command started by a test would else compile the package anew.
 test: export PYTHONDONTWRITEBYTECODE =
