@@ -16,7 +16,7 @@ from commands import CHECKOUT, Commands
 from pytest_projects import GOOD, TEXTS, UNSCORABLE, brain
 from server import RunningServer
 
-from rubriclab.errors import DataError, NotInStore, SettingsError
+from rubriclab.errors import BudgetReached, DataError, NotInStore, SettingsError
 from rubriclab.integrations.promptfoo import call_api, get_assert, row_of
 
 PAGE = CHECKOUT / "docs" / "integrations" / "promptfoo.md"
@@ -55,7 +55,7 @@ def promptfoo(store: Path, server: RunningServer, config: str, *arguments: str) 
         },
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=300,
         check=False,
     )
     assert (store.parent / "results.json").exists(), done.stdout + done.stderr
@@ -73,37 +73,59 @@ def scored(store: Path, server: RunningServer, texts: list[dict[str, Any]], rubr
 
 
 @real
-def test_promptfoo_shows_the_scores_of_the_command_and_asks_nothing_twice(store: Path, server: RunningServer) -> None:
-    unscorable = {**TEXTS[3], "output": f"It is {UNSCORABLE}."}
-    rows = scored(store, server, TEXTS[:3], "remote@1")
+def test_an_assertion_in_promptfoo_has_the_scores_of_the_command_and_asks_nothing_twice(
+    store: Path, server: RunningServer
+) -> None:
+    rows = scored(store, server, TEXTS, "remote@1")
     asked = len(server.bodies)
-    check = {"type": "python", "value": "file://rubric.py", "config": {"rubric": "remote@1", "store": "store.db"}}
+    unscorable = {**TEXTS[0], "id": "unscorable", "output": f"It is {UNSCORABLE}."}
+    config = {"rubric": "remote@1", "store": "store.db", "fields": {"source": "text"}}
     suite = {
         "prompts": ["{{answer}}"],
-        "providers": ["echo", {"id": "file://rubric.py", "label": "scores", "config": check["config"]}],
+        "providers": ["echo"],
+        "defaultTest": {"assert": [{"type": "python", "value": "file://rubric.py", "config": config}]},
         "tests": [
-            {
-                "vars": {"id": text["id"], "text": text["source"], "answer": text["output"]},
-                "assert": [check],
-            }
-            for text in (*TEXTS[:3], unscorable)
+            {"vars": {"id": text["id"], "text": text["source"], "answer": text["output"]}}
+            for text in (*TEXTS, unscorable)
         ],
     }
-    check["config"] = {**check["config"], "fields": {"source": "text"}}
-    suite["providers"][1]["config"] = check["config"]
     (store.parent / "suite.json").write_text(json.dumps(suite), "utf-8")
-    results = promptfoo(store, server, "suite.json", "--filter-providers", "echo")
-    shown = {result["vars"]["id"]: result for result in results}
+    shown = {result["vars"]["id"]: result for result in promptfoo(store, server, "suite.json")}
+    assert shown.keys() == {*rows, "unscorable"}
     for name, row in rows.items():
         grading = shown[name]["gradingResult"]
         assert shown[name]["namedScores"]["remote"] == row["score"]
         assert grading["score"] == pytest.approx((row["score"] - 1) / 4, abs=1e-12)
         assert all(shown[name]["namedScores"][f"remote.{each['id']}"] == each["score"] for each in row["criteria"])
         assert row["criteria"][0]["reason"] in grading["componentResults"][0]["reason"]
-    missing = shown[unscorable["id"]]
+    missing = shown["unscorable"]
     assert (missing["success"], missing["score"], missing["namedScores"]) == (False, 0, {})
     assert "no score by remote@1" in missing["gradingResult"]["reason"]
-    assert not any(text["output"] in json.dumps(body) for text in TEXTS[:3] for body in server.bodies[asked:])
+    assert all(UNSCORABLE in json.dumps(body) for body in server.bodies[asked:])
+
+
+@real
+def test_the_provider_in_promptfoo_has_the_lines_of_the_command_and_asks_nothing_twice(
+    store: Path, server: RunningServer
+) -> None:
+    rows = scored(store, server, TEXTS, "remote@1")
+    asked = len(server.bodies)
+    config = {"rubric": "remote@1", "store": "store.db"}
+    names = ("id", "source", "group")
+    suite = {
+        "prompts": ["{{answer}}"],
+        "providers": [{"id": "file://rubric.py", "config": config}],
+        "tests": [{"vars": {"answer": text["output"], **{name: text[name] for name in names}}} for text in TEXTS],
+    }
+    (store.parent / "suite.json").write_text(json.dumps(suite), "utf-8")
+    outputs = {
+        result["vars"]["id"]: result["response"]["output"] for result in promptfoo(store, server, "suite.json")
+    }
+    assert {name: {key: rows[name][key] for key in output} for name, output in outputs.items()} == outputs
+    assert {name: output["score"] for name, output in outputs.items()} == {
+        name: row["score"] for name, row in rows.items()
+    }
+    assert len(server.bodies) == asked
 
 
 @real
@@ -113,8 +135,9 @@ def test_both_examples_of_the_documentation_run(store: Path, server: RunningServ
     asked = len(server.bodies)
     first, newest = promptfoo(store, server, "versions.yaml")
     assert len(server.bodies) == asked
-    assert first["response"]["output"]["score"] == newest["response"]["output"]["score"] == bridge["namedScores"]["remote"]
-    assert first["success"] == (first["response"]["output"]["score"] >= 1.5)
+    score = first["response"]["output"]["score"]
+    assert score == newest["response"]["output"]["score"] == bridge["namedScores"]["remote"]
+    assert first["success"] == (score >= 1.5)
 
 
 def test_the_assertion_and_the_provider_score_like_the_command(store: Path, server: RunningServer) -> None:
@@ -147,7 +170,7 @@ def test_a_text_without_a_score_fails_and_is_an_error_of_the_provider(store: Pat
 def test_a_cap_of_the_provider_holds_for_all_its_texts(store: Path, server: RunningServer) -> None:
     options = {"config": {"rubric": "remote", "store": str(store), "max_calls": 1}}
     for text in TEXTS[:2]:
-        with pytest.raises(Exception, match="The cap of 1 call is reached"):
+        with pytest.raises(BudgetReached):
             call_api(text["output"], options, {"vars": {"source": text["source"]}})
     assert len(server.bodies) <= 1
 
