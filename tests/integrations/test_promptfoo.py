@@ -118,9 +118,7 @@ def test_the_provider_in_promptfoo_has_the_lines_of_the_command_and_asks_nothing
         "tests": [{"vars": {"answer": text["output"], **{name: text[name] for name in names}}} for text in TEXTS],
     }
     (store.parent / "suite.json").write_text(json.dumps(suite), "utf-8")
-    outputs = {
-        result["vars"]["id"]: result["response"]["output"] for result in promptfoo(store, server, "suite.json")
-    }
+    outputs = {result["vars"]["id"]: result["response"]["output"] for result in promptfoo(store, server, "suite.json")}
     assert {name: {key: rows[name][key] for key in output} for name, output in outputs.items()} == outputs
     assert {name: output["score"] for name, output in outputs.items()} == {
         name: row["score"] for name, row in rows.items()
