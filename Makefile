@@ -43,9 +43,12 @@ test: $(STAMP)
 	.venv-deepeval/bin/python -m pip install --quiet --constraint constraints-deepeval.txt --editable ".[deepeval]" --group dev
 	@touch $@
 
+.promptfoo/node_modules/.bin/promptfoo: tests/integrations/install_promptfoo.sh
+	tests/integrations/install_promptfoo.sh .promptfoo
+
 test-integrations: export PYTHONDONTWRITEBYTECODE =
 test-integrations: export RUBRICLAB_INTEGRATIONS = 1
-test-integrations: .venv-integrations/.installed .venv-deepeval/.installed
+test-integrations: .venv-integrations/.installed .venv-deepeval/.installed .promptfoo/node_modules/.bin/promptfoo
 	.venv-integrations/bin/python -m pytest -p no:xdist tests/integrations
 	.venv-deepeval/bin/python -m pytest -p no:xdist tests/integrations/test_deepeval.py
 
@@ -77,4 +80,4 @@ constraints: $(STAMP)
 	$(COMPILE) --group dev --extra deepeval --output-file constraints-deepeval.txt
 
 clean:
-	rm -rf $(VENV) .venv-integrations .venv-deepeval build dist
+	rm -rf $(VENV) .venv-integrations .venv-deepeval .promptfoo build dist
