@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 from commands import CHECKOUT, Commands
 from in_full import in_full
-from planted_brain import BAD, GOOD, UNSCORABLE, brain
-from pytest_projects import TEXTS, Project, row_of
+from pytest_projects import BAD, GOOD, TEXTS, UNSCORABLE, Project, brain, row_of
 from server import RunningServer
 
 from rubriclab.integrations.pytest.settings import Marked, Settings

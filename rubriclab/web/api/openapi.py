@@ -50,19 +50,11 @@ _EXAMPLE = {"output": "The council closes the bridge.", "source": "The council m
 @cache
 def description() -> dict[str, Any]:
     """Return the description, which is the same for every rubric."""
-    models: tuple[type[BaseModel], ...] = (
-        InputText,
-        InputTexts,
-        ScoreResult,
-        ScoreResults,
-        RubricDescription,
-        Health,
-        ProblemDetails,
-    )
-    taken = {InputText, InputTexts}
-    schemas = models_json_schema(
-        [(model, "validation" if model in taken else "serialization") for model in models], ref_template=_REF
-    )[1]["$defs"]
+    taken: tuple[type[BaseModel], ...] = (InputText, InputTexts)
+    returned: tuple[type[BaseModel], ...] = (ScoreResult, ScoreResults, RubricDescription, Health, ProblemDetails)
+    modes: list[Any] = [(model, "validation") for model in taken]
+    modes += [(model, "serialization") for model in returned]
+    schemas = models_json_schema(modes, ref_template=_REF)[1]["$defs"]
     problems = {str(status): _problem(words, status) for status, words in PROBLEMS.items()}
     return {
         "openapi": "3.1.0",
