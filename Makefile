@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 WORKERS ?= 2
 
 # The extras of the tests in tests/integrations.
-INTEGRATIONS := parquet,postgresql,pytest,ray,xlsx
+INTEGRATIONS := inspect-ai,mlflow,parquet,postgresql,pytest,ray,xlsx
 
 .PHONY: demo test test-integrations lint types check constraints clean
 

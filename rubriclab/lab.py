@@ -67,6 +67,7 @@ from rubriclab.services.storage import PruneOptions, PruneResult, StoreSize, Vac
 from rubriclab.services.text_scorer import TextScorer
 from rubriclab.services.transfer import TransferOptions, TransferResult
 from rubriclab.services.workspace import Notify, Workspace, judge_options, no_progress
+from rubriclab.tracing import trace_of
 
 if TYPE_CHECKING:
     from rubriclab.checklist import Checklist
@@ -276,7 +277,7 @@ class Lab:
             JudgeError: if the provider fails, or nothing could be learned.
             BudgetReached: if a cap on calls or money was reached.
         """
-        with self._workspace() as workspace:
+        with self._workspace("learn") as workspace:
             return (await learning.learn(workspace, data, self._options(LearnOptions, options))).version
 
     learn = _synchronous(learn_async)
@@ -295,7 +296,7 @@ class Lab:
             JudgeError: if the provider fails.
             BudgetReached: if a cap on calls or money was reached.
         """
-        with self._workspace() as workspace:
+        with self._workspace("score") as workspace:
             return await scoring.score(workspace, data, rubric, self._options(ScoreOptions, options))
 
     @overload
@@ -322,7 +323,7 @@ class Lab:
         self, data: Data, rubric: RubricLike | None = None, **options: Any
     ) -> AsyncGenerator[Score]:
         """Yield the score of each text as soon as it and those before it are known; memory does not grow with them."""
-        with self._workspace() as workspace:
+        with self._workspace("score") as workspace:
             chosen = self._options(ScoreOptions, options)
             scores = await workspace.off_event_loop(scoring.prepare_scoring, workspace, data, rubric, chosen)
             async for scored in scores.stream():
@@ -354,7 +355,7 @@ class Lab:
             DataError: if no text is left that has scores.
             NotInStore: if there is no such rubric.
         """
-        with self._workspace() as workspace:
+        with self._workspace("evaluate") as workspace:
             chosen = self._options(EvaluateOptions, options)
             evaluation = await evaluating.evaluate(workspace, data, rubrics, chosen)
         evaluation.check_answered()
@@ -379,7 +380,7 @@ class Lab:
             SettingsError: if it is not clear which text is meant.
             JudgeError: if the provider fails.
         """
-        with self._workspace() as workspace:
+        with self._workspace("explain") as workspace:
             return await explaining.explain(workspace, rubric, data, self._options(ExplainOptions, options))
 
     explain = _synchronous(explain_async)
@@ -392,7 +393,7 @@ class Lab:
             SettingsError: unless two different judges are named.
             DataError: if no text can be used.
         """
-        with self._workspace() as workspace:
+        with self._workspace("agree") as workspace:
             result = await agreeing.agree(workspace, data, rubric, self._options(AgreeOptions, options))
         result.check_answered()
         return result
@@ -410,7 +411,7 @@ class Lab:
             DataError: if no text can be used.
             SettingsError: for options that do not go together, or an action to save that could not be tried.
         """
-        with self._workspace() as workspace:
+        with self._workspace("transfer") as workspace:
             result = await transferring.transfer(workspace, rubric, to, self._options(TransferOptions, options))
         result.check_saved()
         return result
@@ -431,7 +432,7 @@ class Lab:
             NotInStore: if there is no such rubric.
             SettingsError: unless there are two sides to compare.
         """
-        with self._workspace() as workspace:
+        with self._workspace("drift") as workspace:
             return await drifting.drift(workspace, data, before, after, self._options(DriftOptions, options))
 
     drift = _synchronous(drift_async)
@@ -451,7 +452,7 @@ class Lab:
             SettingsError: if no rubric is named.
             DataError: if nothing can be compared.
         """
-        with self._workspace() as workspace:
+        with self._workspace("compare") as workspace:
             return await comparing.compare(workspace, before, after, rubric, self._options(CompareOptions, options))
 
     compare = _synchronous(compare_async)
@@ -464,7 +465,7 @@ class Lab:
             NotInStore: if there is no such rubric, or no record of its training.
             DataError: if there are no texts without a label.
         """
-        with self._workspace() as workspace:
+        with self._workspace("plan") as workspace:
             return await planning.plan(workspace, data, rubric, self._options(PlanOptions, options))
 
     plan = _synchronous(plan_async)
@@ -477,7 +478,7 @@ class Lab:
             NotInStore: if there is no such rubric.
             SettingsError: if the rubric gives no reasons to rewrite by.
         """
-        with self._workspace() as workspace:
+        with self._workspace("improve") as workspace:
             return await improving.improve(workspace, data, rubric, self._options(ImproveOptions, options))
 
     improve = _synchronous(improve_async)
@@ -491,7 +492,7 @@ class Lab:
             SettingsError: for changes that are not possible, or without who makes them and why.
             DataError: if there are no labelled texts.
         """
-        with self._workspace() as workspace:
+        with self._workspace("edit") as workspace:
             return await editing.edit(workspace, rubric, self._options(EditOptions, options))
 
     edit = _synchronous(edit_async)
@@ -512,7 +513,7 @@ class Lab:
         """
         from rubriclab.web.label.serve import label
 
-        with self._workspace() as workspace:
+        with self._workspace("label") as workspace:
             return await label(workspace, data, output, self._options(LabelOptions, options))
 
     label = _synchronous(label_async)
@@ -756,7 +757,7 @@ class Lab:
 
     # What all of them share
 
-    def _workspace(self) -> Workspace:
+    def _workspace(self, operation: str | None = None) -> Workspace:
         return Workspace(
             self._store,
             self._judge_options,
@@ -766,6 +767,7 @@ class Lab:
             settings=self._settings,
             budget=self._budget,
             metrics=self._metrics,
+            trace=trace_of(operation),
         )
 
     def _options(self, model: type[OptionsT], values: Mapping[str, Any]) -> OptionsT:

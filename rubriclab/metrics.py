@@ -44,6 +44,15 @@ class Metrics:
         self._retries = Counter("rubriclab_retries", "Further attempts at a prompt.", registry=registry)
         self._in_flight = Gauge("rubriclab_requests_in_flight", "Requests being answered.", registry=registry)
         self._waiting = Gauge("rubriclab_requests_waiting", "Requests that wait for a limit.", registry=registry)
+        self._batched = Counter(
+            "rubriclab_batch_prompts",
+            "Prompts that batches were to answer, by outcome.",
+            ["outcome"],
+            registry=registry,
+        )
+        self._in_batches = Gauge(
+            "rubriclab_batch_prompts_waiting", "Prompts that wait for the answer of a batch.", registry=registry
+        )
         try:
             self._server, self._thread = start_http_server(port, ADDRESS, registry)
         except OSError as error:
@@ -94,6 +103,14 @@ class Metrics:
     def retried(self) -> None:
         """Count a further attempt at a prompt."""
         self._retries.inc()
+
+    def in_batches(self, change: int) -> None:
+        """Count a prompt that waits for the answer of a batch (1), or no longer (-1)."""
+        self._in_batches.inc(change)
+
+    def ended_in_batch(self, outcome: str) -> None:
+        """Count a prompt that was sent in a batch, by its outcome."""
+        self._batched.labels(outcome).inc()
 
 
 class _LedgerCollector(Collector):

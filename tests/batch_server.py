@@ -151,9 +151,13 @@ class BatchServer(RunningServer):
                 batch[field] = f"{batch['id']}-{field}"
                 self.files[batch[field]] = b"\n".join(content) + b"\n"
 
-    async def _list(self, _request: Request) -> Response:
-        batches = [_shown(batch) for batch in reversed(self.batches.values())]
-        return self._step("list") or JSONResponse({"object": "list", "data": batches, "has_more": False})
+    async def _list(self, request: Request) -> Response:
+        names = [*reversed(self.batches)]
+        limit, after = int(request.query_params.get("limit", 20)), request.query_params.get("after")
+        begin = names.index(after) + 1 if after else 0
+        batches = [_shown(self.batches[name]) for name in names[begin : begin + limit]]
+        more = begin + limit < len(names)
+        return self._step("list") or JSONResponse({"object": "list", "data": batches, "has_more": more})
 
     async def _retrieve(self, request: Request) -> Response:
         if failed := self._step("status"):

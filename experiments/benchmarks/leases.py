@@ -98,7 +98,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--output", type=Path, help="where every round's figures go, as JSON")
     arguments = parser.parse_args()
-    with server() as address:
+    with server(latency=0) as address:
         os.environ |= {"OPENAI_API_BASE": address, "OPENAI_API_KEY": "none"}
         rates = asyncio.run(measure(arguments.questions, arguments.rounds))
     cost = costs(rates)

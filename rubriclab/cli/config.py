@@ -36,6 +36,7 @@ JUDGES = frozenset({"judge", "generator", "writer", "second-judge"})
 GUARDED = frozenset(
     {
         "api-base",
+        "address",
         "store",
         "price",
         "output",

@@ -49,7 +49,8 @@ def check_blocks(path: Path, encoding: str | None) -> None:
 def file_blocks(path: Path, size: int = BLOCK) -> Iterator[FileBlock]:
     """Yield the blocks of a file, in order, which together have each of its rows once; see `check_blocks`.
 
-    A file of JSON Lines is read once to count its lines.
+    A file of JSON Lines is read once to count its lines. Of a damaged Parquet file, row groups after the damage are
+    read too, which `raw_rows` does not reach.
 
     Raises:
         DataError: if a Parquet file cannot be read.

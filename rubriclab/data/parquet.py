@@ -19,9 +19,16 @@ MOST_ROWS = 1024
 
 
 def parquet_rows(
-    path: Path, longest: int = LONGEST_ROW, *, row_groups: list[int] | None = None, before: int = 0
+    path: Path,
+    longest: int = LONGEST_ROW,
+    *,
+    row_groups: list[int] | None = None,
+    before: int = 0,
+    after: int = 0,
 ) -> Numbered:
     """Yield the rows of a Parquet file, counted from 1, or those of some row groups, with `before` rows before them.
+
+    Only rows after the row `after` are yielded; those up to it are not converted to Python values.
 
     A text that many rows share stays packed until its row is read. As many rows are read at once as fit into
     `longest` bytes, according to the sizes in the file's metadata.
@@ -40,7 +47,9 @@ def parquet_rows(
         with ParquetFile(path, read_dictionary=_packed_columns(path)) as file:
             size = _batch_size(path, file.metadata, longest)
             for batch in file.iter_batches(batch_size=size, row_groups=row_groups):
-                for rows in _fitting_slices(str(path), number, batch, longest):
+                left_out = min(max(after - number, 0), len(batch))
+                number += left_out
+                for rows in _fitting_slices(str(path), number, batch.slice(left_out), longest):
                     for row in _batch_rows(str(path), number, rows):
                         number += 1
                         yield number, row
@@ -122,22 +131,18 @@ def _row_sizes(batch: Any) -> list[int]:
         if lengths is None:
             other += column.nbytes // max(len(batch), 1)
         else:
-            sizes = [size + (length or 0) for size, length in zip(sizes, lengths, strict=True)]
+            sizes = [size + (length or 0) for size, length in zip(sizes, lengths.to_pylist(), strict=True)]
     return [size + other for size in sizes]
 
 
-def _lengths(column: Any) -> list[int | None] | None:
-    """Return the bytes of each text of a column; `None` for a column of another type."""
-    import pyarrow
+def _lengths(column: Any) -> Any:
+    """Return the bytes of each text of a column, as an array of pyarrow; `None` for a column of another type."""
     from pyarrow import compute, types
 
     if types.is_dictionary(column.type):
         lengths = _lengths(column.dictionary)
-        if lengths is None:
-            return None
-        shared: list[int | None] = pyarrow.array(lengths, pyarrow.int64()).take(column.indices).to_pylist()
-        return shared
+        # Not by way of Python values: the dictionary may hold as many texts as the row group.
+        return None if lengths is None else lengths.take(column.indices)
     if not (types.is_binary(column.type) or types.is_string(column.type) or types.is_large_string(column.type)):
         return None
-    bytes_of_texts: list[int | None] = compute.binary_length(column).to_pylist()
-    return bytes_of_texts
+    return compute.binary_length(column)

@@ -9,8 +9,8 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import dataclass, replace
+from itertools import dropwhile, islice
 from pathlib import Path
 from typing import Any
 
@@ -75,8 +75,10 @@ class RawRows:
     table: bool = False
 
 
-def raw_rows(source: str | Path | Lines, options: ReadingOptions) -> RawRows:
+def raw_rows(source: str | Path | Lines, options: ReadingOptions, after: int = 0) -> RawRows:
     """Return the rows of a file, of `-` (standard input), or of a stream or iterable of lines.
+
+    Only rows after the line `after` are returned; those of JSON Lines and Parquet up to it are not parsed.
 
     Raises:
         DataError: if the file is missing, unreadable, or of an unknown format or encoding.
@@ -84,19 +86,19 @@ def raw_rows(source: str | Path | Lines, options: ReadingOptions) -> RawRows:
     """
     if not isinstance(source, str | Path):
         name = getattr(source, "name", None)
-        return _json_lines(name if isinstance(name, str) else "stream", source, options)
+        return _json_lines(name if isinstance(name, str) else "stream", source, options, after=after)
     if str(source) == "-":
-        return _json_lines("stdin", sys.stdin.buffer, options)
+        return _json_lines("stdin", sys.stdin.buffer, options, after=after)
     path = Path(source)
     kind = _kind(path)
     _check_readable(path)
     _check_options(path, kind, options)
     if kind in WORKBOOK:
-        return _sheet(path, options)
+        return _rows_after(after, _sheet(path, options))
     if kind == PARQUET:
-        rows = parquet_rows(path, options.longest)
+        rows = parquet_rows(path, options.longest, after=after)
         return RawRows(SourceFormat(str(path), "Parquet"), rows, options.rules(typed=True), table=True)
-    return _text(path, kind, options)
+    return _text(path, kind, options, after)
 
 
 def raw_table(rows: Any, where: str, options: ReadingOptions) -> RawRows:
@@ -114,12 +116,13 @@ def raw_table(rows: Any, where: str, options: ReadingOptions) -> RawRows:
     return RawRows(SourceFormat(where, "rows"), numbered, options.rules(typed=True), table=_is_table(rows))
 
 
-def _json_lines(where: str, lines: Lines, options: ReadingOptions, encoding: str = UTF_8) -> RawRows:
-    rows = json_lines(where, bounded_lines(where, lines, options.longest), options.longest)
+def _json_lines(where: str, lines: Lines, options: ReadingOptions, encoding: str = UTF_8, after: int = 0) -> RawRows:
+    bounded = bounded_lines(where, lines, options.longest)
+    rows = json_lines(where, islice(bounded, after, None), options.longest, after)
     return RawRows(SourceFormat(where, "JSON Lines", encoding), rows, options.rules(typed=True))
 
 
-def _text(path: Path, kind: str, options: ReadingOptions) -> RawRows:
+def _text(path: Path, kind: str, options: ReadingOptions, after: int) -> RawRows:
     """Return the rows of a text file, after detecting its encoding, delimiter and decimal mark."""
     where = str(path)
     sample, complete = sample_of(path)
@@ -128,7 +131,7 @@ def _text(path: Path, kind: str, options: ReadingOptions) -> RawRows:
     longest = options.longest
     lines: Lines = lines_of(path, longest) if encoding == UTF_8 else decoded_lines(path, longest, encoding)
     if kind in JSON_LINES:
-        return _json_lines(where, lines, options, encoding)
+        return _json_lines(where, lines, options, encoding, after)
     text = sample.decode(encoding, "replace").removeprefix("\ufeff")
     if options.delimiter:
         dialect = Dialect(options.delimiter, options.header_rows, skipped=options.skip_rows)
@@ -146,7 +149,11 @@ def _text(path: Path, kind: str, options: ReadingOptions) -> RawRows:
     )
     rules = options.rules(typed=False, decimal_comma=comma)
     rows = delimited_rows(where, lines, options.longest, dialect)
-    return RawRows(source, rows, rules, table=True)
+    return _rows_after(after, RawRows(source, rows, rules, table=True))
+
+
+def _rows_after(line: int, raw: RawRows) -> RawRows:
+    return replace(raw, numbered=dropwhile(lambda numbered: numbered[0] <= line, raw.numbered)) if line else raw
 
 
 def _sheet(path: Path, options: ReadingOptions) -> RawRows:

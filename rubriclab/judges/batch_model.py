@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
@@ -32,10 +33,12 @@ ENDPOINT = "/v1/chat/completions"
 FILE_SECONDS = 1800.0
 # The largest file of answers that is received; it is held in memory.
 MOST_FILE_BYTES = 2_000_000_000
-# The largest response about a file, a batch, or `RECENT` batches.
+# The largest response about a file, a batch, or a page of batches.
 STATUS_BYTES = 10_000_000
-# Batches among which one that was just made is looked for.
-RECENT = 100
+# Batches on a page of the list, at most.
+PAGE = 100
+# Seconds by which the clocks of this machine and the provider may differ.
+SKEW = 86_400.0
 ENDED = ("completed", "failed", "expired", "cancelled")
 # What a provider charges for a batch where no price is listed.
 ASSUMED_SHARE = 0.5
@@ -153,11 +156,21 @@ class BatchModel(LanguageModel):
         made = await self._call("acreate_batch", completion_window="24h", endpoint=ENDPOINT, input_file_id=file_id)
         return str(made.id)
 
-    async def find(self, file_id: str) -> str | None:
-        """Return the id of the recent batch that was made of a file; `None` if there is none."""
-        listed = await self._call("alist_batches", limit=RECENT)
-        batches = (batch for batch in listed.data or () if getattr(batch, "input_file_id", None) == file_id)
-        return next((str(batch.id) for batch in batches), None)
+    async def find(self, file_id: str, since: datetime) -> str | None:
+        """Return the id of the batch that was made of a file, `None` if there is none; `since` is before it was made.
+
+        However many batches are newer, all pages of the provider's list are read back to that time.
+        """
+        page = await self._call("alist_batches", limit=PAGE)
+        while page is not None:
+            batches = _listed(page)
+            for batch in batches:
+                if getattr(batch, "input_file_id", None) == file_id:
+                    return str(batch.id)
+            if any(batch.created_at < since.timestamp() - SKEW for batch in batches):
+                return None
+            page = await self._page_after(page)
+        return None
 
     async def status(self, batch_id: str) -> BatchStatus:
         """Return how far a batch is."""
@@ -209,21 +222,35 @@ class BatchModel(LanguageModel):
             return error
         return response
 
+    async def _page_after(self, page: Any) -> Any:
+        """Return the next page of a list of batches, `None` after the last."""
+        if not isinstance(page, Mapping):  # litellm cannot pass on where a page of Azure begins
+            return await self._answered(page.get_next_page()) if page.has_next_page() else None
+        token = page.get("next_page_token")
+        return await self._call("alist_batches", limit=PAGE, after=token) if token else None
+
     async def _call(
         self, function: str, seconds: float | None = None, *, most_bytes: int = STATUS_BYTES, **given: Any
     ) -> Any:
+        litellm, seconds = load_litellm(), seconds or self._timeout
+        place = {"api_base": self._api_base} if self._api_base else {}
+        call = getattr(litellm, function)
+        request = call(custom_llm_provider=self._place[1], timeout=seconds, max_retries=0, **place, **given)
+        return await self._answered(request, seconds, most_bytes=most_bytes)
+
+    async def _answered(
+        self, request: Awaitable[Any], seconds: float | None = None, *, most_bytes: int = STATUS_BYTES
+    ) -> Any:
+        """Return the response to a request, or raise what its failure means."""
         from openai import OpenAIError
         from pydantic import ValidationError
 
-        litellm, seconds = load_litellm(), seconds or self._timeout
-        place = {"api_base": self._api_base} if self._api_base else {}
+        seconds = seconds or self._timeout
         reception = Reception(self.model, most_bytes)
         outer = RECEPTION.set(reception)
         try:
             async with asyncio.timeout(seconds):
-                return await getattr(litellm, function)(
-                    custom_llm_provider=self._place[1], timeout=seconds, max_retries=0, **place, **given
-                )
+                return await request
         except TimeoutError:
             raise JudgeUnavailable(f"{self.model}: no complete response within {seconds:g} seconds.") from None
         except OpenAIError as error:
@@ -248,6 +275,11 @@ def batch_price_of(model: str) -> tuple[Price | None, bool]:
     if prompt is None or completion is None:
         return usual.times(ASSUMED_SHARE), False
     return Price(prompt * 1e6, completion * 1e6), True
+
+
+def _listed(page: Any) -> Sequence[Any]:
+    """Return the batches on a page, which litellm returns as a mapping for Vertex AI."""
+    return (page["data"] if isinstance(page, Mapping) else page.data) or ()
 
 
 def _status(batch: Any) -> BatchStatus:

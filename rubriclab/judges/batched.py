@@ -324,7 +324,7 @@ class Waves(JudgeWrapper):
 
         async def made() -> str:
             nonlocal look
-            found = await self._model.find(batch.file_id) if look else None
+            found = await self._model.find(batch.file_id, datetime.fromisoformat(batch.created)) if look else None
             look = True
             return found or await self._model.create(batch.file_id)
 

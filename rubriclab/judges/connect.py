@@ -13,6 +13,7 @@ strings.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,15 +26,17 @@ from rubriclab.judges.judge import Judge
 from rubriclab.judges.language_model import LanguageModel
 from rubriclab.judges.ledger import Ledger, Metered
 from rubriclab.judges.limits import Limited, Limits, LocalLimits
-from rubriclab.judges.observed import Queued, RequestObserver, Sent
+from rubriclab.judges.observed import Queued, RequestObserver, Sent, SentInBatches
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.plug_ins import judge_points, plug_in_judge
+from rubriclab.judges.providers import provider_of
 from rubriclab.judges.recording import PREFIX, Recorder, Recording, open_replay
-from rubriclab.judges.retry import Retried
+from rubriclab.judges.retry import Breaker, LocalBreaker, Retried
+from rubriclab.judges.traced import Traced, Tracer
 from rubriclab.option_names import option
 
 EMBEDDED = "embedded"
-# Prompts in a row that may fail after all attempts; at least a full round of those in flight.
+# Prompts in a row that may fail after all attempts, at least.
 BREAKER = 20
 
 
@@ -49,6 +52,8 @@ def connect(
     batches: BatchRecords | None = None,
     notify: Callable[[str], None] = lambda _text: None,
     observer: RequestObserver | None = None,
+    tracer: Tracer | None = None,
+    breaker: Breaker | None = None,
 ) -> Judge:
     """Return the judge named `spec`: `embedded`, `recorded:PATH[#JUDGE]`, a plug-in's name or a litellm model string.
 
@@ -60,6 +65,7 @@ def connect(
       takes no slot;
     - `Retried`;
     - `Cached`: only a prompt's final reply is cached, and a cached reply needs no limit, budget or retry;
+    - `Traced`, if there are spans, around the cache: each says whether its answer was cached;
     - `Recording`, around the cache: a recording includes cached replies;
     - `Metered`, which sees every reply that is used.
 
@@ -76,24 +82,41 @@ def connect(
         batches: open batches; needed, like `answers`, to ask by batches.
         notify: told of every batch.
         observer: told about every request to the provider.
+        tracer: makes spans of texts and requests.
+        breaker: shared by several processes; by default one for this judge alone.
 
     Raises:
         SettingsError: for a cap on cost without a price, a recording without such a judge, or a judge without batches.
         PlugInError: for a plug-in that cannot be loaded or used.
         DataError: for a recording that cannot be read or written.
     """
-    judge = _source(
-        spec,
-        options,
-        answers,
-        ledger,
-        budget=budget or LocalBudget(options.max_calls, options.max_cost),
-        limits=limits or local_limits(options),
-        batches=batches,
-        notify=notify,
-        observer=observer,
+    shared = _Shared(
+        budget or LocalBudget(options.max_calls, options.max_cost),
+        limits or local_limits(options),
+        breaker or local_breaker(options),
+        observer,
+        tracer,
     )
-    return Metered(Recording(judge, record) if record else judge, ledger)
+    judge = _source(spec, options, answers, ledger, shared, batches=batches, notify=notify)
+    return Metered(Recording(judge, record) if record else judge, ledger, tracer)
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """What several judges may share; see `connect`."""
+
+    budget: Budget
+    limits: Limits
+    breaker: Breaker
+    observer: RequestObserver | None
+    tracer: Tracer | None
+
+    def retried(self, number: int) -> None:
+        """Tell of a further attempt at a prompt, by how many there were."""
+        if self.observer:
+            self.observer.retried()
+        if self.tracer:
+            self.tracer.retried(number)
 
 
 def _source(
@@ -101,12 +124,10 @@ def _source(
     options: JudgeOptions,
     answers: AnswerCache | None,
     ledger: Ledger,
+    shared: _Shared,
     *,
-    budget: Budget,
-    limits: Limits,
     batches: BatchRecords | None,
     notify: Callable[[str], None],
-    observer: RequestObserver | None,
 ) -> Judge:
     if spec == EMBEDDED:
         from rubriclab.judges.embedded import EmbeddedJudge
@@ -115,64 +136,64 @@ def _source(
     if spec.startswith(PREFIX):
         return open_replay(spec)
     if options.batch and answers is not None and batches is not None:
-        judge = _batched(
-            spec, options, budget, limits, answers=answers, batches=batches, notify=notify, observer=observer
-        )
+        judge = _batched(spec, options, shared, answers=answers, batches=batches, notify=notify)
     else:
-        judge = _called(spec, options, budget, limits, observer)
-    if answers is None:
-        return judge
-    return Cached(
-        judge,
-        answers,
-        retry_failed=options.retry_failed,
-        max_reply_bytes=options.max_reply_bytes,
-        damaged=ledger.damaged,
-        used=ledger.used,
-    )
+        judge = _called(spec, options, shared)
+    if answers is not None:
+        judge = Cached(
+            judge,
+            answers,
+            retry_failed=options.retry_failed,
+            max_reply_bytes=options.max_reply_bytes,
+            damaged=ledger.damaged,
+            used=ledger.used,
+        )
+    return Traced(judge, shared.tracer, _provider(spec), batch=options.batch) if shared.tracer else judge
 
 
-def _called(
-    spec: str, options: JudgeOptions, budget: Budget, limits: Limits, observer: RequestObserver | None
-) -> Judge:
+def _provider(spec: str) -> str:
+    name = spec.partition(":")[0]
+    return name if name in judge_points() else provider_of(spec)
+
+
+def _called(spec: str, options: JudgeOptions, shared: _Shared) -> Judge:
     """Return a judge whose calls cost money and may fail, with limits, retries and the budget."""
     name = spec.partition(":")[0]
     if name in judge_points():
         judge = plug_in_judge(judge_points()[name], spec, options)
-        budgeted = Budgeted(Sent(judge, observer) if observer else judge, budget, price=options.price)
+        sent = Sent(judge, shared.observer) if shared.observer else judge
+        budgeted = Budgeted(sent, shared.budget, price=options.price)
     else:
-        budgeted = _budgeted(LanguageModel(spec, **_model_settings(options)), budget, observer)
-    return _retried(budgeted, options, limits, observer)
+        budgeted = _budgeted(LanguageModel(spec, **_model_settings(options)), shared)
+    return _retried(budgeted, options, shared)
 
 
-def _budgeted(model: LanguageModel, budget: Budget, observer: RequestObserver | None) -> Budgeted:
-    sent = Sent(model, observer) if observer else model
+def _budgeted(model: LanguageModel, shared: _Shared) -> Budgeted:
+    sent = Sent(model, shared.observer) if shared.observer else model
     # The price and the spare tokens need litellm, whose import takes seconds: only a cap on cost is worth that.
-    if budget.max_cost is None:
-        return Budgeted(sent, budget)
-    return Budgeted(sent, budget, price=model.price, spare_tokens=model.spare_tokens)
+    if shared.budget.max_cost is None:
+        return Budgeted(sent, shared.budget)
+    return Budgeted(sent, shared.budget, price=model.price, spare_tokens=model.spare_tokens)
 
 
-def _retried(judge: Judge, options: JudgeOptions, limits: Limits, observer: RequestObserver | None) -> Retried:
-    limited = Limited(judge, limits)
+def _retried(judge: Judge, options: JudgeOptions, shared: _Shared) -> Retried:
+    limited = Limited(judge, shared.limits)
     return Retried(
-        Queued(limited, observer) if observer else limited,
+        Queued(limited, shared.observer) if shared.observer else limited,
         attempts=options.attempts,
-        breaker=max(BREAKER, options.concurrency),
-        on_retry=observer.retried if observer else None,
+        breaker=shared.breaker,
+        on_retry=shared.retried,
     )
 
 
 def _batched(
     spec: str,
     options: JudgeOptions,
-    budget: Budget,
-    limits: Limits,
+    shared: _Shared,
     *,
     answers: AnswerCache,
     batches: BatchRecords,
     notify: Callable[[str], None],
-    observer: RequestObserver | None,
 ) -> Judge:
     """Return a language model that is asked by batches."""
     if spec.partition(":")[0] in judge_points():
@@ -183,15 +204,18 @@ def _batched(
     model = BatchModel(spec, **_model_settings(options))
     sizes = WaveLimits(options.batch_size, options.batch_at_least, options.batch_pause)
     waves = Waves(model, answers, batches, sizes, notify)
-    capped = budget.max_cost is not None
+    sent = SentInBatches(waves, shared.observer) if shared.observer else waves
     by_waves = (
-        Budgeted(waves, budget, price=model.batch_price, spare_tokens=model.spare_tokens)
-        if capped
-        else Budgeted(waves, budget)
+        Budgeted(sent, shared.budget)
+        if shared.budget.max_cost is None
+        else Budgeted(sent, shared.budget, price=model.batch_price, spare_tokens=model.spare_tokens)
     )
-    return Batched(
-        by_waves, _retried(_budgeted(model, budget, observer), options, limits, observer), attempts=options.attempts
-    )
+    return Batched(by_waves, _retried(_budgeted(model, shared), options, shared), attempts=options.attempts)
+
+
+def local_breaker(options: JudgeOptions) -> LocalBreaker:
+    """Return the breaker of one process; a full round of the requests in flight may fail."""
+    return LocalBreaker(max(BREAKER, options.concurrency))
 
 
 def local_limits(options: JudgeOptions) -> LocalLimits:

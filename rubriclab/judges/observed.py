@@ -1,4 +1,7 @@
-"""Requests observed from outside: how many wait, how many are in flight, how each ended and how long it took."""
+"""Requests observed from outside: how many wait, how many are in flight, how each ended and how long it took.
+
+Prompts in batches are counted apart: they wait for hours, which would hide how the other requests do.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import time
 from typing import Any, Protocol
 
 from rubriclab.errors import RubriclabError
+from rubriclab.judges.batched import WaveTooSmall
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply
 from rubriclab.prompts import Prompt
 
@@ -31,6 +35,14 @@ class RequestObserver(Protocol):
 
     def retried(self) -> None:
         """Count a further attempt at a prompt."""
+        ...
+
+    def in_batches(self, change: int, /) -> None:
+        """Count a prompt that waits for the answer of a batch (1), or no longer (-1)."""
+        ...
+
+    def ended_in_batch(self, outcome: str, /) -> None:
+        """Count a prompt that was sent in a batch, by its outcome."""
         ...
 
 
@@ -74,6 +86,34 @@ class Sent(JudgeWrapper):
         finally:
             self._observer.in_flight(-1)
             self._observer.ended(outcome, time.monotonic() - started)
+
+
+class SentInBatches(JudgeWrapper):
+    """A judge that asks by batches, whose prompts are counted."""
+
+    def __init__(self, judge: Judge, observer: RequestObserver) -> None:
+        super().__init__(judge)
+        self._observer = observer
+
+    async def reply(self, prompt: Prompt[Any]) -> Reply:
+        """Return the judge's reply."""
+        outcome: str | None = FAULTY
+        self._observer.in_batches(1)
+        try:
+            reply = await self.judge.reply(prompt)
+            outcome = ANSWERED
+            return reply
+        except (asyncio.CancelledError, WaveTooSmall):
+            # Whether a batch was sent is not known, or none was: the next run collects it, or a single call is made.
+            outcome = None
+            raise
+        except RubriclabError as error:
+            outcome = outcome_of(error)
+            raise
+        finally:
+            self._observer.in_batches(-1)
+            if outcome:
+                self._observer.ended_in_batch(outcome)
 
 
 def outcome_of(error: RubriclabError) -> str:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Protocol
 
 from rubriclab.errors import JudgeError, JudgeUnavailable, PromptRejected, ProviderDown, ReplyTooLarge
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply
@@ -19,6 +19,48 @@ PATIENCE = 300.0
 _log = logging.getLogger(__name__)
 
 
+class Breaker(Protocol):
+    """Counts the prompts in a row that failed after all attempts, also across processes."""
+
+    async def failed(self, judge: str, reason: str, /) -> None:
+        """Count a prompt that failed; `judge` and `reason` are for the message.
+
+        Raises:
+            ProviderDown: if too many in a row have failed.
+        """
+        ...
+
+    def answered(self) -> None:
+        """Count a sign of life: a success, or a refusal of one prompt. Returns without waiting."""
+        ...
+
+
+class LocalBreaker:
+    """The count of one process.
+
+    Attributes:
+        most: prompts in a row that may fail before the provider counts as down.
+    """
+
+    def __init__(self, most: int = 20) -> None:
+        self.most = most
+        self._failed_in_a_row = 0
+
+    async def failed(self, judge: str, reason: str) -> None:
+        """Count a prompt that failed; see `Breaker`."""
+        self._failed_in_a_row += 1
+        # Requests that were in flight when the limit was reached fail after it, with the same message.
+        if self._failed_in_a_row >= self.most:
+            raise ProviderDown(
+                f"{self.most} prompts in a row got no reply from {judge}; the last one: {reason}",
+                f"{RUN_AGAIN} when the provider is back; cached answers are not requested again.",
+            )
+
+    def answered(self) -> None:
+        """Count a sign of life; see `Breaker`."""
+        self._failed_in_a_row = 0
+
+
 class Retried(JudgeWrapper):
     """A judge that repeats requests whose failure may be temporary.
 
@@ -27,9 +69,8 @@ class Retried(JudgeWrapper):
 
     Attributes:
         attempts: requests per prompt, the first one included.
-        breaker: number of prompts in a row that may fail after all attempts before the provider counts as down. A
-            success, or a refusal of one prompt, resets the count.
-        on_retry: called before each further attempt.
+        breaker: ends the command if too many prompts in a row fail after all attempts.
+        on_retry: called before each further attempt at a prompt, with how many further ones there have been.
     """
 
     def __init__(
@@ -39,20 +80,19 @@ class Retried(JudgeWrapper):
         attempts: int = 6,
         base: float = 1.0,
         longest: float = 60.0,
-        breaker: int = 20,
+        breaker: Breaker | None = None,
         rng: random.Random | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        on_retry: Callable[[], None] | None = None,
+        on_retry: Callable[[int], None] | None = None,
     ) -> None:
         super().__init__(judge)
         self._attempts = attempts
         self._base = base
         self._longest = longest
-        self._breaker = breaker
+        self._breaker = breaker or LocalBreaker()
         self._rng = rng or random.Random()
         self._sleep = sleep
         self._on_retry = on_retry
-        self._failed_in_a_row = 0
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         """Return the reply of the first attempt that succeeds.
@@ -71,21 +111,23 @@ class Retried(JudgeWrapper):
                 self._check_patience(error)
                 if attempt == self._attempts:
                     missing = JudgeUnavailable(f"no reply after {self._attempts} attempts: {error.message}")
-                    raise self._given_up(error, missing) from error
+                    await self._give_up(error)
+                    raise missing from error
                 pause, cause = self._pause(attempt, error), error.message
             except ReplyTooLarge as error:
-                raise self._given_up(error, error) from error
+                await self._give_up(error)
+                raise
             except PromptRejected:
-                self._failed_in_a_row = 0
+                self._breaker.answered()
                 raise
             else:
-                self._failed_in_a_row = 0
+                self._breaker.answered()
                 return reply
             _log.info("%s: attempt %d failed (%s); the next one follows in %.1f s", self.name, attempt, cause, pause)
             await self._sleep(pause)
             attempt += 1
             if self._on_retry:
-                self._on_retry()
+                self._on_retry(attempt - 1)
 
     def _check_patience(self, error: JudgeUnavailable) -> None:
         if error.retry_after and error.retry_after > PATIENCE:
@@ -99,16 +141,16 @@ class Retried(JudgeWrapper):
         pause: float = min(self._longest, self._base * 2.0 ** (attempt - 1))
         return max(asked_for, pause * self._rng.uniform(0.5, 1.0))
 
-    def _given_up(self, error: JudgeError, missing: JudgeError) -> JudgeError:
-        """Return `missing` for this prompt, or the error that ends the command if too many prompts in a row failed."""
-        self._failed_in_a_row += 1
-        if self._failed_in_a_row < self._breaker:
-            return missing
-        # Requests that were in flight when the limit was reached fail after it, with the same message.
-        return ProviderDown(
-            f"{self._breaker} prompts in a row got no reply from {self.name}; the last one: {error.message}",
-            f"{RUN_AGAIN} when the provider is back; cached answers are not requested again.",
-        )
+    async def _give_up(self, error: JudgeError) -> None:
+        """Count a prompt that failed.
+
+        Raises:
+            ProviderDown: if too many in a row have failed.
+        """
+        try:
+            await self._breaker.failed(self.name, error.message)
+        except ProviderDown as down:
+            raise down from error
 
 
 def _end_if_cancelled(error: JudgeUnavailable) -> None:

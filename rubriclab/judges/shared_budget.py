@@ -17,6 +17,8 @@ from rubriclab.store.shared_state import Document, SharedDocument
 # Seconds after which a process counts as lost, and between two signs of life while it has requests in flight.
 TERM = 60.0
 RENEWAL = 15.0
+# Seconds after its last request after which a budget may be removed: longer than a run takes, interruptions included.
+UNUSED = 90 * 86_400.0
 # Seconds between two attempts of requests that wait for those of other processes.
 PAUSE = 0.2
 
@@ -39,6 +41,7 @@ class Share:
             self.cost + other.cost,
             self.calls_in_flight + other.calls_in_flight,
             self.cost_in_flight + other.cost_in_flight,
+            max(self.seen, other.seen),
         )
 
     def reserved(self, cost: float) -> Share:
@@ -58,7 +61,7 @@ class Share:
 
     def ended(self) -> Share:
         """Return the share of a process that has ended: the provider may bill what was in flight."""
-        return Share(self.calls + self.calls_in_flight, self.cost + self.cost_in_flight)
+        return Share(self.calls + self.calls_in_flight, self.cost + self.cost_in_flight, seen=self.seen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +95,14 @@ class Decided:
     decisions: tuple[Decision, ...]
     total: Share
     was_lost: bool
+
+
+def is_unused_budget(document: Document, now: float) -> bool:
+    """Return whether a document is a budget that no process has used for `UNUSED` seconds."""
+    if "shares" not in document:
+        return False
+    shares = [Share(**fields) for fields in (document["ended"], *document["shares"].values())]
+    return now - max(share.seen for share in shares) > UNUSED
 
 
 class SharedBudget:
@@ -226,7 +237,7 @@ def _left(document: Document, now: float, *, process: str, share: Share) -> tupl
     """Return the document without `process`, whose share has ended."""
     ended, shares = _read(document, now, process)
     if process in shares:
-        ended += share.ended()
+        ended += replace(share, seen=now).ended()
     return _written(ended, {name: other for name, other in shares.items() if name != process}), None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from rubriclab.base_options import Options
@@ -88,7 +89,7 @@ async def batches(workspace: Workspace, options: BatchesOptions) -> Batches:
 
 async def _cancel(workspace: Workspace, batch: OpenBatch) -> None:
     model = BatchModel(batch.model, api_base=batch.api_base, timeout=workspace.options.timeout)
-    batch_id = batch.batch_id or await model.find(batch.file_id)
+    batch_id = batch.batch_id or await model.find(batch.file_id, datetime.fromisoformat(batch.created))
     if batch_id is None:  # its file was uploaded, but no batch was made of it
         await workspace.off_event_loop(workspace.store.batches.remove, batch.key)
         return

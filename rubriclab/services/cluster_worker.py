@@ -11,7 +11,7 @@ from rubriclab.data.row import RowError
 from rubriclab.digest import digest
 from rubriclab.errors import SettingsError
 from rubriclab.judges.options import JudgeOptions
-from rubriclab.judges.shared_budget import SharedBudget
+from rubriclab.judges.shared_budget import SharedBudget, is_unused_budget
 from rubriclab.judges.shared_limits import SharedLimits
 from rubriclab.option_names import option
 from rubriclab.rubric import Rubric
@@ -110,6 +110,7 @@ def share_of(options: JudgeOptions, workers: int, *, limited: bool) -> JudgeOpti
 
 
 def _budget(store: Store, job: ClusterJob) -> SharedBudget:
+    store.remove_shared_states(is_unused_budget)  # of runs that were killed, and of those that nobody has continued
     state = store.shared_state(budget_name(job.run))
     return SharedBudget(state, job.options.max_calls, job.options.max_cost)
 

@@ -30,10 +30,12 @@ from rubriclab.revision import (
     rewriting_at_most,
     summarize_revisions,
 )
+from rubriclab.rubric import Rubric
 from rubriclab.scoring.estimate import scoring_at_most
+from rubriclab.scoring.score import apart
 from rubriclab.services.base import JudgeOption
 from rubriclab.services.dry_run import DryRun, dry_run
-from rubriclab.services.inputs import Data, notify_left_out, own_columns, remembered, row_count, rows_of
+from rubriclab.services.inputs import Data, ReadRow, notify_left_out, own_columns, remembered, row_count, rows_of
 from rubriclab.services.judge_choice import JudgeChoice, judge_named, judge_of
 from rubriclab.services.rubric_choice import version_of
 from rubriclab.services.workspace import Workspace
@@ -86,11 +88,16 @@ class ImproveResult(Displayed):
 
 @dataclass(eq=False)
 class Improving:
-    """Improvement that has not begun: iterate over `stream()`, then ask for the `summarize_revisions()`."""
+    """Improvement that has not begun: iterate over `stream()`, then ask for the `summarize_revisions()`.
+
+    Attributes:
+        rubric: that of the version, with a call for each text.
+    """
 
     workspace: Workspace
     data: Data
     version: Version
+    rubric: Rubric
     choices: Mapping[Role, JudgeChoice]
     options: ImproveOptions
     metrics: list[RevisionMetrics] = field(default_factory=list)
@@ -106,8 +113,8 @@ class Improving:
         scoring, rewriting = CallEstimate(), CallEstimate()
         for row in rows_of(self.data, self.options, self.workspace.notify):
             if isinstance(row, Example):
-                scoring += scoring_at_most(self.version.rubric, [row])
-                rewriting += rewriting_at_most(self.version.rubric, row)
+                scoring += scoring_at_most(self.rubric, [row])
+                rewriting += rewriting_at_most(self.rubric, row)
         judging = scoring * (1 + self.options.rounds)
         most = {"judge": judging, "writer": rewriting * self.options.rounds, "second judge": judging}
         roles: dict[str, tuple[str, CallEstimate]] = {
@@ -124,9 +131,9 @@ class Improving:
         """
         workspace, options = self.workspace, self.options
         judges, rows = self._judges(), rows_of(self.data, options, workspace.notify)
-        ahead: deque[tuple[Any, Example | None]] = deque()
+        ahead: deque[ReadRow] = deque()
         texts = improve_stream(
-            self.version.rubric,
+            self.rubric,
             remembered(rows, ahead),
             judges["judge"],
             self.version.ref,
@@ -139,7 +146,7 @@ class Improving:
         with workspace.progress(workspace.ledger) as on_progress:
             async with aclosing(texts):
                 async for improved in texts:
-                    row, _ = ahead.popleft()
+                    row = ahead.popleft().row
                     text = replace(improved, columns=own_columns(row, options.mapping))
                     self.metrics.append(revision_metrics(text))
                     self.failures.update(_failures(text))
@@ -151,7 +158,7 @@ class Improving:
         """Return the gain over the texts so far."""
         names = self._names
         return summarize_revisions(
-            self.version.rubric, self.version.ref, self.metrics, names["judge"], names.get("second judge")
+            self.rubric, self.version.ref, self.metrics, names["judge"], names.get("second judge")
         )
 
     def check_answered(self) -> None:
@@ -191,6 +198,12 @@ def prepare_improvement(workspace: Workspace, data: Data, rubric: str | Version,
     """
     version = version_of(workspace, rubric)
     require_reasons(version.rubric, version.ref)
+    alone = apart(version.rubric)
+    if alone is not version.rubric:
+        workspace.notify(
+            f"{version.ref} was learned from scores of texts that were rated together; here each text is rated by "
+            "itself, before and after it is rewritten, as a rewrite has no rivals"
+        )
     judge = judge_of(version, options.judge, workspace.store, workspace.notify)
 
     def named(spec: str) -> JudgeChoice:
@@ -199,7 +212,7 @@ def prepare_improvement(workspace: Workspace, data: Data, rubric: str | Version,
     choices: dict[Role, JudgeChoice] = {"judge": judge, "writer": named(options.writer) if options.writer else judge}
     if options.second_judge:
         choices["second judge"] = named(options.second_judge)
-    return Improving(workspace, data, version, choices, options)
+    return Improving(workspace, data, version, alone, choices, options)
 
 
 async def improve(workspace: Workspace, data: Data, rubric: str | Version, options: ImproveOptions) -> ImproveResult:

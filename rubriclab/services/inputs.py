@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rubriclab.data import Example, Rows, read
 from rubriclab.data.fitted import about, comparison_faults, fit_scores
@@ -116,10 +116,18 @@ def _with_compared(
     return examples
 
 
-def remembered(rows: Rows, ahead: deque[tuple[Any, Example | None]]) -> Iterator[Example | RowError]:
+class ReadRow(NamedTuple):
+    """A row as it came, its text unless it is faulty, and its line; 0 where the line is not known."""
+
+    row: Any
+    example: Example | None
+    line: int = 0
+
+
+def remembered(rows: Rows, ahead: deque[ReadRow]) -> Iterator[Example | RowError]:
     """Yield the rows, keeping each as it came until its score is here."""
     for row in rows:
-        ahead.append((rows.row, row if isinstance(row, Example) else None))
+        ahead.append(ReadRow(rows.row, row if isinstance(row, Example) else None, rows.line))
         yield row
 
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -28,6 +28,7 @@ from rubriclab.services.base import JudgeOption, ScaleText
 from rubriclab.services.dry_run import DryRun, dry_run
 from rubriclab.services.inputs import (
     Data,
+    ReadRow,
     can_be_read_again,
     describe,
     notify_left_out,
@@ -110,11 +111,11 @@ class Scoring:
     rivals: Rivals = None
 
     def __post_init__(self) -> None:
-        if self.workspace.metrics and self.options.workers > 1:
+        if self.workspace.metrics and self._on_cluster:
             raise SettingsError(
-                f"{option('metrics')}: requests of {self.options.workers} workers are sent by other processes, where "
-                "they cannot be counted;",
-                f"leave {option('metrics')} or {option('workers')} out.",
+                f"{option('metrics')}: with {option('engine', 'ray')} the requests are sent by a cluster, where they "
+                "cannot be counted;",
+                f"leave {option('metrics')} or {option('engine')} out.",
             )
         if self.judge and self.options.workers > 1:
             raise SettingsError(
@@ -140,7 +141,7 @@ class Scoring:
         """
         work = self.workspace
         rows = self._rows()
-        ahead: deque[tuple[Any, Example | None]] = deque()
+        ahead: deque[ReadRow] = deque()
         scores = self._scores_of_cluster(rows, ahead) if self._on_cluster else self._scores(remembered(rows, ahead))
         total = row_count(self.data) if work.shows_progress else 0
         kept = self.counts.rows
@@ -176,7 +177,7 @@ class Scoring:
     def _on_cluster(self) -> bool:
         return self.options.engine == "ray"
 
-    def _scores_of_cluster(self, rows: Rows, ahead: deque[tuple[Any, Example | None]]) -> AsyncGenerator[Score]:
+    def _scores_of_cluster(self, rows: Rows, ahead: deque[ReadRow]) -> AsyncGenerator[Score]:
         options = self.options
         if self.judge or self.rest:
             raise SettingsError(
@@ -213,12 +214,12 @@ class Scoring:
         if self.counts.reason and self.workspace.ledger.silent:
             raise JudgeError(f"The provider gave no reply at all; the latest reason: {self.counts.reason}")
 
-    def _scored(self, score: Score, source: tuple[Any, Example | None]) -> ScoredRow:
-        above, (row, example) = self.options.abstain_above, source
+    def _scored(self, score: Score, source: ReadRow) -> ScoredRow:
+        above, example = self.options.abstain_above, source.example
         abstained = None if above is None else is_abstained(score, above)
         if self.version and example:
             self.counts.without.update(missing_fields(self.version, [example]))
-        return ScoredRow(score, row, abstained, example)
+        return ScoredRow(score, source.row, abstained, example, source.line)
 
 
 def is_abstained(score: Score, above: float) -> bool:

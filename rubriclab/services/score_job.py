@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import logging.handlers
 import pickle
 import traceback
 from collections.abc import Coroutine, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,25 +25,21 @@ from rubriclab.scoring import Score
 from rubriclab.scoring.stream import score_row
 from rubriclab.services.judge_choice import JudgeChoice
 from rubriclab.services.running import closing_connections
+from rubriclab.services.worker_log import LogLevels, SendingHandler
 from rubriclab.services.workspace import Workspace
+from rubriclab.tracing import trace_of
 from rubriclab.workers.channel import Channel, Message
 from rubriclab.workers.process import end_soon, parent_channel
-from rubriclab.workers.shared import Requests, WorkerBudget, WorkerLimits, WorkerRecorder
+from rubriclab.workers.shared import (
+    Requests,
+    WorkerBreaker,
+    WorkerBudget,
+    WorkerLimits,
+    WorkerObserver,
+    WorkerRecorder,
+)
 
 Row = Example | RowError
-
-
-@dataclass(frozen=True)
-class LogLevels:
-    """The levels from which on the parent's root logger and this package's log."""
-
-    root: int
-    package: int
-
-    @classmethod
-    def of_process(cls) -> LogLevels:
-        """Return those of this process."""
-        return cls(logging.getLogger().getEffectiveLevel(), logging.getLogger("rubriclab").getEffectiveLevel())
 
 
 @dataclass(frozen=True)
@@ -53,7 +49,8 @@ class ScoreJob:
     Attributes:
         flags: how options are written in messages; see `flags_of_reader`.
         max_cost, counts_tokens: those of the parent's budget and limits.
-        records: whether the parent records the replies.
+        records, observes: whether the parent records the replies, and observes the requests.
+        trace: the parent's span, as `Trace.carrier` has it; `None` for no spans.
     """
 
     rubric: Rubric
@@ -64,6 +61,8 @@ class ScoreJob:
     max_cost: float | None
     counts_tokens: bool
     records: bool
+    observes: bool
+    trace: Mapping[str, str] | None
     levels: LogLevels
     flags: Mapping[str, str] | None
 
@@ -94,6 +93,8 @@ def job_of(work: Workspace, rubric: Rubric, name: str, choice: JudgeChoice, *, c
         work.budget.max_cost if work.budget else None,
         counts_tokens,
         work.record is not None,
+        work.observer is not None,
+        work.trace.carrier if work.trace else None,
         LogLevels.of_process(),
         flags_of_reader(),
     )
@@ -146,6 +147,9 @@ class _ChunkScorer:
             record=WorkerRecorder(send) if job.records else None,
             budget=WorkerBudget(job.max_cost, self._requests, send),
             limits=WorkerLimits(self._requests, send, counts_tokens=job.counts_tokens),
+            breaker=WorkerBreaker(self._requests, send),
+            observer=WorkerObserver(send) if job.observes else None,
+            trace=trace_of(carrier=job.trace) if job.trace is not None else None,
         )
         with self._workspace:
             self._judge = self._workspace.judge(job.choice)
@@ -190,20 +194,8 @@ class _ChunkScorer:
         self._channel.send("scored", ScoredChunk(number, tuple(scores), error, self._workspace.ledger.take()))
 
 
-class _LogHandler(logging.handlers.QueueHandler):
-    """Sends log records to the parent."""
-
-    def __init__(self, channel: Channel) -> None:
-        super().__init__(None)  # type: ignore[arg-type]  # `enqueue` is the only method that uses the queue
-        self._channel = channel
-
-    def enqueue(self, record: logging.LogRecord) -> None:
-        """Send a record."""
-        self._channel.send("log", record)
-
-
 def _log_to(channel: Channel, levels: LogLevels) -> None:
     root = logging.getLogger()
-    root.addHandler(_LogHandler(channel))
+    root.addHandler(SendingHandler(partial(channel.send, "log")))
     root.setLevel(levels.root)
     logging.getLogger("rubriclab").setLevel(levels.package)

@@ -9,34 +9,28 @@ import pickle
 import secrets
 from collections import deque
 from collections.abc import AsyncGenerator, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from itertools import islice
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rubriclab.data import Example, Rows
-from rubriclab.data.blocks import FileBlock, block_rows, check_blocks, file_blocks
-from rubriclab.data.comparisons import Comparison
-from rubriclab.data.readers import parsed_row
+from rubriclab.data import Rows
+from rubriclab.data.blocks import check_blocks, file_blocks
 from rubriclab.data.reading import ReadingOptions
-from rubriclab.data.row import RowError
-from rubriclab.data.source_format import SourceFormat
 from rubriclab.errors import JudgeError, RubriclabError, SettingsError, UserError
 from rubriclab.judges.connect import EMBEDDED
-from rubriclab.judges.ledger import Ledger
 from rubriclab.judges.recording import PREFIX
 from rubriclab.option_names import RUN_AGAIN, option
 from rubriclab.rubric import Rubric
 from rubriclab.scoring import Score
-from rubriclab.services.cluster_worker import ClusterJob, ClusterWorker, budget_name, share_of
-from rubriclab.services.inputs import Data
+from rubriclab.services.cluster_worker import ClusterJob, budget_name, share_of
+from rubriclab.services.inputs import Data, ReadRow
 from rubriclab.services.judge_choice import JudgeChoice
+from rubriclab.services.score_ray_worker import ChunkScorer, ChunkScores, RayJob, RunState, read_chunks
+from rubriclab.services.worker_log import LogLevels, handle_sent
 from rubriclab.services.workspace import Workspace
 from rubriclab.store.engine import address, in_memory, is_remote, moved
 
-# Rows that are read, sent and scored together.
-CHUNK = 64
 # Chunks that a worker scores at a time, so that the last texts of one never leave requests idle, and that are sent to
 # it, with those that wait.
 CHUNKS_AT_A_TIME = 4
@@ -46,42 +40,6 @@ READING_TASKS = 4096
 # Shares of a processor: most of a worker's time is spent waiting for the provider.
 WORKER_CPUS = 0.9
 READING_CPUS = 0.1
-
-
-@dataclass(frozen=True)
-class RayJob:
-    """A job, and how rows are read."""
-
-    job: ClusterJob
-    reading: ReadingOptions
-    where: str
-
-
-@dataclass(frozen=True)
-class Chunk:
-    """Rows with their lines, or the error that ended reading."""
-
-    rows: tuple[tuple[int, Any], ...] = ()
-    error: Exception | None = None
-
-
-@dataclass(frozen=True)
-class ScoredChunk:
-    """The scores of a chunk, each with its row, up to the row that ended the run by `error`, if any.
-
-    Attributes:
-        skipped, skipped_scores, first_skipped, comparisons: as in `Rows`.
-        effort: what the worker asked since its last chunk.
-    """
-
-    found: tuple[tuple[Score, Any, Example | None], ...]
-    skipped: int
-    skipped_scores: int
-    first_skipped: RowError | None
-    comparisons: tuple[tuple[int, Comparison], ...]
-    effort: Ledger
-    notes: tuple[str, ...]
-    error: Exception | None
 
 
 def check_ray(work: Workspace, data: Data, rows: Rows, cluster: str | None) -> Path:
@@ -124,11 +82,12 @@ async def score_on_ray(
     reading: ReadingOptions,
     workers: int,
     cluster: str | None,
-    ahead: deque[tuple[Any, Example | None]],
+    ahead: deque[ReadRow],
 ) -> AsyncGenerator[Score]:
     """Yield one score a row, in order, and add each row to `ahead` before its score.
 
-    A worker that is lost is replaced, and its rows are scored again from the answers in the store.
+    A worker that is lost is replaced, and its rows are scored again from the answers in the store. If a row ends the
+    run (a refused key, a cap reached), the chunks under way are waited for, so that answers already paid for are kept.
 
     Args:
         rows: the file's rows, of which none has been read; it takes the counts of what was left out.
@@ -145,36 +104,71 @@ async def score_on_ray(
     folder = Path.cwd()
     store = moved(str(work.location), folder) if work.location else str(address(None).database)
     job = ClusterJob(store, rubric, name, choice, options, run=secrets.token_hex(16))
-    with _run(work, RayJob(job, reading, rows.where), path, workers, cluster) as chunks:
-        while (chunk := await asyncio.to_thread(next, chunks, None)) is not None:
+    with _run(work, RayJob(job, reading, rows.where, LogLevels.of_process()), path, workers, cluster) as run:
+        while (chunk := await asyncio.to_thread(next, run.chunks, None)) is not None:
             _count(work, rows, chunk)
             for score, row, example in chunk.found:
-                ahead.append((row, example))
+                ahead.append(ReadRow(row, example))
                 yield score
             if chunk.error:
+                for late in await asyncio.to_thread(run.end):
+                    _add(work, late)
                 raise chunk.error
 
 
-def _count(work: Workspace, rows: Rows, chunk: ScoredChunk) -> None:
+def _count(work: Workspace, rows: Rows, chunk: ChunkScores) -> None:
     rows.skipped += chunk.skipped
     rows.skipped_scores += chunk.skipped_scores
     rows.first_skipped = rows.first_skipped or chunk.first_skipped
     rows.comparisons += chunk.comparisons
+    _add(work, chunk)
+
+
+def _add(work: Workspace, chunk: ChunkScores) -> None:
     work.ledger.add(chunk.effort)
     for note in chunk.notes:
         work.notify(note)
+    for record in chunk.records:
+        handle_sent(record)
+
+
+@dataclass(frozen=True)
+class _RayRun:
+    """A run on a cluster: its scored chunks, in order, and its state."""
+
+    chunks: Iterator[ChunkScores]
+    state: Any
+
+    def end(self) -> list[ChunkScores]:
+        """Let no further chunk begin, and return those that had begun, once they are scored."""
+        import ray
+        from ray.exceptions import RayError
+
+        left: list[ChunkScores] = []
+        with suppress(RubriclabError, RayError):  # the run has failed already
+            ray.get(self.state.end.remote())
+            left.extend(replace(chunk, found=()) for chunk in self.chunks)
+        return left
 
 
 @contextmanager
-def _run(
-    work: Workspace, job: RayJob, path: Path, workers: int, cluster: str | None
-) -> Iterator[Iterator[ScoredChunk]]:
+def _run(work: Workspace, job: RayJob, path: Path, workers: int, cluster: str | None) -> Iterator[_RayRun]:
     with ExitStack() as held:
-        held.enter_context(_cluster(cluster, workers))
-        caps = work.options.max_calls is not None or work.options.max_cost is not None
-        if caps:
+        if work.options.max_calls is not None or work.options.max_cost is not None:
+            # After the workers, which write to it, have ended.
             held.callback(work.store.shared_state(budget_name(job.job.run)).remove)
-        yield _chunks(job, path, workers)
+        held.enter_context(_cluster(cluster, workers))
+        state = _run_state()
+        yield _RayRun(_chunks(job, path, workers, state), state)
+
+
+def _run_state() -> Any:
+    """Return the state of a run that begins, as an actor beside this process: without it, the run ends anyway."""
+    import ray
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+    return ray.remote(num_cpus=0, scheduling_strategy=here)(RunState).remote()
 
 
 @contextmanager
@@ -204,7 +198,7 @@ def _cluster(cluster: str | None, workers: int) -> Iterator[None]:
         ray.shutdown()
 
 
-def _chunks(job: RayJob, path: Path, workers: int) -> Iterator[ScoredChunk]:
+def _chunks(job: RayJob, path: Path, workers: int, state: Any) -> Iterator[ChunkScores]:
     """Yield the scored chunks of a file, in order."""
     import ray.data
     from ray.data import ActorPoolStrategy, DataContext
@@ -222,13 +216,17 @@ def _chunks(job: RayJob, path: Path, workers: int) -> Iterator[ScoredChunk]:
         scored = (
             ray.data.from_items(blocks, override_num_blocks=min(len(blocks), READING_TASKS))
             .map_batches(
-                _read_chunks, batch_size=1, batch_format="pyarrow", fn_kwargs={"job": job}, num_cpus=READING_CPUS
+                read_chunks,
+                batch_size=1,
+                batch_format="pyarrow",
+                fn_kwargs={"job": job, "state": state},
+                num_cpus=READING_CPUS,
             )
             .map_batches(
                 ChunkScorer,
                 batch_size=1,
                 batch_format="pyarrow",
-                fn_constructor_kwargs={"job": job},
+                fn_constructor_kwargs={"job": job, "state": state},
                 compute=ActorPoolStrategy(
                     size=workers,
                     max_tasks_in_flight_per_actor=CHUNKS_SENT,
@@ -255,62 +253,3 @@ def _ended(error: Exception) -> RubriclabError:
         f"Ray ended the run: {' '.join(str(error).split())[-1000:]}",
         f"{RUN_AGAIN}; cached answers are not requested again.",
     )
-
-
-def _read_chunks(batch: Any, job: RayJob) -> Iterator[Any]:
-    """Yield the rows of blocks as chunks."""
-    for content in batch["block"].to_pylist():
-        block: FileBlock = pickle.loads(content)
-        rows = block_rows(block, job.where, job.reading.longest)
-        try:
-            while chunk := tuple(islice(rows, CHUNK)):
-                yield _cell("chunk", Chunk(chunk))
-        except RubriclabError as error:
-            yield _cell("chunk", Chunk(error=error))
-
-
-def _cell(name: str, content: Any) -> Any:
-    import pyarrow
-
-    return pyarrow.table({name: pyarrow.array([pickle.dumps(content)], pyarrow.large_binary())})
-
-
-class ChunkScorer:
-    """Scores chunks in a worker of the cluster."""
-
-    def __init__(self, job: RayJob) -> None:
-        self._reading = job.reading
-        self._where = job.where
-        self._notes: list[str] = []
-        self._worker = ClusterWorker(job.job, self._notes.append)
-
-    async def __call__(self, batch: Any) -> Any:
-        """Return the scores of the chunk in `batch`."""
-        chunk: Chunk = pickle.loads(batch["chunk"][0].as_py())
-        rows = self._rows(chunk)
-        read: list[tuple[Any, Example | None]] = []
-        scores, error = await self._worker.scores(_remembered(rows, read))
-        notes, self._notes[:] = tuple(self._notes), ()
-        scored = ScoredChunk(
-            tuple((score, row, example) for score, (row, example) in zip(scores, read, strict=False)),
-            rows.skipped,
-            rows.skipped_scores,
-            rows.first_skipped,
-            tuple(rows.comparisons),
-            self._worker.workspace.ledger.take(),
-            notes,
-            error or chunk.error,
-        )
-        return _cell("scored", scored)
-
-    def _rows(self, chunk: Chunk) -> Rows:
-        mapping, rules = self._reading.mapping, self._reading.rules(typed=True)
-        parsed = ((line, row, parsed_row(row, self._where, line, mapping, rules)) for line, row in chunk.rows)
-        source = SourceFormat(self._where, "rows")
-        return Rows(source, parsed, skip_faulty=self._reading.skip_faulty, mapping=mapping)
-
-
-def _remembered(rows: Rows, read: list[tuple[Any, Example | None]]) -> Iterator[Example | RowError]:
-    for row in rows:
-        read.append((rows.row, row if isinstance(row, Example) else None))
-        yield row

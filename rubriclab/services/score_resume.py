@@ -1,8 +1,9 @@
 """Continuing a file of scores that an interrupted run left behind.
 
 Its complete rows are kept; texts are scored from the first row without a score on. Every kept row has to be of the row
-of the texts in the same place, by the same version, judge and width. Rows are compared as they were read, without
-parsing them into texts, which would take five times as long.
+of the texts in the same place, by the same version, judge and width. The record of progress shows this for the rows up
+to its last checkpoint. The others are compared as they were read, without parsing them into texts, which would take
+five times as long.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from rubriclab.methods.method import UnitVerdict
 from rubriclab.option_names import by_reader, option
 from rubriclab.scoring.score import CriterionScore, Score, limits_of
 from rubriclab.services.score import Scoring, is_abstained
+from rubriclab.services.score_progress import Checkpoint
 from rubriclab.services.scores import ScoredRow, same_name
 
 # Bytes read at once from the end of a file.
@@ -53,19 +55,21 @@ def check_resumable(scoring: Scoring, output: str) -> None:
         raise SettingsError(f"{_RESUME}: got {place}; expected a file of JSON Lines.", "Name one that ends in .jsonl.")
 
 
-def keep_scores(scoring: Scoring, path: Path, texts: str) -> Iterator[ScoredRow]:
+def keep_scores(scoring: Scoring, path: Path, texts: str, last: Checkpoint | None = None) -> Iterator[ScoredRow]:
     """Yield each complete row of a file of scores, and let `scoring` continue after the last.
 
     The file is not changed; what follows `end_of_rows(path)` is an incomplete row.
 
     Args:
         texts: the path of the texts, or `-`.
+        last: the checkpoint after which rows are yielded; those before it are not checked again.
 
     Raises:
         DataError: if a row of the file is no score, or is of another row, version, judge or width.
     """
-    raw = raw_rows(texts, scoring.options)
-    for number, line in enumerate(_complete_rows(path), start=1):
+    raw = raw_rows(texts, scoring.options, last.line if last else 0)
+    kept, end = (last.rows, last.end) if last else (0, 0)
+    for number, line in enumerate(_complete_rows(path, end), start=kept + 1):
         place = f"{path}:{number}"
         written = _read_row(line, place)
         _check_source(written, scoring, place)
@@ -103,8 +107,9 @@ def end_of_rows(path: Path) -> int:
     return 0
 
 
-def _complete_rows(path: Path) -> Iterator[bytes]:
+def _complete_rows(path: Path, after: int) -> Iterator[bytes]:
     with path.open("rb") as file:
+        file.seek(after)
         yield from (line for line in file if line.endswith(b"\n"))
 
 

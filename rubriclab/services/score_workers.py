@@ -1,13 +1,13 @@
 """Texts scored by several processes: chunks of rows go out to workers, scores come back in the order of the rows.
 
-The parent reads the rows and keeps what the workers share: budget, limits, recording, ledger and log. Each worker opens
+The parent reads the rows and keeps what the workers share: budget, limits, breaker, recording, ledger, metrics
+and log. Each worker opens
 the store itself, so every answer is cached as soon as it arrives, and of two workers with the same question one asks.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
 import pickle
 from collections import deque
 from collections.abc import AsyncGenerator, Iterable, Iterator
@@ -16,7 +16,7 @@ from itertools import count, islice
 from pathlib import Path
 
 from rubriclab.errors import RubriclabError, SettingsError, WorkerLost
-from rubriclab.judges.connect import local_limits
+from rubriclab.judges.connect import local_breaker, local_limits
 from rubriclab.judges.limits import Limits
 from rubriclab.judges.recording import RecordingFile
 from rubriclab.option_names import RUN_AGAIN, option
@@ -24,6 +24,7 @@ from rubriclab.rubric import Rubric
 from rubriclab.scoring import Score
 from rubriclab.services.judge_choice import JudgeChoice
 from rubriclab.services.score_job import Row, ScoredChunk, ScoreJob, job_of
+from rubriclab.services.worker_log import handle_sent
 from rubriclab.services.workspace import Workspace
 from rubriclab.store.engine import address, in_memory
 from rubriclab.workers.channel import Message
@@ -115,6 +116,7 @@ class _Pool:
         self._work = work
         self._job = job
         self._limits = limits
+        self._breaker = local_breaker(work.options)
         self._most = workers
         under_way = -(-work.under_way // workers)
         self._rows = max(1, min(CHUNK, under_way // AHEAD))
@@ -196,7 +198,14 @@ class _Pool:
         budget, recorder = self._work.budget, self._work.record
         assert budget is not None
         assert not isinstance(recorder, Path)
-        return Shared(budget, self._limits, recorder, process.channel.send)
+        return Shared(
+            process.channel.send,
+            budget=budget,
+            limits=self._limits,
+            breaker=self._breaker,
+            recorder=recorder,
+            observer=self._work.observer,
+        )
 
     def scored(self, worker: _Worker, scored: ScoredChunk) -> None:
         """Take the scores of a chunk."""
@@ -250,8 +259,7 @@ class _Worker:
             case ("failed", error):
                 self._pool.failed(error)
             case ("log", record):
-                if (logger := logging.getLogger(record.name)).isEnabledFor(record.levelno):
-                    logger.handle(record)
+                handle_sent(record)
             case _:
                 try:
                     self.shared.handle(message)

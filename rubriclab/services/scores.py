@@ -28,12 +28,14 @@ class ScoredRow:
         row: as it came.
         abstained: whether a person has to score the text; `None` if no width was given.
         example: the text; `None` for a faulty row.
+        line: of the row in its file, counted from 1; 0 where it is not known.
     """
 
     score: Score
     row: Any
     abstained: bool | None = None
     example: Example | None = None
+    line: int = 0
 
     def to_row(self) -> dict[str, Any]:
         """Return the score as one JSON object, with the columns of the row that it is of."""
@@ -46,7 +48,7 @@ class ScoredRow:
         These are the criterion's score under its id, `ID.contribution` and `ID.reason`. A rubric without learned
         weights has no contributions.
         """
-        return with_columns(self.row, {**_flat(self), **_details(self.score)})
+        return with_columns(self.row, {**_flat(self), **criterion_cells(self.score)})
 
 
 def with_columns(row: Any, found: Mapping[str, Any]) -> dict[str, Any]:
@@ -166,7 +168,8 @@ class Scores(Displayed):
         return pandas.DataFrame([_flat(scored) for scored in self.scored])
 
 
-def _details(score: Score) -> dict[str, Any]:
+def criterion_cells(score: Score) -> dict[str, Any]:
+    """Return each criterion's score under its id, with `ID.contribution`, in points, and `ID.reason`."""
     details: dict[str, Any] = {}
     for criterion in score.criteria:
         details[criterion.id] = criterion.score

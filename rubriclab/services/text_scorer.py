@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Self
 
+from rubriclab.data.scale import show
 from rubriclab.errors import SettingsError
 from rubriclab.provenance import Effort
 from rubriclab.rubric import Rubric
@@ -99,6 +100,19 @@ class TextScorer:
         """Return where a score lies on the rubric's scale, from 0 (the lowest score) to 1 (the highest)."""
         scale = self.rubric.scores_on
         return (score - scale.low) / scale.width
+
+    def check_threshold(self, threshold: float) -> None:
+        """Check that a threshold lies on the scale of the rubric's scores.
+
+        Raises:
+            SettingsError: if it does not.
+        """
+        scale = self.rubric.scores_on
+        if not scale.low <= threshold <= scale.high:
+            ends = f"{show(scale.low)} to {show(scale.high)}"
+            raise SettingsError(
+                f"The threshold {threshold} is not on the scale of {self.name}, {ends}.", "Give a score on that scale."
+            )
 
     def close(self) -> None:
         """Wait for the texts under way, and close the store and the judge's connections."""

@@ -17,9 +17,11 @@ from rubriclab.judges.connect import connect
 from rubriclab.judges.judge import Judge
 from rubriclab.judges.ledger import Ledger
 from rubriclab.judges.limits import Limits
+from rubriclab.judges.observed import RequestObserver
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.price import as_price
 from rubriclab.judges.recording import Recorder
+from rubriclab.judges.retry import Breaker
 from rubriclab.methods.method import Progress, silent
 from rubriclab.option_names import command
 from rubriclab.provenance import Effort
@@ -32,6 +34,7 @@ from rubriclab.store.store import Access
 if TYPE_CHECKING:
     from rubriclab.metrics import Metrics
     from rubriclab.services.judge_choice import JudgeChoice
+    from rubriclab.tracing import Trace
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -58,8 +61,11 @@ class Workspace:
         settings: hyperparameters of methods, from a configuration file.
         budget: caps on calls and money; by default those in `options`.
         limits: when requests may be sent, for all judges together; by default each judge has those in `options`.
+        breaker: ends the operation if too many prompts in a row fail; by default each judge has its own.
         ledger: counts what is asked.
         metrics: shows others the requests and the ledger while the workspace is open.
+        observer: told about every request; by default the metrics.
+        trace: makes the spans of the operation, which ends when the workspace is closed.
     """
 
     location: str | Path | None = None
@@ -70,14 +76,18 @@ class Workspace:
     settings: SettingsTables = field(default_factory=dict)
     budget: Budget | None = None
     limits: Limits | None = None
+    breaker: Breaker | None = None
     ledger: Ledger = field(default_factory=Ledger)
     metrics: Metrics | None = None
+    observer: RequestObserver | None = None
+    trace: Trace | None = None
 
     def __post_init__(self) -> None:
         # Shared by all judges of the operation.
         self.budget = self.budget or LocalBudget(self.options.max_calls, self.options.max_cost)
         self._started = time.monotonic()
         self._held = ExitStack()
+        self.observer = self.observer or self.metrics
         if self.metrics:
             self.metrics.watch(self.ledger)
         self._store: Store | None = None
@@ -119,7 +129,9 @@ class Workspace:
             limits=self.limits,
             batches=self.store.batches,
             notify=self.notify,
-            observer=self.metrics,
+            observer=self.observer,
+            tracer=self.trace,
+            breaker=self.breaker,
         )
 
     async def off_event_loop(self, work: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
@@ -152,17 +164,23 @@ class Workspace:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        self.close()
+    def __exit__(self, _kind: object, error: BaseException | None, _where: object) -> None:
+        self.close(error)
 
-    def close(self) -> None:
-        """Close the store, and say what batches are left and how many cached answers turned out to be damaged."""
+    def close(self, error: BaseException | None = None) -> None:
+        """Close the store, and say what batches are left and how many cached answers turned out to be damaged.
+
+        Args:
+            error: what ended the operation early.
+        """
         if self.options.batch and self._store:
             self._notify_open_batches(self._store)
         self._held.close()
         self._store = None
         if self.metrics:
             self.metrics.finish(self.ledger)
+        if self.trace:
+            self.trace.end(self.ledger, error)
         if count := len(self.ledger.damaged):
             answers = "1 cached answer is" if count == 1 else f"{count} cached answers are"
             self.notify(f"{answers} damaged and asked for again; see: {command('verify')}")

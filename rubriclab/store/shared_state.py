@@ -38,6 +38,25 @@ class SharedDocument(Protocol):
         ...
 
 
+def remove_documents(engine: Engine, is_unused: Callable[[Document, float], bool]) -> None:
+    """Remove the documents of which `is_unused` is true, given the time in seconds since 1970, by the database's clock.
+
+    A document that another process changes at the same time stays.
+
+    Raises:
+        StoreUnavailable: if the database fails.
+    """
+
+    def run() -> None:
+        with writing(engine).begin() as connection:
+            now = time.time() if is_sqlite(engine.url) else float(connection.execute(select(_CLOCK)).scalar_one())
+            for name, content in connection.execute(select(_TABLE.c.name, _TABLE.c.content)).all():
+                if is_unused(json.loads(content), now):
+                    connection.execute(delete(_TABLE).where(_TABLE.c.name == name, _TABLE.c.content == content))
+
+    persistently(engine, run)
+
+
 class SharedState:
     """The document under a name in a store; it is empty before the first change. Safe to use from several threads.
 

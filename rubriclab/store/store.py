@@ -46,7 +46,7 @@ from rubriclab.store.rows import (
     read_training,
 )
 from rubriclab.store.schema import prepare
-from rubriclab.store.shared_state import SharedState
+from rubriclab.store.shared_state import Document, SharedState, remove_documents
 from rubriclab.store.size import KindSize, Space, sizes, space_of, vacuum
 from rubriclab.store.used_answers import add_used_answers, used_answers
 from rubriclab.store.verify import Problem, find_problems, remove_answers
@@ -128,6 +128,14 @@ class Store:
         if self._read_only:
             raise _read_only(self.place)
         return SharedState(self._engine, name)
+
+    def remove_shared_states(self, is_unused: Callable[[Document, float], bool]) -> None:
+        """Remove documents that processes have shared; see `remove_documents`.
+
+        Raises:
+            StoreUnavailable: if the database fails.
+        """
+        remove_documents(self._engine, is_unused)
 
     @cached_property
     def batches(self) -> BatchTable:

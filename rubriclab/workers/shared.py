@@ -1,22 +1,28 @@
-"""Budget, limits and recording of several processes: workers ask their parent, which keeps the state.
+"""What several processes share: workers ask their parent, which keeps the budget, the limits and other state.
 
-A worker sends `("reserve", number, cost)` or `("acquire", number, tokens)`, and waits for `("granted", number, error)`,
-which `Requests` matches to its sender. `("settle", ...)`, `("release", ...)` and `("record", ...)` need no reply.
+A worker sends `("reserve", number, cost)`, `("acquire", number, tokens)` or `("failed", number, judge, reason)`, and
+waits for `("granted", number, error)`, which `Requests` matches to its sender. `("settle", ...)`, `("release", ...)`,
+`("answered",)`, `("record", ...)` and `("observed", ...)` need no reply.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping
 from itertools import count
 from typing import Any
 
 from rubriclab.judges.budget import Budget
 from rubriclab.judges.limits import Limits
+from rubriclab.judges.observed import RequestObserver
 from rubriclab.judges.recording import Recorder
+from rubriclab.judges.retry import Breaker
 from rubriclab.workers.channel import Message
 
 Send = Callable[..., None]
+# What an observer is told with a change that is taken back later, in the order in which a lost worker's are.
+GAUGES = ("in_flight", "queued", "in_batches")
 
 
 class Requests:
@@ -27,7 +33,7 @@ class Requests:
         self._numbers = count()
         self._waiting: dict[int, asyncio.Future[None]] = {}
 
-    async def granted(self, kind: str, amount: float, give_back: Callable[[], None]) -> None:
+    async def granted(self, kind: str, *what: Any, give_back: Callable[[], None] = lambda: None) -> None:
         """Wait until the parent grants a request; `give_back` returns one that is granted after it was cancelled.
 
         Raises:
@@ -35,7 +41,7 @@ class Requests:
         """
         number, granted = next(self._numbers), asyncio.get_running_loop().create_future()
         self._waiting[number] = granted
-        self._send(kind, number, amount)
+        self._send(kind, number, *what)
         try:
             await asyncio.shield(granted)
         except asyncio.CancelledError:
@@ -70,7 +76,7 @@ class WorkerBudget:
 
     async def reserve(self, cost: float) -> None:
         """Reserve one call and `cost` US dollars."""
-        await self._requests.granted("reserve", cost, lambda: self.settle(cost, None))
+        await self._requests.granted("reserve", cost, give_back=lambda: self.settle(cost, None))
 
     def settle(self, reserved: float, cost: float | None) -> None:
         """Replace a reservation by the actual cost."""
@@ -92,11 +98,58 @@ class WorkerLimits:
 
     async def acquire(self, tokens: int) -> None:
         """Take a slot, and return as soon as a request may be sent."""
-        await self._requests.granted("acquire", tokens, lambda: self.release(tokens, None, 0.0))
+        await self._requests.granted("acquire", tokens, give_back=lambda: self.release(tokens, None, 0.0))
 
     def release(self, expected: int, used: int | None, pause: float) -> None:
         """Give the slot back."""
         self._send("release", expected, used, pause)
+
+
+class WorkerBreaker:
+    """The breaker of the parent, seen from a worker; see `Breaker`."""
+
+    def __init__(self, requests: Requests, send: Send) -> None:
+        self._requests = requests
+        self._send = send
+
+    async def failed(self, judge: str, reason: str) -> None:
+        """Count a prompt that failed."""
+        await self._requests.granted("failed", judge, reason)
+
+    def answered(self) -> None:
+        """Count a sign of life."""
+        self._send("answered")
+
+
+class WorkerObserver:
+    """The observer of the parent, seen from a worker; see `RequestObserver`."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+
+    def queued(self, change: int) -> None:
+        """Count a request that waits for the limits or is in flight (1), or is over (-1)."""
+        self._send("observed", "queued", change)
+
+    def in_flight(self, change: int) -> None:
+        """Count a request that is sent (1), or over (-1)."""
+        self._send("observed", "in_flight", change)
+
+    def ended(self, outcome: str, seconds: float) -> None:
+        """Count a request that was sent, by its outcome and the seconds until then."""
+        self._send("observed", "ended", outcome, seconds)
+
+    def retried(self) -> None:
+        """Count a further attempt at a prompt."""
+        self._send("observed", "retried")
+
+    def in_batches(self, change: int) -> None:
+        """Count a prompt that waits for the answer of a batch (1), or no longer (-1)."""
+        self._send("observed", "in_batches", change)
+
+    def ended_in_batch(self, outcome: str) -> None:
+        """Count a prompt that was sent in a batch, by its outcome."""
+        self._send("observed", "ended_in_batch", outcome)
 
 
 class WorkerRecorder:
@@ -116,13 +169,25 @@ class WorkerRecorder:
 class Shared:
     """What the parent keeps for one worker; everything that the worker holds is given back when it has ended."""
 
-    def __init__(self, budget: Budget, limits: Limits, recorder: Recorder | None, send: Send) -> None:
+    def __init__(
+        self,
+        send: Send,
+        *,
+        budget: Budget,
+        limits: Limits,
+        breaker: Breaker,
+        recorder: Recorder | None = None,
+        observer: RequestObserver | None = None,
+    ) -> None:
         self._budget = budget
         self._limits = limits
+        self._breaker = breaker
         self._recorder = recorder
+        self._observer = observer
         self._send = send
         self._reserved: list[float] = []
         self._slots: list[int] = []
+        self._observed: Counter[str] = Counter()
         self._waiting: set[asyncio.Task[None]] = set()
 
     def handle(self, message: Message) -> None:
@@ -133,9 +198,13 @@ class Shared:
         """
         match message:
             case ("acquire", number, tokens):
-                self._start(self._acquire(number, tokens))
+                self._start(self._grant(number, self._acquire(tokens)))
             case ("reserve", number, cost):
-                self._start(self._reserve(number, cost))
+                self._start(self._grant(number, self._reserve(cost)))
+            case ("failed", number, judge, reason):
+                self._start(self._grant(number, self._breaker.failed(judge, reason)))
+            case ("answered",):
+                self._breaker.answered()
             case ("release", expected, used, pause):
                 self._slots.remove(expected)
                 self._limits.release(expected, used, pause)
@@ -144,6 +213,10 @@ class Shared:
                 self._budget.settle(reserved, cost)
             case ("record", digest, template, reply) if self._recorder:
                 self._recorder.add(digest, template, reply)
+            case ("observed", kind, *what) if self._observer:
+                if kind in GAUGES:
+                    self._observed[kind] += what[0]
+                getattr(self._observer, kind)(*what)
             case _:
                 raise ValueError(message)
 
@@ -155,26 +228,27 @@ class Shared:
             self._limits.release(self._slots.pop(), None, 0.0)
         while self._reserved:
             self._budget.settle(self._reserved.pop(), None)
+        for kind in GAUGES:
+            if self._observer and (left := self._observed.pop(kind, 0)):
+                getattr(self._observer, kind)(-left)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)
         self._waiting.add(task)
         task.add_done_callback(self._waiting.discard)
 
-    async def _acquire(self, number: int, tokens: int) -> None:
+    async def _grant(self, number: int, work: Coroutine[Any, Any, None]) -> None:
         try:
-            await self._limits.acquire(tokens)
+            await work
         except Exception as error:
             self._send("granted", number, error)
-            return
-        self._slots.append(tokens)
-        self._send("granted", number, None)
+        else:
+            self._send("granted", number, None)
 
-    async def _reserve(self, number: int, cost: float) -> None:
-        try:
-            await self._budget.reserve(cost)
-        except Exception as error:
-            self._send("granted", number, error)
-            return
+    async def _acquire(self, tokens: int) -> None:
+        await self._limits.acquire(tokens)
+        self._slots.append(tokens)
+
+    async def _reserve(self, cost: float) -> None:
+        await self._budget.reserve(cost)
         self._reserved.append(cost)
-        self._send("granted", number, None)

@@ -8,6 +8,7 @@ import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,12 @@ from privileges import give_up, limit_files
 from pyarrow import parquet
 
 from rubriclab import Lab, ScoreOptions, write_rows
+from rubriclab.data.tables import json_line
 from rubriclab.errors import DataError, SettingsError
+from rubriclab.services import score_progress
 from rubriclab.services.running import finish
 from rubriclab.services.score import Scoring, prepare_scoring
+from rubriclab.services.score_progress import ProgressRecord
 from rubriclab.services.score_resume import check_resumable, end_of_rows, keep_scores
 from rubriclab.services.workspace import Workspace
 
@@ -219,3 +223,135 @@ def test_the_end_of_the_last_complete_row_is_found(tmp_path: Path, content: byte
     for length in (0, 70_000, 200_000):
         (tmp_path / "file").write_bytes(content + b"x" * length)
         assert end_of_rows(tmp_path / "file") == end
+
+
+class Interrupted(Exception):
+    """Ends a run in the middle."""
+
+
+@pytest.fixture
+def recorded(scoring: Callable[..., Scoring], monkeypatch: pytest.MonkeyPatch) -> Callable[..., ProgressRecord]:
+    """A function that scores a file with a checkpoint for every third row, up to a row, and returns the record."""
+    monkeypatch.setattr(score_progress, "ROWS", 3)
+
+    def scored(texts: str, output: str, rows: int, **options: Any) -> ProgressRecord:
+        prepared = scoring(texts, **options)
+        record = ProgressRecord(prepared, texts, output)
+
+        async def run() -> None:
+            async for row in prepared.stream():
+                file.write(json_line(row.to_row()))
+                wait_for_digest(record, row.line)
+                if prepared.counts.rows == rows:
+                    raise Interrupted
+
+        with Path(output).open("wb", buffering=0) as file, pytest.raises(Interrupted):
+            finish(run)
+        return record
+
+    return scored
+
+
+def wait_for_digest(record: ProgressRecord, line: int) -> None:
+    """Add a line; the first checkpoint follows the digest of the texts, which is computed in a thread."""
+    record.add(line)
+    if record._digesting:
+        record._digesting.join()
+        record.add(line)
+
+
+def rest_of_run(prepared: Scoring, record: ProgressRecord, texts: str, output: str) -> tuple[int, list[dict[str, Any]]]:
+    """Return how many rows were known to be right, and the rows that follow those in the file."""
+    known = record.read()
+    if known:
+        known.restore(prepared)
+    for row in keep_scores(prepared, Path(output), texts, known.last if known else None):
+        prepared.count(row)
+
+    async def rest() -> list[dict[str, Any]]:
+        return [row.to_row() async for row in prepared.stream()]
+
+    return known.last.rows if known else 0, finish(rest)
+
+
+def tables(folder: Path) -> None:
+    rows = [{**row, "id": str(number)} for number, row in enumerate(ROWS)]
+    write_rows(rows, folder / "rows.csv")
+    parquet.write_table(pa.Table.from_pylist(rows), folder / "rows.parquet", row_group_size=4)
+
+
+@pytest.mark.parametrize("texts", ["texts.jsonl", "rows.csv", "rows.parquet"])
+def test_rows_up_to_the_last_checkpoint_are_not_compared_again(
+    scoring: Callable[..., Scoring], recorded: Callable[..., ProgressRecord], folder: Path, texts: str
+) -> None:
+    tables(folder)
+    recorded(texts, "all.jsonl", 8)
+    # The end of a kill: a row and a checkpoint of which only a part was written.
+    with (folder / "all.jsonl").open("ab") as file, (folder / "all.jsonl.progress").open("ab") as record:
+        file.write(b'{"id": "half')
+        record.write(b'{"line": 9, "end"')
+    whole = scoring(texts)
+    complete = [row.to_row() for row in finish(lambda: every_row(whole))]
+    prepared = scoring(texts)
+    known, rest = rest_of_run(prepared, ProgressRecord(prepared, texts, "all.jsonl"), texts, "all.jsonl")
+    assert known == 6
+    assert json_lines_of(rest) == json_lines_of(complete[8:])
+    assert prepared.summary == whole.summary
+    assert (prepared.counts.rows, prepared.counts.unscored, prepared.counts.answers) == (
+        whole.counts.rows,
+        whole.counts.unscored,
+        whole.counts.answers,
+    )
+
+
+async def every_row(prepared: Scoring) -> list[Any]:
+    return [row async for row in prepared.stream()]
+
+
+def json_lines_of(rows: list[dict[str, Any]]) -> list[bytes]:
+    return [json_line(row) for row in rows]
+
+
+@pytest.mark.parametrize("change", ["texts", "scores", "option", "judge", "record", "torn"])
+def test_a_checkpoint_counts_only_for_the_texts_scores_and_options_that_it_is_of(
+    scoring: Callable[..., Scoring], recorded: Callable[..., ProgressRecord], folder: Path, change: str
+) -> None:
+    (folder / "own.jsonl").write_bytes(TEXTS)
+    recorded("own.jsonl", "own-scores.jsonl", 8)
+    output, record = folder / "own-scores.jsonl", folder / "own-scores.jsonl.progress"
+    known = {"texts": 0, "scores": 3, "option": 0, "judge": 0, "record": 0, "torn": 3}[change]
+    prepared = scoring("own.jsonl", **({"skip_faulty": True} if change == "option" else {}))
+    if change == "texts":
+        (folder / "own.jsonl").write_bytes(TEXTS + LINES[0])
+    elif change == "scores":
+        lines = output.read_bytes().splitlines(keepends=True)
+        output.write_bytes(
+            b"".join([*lines[:5], lines[5].replace(b'"applies":true', b'"applies":null', 1), *lines[6:]])
+        )
+    elif change == "judge":
+        prepared.choice = replace(prepared.choice, spec="other")
+    elif change == "record":
+        record.write_bytes(b"{}\n" + record.read_bytes())
+    elif change == "torn":
+        output.write_bytes(b"".join(output.read_bytes().splitlines(keepends=True)[:5]))
+    found = ProgressRecord(prepared, "own.jsonl", "own-scores.jsonl").read()
+    assert (found.last.rows if found else 0) == known
+
+
+def test_texts_that_change_while_they_are_scored_are_not_recorded(
+    scoring: Callable[..., Scoring], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(score_progress, "ROWS", 1)
+    (folder / "changed.jsonl").write_bytes(TEXTS)
+    record = ProgressRecord(prepared := scoring("changed.jsonl"), "changed.jsonl", "changed-scores.jsonl")
+    (folder / "changed.jsonl").write_bytes(TEXTS + LINES[0])
+    prepared.counts.rows = 1
+    wait_for_digest(record, 1)
+    assert not (folder / "changed-scores.jsonl.progress").exists()
+
+
+def test_a_complete_run_leaves_no_record(commands: Commands) -> None:
+    (commands.folder / "scores.jsonl.progress").write_bytes(b"of an earlier run")
+    done = commands("score", "texts.jsonl", *RESUME)
+    assert done.code == 0, done.err
+    assert sorted(path.name for path in commands.folder.glob("scores*")) == ["scores.jsonl"]

@@ -236,6 +236,7 @@ def user(own: Commands) -> Commands:
     [
         "api-base = 'http://127.0.0.1:9/v1'",
         "api_base = 'http://127.0.0.1:9/v1'",
+        "address = 'ray://127.0.0.1:9'",
         "judge = 'huggingface/http://127.0.0.1:9'",
         "judge = 'gpt-4o-mini'",
         "output = 'scores.jsonl'",
@@ -441,7 +442,7 @@ def test_every_option_of_every_command_is_guarded_or_known_to_be_harmless() -> N
     harmless = """abstain-above action add all as aspect attempts baseline batch batch-at-least batch-pause batch-size
     because bins bound by calls-per-text checklist concurrency constant-groups
     correct count data decimal definition delimiter drop dry-run encoding
-    evidence fail-under flip-at from gate good-from header-rows id include-training json labelled labels
+    engine evidence fail-under flip-at from gate good-from header-rows id include-training json labelled labels
     level levels literature literature-without map matrix max-calls max-cost max-drop max-flips
     max-line-bytes max-shift merge method metrics min-rank misses missing mode name nearest no-browser no-literature
     no-page no-relearn no-shortcuts only order parent pin port prefer preview rater requests-per-minute resume

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
 from importlib.util import find_spec
@@ -64,8 +65,13 @@ def workers_of(folder: Path) -> Iterator[int]:
 @pytest.fixture
 def asking(server: RunningServer, schema: str, tmp_path: Path) -> Commands:
     """The command line with the local server as its judge and a store on a PostgreSQL server."""
-    environment = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": "none"}
-    return Commands(tmp_path, RUBRICLAB_STORE=schema, RUBRICLAB_JUDGE="openai/fake", **environment)
+    return Commands(
+        tmp_path,
+        RUBRICLAB_STORE=schema,
+        RUBRICLAB_JUDGE="openai/fake",
+        OPENAI_API_BASE=server.url,
+        OPENAI_API_KEY="none",
+    )
 
 
 def write_texts(file: Path, count: int) -> None:
@@ -122,12 +128,29 @@ def test_the_caps_hold_for_all_workers_together_and_the_run_goes_on_after_them(
 ) -> None:
     write_texts(asking.folder / "texts.jsonl", 100)
     command = ("score", "texts.jsonl", *ASPECT, "-o", "scores.jsonl", *RAY, "--requests-per-minute", 6000)
-    stopped = run(asking, *command, "--max-calls", 40)
+    stopped = run(asking, "--log-file", "log.txt", *command, "--max-calls", 40)
     assert (stopped.code, server.answered.total()) == (2, 40)
     assert "The cap of 40 calls is reached." in stopped.err
+    assert "budget reached after 40 calls" in (asking.folder / "log.txt").read_text("utf-8"), "workers log here"
+    kinds = {kind["kind"]: kind["rows"] for kind in run(asking, "store", "size", "--json").json["kinds"]}
+    assert kinds["shared budgets and limits"] == 1, "the limits of the judge; the budget has been removed"
     done = run(asking, *command)
     assert done.code == 0, done.err
     assert (server.answered.total(), server.repeated) == (100, 0)
+
+
+def test_an_error_ends_the_run_and_loses_no_reply_under_way(asking: Commands, server: RunningServer) -> None:
+    write_texts(asking.folder / "texts.jsonl", 1000)
+    server.latency = 0.4
+    server.script = deque(["unauthorized"])
+    command = ("score", "texts.jsonl", *ASPECT, "-o", "scores.jsonl", *RAY, "--concurrency", 64)
+    refused = run(asking, *command)
+    assert refused.code == 4, refused.err
+    assert "Incorrect API key provided." in refused.err
+    assert 0 < server.answered.total() < 1000
+    done = run(asking, *command)
+    assert done.code == 0, done.err
+    assert (server.answered.total(), server.repeated) == (1000, 0)
 
 
 def test_a_scorer_adds_the_columns_of_scores_in_ray_data(planted: Commands) -> None:

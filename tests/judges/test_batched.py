@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +17,8 @@ from judge_questions import rate
 
 from rubriclab.errors import BatchCancelled, BudgetReached, JudgeRefused, ProviderDown, SettingsError
 from rubriclab.judges import JudgeAnswer, JudgeOptions, Ledger, MemoryAnswers, as_price, ask, connect
+from rubriclab.judges.batch_model import BatchModel
+from rubriclab.judges.providers import load_litellm
 from rubriclab.store import Store, open_store
 
 N = 12
@@ -224,6 +229,56 @@ async def test_a_request_about_a_batch_that_fails_is_repeated(
     batch_server.statuses = [200] * step + [503]
     assert None not in values(await asked(store))
     assert len(batch_server.batches) == 1, "one whose creation was reported as failed is found again"
+
+
+def others(created: float, count: int = 250) -> dict[str, dict[str, Any]]:
+    """Return batches that somebody else made at a time."""
+    return {
+        f"other_{n}": {
+            "id": f"other_{n}",
+            "object": "batch",
+            "endpoint": "/v1/chat/completions",
+            "input_file_id": f"theirs-{n}",
+            "completion_window": "24h",
+            "created_at": int(created),
+            "status": "completed",
+        }
+        for n in range(count)
+    }
+
+
+async def test_a_batch_whose_creation_was_reported_as_failed_is_found_behind_250_newer_ones(
+    batch_server: BatchServer, store: Store
+) -> None:
+    batch_server.statuses = [200, 503]
+    newer = others(time.time())
+    batch_server.on_step = lambda step: step == "create" and batch_server.batches.update(newer)
+    assert None not in values(await asked(store))
+    assert (batch_server.steps.count("create"), batch_server.steps.count("list")) == (1, 3)
+
+
+async def test_a_batch_is_looked_for_no_further_back_than_it_can_be(batch_server: BatchServer, store: Store) -> None:
+    batch_server.batches.update(others(time.time() - 3 * 86_400))
+    batch_server.statuses = [200, 503]
+    batch_server.on_step = lambda step: step == "create" and batch_server.batches.pop("batch_250", None)
+    asking = await asked(store, attempts=1)
+    assert batch_server.steps[:4] == ["upload", "create", "list", "create"]
+    assert len(asking) == N
+
+
+async def test_a_batch_is_found_on_a_later_page_of_vertex_ai(monkeypatch: pytest.MonkeyPatch) -> None:
+    pages = {
+        None: {"data": [SimpleNamespace(input_file_id="other", created_at=2e9)], "next_page_token": "second"},
+        "second": {"data": [SimpleNamespace(input_file_id="gs://own", id="77", created_at=2e9)], "next_page_token": ""},
+    }
+
+    async def alist_batches(after: str | None = None, **_settings: Any) -> Any:
+        return pages[after]
+
+    monkeypatch.setattr(load_litellm(), "alist_batches", alist_batches)
+    model, since = BatchModel("vertex_ai/gemini-2.0-flash"), datetime.now(UTC)
+    assert await model.find("gs://own", since) == "77"
+    assert await model.find("gs://nobody", since) is None
 
 
 async def test_a_provider_that_answers_no_request_ends_the_run(batch_server: BatchServer, store: Store) -> None:

@@ -10,6 +10,7 @@ from rubriclab.errors import ProviderDown, ReplyTooLarge
 from rubriclab.judges import Budgeted, Cached, LanguageModel, LocalBudget, MemoryAnswers, Reply, Retried, request_digest
 from rubriclab.judges.reply_size import body_limit, text_limit
 from rubriclab.judges.request import written
+from rubriclab.judges.retry import LocalBreaker
 from rubriclab.prompts.prompt import LONGEST_QUOTED
 
 
@@ -43,7 +44,7 @@ async def test_a_large_reply_kept_earlier_is_asked_for_again_once() -> None:
 
 async def test_a_flood_counts_towards_the_budget_and_ends_the_command() -> None:
     judge, budget = ScriptedJudge(flooding), LocalBudget(max_calls=10)
-    asked = Retried(Budgeted(judge, budget), breaker=3)
+    asked = Retried(Budgeted(judge, budget), breaker=LocalBreaker(3))
     for expected in (ReplyTooLarge, ReplyTooLarge, ProviderDown):
         with pytest.raises(expected):
             await asked.reply(rate())

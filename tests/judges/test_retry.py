@@ -12,6 +12,7 @@ from server import RunningServer
 
 from rubriclab.errors import JudgeRefused, JudgeUnavailable, PromptRejected, ProviderDown, RubriclabError
 from rubriclab.judges import LanguageModel, Retried, ask
+from rubriclab.judges.retry import LocalBreaker
 
 
 def failing(*errors: RubriclabError | None) -> ScriptedJudge:
@@ -111,7 +112,7 @@ async def test_refusal_over_http_is_exactly_one_request(server: RunningServer, f
 
 
 async def test_dead_provider_ends_the_command_and_not_only_the_answer() -> None:
-    judge = Retried(failing(*[unavailable()] * 100), attempts=2, breaker=3, sleep=Clock().sleep)
+    judge = Retried(failing(*[unavailable()] * 100), attempts=2, breaker=LocalBreaker(3), sleep=Clock().sleep)
     for _ in range(2):
         assert (await ask(judge, rate())).value is None
     with pytest.raises(ProviderDown) as caught:
@@ -123,6 +124,6 @@ async def test_dead_provider_ends_the_command_and_not_only_the_answer() -> None:
 @pytest.mark.parametrize("life", [None, PromptRejected("too long.")])
 async def test_sign_of_life_starts_the_count_again(life: RubriclabError | None) -> None:
     script = [unavailable(), unavailable(), life, unavailable(), unavailable()]
-    judge = Retried(failing(*script), attempts=1, breaker=3, sleep=Clock().sleep)
+    judge = Retried(failing(*script), attempts=1, breaker=LocalBreaker(3), sleep=Clock().sleep)
     answers = [await ask(judge, rate()) for _ in script]
     assert [answer.value is None for answer in answers] == [True, True, life is not None, True, True]

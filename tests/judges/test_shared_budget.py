@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
 
 import pytest
@@ -129,6 +130,26 @@ async def test_a_process_that_leaves_is_forgotten_and_its_calls_are_not() -> Non
     first.close()
     assert "machine0" not in document.content
     assert await spend([second], 3) == (1, 2)
+
+
+async def test_a_budget_is_unused_a_while_after_its_last_request_whoever_made_it() -> None:
+    document = MemoryDocument()
+    first, second = budgets(document, 2, max_calls=5)
+    assert not is_unused(document)
+    await spend([first], 1)
+    document.now += shared_budget.UNUSED / 2
+    await spend([second], 1)
+    document.now += shared_budget.UNUSED / 2 + 1
+    assert not is_unused(document)
+    second.close()
+    document.now += shared_budget.UNUSED - 1
+    assert not is_unused(document)
+    document.now += 2
+    assert is_unused(document)
+
+
+def is_unused(document: MemoryDocument) -> bool:
+    return shared_budget.is_unused_budget(json.loads(document.content), document.now)
 
 
 async def test_requests_fail_while_the_database_is_away_and_go_on_when_it_is_back() -> None:

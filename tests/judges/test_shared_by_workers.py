@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from judge_questions import GOOD, Clock, ScriptedJudge, rate
 
-from rubriclab.errors import BudgetReached, JudgeUnavailable
+from rubriclab.errors import BudgetReached, JudgeUnavailable, ProviderDown
 from rubriclab.judges import (
     Budgeted,
     JudgeOptions,
@@ -22,18 +22,30 @@ from rubriclab.judges import (
     connect,
 )
 from rubriclab.judges.limits import Limits
+from rubriclab.judges.observed import RequestObserver
+from rubriclab.judges.retry import LocalBreaker, Retried
+from rubriclab.metrics import Metrics
 from rubriclab.workers.channel import Message
-from rubriclab.workers.shared import Requests, Shared, WorkerBudget, WorkerLimits
+from rubriclab.workers.shared import Requests, Shared, WorkerBreaker, WorkerBudget, WorkerLimits, WorkerObserver
 
 
 class Joined:
     """A worker and what its parent keeps for it, in one event loop."""
 
-    def __init__(self, budget: LocalBudget, limits: Limits) -> None:
-        self.shared = Shared(budget, limits, None, self.reply)
+    def __init__(
+        self,
+        budget: LocalBudget,
+        limits: Limits,
+        breaker: LocalBreaker | None = None,
+        observer: RequestObserver | None = None,
+    ) -> None:
+        breaker = breaker or LocalBreaker()
+        self.shared = Shared(self.reply, budget=budget, limits=limits, breaker=breaker, observer=observer)
         self.requests = Requests(self.send)
         self.budget = WorkerBudget(budget.max_cost, self.requests, self.send)
         self.limits = WorkerLimits(self.requests, self.send, counts_tokens=limits.counts_tokens)
+        self.breaker = WorkerBreaker(self.requests, self.send)
+        self.observer = WorkerObserver(self.send)
         self.sent: list[Message] = []
 
     def send(self, *message: Any) -> None:
@@ -131,6 +143,45 @@ async def test_a_slot_granted_after_its_request_was_cancelled_is_given_back() ->
     await asyncio.sleep(0.01)
     limits.release(0, None, 0.0)
     await asyncio.wait_for(limits.acquire(0), 1)
+
+
+async def test_prompts_that_fail_in_a_row_are_counted_over_all_workers_and_a_reply_to_one_begins_anew() -> None:
+    replies = [GOOD]
+
+    async def script(_prompt: Any) -> str:
+        if replies:
+            return replies.pop()
+        raise JudgeUnavailable("busy.")
+
+    breaker = LocalBreaker(4)
+    workers = [Joined(LocalBudget(), LocalLimits(concurrency=1), breaker) for _ in range(2)]
+    judges = [Retried(ScriptedJudge(script), attempts=1, breaker=worker.breaker) for worker in workers]
+
+    async def failed(number: int, kind: type[Exception]) -> None:
+        with pytest.raises(kind, match="4 prompts in a row" if kind is ProviderDown else "after 1 attempts"):
+            await judges[number % 2].reply(rate())
+
+    assert (await judges[0].reply(rate())).text == GOOD
+    for number in range(3):
+        await failed(number, JudgeUnavailable)
+    replies.append(GOOD)
+    assert (await judges[1].reply(rate())).text == GOOD
+    for number in range(3):
+        await failed(number, JudgeUnavailable)
+    await failed(3, ProviderDown)
+    await failed(4, ProviderDown)
+
+
+async def test_requests_that_a_lost_worker_had_in_flight_are_not_observed_any_more() -> None:
+    with Metrics(0) as metrics:
+        lost, other = (Joined(LocalBudget(), LocalLimits(concurrency=1), observer=metrics) for _ in range(2))
+        for worker in (lost, other):
+            for change in (worker.observer.queued, worker.observer.queued, worker.observer.in_flight):
+                change(1)
+        await asyncio.sleep(0.01)
+        assert (metrics._in_flight._value.get(), metrics._waiting._value.get()) == (2, 2)
+        lost.shared.close()
+        assert (metrics._in_flight._value.get(), metrics._waiting._value.get()) == (1, 1)
 
 
 def test_the_totals_of_two_ledgers_add_up_and_are_taken_once() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx
 import pytest
+from batch_server import BatchServer
 from commands import Commands
 from prometheus_client.parser import text_string_to_metric_families
 from server import RunningServer
@@ -125,8 +126,23 @@ def test_a_number_that_is_no_port_is_refused(port: int) -> None:
         Metrics(port)
 
 
-def test_metrics_of_several_workers_are_refused(tmp_path: Path) -> None:
+def test_prompts_in_batches_are_counted_apart_from_calls(batch_server: BatchServer, tmp_path: Path) -> None:
+    notes: list[str] = []
+    batch_server.ends = ["expired"]
+    texts = [{"id": f"t{number}", "output": f"Text number {number}."} for number in range(12)]
+    asked: dict[str, Any] = {"batch": True, "batch_pause": 0.02}
+    with Lab(tmp_path / "store.db", "openai/fake", metrics=0, notify=notes.append, **asked) as lab:
+        lab.score(texts, **TASK)
+        url = next(note for note in notes if note.startswith("metrics: ")).removeprefix("metrics: ")
+        found = scraped(url)
+    # Every second request was not processed, and the six that were left were too few for another batch.
+    assert (found["batch_prompts_total{'answered'}"], found["batch_prompts_total{'judge_unavailable'}"]) == (6, 6)
+    assert (found["requests_total{'answered'}"], found["request_seconds_count"]) == (6, 6)
+    assert (found["batch_prompts_waiting"], found["requests_waiting"], found["texts_scored_total"]) == (0, 0, 12)
+
+
+def test_metrics_of_a_cluster_are_refused(tmp_path: Path) -> None:
     with Lab(tmp_path / "store.db", "openai/fake", metrics=0) as lab:
-        with pytest.raises(SettingsError, match="requests of 2 workers are sent by other processes") as caught:
-            lab.score(TEXTS, **TASK, workers=2)
-        assert "leave metrics or workers out" in str(caught.value)
+        with pytest.raises(SettingsError, match="the requests are sent by a cluster") as caught:
+            lab.score(TEXTS, **TASK, engine="ray")
+        assert "leave metrics or engine out" in str(caught.value)

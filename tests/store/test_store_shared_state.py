@@ -33,6 +33,20 @@ def test_documents_are_separate_and_can_be_removed(store: Store) -> None:
     assert [first.change(count_up), second.change(count_up)] == [1, 2]
 
 
+def test_documents_that_are_unused_are_removed_and_the_others_stay(store: Store) -> None:
+    first, second = store.shared_state("first"), store.shared_state("second")
+    assert [first.change(count_up), second.change(count_up), second.change(count_up)] == [1, 1, 2]
+    times = []
+
+    def is_unused(document: Mapping[str, Any], now: float) -> bool:
+        times.append(now)
+        return bool(document["number"] == 1)
+
+    store.remove_shared_states(is_unused)
+    assert [first.change(count_up), second.change(count_up)] == [1, 3]
+    assert times[0] == pytest.approx(time.time(), abs=5)
+
+
 def test_a_change_that_fails_leaves_the_document(store: Store) -> None:
     state = store.shared_state("run")
     state.change(count_up)

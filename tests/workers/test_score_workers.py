@@ -13,11 +13,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from commands import HELDOUT, PATIENCE, Commands
 from server import RunningServer, fill_schema
 
-from rubriclab import BudgetReached, Lab, SettingsError, WorkerLost
+from rubriclab import BudgetReached, Lab, ProviderDown, SettingsError, WorkerLost
 from rubriclab.judges.plug_ins import judge_points
 from rubriclab.judges.recording import read_recording
 from rubriclab.services.judge_choice import JudgeChoice
@@ -110,6 +111,34 @@ def test_a_cap_is_exact_and_a_repeated_call_asks_for_the_rest(wire: RunningServe
     assert wire.answered.total() == wire.requests.total() == 7
     assert lab(tmp_path).score(texts(), **ASPECT).unscored == ()
     assert wire.requests.total() == wire.answered.total() == TEXTS
+
+
+def test_metrics_count_the_requests_of_all_processes(wire: RunningServer, tmp_path: Path) -> None:
+    notes: list[str] = []
+    wire.script.extend(["rate_limit"])
+    with lab(tmp_path, metrics=0, notify=notes.append) as own:
+        own.score(texts(), **ASPECT, workers=2)
+        found = httpx.get(notes[0].removeprefix("metrics: "), trust_env=False).text
+    for line in (
+        f'requests_total{{outcome="answered"}} {TEXTS}.0',
+        'requests_total{outcome="judge_unavailable"} 1.0',
+        f"request_seconds_count {TEXTS + 1}.0",
+        "retries_total 1.0",
+        "requests_in_flight 0.0",
+        "requests_waiting 0.0",
+        f"replies_total {TEXTS}.0",
+        f"texts_scored_total {TEXTS}.0",
+    ):
+        assert f"rubriclab_{line}\n" in found
+
+
+def test_prompts_that_fail_in_a_row_end_the_run_after_as_many_as_in_one_process(
+    wire: RunningServer, tmp_path: Path
+) -> None:
+    wire.script.extend(["server_error"] * 2 * TEXTS)
+    with pytest.raises(ProviderDown, match="20 prompts in a row got no reply from wire:a"):
+        lab(tmp_path, attempts=1, concurrency=2).score(texts(), **ASPECT, workers=2)
+    assert 20 <= wire.requests.total() <= TEXTS
 
 
 def test_a_killed_worker_ends_the_run_and_the_next_one_continues(wire: RunningServer, tmp_path: Path) -> None:

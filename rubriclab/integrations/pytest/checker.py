@@ -234,12 +234,7 @@ class RubricChecker:
 
     def _check_threshold(self, threshold: float) -> None:
         __tracebackhide__ = True
-        rubric = self.scorer.rubric
-        if not rubric.scores_on.low <= threshold <= rubric.scores_on.high:
-            raise SettingsError(
-                f"The threshold {threshold} is not on the scale of {self.scorer.name}, {messages.scale_of(rubric)}.",
-                "Give a score on that scale.",
-            )
+        without_inner_frames(lambda: self.scorer.check_threshold(threshold))
 
     def _scored(self, rows: Data) -> Scores:
         __tracebackhide__ = True

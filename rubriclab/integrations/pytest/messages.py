@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from rubriclab.characters import one_line
 from rubriclab.comparison.results import OutputComparison, SideSummary
 from rubriclab.data.scale import show
+from rubriclab.integrations.rationale import criterion_result, scale_of
 from rubriclab.judges.recording import recorded_name
 from rubriclab.report import describe
 from rubriclab.report.comparison import change_sentence
@@ -85,11 +86,6 @@ def _fallen_criteria(comparison: OutputComparison) -> Iterator[str]:
         yield f"  {estimate(change.difference)}{points}  {_reason(change.title)}"
 
 
-def scale_of(rubric: Rubric) -> str:
-    """Return the ends of the scale of a rubric's scores, as `1 to 5`."""
-    return f"{show(rubric.scores_on.low)} to {show(rubric.scores_on.high)}"
-
-
 def _scorer(score: Score, rubric: Rubric) -> str:
     return f"scale {scale_of(rubric)}; judge {one_line(recorded_name(score.judge))}"
 
@@ -105,10 +101,7 @@ def _costs(score: Score, rubric: Rubric) -> Iterator[str]:
 
 
 def _cost(part: CriterionScore, rubric: Rubric) -> str:
-    criterion = next(criterion for criterion in rubric.criteria if criterion.id == part.id)
-    points = "" if part.contribution is None else f"{part.contribution:+.2f} "
-    rated = describe.answered(part, criterion, whole=not part.units)
-    return f"{points}{one_line(describe.title(criterion, REASON))} ({rated}): {_reason(part.reason)}"
+    return f"{criterion_result(part, rubric, REASON)}: {_reason(part.reason)}"
 
 
 def _ranked(score: Score, rubric: Rubric) -> list[CriterionScore]:
