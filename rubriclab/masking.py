@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from urllib.parse import unquote
 
@@ -19,6 +20,8 @@ MASK = "***"
 SHORTEST_KEY = 8
 # Longer values are documents, such as the credentials of a service account, which are masked as a whole.
 LONGEST_KEY = 1000
+# Seconds after which the keys in the environment are read again.
+OLDEST_KEYS = 1.0
 # Number of first characters that identify a key whose rest is omitted or replaced by asterisks or dots.
 HEAD = 4
 
@@ -92,17 +95,42 @@ def holds_secret(address: str) -> bool:
     )
 
 
-def _keys(environment: Mapping[str, str] | None) -> list[str]:
+class _OwnKeys:
+    """The keys in the environment of this process.
+
+    Every reply is searched for them, and Python decodes each variable whenever the environment is read. So it is read
+    again only once its size or the value of a secret variable has changed, and at least once a second.
+    """
+
+    def __init__(self) -> None:
+        self._state: tuple[int, dict[str, str], float] = (-1, {}, 0.0)
+        self._keys: tuple[str, ...] = ()
+
+    def __call__(self) -> tuple[str, ...]:
+        size, secrets, until = self._state
+        unchanged = size == len(os.environ) and all(os.environ.get(name) == secrets[name] for name in secrets)
+        if not unchanged or time.monotonic() > until:
+            secrets = _secrets(os.environ)
+            self._keys = _ordered(secrets.values())
+            self._state = len(os.environ), secrets, time.monotonic() + OLDEST_KEYS
+        return self._keys
+
+
+_own_keys = _OwnKeys()
+
+
+def _keys(environment: Mapping[str, str] | None) -> tuple[str, ...]:
     """Return the keys in the environment, longest first, as one may contain another."""
-    variables = os.environ if environment is None else environment
-    keys = {value.strip() for name, value in variables.items() if _is_secret(name)}
-    return sorted((key for key in keys if len(key) >= SHORTEST_KEY), key=lambda key: (-len(key), key))
+    return _own_keys() if environment is None else _ordered(_secrets(environment).values())
 
 
-# Every reply is searched for the keys, and a program's variables have the same names all along.
-@lru_cache(maxsize=1024)
-def _is_secret(name: str) -> bool:
-    return bool(_SECRET_VARIABLE.search(name))
+def _secrets(environment: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environment.items() if _SECRET_VARIABLE.search(name)}
+
+
+def _ordered(values: Iterable[str]) -> tuple[str, ...]:
+    keys = {value.strip() for value in values}
+    return tuple(sorted((key for key in keys if len(key) >= SHORTEST_KEY), key=lambda key: (-len(key), key)))
 
 
 @lru_cache(maxsize=64)

@@ -160,3 +160,20 @@ def test_other_words_stay_as_they_are(text: str) -> None:
 def test_a_reply_about_risk_and_keys_is_not_changed() -> None:
     text = "The task-oriented summary says 'Bearer bonds' and quotes sk-learn-documentation; a key point is missing."
     assert without_keys(text, {"OPENAI_API_KEY": "sk-0123456789", "KEYBOARD": "missing."}) == text
+
+
+def test_a_key_of_this_process_counts_from_when_it_is_set_until_it_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = "first-key-123", "second-key-456"
+    monkeypatch.delenv("A_PLACE", raising=False)
+    assert without_keys(f"{first} {second}") == f"{first} {second}"
+    monkeypatch.setenv("MY_API_KEY", first)
+    assert without_keys(f"{first} {second}") == f"*** {second}"
+    monkeypatch.setenv("MY_API_KEY", second)
+    assert without_keys(f"{first} {second}") == f"{first} ***"
+    monkeypatch.delenv("MY_API_KEY")
+    monkeypatch.setenv("A_PLACE", first)
+    assert without_keys(f"{first} {second}") == f"{first} {second}"
+    monkeypatch.delenv("A_PLACE")
+    monkeypatch.setenv("OTHER_TOKEN", second)
+    time.sleep(1.1)
+    assert without_keys(f"{first} {second}") == f"{first} ***"

@@ -16,7 +16,7 @@ import functools
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -28,16 +28,22 @@ from rubriclab.digest import digest, digest_text
 from rubriclab.prompts.prompt import Prompt
 
 if TYPE_CHECKING:
-    from jinja2 import Environment, Template
+    from jinja2 import Environment
 
 FOLDER = Path(__file__).parent
 _INCLUDE = re.compile(r'\{% include "(shared/[\w.]+)" %\}')
+# With what jinja2 drops around a block. Where it would drop more, before a block on the next line, the include is kept.
+_INCLUDE_LINE = re.compile(rf"(?:^[ \t]+)?{_INCLUDE.pattern}\n?+(?![ \t]+\{{[%#])", re.MULTILINE)
 _PART = re.compile(r"^=== (system|user|assistant|input|text)\n", re.MULTILINE)
 _ROLES = ("system", "user", "assistant")
 # The parts that can follow the beginning of the user's last turn, in this order.
 _DIVISIONS = ("input", "text")
 _PARTS_APART = "\n\n"
 _CLOSING = "Answer with the JSON object described above and nothing else."
+
+
+# Renders a part of a turn with a prompt's fields.
+_Part = Callable[[Mapping[str, Any]], str]
 
 
 class Message(TypedDict):
@@ -80,7 +86,7 @@ def render(prompt: Prompt[Any]) -> list[Message]:
 def render_turns(prompt: Prompt[Any]) -> list[Turn]:
     """Return the turns that ask `prompt`, divided into parts; see `render`."""
     try:
-        turns = [(role, [part.render(prompt.fields).strip() for part in parts]) for role, parts in _parts(prompt.name)]
+        turns = [(role, [part(prompt.fields).strip() for part in parts]) for role, parts in _parts(prompt.name)]
     except Exception as error:
         raise _failed(prompt.name, error) from error
     question = turns[-1][1]
@@ -181,9 +187,31 @@ def _path(name: str) -> Path:
 
 
 @functools.cache
-def _parts(name: str) -> tuple[tuple[str, tuple[Template, ...]], ...]:
+def _parts(name: str) -> tuple[tuple[str, tuple[_Part, ...]], ...]:
     turns = _turns(_path(name).read_text("utf-8"))
-    return tuple((role, tuple(_environment().from_string(text) for text in parts)) for role, parts in turns)
+    return tuple((role, tuple(_part(text) for text in parts)) for role, parts in turns)
+
+
+def _part(text: str) -> _Part:
+    """Return what renders a part of a turn with a prompt's fields; one without variables is rendered once."""
+    from jinja2 import meta
+
+    if not meta.find_undeclared_variables(_environment().parse(text)) and not _INCLUDE.search(text):
+        constant = _environment().from_string(text).render()
+        return lambda _fields: constant
+    return _environment().from_string(_with_passages(text)).render
+
+
+def _with_passages(text: str) -> str:
+    """Return the template with the shared passages in place of their includes, which jinja2 renders more slowly.
+
+    The empty expressions around a passage keep its line breaks: jinja2 drops a line break after a block.
+    """
+
+    def passage(found: re.Match[str]) -> str:
+        return f"{{{{ '' }}}}{_with_passages((FOLDER / found[1]).read_text('utf-8').removesuffix(chr(10)))}{{{{ '' }}}}"
+
+    return _INCLUDE_LINE.sub(passage, text)
 
 
 def _turns(template: str) -> list[tuple[str, list[str]]]:

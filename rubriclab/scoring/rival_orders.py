@@ -40,7 +40,7 @@ class OrderAgreement:
         if self.spearman is not None:
             parts.insert(0, f"Spearman {self.spearman:.2f} within calls")
         if self.first_over_last is not None:
-            parts.append(f"the first text of a call scores {self.first_over_last:+.2f} points over its last place")
+            parts.append(f"the first place of a call adds {self.first_over_last:+.2f} points compared with the last")
         return f"two orders of the texts in {about}: {', '.join(parts)}"
 
 

@@ -133,10 +133,11 @@ class HeldConnection:
 
     def _execute(self, statement: Statement, values: Values, take: Callable[[CursorResult[Any]], T]) -> T:
         if self._connection is None:
-            self._connection = autocommitting(self._engine)
+            # Once for all statements: to merge options into each takes as long as SQLite takes to find a row.
+            self._connection = autocommitting(self._engine).execution_options(**_COUNTED)
         try:
             text, parameters = self._compiled(statement, values)
-            return take(self._connection.exec_driver_sql(text, parameters, execution_options=_COUNTED))
+            return take(self._connection.exec_driver_sql(text, parameters))
         except BaseException:
             # A lost or interrupted connection is unusable until a rollback. One that SQLAlchemy reopens by itself would
             # no longer commit each statement.
