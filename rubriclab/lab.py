@@ -60,8 +60,10 @@ from rubriclab.services.plan import PlanOptions, PlanResult
 from rubriclab.services.progress_log import ProgressDisplay
 from rubriclab.services.rubric_choice import RubricLike, ref_of
 from rubriclab.services.running import finish, iterate
+from rubriclab.services.sample import SampleFiles, write_sample
 from rubriclab.services.score import ScoreOptions
 from rubriclab.services.scores import Scores
+from rubriclab.services.serve_options import ServeOptions
 from rubriclab.services.split import SplitOptions, SplitResult
 from rubriclab.services.storage import PruneOptions, PruneResult, StoreSize, VacuumResult
 from rubriclab.services.text_scorer import TextScorer
@@ -256,8 +258,20 @@ class Lab:
         with self._workspace() as workspace:
             return splitting.split(data, self._options(SplitOptions, options), workspace.notify)
 
+    def sample(self, folder: str | Path = "demo") -> SampleFiles:
+        """Write the shipped sample, texts with constructed labels, to a folder and return its files.
+
+        Args:
+            folder: a new or empty folder, or one that has the sample.
+
+        Raises:
+            SettingsError: if `folder` is a file, or has other files but not the sample.
+        """
+        return write_sample(folder)
+
     check_async = _asynchronous(check)
     split_async = _asynchronous(split)
+    sample_async = _asynchronous(sample)
 
     # Learning and scoring
 
@@ -726,6 +740,31 @@ class Lab:
         await serve_studio(self._workspace(), named, judge=chosen, port=port, browser=browser)
 
     studio = _synchronous(studio_async)
+
+    @_with_options(ServeOptions)
+    async def serve_async(
+        self, /, rubric: RubricLike, *, on_access: Callable[[Mapping[str, Any]], object] | None = None, **options: Any
+    ) -> None:
+        """Serve a rubric over HTTP until a signal (SIGINT, SIGTERM) or a cancellation; print the address.
+
+        Requests under way are answered first. The caps of this object hold for all requests together.
+
+        Args:
+            rubric: a version, a rubric, `NAME`, `NAME@3` or `NAME@production`.
+            on_access: told about each request once it is answered: its time, id, client, caller, method, path, status
+                and seconds; by default these are logged.
+
+        Raises:
+            NotInStore: if there is no such rubric.
+            NotConfirmed: if only an imported version that is not confirmed names the judge.
+            SettingsError: if the port is in use, or the service could be reached by others without a token.
+        """
+        from rubriclab.web.api.serve import log_access, serve_rubric
+
+        chosen = self._options(ServeOptions, options)
+        await serve_rubric(self._workspace("serve"), rubric, chosen, on_access=on_access or log_access)
+
+    serve = _synchronous(serve_async)
 
     def lint(self, checklist: str | Path | Checklist) -> LintResult:
         """Return the faults of the questions of a checklist, or of a checklist file.

@@ -61,9 +61,9 @@ class Side:
     command: Commands
     lab: Lab
 
-    def run(self, *arguments: object, code: int = 0) -> Done:
+    def run(self, *arguments: object, code: int = 0, stdin: bytes = b"") -> Done:
         """Return how the command ended, with the expected exit code."""
-        done = self.command(*arguments)
+        done = self.command(*arguments, stdin=stdin)
         assert done.code == code, done.err
         return done
 
@@ -129,6 +129,16 @@ def test_a_command_and_the_python_call_give_the_same(name: str, sides: Side) -> 
     assert name in PARITY, f"write a comparison of {name} with its Python call"
     from_command, from_python = PARITY[name](sides)
     assert from_command == from_python
+
+
+@parity("demo")
+def _demo(sides: Side) -> Pair:
+    sides.run("demo", "tried", "--sample-only")
+    files = asdict(sides.lab.sample("tried"))
+    folder = sides.command.folder / "tried"
+    return {path.name: path.read_bytes() for path in folder.iterdir()}, {
+        path.name: path.read_bytes() for path in files.values()
+    }
 
 
 @parity("learn")
@@ -355,6 +365,40 @@ def _studio(sides: Side) -> Pair:
 
     with reader_of_commands(flags):
         return from_command, asyncio.run(from_lab())
+
+
+@parity("serve")
+def _serve(sides: Side) -> Pair:
+    text = json.loads(Path("texts.jsonl").read_text("utf-8").splitlines()[0])
+    text = {name: text[name] for name in ("id", "output", "source")}
+    port = free_port()
+    address = f"http://127.0.0.1:{port}"
+    started = sides.command.start("serve", "news@1", "--port", port)
+    from_command = score_at(address, text)
+    os.kill(started.pid, signal.SIGTERM)
+    done = started.wait()
+    assert (done.code, [entry["status"] for entry in done.rows]) == (0, [200])
+
+    async def from_lab() -> Any:
+        serving = asyncio.create_task(sides.lab.serve_async("news@1", port=port))
+        try:
+            return await asyncio.to_thread(score_at, address, text)
+        finally:
+            serving.cancel()
+
+    row = sides.run("score", "-", "--rubric", "news@1", stdin=json.dumps(text).encode()).rows[0]
+    assert from_command == {name: row[name] for name in from_command}
+    return from_command, asyncio.run(from_lab())
+
+
+def score_at(address: str, text: dict[str, Any]) -> Any:
+    """Return the score of a text by a service, once that answers."""
+    with httpx.Client(trust_env=False) as client:
+        for _ in range(PATIENCE * 20):
+            with suppress(httpx.ConnectError):
+                return client.post(f"{address}/v1/score", json=text, timeout=PATIENCE).json()
+            time.sleep(0.05)
+    raise TimeoutError(f"{address} does not answer")
 
 
 def free_port() -> int:

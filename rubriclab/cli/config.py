@@ -49,6 +49,8 @@ GUARDED = frozenset(
         "diff",
         "to-person",
         "share",
+        "host",
+        "token-file",
         "force",
         "delete",
         "cancel",

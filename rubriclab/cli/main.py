@@ -20,6 +20,7 @@ from rubriclab.cli import (
     batches,
     check,
     compare,
+    demo,
     disagreements,
     drift,
     edit,
@@ -34,6 +35,7 @@ from rubriclab.cli import (
     plan,
     report,
     score,
+    serve,
     show,
     split,
     store,
@@ -119,8 +121,9 @@ def _say_found(config: Config, commands: Sequence[Sequence[click.Parameter]]) ->
 
 
 _SECTIONS = {
+    "Start": (demo.demo,),
     "Data": (check.check, label.label, split.split),
-    "Learn and score": (learn.learn, plan.plan, score.score, improve.improve, edit.edit),
+    "Learn and score": (learn.learn, plan.plan, score.score, serve.serve, improve.improve, edit.edit),
     "Inspect and evaluate": (
         show.show,
         studio.studio,
