@@ -49,7 +49,7 @@ def fitted(store: Path) -> RubricRegressor:
 
 def test_predictions_are_the_scores_of_the_command(fitted: RubricRegressor, store: Path, tmp_path: Path) -> None:
     FRAME.to_json(tmp_path / "texts.jsonl", orient="records", lines=True)
-    done = Commands(tmp_path, RUBRICLAB_STORE=store)("score", "texts.jsonl", "--rubric", fitted.version_.ref)
+    done = Commands(tmp_path, RUBRICLAB_STORE=str(store))("score", "texts.jsonl", "--rubric", fitted.version_.ref)
     assert fitted.predict(FRAME).tolist() == [row["score"] for row in done.rows]
     ratings = [[criterion["score"] for criterion in row["criteria"]] for row in done.rows]
     assert fitted.transform(FRAME).tolist() == ratings
