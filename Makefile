@@ -6,6 +6,7 @@ STAMP := $(VENV)/.installed
 WORKERS ?= 2
 
 # The extras of the tests in tests/integrations.
+# DeepEval needs older releases of click and rich than constraints.txt, so it has constraints and an environment of its own.
 INTEGRATIONS := inspect-ai,mlflow,parquet,postgresql,pytest,ray,xlsx
 
 .PHONY: demo test test-integrations lint types check constraints clean
@@ -36,10 +37,17 @@ test: $(STAMP)
 		--editable ".[$(INTEGRATIONS)]" --group dev --group integrations
 	@touch $@
 
+.venv-deepeval/.installed: pyproject.toml constraints-deepeval.txt
+	$(PYTHON) -m venv .venv-deepeval
+	.venv-deepeval/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	.venv-deepeval/bin/python -m pip install --quiet --constraint constraints-deepeval.txt --editable ".[deepeval]" --group dev
+	@touch $@
+
 test-integrations: export PYTHONDONTWRITEBYTECODE =
 test-integrations: export RUBRICLAB_INTEGRATIONS = 1
-test-integrations: .venv-integrations/.installed
+test-integrations: .venv-integrations/.installed .venv-deepeval/.installed
 	.venv-integrations/bin/python -m pytest -p no:xdist tests/integrations
+	.venv-deepeval/bin/python -m pytest -p no:xdist tests/integrations/test_deepeval.py
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -56,11 +64,17 @@ types: $(STAMP)
 
 check: lint types test
 
+# All extras but deepeval.
+EXTRAS = $(filter-out deepeval,$(shell $(BIN)/python -c \
+	"import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies'])"))
+COMPILE = $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --upgrade \
+	--no-emit-index-url --no-emit-find-links --no-annotate --no-header --quiet
+
 # Pins carry no addresses, so the file works with any package index.
 constraints: $(STAMP)
 	$(BIN)/python -m pip install --quiet uv
-	$(BIN)/uv pip compile pyproject.toml --group dev --group integrations --all-extras --universal --python-version 3.11 --upgrade \
-		--no-emit-index-url --no-emit-find-links --no-annotate --no-header --quiet --output-file constraints.txt
+	$(COMPILE) --group dev --group integrations $(addprefix --extra ,$(EXTRAS)) --output-file constraints.txt
+	$(COMPILE) --group dev --extra deepeval --output-file constraints-deepeval.txt
 
 clean:
-	rm -rf $(VENV) .venv-integrations build dist
+	rm -rf $(VENV) .venv-integrations .venv-deepeval build dist

@@ -305,9 +305,12 @@ class Waves(JudgeWrapper):
     async def _refused(self, batch: OpenBatch, error: JudgeRefused) -> None:
         """Give an error to those who wait, unless another process has fetched the answers and deleted the files."""
         requests = self._finish(batch)
-        for request in requests.values():
-            answer = await self._in_store(self._answers.get, request.digest)
-            self._settle(request, error if answer is None else read_back(answer))
+        try:
+            for request in requests.values():
+                answer = await self._in_store(self._answers.get, request.digest)
+                self._settle(request, error if answer is None else read_back(answer))
+        except Exception as fault:
+            self._fail(requests.values(), fault)
 
     def _settle(self, request: _WaitingPrompt, outcome: Reply | Exception) -> None:
         if isinstance(outcome, JudgeRefused | BatchCancelled | ProviderDown):

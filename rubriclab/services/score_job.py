@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import pickle
-import traceback
 from collections.abc import Coroutine, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -15,7 +13,6 @@ from typing import Any
 
 from rubriclab.data.example import Example
 from rubriclab.data.row import RowError
-from rubriclab.errors import RubriclabError
 from rubriclab.judges.judge import Judge
 from rubriclab.judges.ledger import Ledger
 from rubriclab.judges.options import JudgeOptions
@@ -29,6 +26,7 @@ from rubriclab.services.worker_log import LogLevels, SendingHandler
 from rubriclab.services.workspace import Workspace
 from rubriclab.tracing import trace_of
 from rubriclab.workers.channel import Channel, Message
+from rubriclab.workers.portable_errors import portable
 from rubriclab.workers.process import end_soon, parent_channel
 from rubriclab.workers.shared import (
     Requests,
@@ -113,19 +111,6 @@ def main() -> None:
             channel.send("failed", portable(error))
     channel.close()
     channel.join()
-
-
-def portable(error: Exception) -> Exception:
-    """Return an error that another process can read; one that is not raised on purpose with its traceback as a note."""
-    if not isinstance(error, RubriclabError):
-        error.add_note("In a worker process:\n" + "".join(traceback.format_exception(error)))
-    try:
-        pickle.loads(pickle.dumps(error))
-    except Exception:
-        replaced = RuntimeError(f"{type(error).__name__}: {error}")
-        replaced.add_note("\n".join(getattr(error, "__notes__", ())))
-        return replaced
-    return error
 
 
 class _ChunkScorer:

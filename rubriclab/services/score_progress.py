@@ -101,7 +101,8 @@ class ProgressRecord:
 
     def __init__(self, scoring: Scoring, texts: str, output: str) -> None:
         self._scoring, self._texts, self._output = scoring, Path(texts), Path(output)
-        self._path = self._output.with_name(f"{self._output.name}.progress")
+        # Not `with_name`: a path such as "." has no name, and is refused where it is opened.
+        self._path = Path(f"{self._output}.progress")
         self._active = _can_be_continued(scoring, texts, output)
         self._unchanged = _state(self._texts) if self._active else None
         self._digesting: Thread | None = None

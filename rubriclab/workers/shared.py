@@ -19,6 +19,7 @@ from rubriclab.judges.observed import RequestObserver
 from rubriclab.judges.recording import Recorder
 from rubriclab.judges.retry import Breaker
 from rubriclab.workers.channel import Message
+from rubriclab.workers.portable_errors import portable
 
 Send = Callable[..., None]
 # What an observer is told with a change that is taken back later, in the order in which a lost worker's are.
@@ -241,7 +242,7 @@ class Shared:
         try:
             await work
         except Exception as error:
-            self._send("granted", number, error)
+            self._send("granted", number, portable(error))
         else:
             self._send("granted", number, None)
 

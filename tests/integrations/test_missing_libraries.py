@@ -10,7 +10,14 @@ import pytest
 from rubriclab.errors import UserError
 
 
-@pytest.mark.parametrize(("module", "name", "library", "extra"), [("mlflow", "rubric_scorer", "mlflow", "mlflow")])
+@pytest.mark.parametrize(
+    ("module", "name", "library", "extra"),
+    [
+        ("deepeval", "RubricMetric", "deepeval", "deepeval"),
+        ("inspect_ai", "rubric_scorer", "inspect_ai", "inspect-ai"),
+        ("mlflow", "rubric_scorer", "mlflow", "mlflow"),
+    ],
+)
 def test_the_error_names_the_extra(
     module: str, name: str, library: str, extra: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

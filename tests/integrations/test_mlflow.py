@@ -18,7 +18,7 @@ from server import RunningServer
 from rubriclab import Lab
 from rubriclab.errors import DataError, NotConfirmed, PackError, SettingsError
 
-os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
+os.environ |= {"MLFLOW_DISABLE_TELEMETRY": "true", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
 mlflow = pytest.importorskip("mlflow", reason="needs MLflow: run make test-integrations")
 
 from rubriclab.integrations.mlflow import load_version, log_version, row_of, rubric_scorer  # noqa: E402
@@ -72,7 +72,7 @@ def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(
     commands = Commands(tmp_path, RUBRICLAB_STORE="store.db", **judge)
     rows = {row["id"]: row for row in commands("score", "texts.jsonl", "--rubric", "remote@1").rows}
     asked = len(server.bodies)
-    with rubric_scorer("remote@1", store=store, threshold=3) as remote:
+    with rubric_scorer("remote@1", store=store, at_least=3) as remote:
         result = mlflow.genai.evaluate(data=items(TEXTS), scorers=[remote])
     assert len(server.bodies) == asked > 0
     assert by_id(result, "remote/value") == {name: row["score"] for name, row in rows.items()}
@@ -125,7 +125,7 @@ def test_the_row_of_a_text_is_that_of_its_inputs_or_of_a_function() -> None:
 
 def test_faulty_settings_are_named_before_anything_is_scored(store: Path) -> None:
     with pytest.raises(SettingsError, match="The threshold 9 is not on the scale of remote@1, 1 to 5"):
-        rubric_scorer("remote", store=store, threshold=9)
+        rubric_scorer("remote", store=store, at_least=9)
     with pytest.raises(SettingsError, match="max_call"):
         rubric_scorer("remote", store=store, max_call=2)
 

@@ -15,7 +15,7 @@ import pytest
 from batch_server import BatchServer
 from judge_questions import rate
 
-from rubriclab.errors import BatchCancelled, BudgetReached, JudgeRefused, ProviderDown, SettingsError
+from rubriclab.errors import BatchCancelled, BudgetReached, JudgeRefused, ProviderDown, SettingsError, StoreError
 from rubriclab.judges import JudgeAnswer, JudgeOptions, Ledger, MemoryAnswers, as_price, ask, connect
 from rubriclab.judges.batch_model import BatchModel
 from rubriclab.judges.providers import load_litellm
@@ -210,6 +210,22 @@ async def test_a_batch_that_fails_as_a_whole_ends_the_run(batch_server: BatchSer
     assert all(isinstance(answer, JudgeRefused) for answer in answers)
     assert str(answers[0]).startswith("batch batch_0 failed: it is malformed")
     assert store.batches.open() == ()
+
+
+async def test_a_store_that_fails_after_a_batch_was_refused_ends_the_run(
+    batch_server: BatchServer, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers, get = store.answers, store.answers.get
+
+    def failing(digest: str) -> Any:
+        if "status" in batch_server.steps:
+            raise StoreError("The disk is gone.")
+        return get(digest)
+
+    monkeypatch.setattr(answers, "get", failing)
+    batch_server.ends = ["failed"]
+    found = await asyncio.wait_for(asked(store), 10)
+    assert [str(each) for each in found] == ["The disk is gone."] * N
 
 
 async def test_a_batch_that_does_not_fit_into_the_queue_is_sent_again_later(

@@ -39,7 +39,7 @@ def rubric_scorer(
     store: str | Path | None = None,
     judge: str | None = None,
     name: str | None = None,
-    threshold: float | None = None,
+    at_least: float | None = None,
     row: RowFunction | None = None,
     **options: Any,
 ) -> RubricScorer:
@@ -50,7 +50,7 @@ def rubric_scorer(
         store: path or URL of the store; by default the user's own.
         judge: by default the one that the rubric was learned with.
         name: of the feedback; by default that of the rubric.
-        threshold: the lowest score that passes in `EvaluationResult.passed`, on the scale of the rubric; by default no
+        at_least: the lowest score that passes in `EvaluationResult.passed`, on the scale of the rubric; by default no
             score passes, as MLflow knows no scale.
         row: returns the row of a text, given `inputs`, `outputs`, `expectations` and `trace` by name; by default
             `row_of`.
@@ -63,7 +63,7 @@ def rubric_scorer(
     """
     opened = Lab(store, judge, progress=None, **options).scorer(rubric)
     try:
-        return RubricScorer(opened, name=name, threshold=threshold, row=row or row_of)
+        return RubricScorer(opened, name=name, at_least=at_least, row=row or row_of)
     except BaseException:
         opened.close()
         raise
@@ -79,23 +79,23 @@ class RubricScorer(Scorer):  # type: ignore[misc]
     Attributes:
         rubric: `NAME@NUMBER`.
         judge: the name of the judge.
-        threshold: the lowest score that passes; `None` if none was given.
+        at_least: the lowest score that passes; `None` if none was given.
     """
 
     rubric: str
     judge: str
-    threshold: float | None = None
+    at_least: float | None = None
     _opened: TextScorer = PrivateAttr()
     _row: RowFunction = PrivateAttr()
 
-    def __init__(self, opened: TextScorer, *, name: str | None, threshold: float | None, row: RowFunction) -> None:
+    def __init__(self, opened: TextScorer, *, name: str | None, at_least: float | None, row: RowFunction) -> None:
         """Use an open rubric, which is closed with the scorer.
 
         Raises:
             SettingsError: if the threshold is not on the rubric's scale.
         """
-        if threshold is not None:
-            opened.check_threshold(threshold)
+        if at_least is not None:
+            opened.check_threshold(at_least)
         super().__init__(
             name=name or opened.name.partition("@")[0],
             description=f"The {opened.rubric.aspect.name} of a text, scored by {opened.name}.",
@@ -103,12 +103,12 @@ class RubricScorer(Scorer):  # type: ignore[misc]
             timeout=0,
             rubric=opened.name,
             judge=recorded_name(opened.judge),
-            threshold=threshold,
+            at_least=at_least,
         )
         self._opened = opened
         self._row = row
-        if threshold is not None:
-            self._pass_if = lambda value: value is not None and value >= threshold
+        if at_least is not None:
+            self._pass_if = lambda value: value is not None and value >= at_least
 
     def __call__(
         self, *, inputs: Any = None, outputs: Any = None, expectations: Any = None, trace: Trace | None = None

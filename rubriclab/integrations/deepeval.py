@@ -1,0 +1,153 @@
+"""DeepEval (`pip install 'rubriclab[deepeval]'`): a rubric as a metric."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from rubriclab.integrations.library import imported_from
+from rubriclab.integrations.rationale import rationale
+from rubriclab.judges.recording import recorded_name
+from rubriclab.lab import Lab
+from rubriclab.scoring import Score
+from rubriclab.services.rubric_choice import RubricLike
+from rubriclab.services.text_scorer import TextScorer
+
+with imported_from("DeepEval", "deepeval"):
+    from deepeval.metrics import BaseMetric
+    from deepeval.metrics.utils import check_llm_test_case_params
+    from deepeval.test_case import LLMTestCase, SingleTurnParams
+
+RowFunction = Callable[[LLMTestCase], Mapping[str, Any]]
+
+
+class RubricMetric(BaseMetric):  # type: ignore[misc]
+    """A metric for `assert_test` and `evaluate`; close it at the end, or use it in a `with` statement.
+
+    DeepEval's scores lie between 0 and 1, those of a rubric on its scale: `score` and `threshold` are shares of that
+    scale (`TextScorer.share_of_scale`), `result.score` and `at_least` are on it. A text without a score has no number
+    but `error`, the reason; it fails.
+
+    Args:
+        rubric: a version, a rubric, `NAME`, `NAME@3`, `NAME@production`, or what `Lab.scorer` returns.
+        at_least: the lowest score that passes, on the scale of the rubric; without it, nothing passes or fails.
+        store: path or URL of the store; by default the user's own.
+        judge: by default the one that the rubric was learned with.
+        row: returns the row of a test case; by default `row_of`.
+        flaky: whether a failure is a warning only, as in DeepEval.
+        options: as for `Lab`: `max_cost`, `concurrency`, `record` and others.
+
+    Attributes:
+        result: the `Score` of the latest test case.
+        score: its share of the scale, from 0 to 1; `None` without a score.
+        score_breakdown: the rating by each criterion, by its id, on the scale of the criteria.
+        reason: the score on the rubric's scale with its interval, and each criterion's contribution and reason.
+
+    Raises:
+        NotInStore: if there is no such rubric.
+        NotConfirmed: if only an imported version that is not confirmed names the judge.
+        SettingsError: for an unknown option, or if `at_least` is not on the scale.
+    """
+
+    score: float | None
+    reason: str | None
+    error: str | None
+    _required_params: ClassVar = [SingleTurnParams.INPUT, SingleTurnParams.ACTUAL_OUTPUT]
+
+    def __init__(
+        self,
+        rubric: RubricLike | TextScorer,
+        at_least: float | None = None,
+        *,
+        store: str | Path | None = None,
+        judge: str | None = None,
+        row: RowFunction | None = None,
+        flaky: bool = False,
+        **options: Any,
+    ) -> None:
+        opens = not isinstance(rubric, TextScorer)
+        opened = (
+            rubric if isinstance(rubric, TextScorer) else Lab(store, judge, progress=None, **options).scorer(rubric)
+        )
+        # DeepEval copies a metric for each test case: it gives the attributes with the names of these arguments to a
+        # new one, so all copies share the open rubric.
+        self.rubric, self.at_least, self.row, self.flaky = opened, at_least, row or row_of, flaky
+        self.evaluation_model = recorded_name(opened.judge)
+        self.result: Score | None = None
+        if at_least is not None:
+            try:
+                opened.check_threshold(at_least)
+            except BaseException:
+                if opens:
+                    opened.close()
+                raise
+            self.threshold = opened.share_of_scale(at_least)
+
+    @property
+    def __name__(self) -> str:
+        return f"Rubric {self.rubric.name}"
+
+    def measure(self, test_case: LLMTestCase, *_arguments: Any, **_display: Any) -> float | None:
+        """Score a test case and return `score`.
+
+        Raises:
+            deepeval.errors.MissingTestCaseParamsError: if the test case has no actual output.
+            RubriclabError: as `TextScorer.score_row` does.
+        """
+        return self._keep(self.rubric.score_row(self._row_of(test_case)))
+
+    async def a_measure(self, test_case: LLMTestCase, *_arguments: Any, **_display: Any) -> float | None:
+        """Score a test case without blocking the running event loop, and return `score`."""
+        return self._keep(await self.rubric.score_row_async(self._row_of(test_case)))
+
+    def is_successful(self) -> bool | None:
+        """Return whether the latest test case passes; `None` without `at_least`."""
+        if self.at_least is None:
+            self.success = None
+        else:
+            value = None if self.error or self.result is None else self.result.score
+            self.success = value is not None and value >= self.at_least
+        return self.success
+
+    def close(self) -> None:
+        """Close the rubric, for all copies of the metric."""
+        self.rubric.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def _row_of(self, test_case: LLMTestCase) -> Mapping[str, Any]:
+        self.result = self.score = self.reason = self.error = None
+        check_llm_test_case_params(test_case, self._required_params, None, None, self, None, test_case.multimodal)
+        return self.row(test_case)
+
+    def _keep(self, score: Score) -> float | None:
+        self.result = score
+        self.score = None if score.score is None else self.rubric.share_of_scale(score.score)
+        self.error = score.unscored
+        self.reason = rationale(score, self.rubric.rubric)
+        self.score_breakdown = {part.id: part.score for part in score.criteria}
+        self.is_successful()
+        return self.score
+
+
+def row_of(test_case: LLMTestCase) -> dict[str, Any]:
+    """Return the row of a test case.
+
+    `output` is the actual output, `source` the input, `reference` the expected output and `id` the name. `context` are
+    the pieces of the retrieval context, or else of the context, with empty lines between them.
+    """
+    pieces = test_case.retrieval_context or test_case.context or ()
+    context = "\n\n".join(piece if isinstance(piece, str) else f"{piece.source}: {piece.context}" for piece in pieces)
+    row = {
+        "output": test_case.actual_output,
+        "source": test_case.input,
+        "context": context or None,
+        "reference": test_case.expected_output,
+        "id": test_case.name,
+    }
+    return {field: value for field, value in row.items() if value is not None}

@@ -1,0 +1,100 @@
+"""Inspect AI (`pip install 'rubriclab[inspect-ai]'`): a rubric as a scorer of a task."""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from anyio import to_thread
+
+from rubriclab.integrations.library import imported_from
+from rubriclab.integrations.rationale import rationale
+from rubriclab.judges.recording import recorded_name
+from rubriclab.lab import Lab
+from rubriclab.scoring import Score
+from rubriclab.services.rubric_choice import RubricLike
+from rubriclab.services.text_scorer import TextScorer
+
+with imported_from("Inspect AI", "inspect-ai"):
+    import inspect_ai.scorer as inspect_scorer
+    from inspect_ai.scorer import Scorer, Target, mean, scorer, stderr
+    from inspect_ai.solver import TaskState
+
+RowFunction = Callable[[TaskState, Target], Mapping[str, Any]]
+
+# Fields of a row that the metadata of a sample may hold under these names.
+METADATA_FIELDS = ("source", "context", "reference", "group", "system")
+
+
+@scorer(metrics=[mean(), stderr()])  # type: ignore[untyped-decorator]
+def rubric_scorer(
+    rubric: RubricLike | TextScorer,
+    *,
+    store: str | Path | None = None,
+    judge: str | None = None,
+    row: RowFunction | None = None,
+    **options: Any,
+) -> Scorer:
+    """Return a rubric as a scorer, with the metrics mean and standard error; it stays open until the process ends.
+
+    The value is the score on the scale of the rubric, the explanation its interval and each criterion's contribution
+    and reason. The metadata are `rubric`, `judge`, `interval`, and in `criteria` by id what `Score.to_row` has of each
+    criterion. A text without a score is `Score.unscored`, with the reason `grader_failed` if ratings are missing and
+    `scoring_failed` if the text could not be judged at all: metrics leave it out.
+
+    Args:
+        rubric: a version, a rubric, `NAME`, `NAME@3`, `NAME@production`, or what `Lab.scorer` returns.
+        store: path or URL of the store; by default the user's own.
+        judge: by default the one that the rubric was learned with.
+        row: returns the row of a text, given the state and the target; by default `row_of`.
+        options: as for `Lab`: `max_cost`, `concurrency`, `record` and others.
+
+    Raises:
+        NotInStore: if there is no such rubric.
+        NotConfirmed: if only an imported version that is not confirmed names the judge.
+        SettingsError: for an unknown option.
+    """
+    if isinstance(rubric, TextScorer):
+        opened = rubric
+    else:
+        opened = Lab(store, judge, progress=None, **options).scorer(rubric)
+        atexit.register(opened.close)  # Inspect does not say when it needs a scorer no more
+    row_function = row or row_of
+
+    async def score(state: TaskState, target: Target) -> inspect_scorer.Score:
+        # In a thread, since Inspect may run its tasks with asyncio or with Trio.
+        found = await to_thread.run_sync(opened.score_row, row_function(state, target))
+        return _as_inspect_score(found, opened, state.output.completion)
+
+    return score
+
+
+def row_of(state: TaskState, target: Target) -> dict[str, Any]:
+    """Return the row of a text.
+
+    `output` is the completion, `source` the input of the sample, `reference` the target if there is one, and `id` the
+    sample's id. The sample's metadata `source`, `context`, `reference`, `group` and `system` are fields of the row.
+    """
+    row = {"output": state.output.completion, "source": state.input_text, "id": str(state.sample_id)}
+    if target.text:
+        row["reference"] = target.text
+    return row | {name: state.metadata[name] for name in METADATA_FIELDS if name in state.metadata}
+
+
+def _as_inspect_score(score: Score, opened: TextScorer, answer: str) -> inspect_scorer.Score:
+    criteria = {part.id: {key: value for key, value in part.to_row().items() if key != "id"} for part in score.criteria}
+    about: dict[str, Any] = {
+        "answer": answer,
+        "explanation": rationale(score, opened.rubric),
+        "metadata": {
+            "rubric": score.rubric,
+            "judge": recorded_name(score.judge),
+            "interval": list(score.interval) if score.interval else None,
+            "criteria": criteria,
+        },
+    }
+    if score.score is None:
+        return inspect_scorer.Score.unscored(reason="grader_failed" if criteria else "scoring_failed", **about)
+    return inspect_scorer.Score(value=score.score, **about)

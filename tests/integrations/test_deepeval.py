@@ -1,0 +1,140 @@
+"""DeepEval, with its own `evaluate` and `assert_test`, without a network and without a key of OpenAI."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import CHECKOUT, Commands
+from pytest_projects import BAD, GOOD, TEXTS, UNSCORABLE, brain
+from server import RunningServer
+
+from rubriclab import Lab
+from rubriclab.errors import BudgetReached, SettingsError
+
+for name in ("DEEPEVAL_TELEMETRY_OPT_OUT", "DEEPEVAL_DISABLE_DOTENV", "DEEPEVAL_NO_INSPECT_PROMPT"):
+    os.environ[name] = "1"
+pytest.importorskip("deepeval", reason="needs DeepEval: run make test-integrations")
+
+from deepeval import assert_test, evaluate  # noqa: E402
+from deepeval.errors import MissingTestCaseParamsError  # noqa: E402
+from deepeval.test_case import LLMTestCase, RetrievedContextData  # noqa: E402
+
+from rubriclab.integrations.deepeval import RubricMetric, row_of  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+PAGE = CHECKOUT / "docs" / "integrations" / "deepeval.md"
+
+
+@pytest.fixture
+async def store(tmp_path: Path, planted_store: Path, server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The planted versions, whose judge is the local server; DeepEval writes its results beside them."""
+    server.brain = brain
+    monkeypatch.chdir(tmp_path)
+    return Path(shutil.copy(planted_store, tmp_path / "store.db"))
+
+
+def case(text: dict[str, Any], words: str = "") -> LLMTestCase:
+    """Return a text as a test case."""
+    return LLMTestCase(name=text["id"], input=text["source"], actual_output=f"{text['output']}{words}")
+
+
+def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(
+    store: Path, tmp_path: Path, server: RunningServer
+) -> None:
+    (tmp_path / "texts.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in TEXTS), "utf-8")
+    judge: dict[str, Any] = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": "none"}
+    commands = Commands(tmp_path, RUBRICLAB_STORE="store.db", **judge)
+    rows = {row["id"]: row for row in commands("score", "texts.jsonl", "--rubric", "remote@1").rows}
+    asked = len(server.bodies)
+    with RubricMetric("remote@1", 3, store=store) as metric:
+        results = evaluate([case(text) for text in TEXTS], [metric]).test_results
+        own = {text["id"]: (metric.measure(case(text)), metric.result) for text in TEXTS}
+    assert len(server.bodies) == asked > 0
+    assert len(results) == len(TEXTS)
+    for result in results:
+        (found,), row = result.metrics_data, rows[result.name]
+        assert found.score == (row["score"] - 1) / 4 == own[result.name][0]
+        assert own[result.name][1].score == row["score"]
+        assert (found.threshold, found.success) == (0.5, row["score"] >= 3)
+        assert (found.name, found.evaluation_model) == ("Rubric remote@1", "openai/fake")
+        assert all(criterion["reason"] in found.reason for criterion in row["criteria"])
+
+
+async def test_a_metric_measures_in_a_running_event_loop(store: Path) -> None:
+    with RubricMetric("remote", 3, store=store) as metric:
+        score = await metric.a_measure(case(TEXTS[0]))
+        assert (score, metric.score_breakdown) == (
+            metric.measure(case(TEXTS[0])),
+            {part.id: part.score for part in metric.result.criteria},
+        )
+
+
+@pytest.mark.parametrize("run_async", [True, False])
+def test_an_assertion_fails_with_the_score_and_the_reasons(store: Path, run_async: bool) -> None:
+    with RubricMetric("remote", 3, store=store) as metric:
+        assert_test(case(TEXTS[0], f" It is {GOOD}."), [metric], run_async=run_async)
+        with pytest.raises(
+            AssertionError, match=r"(?s)Rubric remote@1 \(score: .*threshold: 0.5.*That is how it reads"
+        ):
+            assert_test(case(TEXTS[0], f" It is {BAD}."), [metric], run_async=run_async)
+
+
+def test_a_text_without_a_score_fails_with_the_reason_and_the_others_are_scored(store: Path) -> None:
+    cases = [case(TEXTS[0], f" It is {GOOD}."), case(TEXTS[1], f" It is {UNSCORABLE}.")]
+    with RubricMetric("remote", 3, store=store) as metric:
+        good, bad = sorted(evaluate(cases, [metric]).test_results, key=lambda result: result.name != TEXTS[0]["id"])
+        assert (good.success, bad.success, bad.metrics_data[0].score) == (True, False, None)
+        assert "criteria without a usable rating" in bad.metrics_data[0].error
+        assert metric.measure(cases[1]) is None
+        assert metric.is_successful() is False
+        with pytest.raises(AssertionError, match="criteria without a usable rating"):
+            assert_test(cases[1], [metric])
+
+
+def test_a_cap_and_a_test_case_without_output_raise(store: Path) -> None:
+    with RubricMetric("remote", 3, store=store, max_calls=1) as metric:
+        with pytest.raises(MissingTestCaseParamsError):
+            metric.measure(LLMTestCase(input="Why?"))
+        measured = (metric.measure(case(text)) for text in TEXTS)
+        with pytest.raises(BudgetReached):
+            list(measured)
+
+
+def test_a_threshold_off_the_scale_is_refused(store: Path) -> None:
+    with pytest.raises(SettingsError, match=r"The threshold 0\.5 is not on the scale of remote@1, 1 to 5"):
+        RubricMetric("remote", 0.5, store=store)
+
+
+def test_an_open_rubric_is_a_metric_too(store: Path) -> None:
+    with Lab(store, judge="embedded", progress=None).scorer("planted") as opened:
+        metric = RubricMetric(opened)
+        assert metric.measure(case(TEXTS[0])) == opened.share_of_scale(opened(TEXTS[0]["output"]).score)
+        assert metric.is_successful() is None
+
+
+def test_the_fields_of_a_test_case_are_those_of_a_row() -> None:
+    found = row_of(
+        LLMTestCase(
+            input="I",
+            actual_output="A",
+            expected_output="E",
+            context=["unused"],
+            retrieval_context=["one", RetrievedContextData(context="two", source="page 2")],
+        )
+    )
+    assert found == {"output": "A", "source": "I", "context": "one\n\npage 2: two", "reference": "E"}
+    assert row_of(LLMTestCase(input="I", actual_output="", context=["c"]))["context"] == "c"
+
+
+def test_the_example_of_the_documentation_works(store: Path) -> None:
+    (example,) = re.findall(r"^```python file=\S+\n(.*?)^```", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    names: dict[str, Any] = {}
+    exec(example.replace("rubrics.db", "store.db").replace("news-coherence", "planted"), names)
+    names["test_answer"]()
+    assert len(names["results"].test_results) == 1

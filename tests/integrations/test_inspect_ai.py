@@ -1,0 +1,160 @@
+"""Inspect AI, whose tasks run with its own mock model."""
+
+from __future__ import annotations
+
+import gc
+import json
+import math
+import os
+import re
+import shutil
+from collections.abc import AsyncIterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import CHECKOUT, Commands
+from pytest_projects import GOOD, TEXTS, UNSCORABLE, brain
+from server import RunningServer
+
+from rubriclab import Lab
+from rubriclab.errors import NotInStore
+
+# Inspect's mock model counts tokens with a table that it would fetch from the network; litellm has a copy.
+os.environ["TIKTOKEN_CACHE_DIR"] = f"{find_spec('litellm').submodule_search_locations[0]}/litellm_core_utils/tokenizers"
+pytest.importorskip("inspect_ai", reason="needs Inspect AI: run make test-integrations")
+
+import inspect_ai
+from inspect_ai import Task
+from inspect_ai.dataset import Sample
+from inspect_ai.log import EvalLog, read_eval_log
+from inspect_ai.model import ModelOutput, get_model
+
+from rubriclab.integrations.inspect_ai import rubric_scorer
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+PAGE = CHECKOUT / "docs" / "integrations" / "inspect-ai.md"
+
+
+@pytest.fixture
+async def store(
+    tmp_path: Path, planted_store: Path, server: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Path]:
+    """The planted versions, whose judge is the local server."""
+    server.brain = brain
+    monkeypatch.chdir(tmp_path)
+    yield Path(shutil.copy(planted_store, tmp_path / "store.db"))
+    gc.collect()  # Inspect leaves streams of a failed task open; the warning would fail a later test
+
+
+def run(texts: list[dict[str, Any]], scorer: Any, **options: Any) -> EvalLog:
+    """Return the log of a task whose model answers with the texts, read from its file."""
+    samples = [Sample(id=text["id"], input=text["source"]) for text in texts]
+    outputs = [ModelOutput.from_content("mockllm/model", text["output"]) for text in texts]
+    model = get_model("mockllm/model", custom_outputs=outputs)
+    task = Task(dataset=samples, scorer=scorer)
+    (log,) = inspect_ai.eval(task, model, max_samples=1, display="none", log_dir="logs", **options)
+    return read_eval_log(log.location)
+
+
+def scores_of(log: EvalLog) -> dict[Any, Any]:
+    """Return the scores by id of the sample."""
+    return {sample.id: sample.scores["rubric_scorer"] for sample in log.samples}
+
+
+def metrics_of(log: EvalLog) -> dict[str, Any]:
+    return {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
+
+
+def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(
+    store: Path, tmp_path: Path, server: RunningServer
+) -> None:
+    (tmp_path / "texts.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in TEXTS), "utf-8")
+    judge: dict[str, Any] = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": "none"}
+    commands = Commands(tmp_path, RUBRICLAB_STORE="store.db", **judge)
+    rows = {row["id"]: row for row in commands("score", "texts.jsonl", "--rubric", "remote@1").rows}
+    asked = len(server.bodies)
+    log = run(TEXTS, rubric_scorer("remote@1", store=str(store)))
+    assert log.status == "success"
+    assert len(server.bodies) == asked > 0
+    found = scores_of(log)
+    assert {name: score.value for name, score in found.items()} == {name: row["score"] for name, row in rows.items()}
+    for name, score in found.items():
+        row, metadata = rows[name], score.metadata
+        assert score.answer == next(text["output"] for text in TEXTS if text["id"] == name)
+        assert (metadata["rubric"], metadata["judge"]) == ("remote@1", "openai/fake")
+        assert metadata["interval"] == row["interval"]
+        assert [{"id": key, **value} for key, value in metadata["criteria"].items()] == row["criteria"]
+        assert all(criterion["reason"] in score.explanation for criterion in row["criteria"])
+    values = [row["score"] for row in rows.values()]
+    metrics, mean = metrics_of(log), sum(values) / len(values)
+    deviation = math.sqrt(sum((value - mean) ** 2 for value in values) / (len(values) - 1))
+    assert metrics["mean"] == pytest.approx(mean)
+    assert metrics["stderr"] == pytest.approx(deviation / math.sqrt(len(values)))
+
+
+def test_a_text_without_a_score_is_unscored_with_the_reason(store: Path) -> None:
+    texts = [{**TEXTS[0], "output": f"It is {GOOD}."}, {**TEXTS[1], "output": f"It is {UNSCORABLE}."}]
+    log = run([*texts, {**TEXTS[2], "output": " "}], rubric_scorer("remote", store=str(store)))
+    good, bad, faulty = scores_of(log).values()
+    assert (math.isnan(bad.value), bad.reason, math.isnan(faulty.value), faulty.reason) == (
+        True,
+        "grader_failed",
+        True,
+        "scoring_failed",
+    )
+    assert "criteria without a usable rating" in bad.explanation
+    assert "output" in faulty.explanation
+    (result,) = log.results.scores
+    assert (result.scored_samples, result.unscored_samples) == (1, 2)
+    assert metrics_of(log)["mean"] == good.value
+
+
+def test_a_cap_ends_the_task_with_an_error(store: Path, server: RunningServer) -> None:
+    log = run(TEXTS[:4], rubric_scorer("remote", store=str(store), max_calls=2))
+    assert (log.status, len(server.bodies)) == ("error", 2)
+    assert "The cap of 2 calls is reached" in log.error.message
+
+
+def test_the_row_is_that_of_the_sample_or_of_a_function(store: Path) -> None:
+    seen: list[Any] = []
+
+    def row(state: Any, target: Any) -> dict[str, Any]:
+        from rubriclab.integrations.inspect_ai import row_of
+
+        seen.append(row_of(state, target))
+        return {"output": "It rained. So they stayed in.", "source": "Rain."}
+
+    with Lab(store, judge="embedded", progress=None).scorer("planted") as opened:
+        sample = Sample(id=7, input="I", target="T", metadata={"context": "C", "group": "g", "other": "x"})
+        model = get_model("mockllm/model", custom_outputs=[ModelOutput.from_content("mockllm/model", "O")])
+        task = Task(dataset=[sample], scorer=rubric_scorer(opened, row=row))
+        (log,) = inspect_ai.eval(task, model, display="none", log_dir="logs")
+        expected = opened("It rained. So they stayed in.", source="Rain.").score
+    assert scores_of(log)[7].value == expected
+    assert seen == [{"output": "O", "source": "I", "id": "7", "reference": "T", "context": "C", "group": "g"}]
+
+
+def test_an_unknown_rubric_is_named_before_the_task_runs(store: Path) -> None:
+    with pytest.raises(NotInStore):
+        rubric_scorer("nothing", store=str(store))
+
+
+def test_a_log_is_scored_again_by_the_name_of_the_scorer(store: Path) -> None:
+    log = run(TEXTS[:2], None)
+    from inspect_ai.scorer._scorer import scorer_create
+
+    again = inspect_ai.score(
+        log, scorer_create("rubriclab/rubric_scorer", rubric="planted", store=str(store)), display="none"
+    )
+    own = Lab(store, progress=None).score(TEXTS[:2], "planted").values
+    assert [score.value for score in scores_of(again).values()] == list(own)
+
+
+def test_the_example_of_the_documentation_works(store: Path) -> None:
+    (example,) = re.findall(r"^```python file=\S+\n(.*?)^```", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    names: dict[str, Any] = {}
+    exec(example.replace("rubrics.db", "store.db").replace("news-coherence", "planted"), names)
+    (log,) = inspect_ai.eval(names["bridge"](), "mockllm/model", display="none", log_dir="logs")
+    assert (log.status, len(log.samples)) == ("success", 1)
