@@ -13,13 +13,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin, TransformerMixin
-from sklearn.utils import Tags
+from sklearn.metrics import r2_score
+from sklearn.utils import Tags, check_array, check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from rubriclab.data.raw_rows import raw_table
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.descriptions import describe
-from rubriclab.errors import DataError
+from rubriclab.errors import DataError, SettingsError
+from rubriclab.judges.connect import EMBEDDED
+from rubriclab.judges.recording import PREFIX as RECORDED
 from rubriclab.lab import Lab
 from rubriclab.report.wording import count
 from rubriclab.services.scores import Scores
@@ -44,7 +47,7 @@ class RubricRegressor(TransformerMixin, RegressorMixin, BaseEstimator):  # type:
         judge: as for `Lab`; by default the offline one.
         generator: who proposes criteria; by default the judge.
         store: path or URL of the store in which `fit` saves a version; by default a temporary one, which is deleted
-            with the estimator.
+            with the estimator. A judge that may cost money needs one of your own, where its answers are kept.
         name: the rubric's name in the store; by default `TASK-ASPECT`.
         methods: one method alone, or several whose criteria become one rubric; by default four of them.
         seed: decides the order in which the texts are seen.
@@ -55,6 +58,7 @@ class RubricRegressor(TransformerMixin, RegressorMixin, BaseEstimator):  # type:
 
     Attributes:
         version_: the version that was learned.
+        store_: path or URL of the store that holds it.
     """
 
     def __init__(
@@ -94,20 +98,28 @@ class RubricRegressor(TransformerMixin, RegressorMixin, BaseEstimator):  # type:
         Args:
             X: n texts.
             y: n scores.
-            groups: n names of what the texts are about, which takes the place of the field `group`.
+            groups: n names of what the texts are about, which take the place of the field `group`.
 
         Raises:
-            DataError: if the texts cannot be learned from, or there are not as many scores or groups as texts.
+            ValueError: if `y` or `groups` is not a one-dimensional array of n values, or a score is not finite.
+            DataError: if the texts cannot be learned from.
+            SettingsError: for a judge that may cost money, without a store.
             RubriclabError: as `Lab.learn` does.
         """
+        if y is None:
+            raise ValueError("RubricRegressor requires y to be passed, but the target y is None.")
+        self._check_store()
         rows = self._rows(X)
-        labels = _values(y, "y", len(rows))
-        for row, label in zip(rows, labels, strict=True):
+        labels = column_or_1d(check_array(y, ensure_2d=False, dtype="numeric", input_name="y"), warn=True)
+        check_consistent_length(rows, labels)
+        for row, label in zip(rows, labels.tolist(), strict=True):
             row["scores"] = {self.aspect: label}
         if groups is not None:
+            names = column_or_1d(groups, input_name="groups")
+            check_consistent_length(rows, names)
             column = (self.mapping or {}).get("group", "group")
-            for row, group in zip(rows, _values(groups, "groups", len(rows)), strict=True):
-                row[column] = group
+            for row, name in zip(rows, names.tolist(), strict=True):
+                row[column] = name
         options: dict[str, Any] = {
             "task": self.task,
             "aspect": self.aspect,
@@ -119,7 +131,7 @@ class RubricRegressor(TransformerMixin, RegressorMixin, BaseEstimator):  # type:
             "seed": self.seed,
             **(self.learn_options or {}),
         }
-        self._set_place()
+        self._choose_store()
         with self._lab() as lab:
             self.version_: Version = lab.learn(rows, **options)
         return self
@@ -143,8 +155,6 @@ class RubricRegressor(TransformerMixin, RegressorMixin, BaseEstimator):  # type:
         Raises:
             DataError: if a text has no score.
         """
-        from sklearn.metrics import r2_score
-
         scores = self._scores(X)
         if scores.unscored:
             raise DataError(_unscored(scores), "Leave out these texts, or use predict, which returns NaN for them.")
@@ -179,7 +189,7 @@ class RubricRegressor(TransformerMixin, RegressorMixin, BaseEstimator):  # type:
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if hasattr(self, "version_"):
-            self._set_place()
+            self._choose_store()
 
     def _scores(self, X: Any) -> Scores:
         check_is_fitted(self, "version_")
@@ -188,17 +198,28 @@ class RubricRegressor(TransformerMixin, RegressorMixin, BaseEstimator):  # type:
 
     def _lab(self) -> Lab:
         options = {"progress": None, **(self.lab_options or {})}
-        return Lab(self._place, self.judge, mapping=self._columns(), **options)
+        return Lab(self.store_, self.judge, mapping=self._columns(), **options)
 
-    def _set_place(self) -> None:
+    def _check_store(self) -> None:
+        """Check that no answer is paid for and then deleted with a temporary store."""
+        given = (self.learn_options or {}, self.lab_options or {})
+        named = [self.judge, self.generator, *(each.get(role) for each in given for role in ("judge", "generator"))]
+        costly = [judge for judge in named if judge not in (None, EMBEDDED) and not str(judge).startswith(RECORDED)]
+        if costly and self.store is None:
+            raise SettingsError(
+                f"store: answers of {costly[0]} may cost money, and a temporary store is deleted with the estimator;",
+                "give a store, as in store='rubrics.db'.",
+            )
+
+    def _choose_store(self) -> None:
         if self.store is not None:
-            self._place = self.store
+            self.store_: str | Path = self.store
             return
         folder = tempfile.mkdtemp(prefix="rubriclab-")
         # Not a TemporaryDirectory, which warns when it is deleted with its owner.
         self._folder = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        self._place = Path(folder) / "store.db"
-        open_store(self._place).close()
+        self.store_ = Path(folder) / "store.db"
+        open_store(self.store_).close()
 
     def _columns(self) -> dict[str, str]:
         return {name: column for name, column in (self.mapping or {}).items() if name.partition(".")[0] not in LABELS}
@@ -225,16 +246,6 @@ class RubricRegressor(TransformerMixin, RegressorMixin, BaseEstimator):  # type:
                 raise DataError(f"X: expected texts or rows, got {describe(row)} in place {place}.", "Give texts.")
             rows.append({name: value for name, value in row.items() if str(name).partition(".")[0] not in LABELS})
         return rows
-
-
-def _values(values: Any, name: str, texts: int) -> list[Any]:
-    array = np.asarray(values)
-    if array.shape != (texts,):
-        raise DataError(
-            f"{name}: expected {texts} values, one for each text, got an array of shape {array.shape}.",
-            f"Give {name} as a one-dimensional array.",
-        )
-    return list(array.tolist())
 
 
 def _unscored(scores: Scores) -> str:
