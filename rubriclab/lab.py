@@ -60,6 +60,7 @@ from rubriclab.services.plan import PlanOptions, PlanResult
 from rubriclab.services.progress_log import ProgressDisplay
 from rubriclab.services.rubric_choice import RubricLike, ref_of
 from rubriclab.services.running import finish, iterate
+from rubriclab.services.sample import SampleFiles, write_sample
 from rubriclab.services.score import ScoreOptions
 from rubriclab.services.scores import Scores
 from rubriclab.services.split import SplitOptions, SplitResult
@@ -256,8 +257,20 @@ class Lab:
         with self._workspace() as workspace:
             return splitting.split(data, self._options(SplitOptions, options), workspace.notify)
 
+    def sample(self, folder: str | Path = "demo") -> SampleFiles:
+        """Write the shipped sample, texts with constructed labels, to a folder and return its files.
+
+        Args:
+            folder: a new or empty folder, or one that has the sample.
+
+        Raises:
+            SettingsError: if `folder` is a file, or has other files but not the sample.
+        """
+        return write_sample(folder)
+
     check_async = _asynchronous(check)
     split_async = _asynchronous(split)
+    sample_async = _asynchronous(sample)
 
     # Learning and scoring
 

@@ -73,6 +73,7 @@ class Server:
         self.seed = 0
         self.hang = 3.0
         self.latency = 0.0
+        self.held = False  # no request is answered while it is true
         self.retry_after: str | None = "0"
         self.refuses: set[str] = set()
         self.logprobs: Tokeniser | None = log_probabilities  # `None` for a server that takes no notice of the wish
@@ -131,6 +132,8 @@ class Server:
             self.repeats.append(self.answered_at[digest])
         self.faulty[fault or "none"] += 1
         await asyncio.sleep(self.hang if fault == "timeout" else self.latency)
+        while self.held:  # the tests set it in another thread  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
         for setting in self.refuses & body.keys():
             return _error(400, f"Unsupported value: '{setting}' does not support this with this model.")
         if fault in ERRORS:

@@ -131,6 +131,16 @@ def test_a_command_and_the_python_call_give_the_same(name: str, sides: Side) -> 
     assert from_command == from_python
 
 
+@parity("demo")
+def _demo(sides: Side) -> Pair:
+    sides.run("demo", "tried", "--sample-only")
+    files = asdict(sides.lab.sample("tried"))
+    folder = sides.command.folder / "tried"
+    return {path.name: path.read_bytes() for path in folder.iterdir()}, {
+        path.name: path.read_bytes() for path in files.values()
+    }
+
+
 @parity("learn")
 def _learn(sides: Side) -> Pair:
     methods = ("--method", "hypoeval", "--method", "direct")

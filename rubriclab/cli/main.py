@@ -20,6 +20,7 @@ from rubriclab.cli import (
     batches,
     check,
     compare,
+    demo,
     disagreements,
     drift,
     edit,
@@ -119,6 +120,7 @@ def _say_found(config: Config, commands: Sequence[Sequence[click.Parameter]]) ->
 
 
 _SECTIONS = {
+    "Start": (demo.demo,),
     "Data": (check.check, label.label, split.split),
     "Learn and score": (learn.learn, plan.plan, score.score, improve.improve, edit.edit),
     "Inspect and evaluate": (

@@ -447,7 +447,7 @@ def test_every_option_of_every_command_is_guarded_or_known_to_be_harmless() -> N
     max-line-bytes max-shift merge method metrics min-rank misses missing mode name nearest no-browser no-literature
     no-page no-relearn no-shortcuts only order parent pin port prefer preview rater requests-per-minute resume
     retry-failed revoke reword rivals rivals-check rivals-per-call rivals-tokens
-    rounds rubric rubric-right sample save scale seed set sheet side skip-faulty skip-rows
+    rounds rubric rubric-right sample sample-only save scale seed set sheet side skip-faulty skip-rows
     small source structured take task text-features timeout to tokens-per-minute train workers worth"""
     options = set().union(*(options_of(command.params) for command in every_command().values()))
     assert options - GUARDED - JUDGES - set(harmless.split()) == set()
