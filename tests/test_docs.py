@@ -39,7 +39,7 @@ def name_of(page: Path) -> str:
 def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with what the pages assume: the sample, a store and two versions of `news-coherence`.
 
-    The first one is also stored under the name that the demonstration gives to the rubric of the offline judge.
+    The first one is also stored under the names that the demonstration and the tour give to theirs.
     """
     folder = tmp_path_factory.mktemp("docs")
     for name in ("experiments", "stores"):
@@ -49,6 +49,8 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
         done = rubriclab(*LEARN, "--name", "news-coherence", *more)
         assert done.code == 0, done.err
     assert rubriclab(*LEARN, "--name", "news-coherence-offline").code == 0
+    assert rubriclab("export", "news-coherence@1", "-o", "pack.json").code == 0
+    assert rubriclab("import", "pack.json", "--as", "tour").code == 0
     return folder
 
 

@@ -20,8 +20,10 @@ from typing import Any
 import httpx
 import hypoeval_brain
 import pytest
+from batch_server import BatchServer
 from commands import HELDOUT, LABELLED, PATIENCE, Commands, Done
 from server import RunningServer
+from single_call_scripts import rating
 
 from rubriclab import Example, Lab, Version, read
 from rubriclab.cli.main import every_command
@@ -529,6 +531,55 @@ def test_dry_runs_of_transfer_drift_and_edit_give_the_same_bounds(sides: Side) -
     assert sides.json("drift", "news@1", "news@2", "texts.jsonl", "--dry-run") == bounds.to_row()
     bounds = sides.lab.dry_run("edit", "news@1", add="Is it long?")
     assert sides.json("edit", "news@1", "--add", "Is it long?", "--dry-run") == bounds.to_row()
+
+
+def test_workers_and_rows_kept_by_resume_change_neither_scores_nor_their_order(sides: Side) -> None:
+    scores = sides.lab.score("texts.jsonl", "news@1", workers=2)
+    rows = json.loads(json.dumps(scores.to_rows()))
+    command = ("score", "texts.jsonl", "--rubric", "news@1")
+    assert sides.run(*command, "--workers", 2).rows == rows
+    output = sides.command.folder / "scores.jsonl"
+    output.write_text("".join(f"{json.dumps(row)}\n" for row in rows[:7]), "utf-8")
+    done = sides.run(*command, "-o", "scores.jsonl", "--resume")
+    assert "7 rows of scores.jsonl are kept" in done.err
+    assert [json.loads(line) for line in output.read_text("utf-8").splitlines()] == rows
+
+
+def test_texts_rated_together_have_the_same_scores(sides: Side, server: RunningServer) -> None:
+    def brain(messages: list[dict[str, str]], _body: dict[str, Any]) -> str:
+        texts = re.findall(r"<<<text (\d+) (\w+)>>>\n(.*?)\n<<<end of text", messages[1]["content"], re.DOTALL)
+        assert len(texts) > 1
+        entries = [{"text": int(number), "whole": [rating("score", 1 + len(text) % 5)]} for number, _, text in texts]
+        return json.dumps({"texts": entries})
+
+    server.brain = brain
+    options = (*TASK, "--judge", "openai/fake", "--rivals", "together", "--rivals-per-call", 3)
+    rows = sides.run("score", "texts.jsonl", *options).rows
+    calls = server.requests.total()
+    together = {"judge": "openai/fake", "rivals": "together", "rivals_per_call": 3}
+    scores = sides.lab.score("texts.jsonl", **LEARNED, **together)
+    assert rows == json.loads(json.dumps(scores.to_rows()))
+    assert scores.unscored == ()
+    assert server.requests.total() == 2 * calls < 2 * len(rows)
+
+
+def test_batches_give_the_same_scores(sides: Side, batch_server: BatchServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sides.command.environment, "OPENAI_API_BASE", batch_server.url)
+    done = sides.run("score", "texts.jsonl", *TASK, "--judge", "openai/fake", "--batch", "--batch-pause", 0.05)
+    with Lab("store.db", judge="openai/fake", progress=None, batch=True, batch_pause=0.05) as lab:
+        scores = lab.score("texts.jsonl", **LEARNED)
+    assert done.rows == json.loads(json.dumps(scores.to_rows()))
+    assert len(batch_server.batches) == 2
+
+
+def test_the_offline_judge_leaves_batches_out_and_says_so(sides: Side) -> None:
+    notes: list[str] = []
+    with Lab("store.db", progress=None, notify=notes.append, batch=True) as lab:
+        rows = json.loads(json.dumps(lab.score("texts.jsonl", "news@1").to_rows()))
+    done = sides.run("score", "texts.jsonl", "--rubric", "news@1", "--batch")
+    assert done.rows == rows
+    reason = "left out, as the judge embedded answers at once and costs nothing"
+    assert (f"batch: {reason}" in notes, f"--batch: {reason}" in done.err) == (True, True)
 
 
 def test_asynchronous_calls_give_the_same_as_the_others(sides: Side) -> None:
