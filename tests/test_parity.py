@@ -39,7 +39,7 @@ from rubriclab.services.label_preparation import question_of
 from rubriclab.store import open_store
 
 TASK = ("--task", "summarization", "--aspect", "coherence", "--scale", "1:5")
-LEARNED = {"task": "summarization", "aspect": "coherence", "scale": (1, 5)}
+LEARNED: dict[str, Any] = {"task": "summarization", "aspect": "coherence", "scale": (1, 5)}
 READING = ("--task", "news", "--folder", "found", "--judge", "openai/fake")
 READ: dict[str, Any] = {"task": "news", "folder": "found", "judge": "openai/fake"}
 CHECKLIST = {
@@ -659,7 +659,7 @@ def test_texts_rated_together_have_the_same_scores(sides: Side, server: RunningS
     options = (*TASK, "--judge", "openai/fake", "--rivals", "together", "--rivals-per-call", 3)
     rows = sides.run("score", "texts.jsonl", *options).rows
     calls = server.requests.total()
-    together = {"judge": "openai/fake", "rivals": "together", "rivals_per_call": 3}
+    together: dict[str, Any] = {"judge": "openai/fake", "rivals": "together", "rivals_per_call": 3}
     scores = sides.lab.score("texts.jsonl", **LEARNED, **together)
     assert rows == json.loads(json.dumps(scores.to_rows()))
     assert scores.unscored == ()
