@@ -11,20 +11,20 @@ from rubriclab.rubric import Criterion, CriterionKind, Rubric
 from rubriclab.store import Version
 
 
-class Described(BaseModel):
+class DescriptionModel(BaseModel):
     """Base of what is told to programs."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
-class LevelDescription(Described):
+class LevelDescription(DescriptionModel):
     """What a text is like that deserves a score."""
 
     score: float
     description: str
 
 
-class CriterionDescription(Described):
+class CriterionDescription(DescriptionModel):
     """A criterion of the rubric."""
 
     id: str
@@ -36,21 +36,21 @@ class CriterionDescription(Described):
     """Its share of the score; the sizes of all weights sum to 1. Null without learned weights."""
 
 
-class AspectDescription(Described):
+class AspectDescription(DescriptionModel):
     """What is judged."""
 
     name: str
     definition: str
 
 
-class ScaleDescription(Described):
+class ScaleDescription(DescriptionModel):
     """The ends of the scale of scores."""
 
     low: float
     high: float
 
 
-class RubricDescription(Described):
+class RubricDescription(DescriptionModel):
     """The rubric that scores."""
 
     rubric: str

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from rubriclab.scoring import Score
-from rubriclab.services.rubric_description import Described, shown_judge
+from rubriclab.services.rubric_description import DescriptionModel, shown_judge
 
 
 class _Taken(BaseModel):
@@ -41,7 +41,7 @@ class InputTexts(_Taken):
     """The texts."""
 
 
-class UnitResult(Described):
+class UnitResult(DescriptionModel):
     """The answer for a piece of a text."""
 
     unit: str
@@ -54,7 +54,7 @@ class UnitResult(Described):
     """The facts that support it."""
 
 
-class CriterionResult(Described):
+class CriterionResult(DescriptionModel):
     """A text's score by one criterion."""
 
     id: str
@@ -72,7 +72,7 @@ class CriterionResult(Described):
     """What it adds to the score of an average text, in points; with learned weights only."""
 
 
-class ScoreResult(Described):
+class ScoreResult(DescriptionModel):
     """A text's score; either `score` or `unscored` is null."""
 
     id: str
@@ -91,19 +91,19 @@ class ScoreResult(Described):
     """Present if texts of one group were rated in one call: such scores are not comparable with others."""
 
 
-class ScoreResults(Described):
+class ScoreResults(DescriptionModel):
     """The scores of several texts, in their order."""
 
     scores: tuple[ScoreResult, ...]
 
 
-class Health(Described):
+class Health(DescriptionModel):
     """That the service works."""
 
     status: Literal["ok"]
 
 
-class ProblemDetails(Described):
+class ProblemDetails(DescriptionModel):
     """Why a request failed (RFC 9457)."""
 
     title: str
