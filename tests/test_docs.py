@@ -86,6 +86,12 @@ def test_every_link_to_a_file_leads_to_one(page: Path) -> None:
     assert missing == []
 
 
+def test_every_link_of_the_file_for_assistants_leads_to_a_file() -> None:
+    targets = re.findall(r"\]\(([^)]+)\)", (CHECKOUT / "llms.txt").read_text("utf-8"))
+    assert "docs/integrations/mcp.md" in targets
+    assert [target for target in targets if not (CHECKOUT / target).is_file()] == []
+
+
 @pytest.mark.parametrize("command", sorted(every_command()))
 def test_every_command_is_documented(command: str) -> None:
     assert re.search(rf"rubriclab {command}\b", ALL_TEXT), f"`rubriclab {command}` is missing"

@@ -31,6 +31,7 @@ from rubriclab import Example, Lab, Version, read
 from rubriclab.cli.main import every_command
 from rubriclab.cli.printing import flags
 from rubriclab.digest import digest
+from rubriclab.errors import UserError
 from rubriclab.labeling.judgment import HumanJudgment, TextToJudge
 from rubriclab.open_batch import OpenBatch
 from rubriclab.option_names import reader_of_commands
@@ -402,6 +403,15 @@ def _serve(sides: Side) -> Pair:
     row = sides.run("score", "-", "--rubric", "news@1", stdin=json.dumps(text).encode()).rows[0]
     assert from_command == {name: row[name] for name in from_command}
     return from_command, asyncio.run(from_lab())
+
+
+@parity("mcp")
+def _mcp(sides: Side) -> Pair:
+    # Its results are compared where the protocol's SDK is installed, in tests/integrations/test_mcp.py.
+    done = sides.run("mcp", "--allow-calls", code=2)
+    with reader_of_commands(flags), pytest.raises(UserError) as caught:
+        sides.lab.mcp(allow_calls=True)
+    return done.error, str(caught.value)
 
 
 def score_at(address: str, text: dict[str, Any]) -> Any:
