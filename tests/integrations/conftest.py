@@ -1,18 +1,38 @@
-"""The store that tests of other tools score with."""
+"""What tests of evaluators for several tools share."""
 
 from __future__ import annotations
 
+import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-from pytest_projects import brain
+from commands import Commands
+from pytest_projects import TEXTS, brain
 from server import RunningServer
 
 
 @pytest.fixture
-async def store(tmp_path: Path, planted_store: Path, server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The planted versions, whose judge is the local server; tools write their results beside them."""
+async def judged_store(
+    tmp_path: Path, planted_store: Path, server: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """The planted versions, whose judge is the local server, in the working directory."""
     server.brain = brain
     monkeypatch.chdir(tmp_path)
     return Path(shutil.copy(planted_store, tmp_path / "store.db"))
+
+
+@pytest.fixture
+def command_rows(judged_store: Path, server: RunningServer) -> Callable[[], dict[str, Any]]:
+    """Return the lines of `rubriclab score` for the twelve texts, by id."""
+
+    def scored() -> dict[str, Any]:
+        folder = judged_store.parent
+        (folder / "texts.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in TEXTS), "utf-8")
+        judge: dict[str, Any] = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": "none"}
+        commands = Commands(folder, RUBRICLAB_STORE="store.db", **judge)
+        return {row["id"]: row for row in commands("score", "texts.jsonl", "--rubric", "remote@1").rows}
+
+    return scored
