@@ -30,7 +30,6 @@ class OpenRubric:
         options: as for `Lab`: `max_cost`, `concurrency`, `record` and others.
 
     Attributes:
-        name: of the scores.
         opened: what `Lab.scorer` returns.
 
     Raises:
@@ -39,7 +38,6 @@ class OpenRubric:
         SettingsError: for an unknown option.
     """
 
-    name: str
     opened: TextScorer
 
     def __init__(
@@ -54,7 +52,12 @@ class OpenRubric:
         self.opened = (
             rubric if isinstance(rubric, TextScorer) else Lab(store, judge, progress=None, **options).scorer(rubric)
         )
-        self.name = name or self.opened.name.partition("@")[0]
+        self._name = name or self.opened.name.partition("@")[0]
+
+    @property
+    def name(self) -> str:
+        """Name of the scores."""
+        return self._name
 
     def close(self) -> None:
         """Close the rubric."""
