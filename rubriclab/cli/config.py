@@ -57,6 +57,8 @@ GUARDED = frozenset(
         "repair",
         "older-than",
         "not-used-by",
+        "folder",
+        "yes",
     }
 )
 # The command that confirms a file, and the one option that it takes from a file that was found, once confirmed: a file
