@@ -1,4 +1,4 @@
-"""What tests of evaluators for several tools share."""
+"""The store that tests of other tools score with, and the scores that they must have."""
 
 from __future__ import annotations
 
@@ -15,21 +15,19 @@ from server import RunningServer
 
 
 @pytest.fixture
-async def judged_store(
-    tmp_path: Path, planted_store: Path, server: RunningServer, monkeypatch: pytest.MonkeyPatch
-) -> Path:
-    """The planted versions, whose judge is the local server, in the working directory."""
+async def store(tmp_path: Path, planted_store: Path, server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The planted versions, whose judge is the local server; tools write their results beside them."""
     server.brain = brain
     monkeypatch.chdir(tmp_path)
     return Path(shutil.copy(planted_store, tmp_path / "store.db"))
 
 
 @pytest.fixture
-def command_rows(judged_store: Path, server: RunningServer) -> Callable[[], dict[str, Any]]:
+def command_rows(store: Path, server: RunningServer) -> Callable[[], dict[str, Any]]:
     """Return the lines of `rubriclab score` for the twelve texts, by id."""
 
     def scored() -> dict[str, Any]:
-        folder = judged_store.parent
+        folder = store.parent
         (folder / "texts.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in TEXTS), "utf-8")
         judge: dict[str, Any] = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": "none"}
         commands = Commands(folder, RUBRICLAB_STORE="store.db", **judge)

@@ -52,11 +52,11 @@ def run(texts: list[dict[str, Any]], evaluator: RubricEvaluator, client: Langfus
 
 
 def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(
-    judged_store: Path, command_rows: Callable[[], dict[str, Any]], client: Langfuse, server: RunningServer
+    store: Path, command_rows: Callable[[], dict[str, Any]], client: Langfuse, server: RunningServer
 ) -> None:
     expected = command_rows()
     asked = len(server.bodies)
-    with RubricEvaluator("remote@1", store=judged_store) as evaluator:
+    with RubricEvaluator("remote@1", store=store) as evaluator:
         found = {name: each for name, (each,) in run(TEXTS, evaluator, client).items()}
     assert len(server.bodies) == asked > 0
     assert {name: each.value for name, each in found.items()} == {name: row["score"] for name, row in expected.items()}
@@ -68,25 +68,25 @@ def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(
         assert all(criterion["reason"] in each.comment for criterion in criteria)
 
 
-async def test_a_text_without_a_score_has_no_evaluation_but_an_error(judged_store: Path, client: Langfuse) -> None:
+async def test_a_text_without_a_score_has_no_evaluation_but_an_error(store: Path, client: Langfuse) -> None:
     texts = [{**TEXTS[0], "output": f"It is {GOOD}."}, {**TEXTS[1], "output": f"It is {UNSCORABLE}."}]
-    with RubricEvaluator("remote", store=judged_store) as evaluator:
+    with RubricEvaluator("remote", store=store) as evaluator:
         good, bad = (run(texts, evaluator, client)[text["id"]] for text in texts)
         with pytest.raises(TextUnscored, match="criteria without a usable rating"):
             await evaluator(input=texts[1]["source"], output=texts[1]["output"])
     assert (len(good), bad) == (1, [])
 
 
-def test_a_cap_holds_for_all_texts(judged_store: Path, client: Langfuse, server: RunningServer) -> None:
-    with RubricEvaluator("remote", store=judged_store, max_calls=2) as evaluator:
+def test_a_cap_holds_for_all_texts(store: Path, client: Langfuse, server: RunningServer) -> None:
+    with RubricEvaluator("remote", store=store, max_calls=2) as evaluator:
         found = run(TEXTS[:4], evaluator, client)
     assert len(server.bodies) == 2
     assert [] in found.values()
 
 
-def test_an_unknown_rubric_is_named_before_anything_runs(judged_store: Path) -> None:
+def test_an_unknown_rubric_is_named_before_anything_runs(store: Path) -> None:
     with pytest.raises(NotInStore):
-        RubricEvaluator("nothing", store=judged_store)
+        RubricEvaluator("nothing", store=store)
 
 
 def test_the_fields_of_a_row_are_those_of_the_item() -> None:
@@ -141,7 +141,7 @@ def test_scores_of_people_label_the_observations(tmp_path: Path) -> None:
     assert read == [{"helpfulness": (2, 4), "tone": (5,)}, {"helpfulness": (1,)}]
 
 
-def test_the_example_of_the_documentation_works(judged_store: Path) -> None:
+def test_the_example_of_the_documentation_works(store: Path) -> None:
     (example,) = re.findall(r"^```python file=\S+\n(.*?)^```", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
     names: dict[str, Any] = {}
     exec(example.replace("rubrics.db", "store.db").replace("news-coherence", "planted"), names)

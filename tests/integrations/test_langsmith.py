@@ -65,11 +65,11 @@ def run(texts: list[dict[str, Any]], evaluator: RubricEvaluator, client: Client,
 
 
 def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(
-    judged_store: Path, command_rows: Callable[[], dict[str, Any]], client: Client, server: RunningServer
+    store: Path, command_rows: Callable[[], dict[str, Any]], client: Client, server: RunningServer
 ) -> None:
     expected = command_rows()
     asked = len(server.bodies)
-    with RubricEvaluator("remote@1", store=judged_store, row=row_of_example) as evaluator:
+    with RubricEvaluator("remote@1", store=store, row=row_of_example) as evaluator:
         found = run(TEXTS, evaluator, client, max_concurrency=4)
     assert len(server.bodies) == asked > 0
     assert {name: result.score for name, result in found.items()} == {
@@ -85,11 +85,11 @@ def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(
         assert all(criterion["reason"] in result.comment for criterion in expected[name]["criteria"])
 
 
-async def test_runs_are_scored_in_a_running_event_loop(judged_store: Path, client: Client) -> None:
+async def test_runs_are_scored_in_a_running_event_loop(store: Path, client: Client) -> None:
     async def target(inputs: dict[str, Any]) -> dict[str, Any]:
         return answer(inputs)
 
-    with RubricEvaluator("remote", store=judged_store, row=row_of_example) as evaluator:
+    with RubricEvaluator("remote", store=store, row=row_of_example) as evaluator:
         results = await aevaluate(
             target, data=examples(TEXTS[:3]), evaluators=[evaluator], client=client, upload_results=False
         )
@@ -98,19 +98,17 @@ async def test_runs_are_scored_in_a_running_event_loop(judged_store: Path, clien
     assert sorted(scores) == sorted(own)
 
 
-def test_a_text_without_a_score_has_no_number_but_the_reason(judged_store: Path, client: Client) -> None:
+def test_a_text_without_a_score_has_no_number_but_the_reason(store: Path, client: Client) -> None:
     texts = [{**TEXTS[0], "output": f"It is {GOOD}."}, {**TEXTS[1], "output": f"It is {UNSCORABLE}."}]
-    with RubricEvaluator("remote", store=judged_store, row=row_of_example) as evaluator:
+    with RubricEvaluator("remote", store=store, row=row_of_example) as evaluator:
         good, bad = (run(texts, evaluator, client)[text["id"]] for text in texts)
     assert good.score is not None
     assert (bad.score, bad.extra["error"]) == (None, True)
     assert "criteria without a usable rating" in bad.comment
 
 
-def test_a_cap_is_an_error_of_the_texts_that_it_concerns(
-    judged_store: Path, client: Client, server: RunningServer
-) -> None:
-    with RubricEvaluator("remote", store=judged_store, row=row_of_example, max_calls=2) as evaluator:
+def test_a_cap_is_an_error_of_the_texts_that_it_concerns(store: Path, client: Client, server: RunningServer) -> None:
+    with RubricEvaluator("remote", store=store, row=row_of_example, max_calls=2) as evaluator:
         found = run(TEXTS[:4], evaluator, client)
     assert len(server.bodies) == 2
     stopped = [result for result in found.values() if result.score is None]
@@ -118,9 +116,9 @@ def test_a_cap_is_an_error_of_the_texts_that_it_concerns(
     assert all("BudgetReached" in result.comment and result.extra == {"error": True} for result in stopped)
 
 
-def test_an_unknown_rubric_is_named_before_anything_runs(judged_store: Path) -> None:
+def test_an_unknown_rubric_is_named_before_anything_runs(store: Path) -> None:
     with pytest.raises(NotInStore):
-        RubricEvaluator("nothing", store=judged_store)
+        RubricEvaluator("nothing", store=store)
 
 
 def finished(inputs: dict[str, Any], outputs: dict[str, Any] | None, **fields: Any) -> Run:
@@ -197,7 +195,7 @@ def test_feedback_of_people_labels_the_runs(tmp_path: Path) -> None:
     assert labels == [{"helpfulness": (4, 2), "tone": (5,)}, {"helpfulness": (1,)}, {}]
 
 
-def test_the_example_of_the_documentation_works(judged_store: Path) -> None:
+def test_the_example_of_the_documentation_works(store: Path) -> None:
     (example,) = re.findall(r"^```python file=\S+\n(.*?)^```", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
     names: dict[str, Any] = {}
     exec(example.replace("rubrics.db", "store.db").replace("news-coherence", "planted"), names)

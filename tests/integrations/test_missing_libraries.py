@@ -17,6 +17,7 @@ from rubriclab.errors import UserError
         ("inspect_ai", "rubric_scorer", "inspect_ai", "inspect-ai"),
         ("langfuse", "RubricEvaluator", "langfuse", "langfuse"),
         ("langsmith", "RubricEvaluator", "langsmith", "langsmith"),
+        ("mcp", "RubricTools", "mcp", "mcp"),
         ("mlflow", "rubric_scorer", "mlflow", "mlflow"),
     ],
 )
