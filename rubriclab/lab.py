@@ -32,6 +32,8 @@ from rubriclab.services import (
     labels as labelled,
     learn as learning,
     lint as linting,
+    literature_add as literature_adding,
+    literature_files,
     plan as planning,
     score as scoring,
     split as splitting,
@@ -56,6 +58,14 @@ from rubriclab.services.label_options import LabelOptions, LabelResult
 from rubriclab.services.labels import LabelsOptions, LabelsResult
 from rubriclab.services.learn import LearnOptions
 from rubriclab.services.lint import LintResult
+from rubriclab.services.literature_add import LiteratureAdded, LiteratureAddOptions
+from rubriclab.services.literature_files import (
+    FindingList,
+    LiteratureCheck,
+    LiteratureCheckOptions,
+    LiteratureListOptions,
+    LiteratureOptions,
+)
 from rubriclab.services.plan import PlanOptions, PlanResult
 from rubriclab.services.progress_log import ProgressDisplay
 from rubriclab.services.rubric_choice import RubricLike, ref_of
@@ -73,6 +83,7 @@ from rubriclab.tracing import trace_of
 
 if TYPE_CHECKING:
     from rubriclab.checklist import Checklist
+    from rubriclab.literature import FindingEntry
     from rubriclab.metrics import Metrics
     from rubriclab.scoring import Score
     from rubriclab.services.dry_run import DryRun
@@ -99,6 +110,7 @@ OPERATIONS: Mapping[str, tuple[type[Options], Callable[..., DryRun]]] = {
     "plan": (PlanOptions, planning.plan_at_most),
     "improve": (ImproveOptions, improving.improve_at_most),
     "edit": (EditOptions, editing.edit_at_most),
+    "literature_add": (LiteratureAddOptions, literature_adding.literature_add_at_most),
 }
 
 
@@ -766,6 +778,26 @@ class Lab:
 
     serve = _synchronous(serve_async)
 
+    async def mcp_async(self, *, allow_calls: bool = False) -> None:
+        """Offer the rubrics of the store to an assistant, by the Model Context Protocol, until standard input ends.
+
+        The tools list and show rubrics, score texts and explain scores; none changes a rubric, a tag or a label.
+
+        Args:
+            allow_calls: whether a language model may be asked, up to the caps of this object; else only the offline
+                judge and answers in the store are used.
+
+        Raises:
+            SettingsError: if calls are allowed without `max_cost` or `max_calls`.
+            UserError: if the SDK of the protocol is not installed.
+        """
+        from rubriclab.integrations.mcp import serve_mcp
+
+        judge = self._defaults["judge"]
+        await serve_mcp(self._workspace(), judge if isinstance(judge, str) else None, allow_calls=allow_calls)
+
+    mcp = _synchronous(mcp_async)
+
     def lint(self, checklist: str | Path | Checklist) -> LintResult:
         """Return the faults of the questions of a checklist, or of a checklist file.
 
@@ -774,6 +806,75 @@ class Lab:
         """
         return linting.lint(checklist)
 
+    @_with_options(LiteratureAddOptions)
+    async def literature_add_async(
+        self,
+        /,
+        paper: str | Path,
+        bibliography: str | Path | None = None,
+        *,
+        keep: Callable[[FindingEntry], bool] | None = None,
+        **options: Any,
+    ) -> LiteratureAdded:
+        """Return the findings about raters that a language model takes from a paper, and keep those that are accepted.
+
+        Args:
+            paper: a PDF or text file.
+            bibliography: a `.bib` file with its entry; without one, the model reads off how the paper is cited.
+            keep: decides on each finding, whose quotation stands in the paper; by default all are kept.
+
+        Raises:
+            LiteratureError: if a file cannot be used, or it is not known how the paper is cited.
+            SettingsError: for the offline judge, or an aspect without a definition.
+            JudgeError: if the provider fails, or no part of the paper had a usable reply.
+            BudgetReached: if a cap on calls or money was reached.
+        """
+        with self._workspace("literature add") as workspace:
+            chosen = self._options(LiteratureAddOptions, options)
+            return await literature_adding.literature_add(workspace, paper, bibliography, chosen, keep)
+
+    literature_add = _synchronous(literature_add_async)
+
+    @_with_options(LiteratureListOptions)
+    def literature_list(self, /, **options: Any) -> FindingList:
+        """Return the findings that are kept, or those that ship.
+
+        Raises:
+            LiteratureError: if a file cannot be used.
+        """
+        return literature_files.list_findings(self._options(LiteratureListOptions, options))
+
+    @_with_options(LiteratureOptions)
+    def literature_show(self, /, finding: str, **options: Any) -> FindingList:
+        """Return the findings with an id, one for each task that has it.
+
+        Raises:
+            LiteratureError: if there is none.
+        """
+        return literature_files.show_finding(finding, self._options(LiteratureOptions, options))
+
+    @_with_options(LiteratureOptions)
+    def literature_remove(self, /, *findings: str, **options: Any) -> FindingList:
+        """Return the findings that were removed, given their ids.
+
+        Raises:
+            LiteratureError: if there is no finding of a name, or several tasks have it.
+        """
+        return literature_files.remove(findings, self._options(LiteratureOptions, options))
+
+    @_with_options(LiteratureCheckOptions)
+    def literature_check(self, /, paper: str | Path, **options: Any) -> LiteratureCheck:
+        """Return whether the quotations of findings stand in a paper.
+
+        Raises:
+            LiteratureError: if no finding is about the paper, or a file cannot be used.
+        """
+        return literature_files.check(paper, self._options(LiteratureCheckOptions, options))
+
+    literature_list_async = _asynchronous(literature_list)
+    literature_show_async = _asynchronous(literature_show)
+    literature_remove_async = _asynchronous(literature_remove)
+    literature_check_async = _asynchronous(literature_check)
     scorer_async = _asynchronous(scorer)
     versions_async = _asynchronous(versions)
     load_async = _asynchronous(load)

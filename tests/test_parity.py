@@ -19,14 +19,19 @@ from typing import Any
 
 import httpx
 import hypoeval_brain
+import literature_brain
 import pytest
+from batch_server import BatchServer
 from commands import HELDOUT, LABELLED, PATIENCE, Commands, Done
+from paper_samples import write_paper
 from server import RunningServer
+from single_call_scripts import rating
 
 from rubriclab import Example, Lab, Version, read
 from rubriclab.cli.main import every_command
 from rubriclab.cli.printing import flags
 from rubriclab.digest import digest
+from rubriclab.errors import UserError
 from rubriclab.labeling.judgment import HumanJudgment, TextToJudge
 from rubriclab.open_batch import OpenBatch
 from rubriclab.option_names import reader_of_commands
@@ -35,7 +40,9 @@ from rubriclab.services.label_preparation import question_of
 from rubriclab.store import open_store
 
 TASK = ("--task", "summarization", "--aspect", "coherence", "--scale", "1:5")
-LEARNED = {"task": "summarization", "aspect": "coherence", "scale": (1, 5)}
+LEARNED: dict[str, Any] = {"task": "summarization", "aspect": "coherence", "scale": (1, 5)}
+READING = ("--task", "news", "--folder", "found", "--judge", "openai/fake")
+READ: dict[str, Any] = {"task": "news", "folder": "found", "judge": "openai/fake"}
 CHECKLIST = {
     "format": "rubriclab-checklist/1",
     "task": "story",
@@ -52,6 +59,12 @@ CHECKLIST = {
         }
     ],
 }
+
+
+def _reply(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
+    """Answer for the generator of criteria, and for the reader of papers."""
+    reads = "research papers" in messages[0]["content"]
+    return (literature_brain if reads else hypoeval_brain).reply(messages, body)
 
 
 @dataclass(frozen=True)
@@ -78,6 +91,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("parity")
     (folder / "texts.jsonl").write_bytes(b"".join(HELDOUT.read_bytes().splitlines(keepends=True)[:20]))
     (folder / "questions.json").write_text(json.dumps(CHECKLIST))
+    write_paper(folder)
     commands = Commands(folder, RUBRICLAB_STORE="store.db")
     two = ("--method", "hypoeval", "--method", "direct")
     for more in (
@@ -96,7 +110,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def sides(original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, _running_server: RunningServer) -> Side:
     """Both sides; the Python side works in its own folder, and both find the same server."""
     _running_server.reset()
-    _running_server.brain = hypoeval_brain.reply
+    _running_server.brain = _reply
     for name in ("command", "python"):
         shutil.copytree(original, tmp_path / name)
     monkeypatch.chdir(tmp_path / "python")
@@ -391,6 +405,15 @@ def _serve(sides: Side) -> Pair:
     return from_command, asyncio.run(from_lab())
 
 
+@parity("mcp")
+def _mcp(sides: Side) -> Pair:
+    # Its results are compared where the protocol's SDK is installed, in tests/integrations/test_mcp.py.
+    done = sides.run("mcp", "--allow-calls", code=2)
+    with reader_of_commands(flags), pytest.raises(UserError) as caught:
+        sides.lab.mcp(allow_calls=True)
+    return done.error, str(caught.value)
+
+
 def score_at(address: str, text: dict[str, Any]) -> Any:
     """Return the score of a text by a service, once that answers."""
     with httpx.Client(trust_env=False) as client:
@@ -547,6 +570,52 @@ def _lint(sides: Side) -> Pair:
     return row["faults"], [asdict(finding) for finding in sides.lab.lint("questions.json").findings]
 
 
+@parity("literature add")
+def _literature_add(sides: Side) -> Pair:
+    row = sides.json("literature", "add", "paper.txt", "paper.bib", *READING, "--yes")
+    result = sides.lab.literature_add("paper.txt", "paper.bib", **READ)
+    found = result.to_row()
+    assert len(found["kept"]) == 2
+    files = [(folder / "found" / "news.json").read_text("utf-8") for folder in (sides.command.folder, Path())]
+    return ({name: row[name] for name in found}, files[0]), (found, files[1])
+
+
+def _kept(sides: Side) -> None:
+    sides.run("literature", "add", "paper.txt", "paper.bib", *READING, "--yes")
+    sides.lab.literature_add("paper.txt", "paper.bib", **READ)
+
+
+@parity("literature list")
+def _literature_list(sides: Side) -> Pair:
+    options = {"included": True, "task": "story", "aspect": "empathy"}
+    row = sides.json("literature", "list", "--included", "--task", "story", "--aspect", "empathy")
+    return row, json.loads(json.dumps(sides.lab.literature_list(**options).to_row()))
+
+
+@parity("literature show")
+def _literature_show(sides: Side) -> Pair:
+    _kept(sides)
+    row = sides.json("literature", "show", "Lind_2021-1", "--folder", "found")
+    return row, json.loads(json.dumps(sides.lab.literature_show("Lind_2021-1", folder="found").to_row()))
+
+
+@parity("literature remove")
+def _literature_remove(sides: Side) -> Pair:
+    _kept(sides)
+    row = sides.json("literature", "remove", "Lind_2021-1", "--folder", "found")
+    found = json.loads(json.dumps(sides.lab.literature_remove("Lind_2021-1", folder="found").to_row()))
+    left = [(folder / "found" / "news.json").read_text("utf-8") for folder in (sides.command.folder, Path())]
+    assert "Lind_2021-1" not in left[0]
+    return (row, left[0]), (found, left[1])
+
+
+@parity("literature check")
+def _literature_check(sides: Side) -> Pair:
+    _kept(sides)
+    row = sides.json("literature", "check", "paper.txt", "--folder", "found")
+    return row, json.loads(json.dumps(sides.lab.literature_check("paper.txt", folder="found").to_row()))
+
+
 @pytest.mark.parametrize(
     ("operation", "command", "options"),
     [
@@ -566,13 +635,64 @@ def test_dry_runs_give_the_same_bounds(
     assert sides.json(operation, *command, "--dry-run") == bounds.to_row()
 
 
-def test_dry_runs_of_transfer_drift_and_edit_give_the_same_bounds(sides: Side) -> None:
+def test_dry_runs_of_transfer_drift_literature_and_edit_give_the_same_bounds(sides: Side) -> None:
     bounds = sides.lab.dry_run("transfer", "news@1", "texts.jsonl")
     assert sides.json("transfer", "news@1", "--to", "texts.jsonl", "--dry-run") == bounds.to_row()
     bounds = sides.lab.dry_run("drift", "texts.jsonl", "news@1", "news@2")
     assert sides.json("drift", "news@1", "news@2", "texts.jsonl", "--dry-run") == bounds.to_row()
+    bounds = sides.lab.dry_run("literature_add", "paper.txt", **READ)
+    assert sides.json("literature", "add", "paper.txt", *READING, "--dry-run") == bounds.to_row()
     bounds = sides.lab.dry_run("edit", "news@1", add="Is it long?")
     assert sides.json("edit", "news@1", "--add", "Is it long?", "--dry-run") == bounds.to_row()
+
+
+def test_workers_and_rows_kept_by_resume_change_neither_scores_nor_their_order(sides: Side) -> None:
+    scores = sides.lab.score("texts.jsonl", "news@1", workers=2)
+    rows = json.loads(json.dumps(scores.to_rows()))
+    command = ("score", "texts.jsonl", "--rubric", "news@1")
+    assert sides.run(*command, "--workers", 2).rows == rows
+    output = sides.command.folder / "scores.jsonl"
+    output.write_text("".join(f"{json.dumps(row)}\n" for row in rows[:7]), "utf-8")
+    done = sides.run(*command, "-o", "scores.jsonl", "--resume")
+    assert "7 rows of scores.jsonl are kept" in done.err
+    assert [json.loads(line) for line in output.read_text("utf-8").splitlines()] == rows
+
+
+def test_texts_rated_together_have_the_same_scores(sides: Side, server: RunningServer) -> None:
+    def brain(messages: list[dict[str, str]], _body: dict[str, Any]) -> str:
+        texts = re.findall(r"<<<text (\d+) (\w+)>>>\n(.*?)\n<<<end of text", messages[1]["content"], re.DOTALL)
+        assert len(texts) > 1
+        entries = [{"text": int(number), "whole": [rating("score", 1 + len(text) % 5)]} for number, _, text in texts]
+        return json.dumps({"texts": entries})
+
+    server.brain = brain
+    options = (*TASK, "--judge", "openai/fake", "--rivals", "together", "--rivals-per-call", 3)
+    rows = sides.run("score", "texts.jsonl", *options).rows
+    calls = server.requests.total()
+    together: dict[str, Any] = {"judge": "openai/fake", "rivals": "together", "rivals_per_call": 3}
+    scores = sides.lab.score("texts.jsonl", **LEARNED, **together)
+    assert rows == json.loads(json.dumps(scores.to_rows()))
+    assert scores.unscored == ()
+    assert server.requests.total() == 2 * calls < 2 * len(rows)
+
+
+def test_batches_give_the_same_scores(sides: Side, batch_server: BatchServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sides.command.environment, "OPENAI_API_BASE", batch_server.url)
+    done = sides.run("score", "texts.jsonl", *TASK, "--judge", "openai/fake", "--batch", "--batch-pause", 0.05)
+    with Lab("store.db", judge="openai/fake", progress=None, batch=True, batch_pause=0.05) as lab:
+        scores = lab.score("texts.jsonl", **LEARNED)
+    assert done.rows == json.loads(json.dumps(scores.to_rows()))
+    assert len(batch_server.batches) == 2
+
+
+def test_the_offline_judge_leaves_batches_out_and_says_so(sides: Side) -> None:
+    notes: list[str] = []
+    with Lab("store.db", progress=None, notify=notes.append, batch=True) as lab:
+        rows = json.loads(json.dumps(lab.score("texts.jsonl", "news@1").to_rows()))
+    done = sides.run("score", "texts.jsonl", "--rubric", "news@1", "--batch")
+    assert done.rows == rows
+    reason = "left out, as the judge embedded answers at once and costs nothing"
+    assert (f"batch: {reason}" in notes, f"--batch: {reason}" in done.err) == (True, True)
 
 
 def test_asynchronous_calls_give_the_same_as_the_others(sides: Side) -> None:

@@ -51,12 +51,15 @@ GUARDED = frozenset(
         "share",
         "host",
         "token-file",
+        "allow-calls",
         "force",
         "delete",
         "cancel",
         "repair",
         "older-than",
         "not-used-by",
+        "folder",
+        "yes",
     }
 )
 # The command that confirms a file, and the one option that it takes from a file that was found, once confirmed: a file

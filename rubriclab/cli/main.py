@@ -32,6 +32,8 @@ from rubriclab.cli import (
     labels,
     learn,
     lint,
+    literature,
+    mcp,
     plan,
     report,
     score,
@@ -123,7 +125,16 @@ def _say_found(config: Config, commands: Sequence[Sequence[click.Parameter]]) ->
 _SECTIONS = {
     "Start": (demo.demo,),
     "Data": (check.check, label.label, split.split),
-    "Learn and score": (learn.learn, plan.plan, score.score, serve.serve, improve.improve, edit.edit),
+    "Learn and score": (
+        literature.literature,
+        learn.learn,
+        plan.plan,
+        score.score,
+        serve.serve,
+        mcp.mcp,
+        improve.improve,
+        edit.edit,
+    ),
     "Inspect and evaluate": (
         show.show,
         studio.studio,
