@@ -22,7 +22,7 @@ $(STAMP): pyproject.toml constraints.txt
 # Learn, store, report, score and evaluate on the shipped sample, with recorded answers of a language model and with the
 # offline judge; no key is needed. All results are written to demo/.
 demo: $(STAMP)
-	@$(BIN)/python -m experiments demo --folder demo
+	@$(BIN)/rubriclab demo
 
 # Bytecode is kept: every worker and every command started by a test would else compile the package anew.
 test: export PYTHONDONTWRITEBYTECODE =
@@ -43,9 +43,12 @@ test: $(STAMP)
 	.venv-deepeval/bin/python -m pip install --quiet --constraint constraints-deepeval.txt --editable ".[deepeval]" --group dev
 	@touch $@
 
+.promptfoo/node_modules/.bin/promptfoo: tests/integrations/install_promptfoo.sh
+	tests/integrations/install_promptfoo.sh .promptfoo
+
 test-integrations: export PYTHONDONTWRITEBYTECODE =
 test-integrations: export RUBRICLAB_INTEGRATIONS = 1
-test-integrations: .venv-integrations/.installed .venv-deepeval/.installed
+test-integrations: .venv-integrations/.installed .venv-deepeval/.installed .promptfoo/node_modules/.bin/promptfoo
 	.venv-integrations/bin/python -m pytest -p no:xdist tests/integrations
 	.venv-deepeval/bin/python -m pytest -p no:xdist tests/integrations/test_deepeval.py
 
@@ -77,4 +80,4 @@ constraints: $(STAMP)
 	$(COMPILE) --group dev --extra deepeval --output-file constraints-deepeval.txt
 
 clean:
-	rm -rf $(VENV) .venv-integrations .venv-deepeval build dist
+	rm -rf $(VENV) .venv-integrations .venv-deepeval .promptfoo build dist

@@ -234,16 +234,14 @@ def write_figures(context: click.Context, *, check: bool) -> None:
 
 
 @experiment.command("demo")
-@click.option("--folder", type=click.Path(path_type=Path), default=Path("demo"), show_default=True, help="Its files.")
-@click.option("--record", "model", metavar="MODEL", help="Ask this language model, and record its answers.")
+@click.option("--record", "model", metavar="MODEL", required=True, help="Ask this language model.")
 @click.option("--api-base", metavar="URL", help="The server's address, for a server of your own.")
 @click.pass_context
-def run_demo(context: click.Context, *, folder: Path, model: str | None, api_base: str | None) -> None:
-    """Learn, report, score and evaluate on the shipped sample, by recorded answers and by the offline judge."""
-    from experiments.demo import demonstrate, record
+def record_demo(context: click.Context, *, model: str, api_base: str | None) -> None:
+    """Record a language model's answers to the commands of `rubriclab demo`, for the shipped sample."""
+    from experiments.demo import record
 
-    server = ("--api-base", api_base) if api_base else ()
-    context.exit(record(folder, ("--judge", model, *server)) if model else demonstrate(folder))
+    context.exit(record(("--judge", model, *(("--api-base", api_base) if api_base else ()))))
 
 
 @experiment.command("data")

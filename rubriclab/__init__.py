@@ -211,6 +211,9 @@ if TYPE_CHECKING:
         PlanOptions as PlanOptions,
         PlanResult as PlanResult,
     )
+    from rubriclab.services.sample import (
+        SampleFiles as SampleFiles,
+    )
     from rubriclab.services.score import (
         ScoreOptions as ScoreOptions,
     )
@@ -397,6 +400,7 @@ _HOMES = {
         "PlanOptions",
         "PlanResult",
     ),
+    "services.sample": ("SampleFiles",),
     "services.score": ("ScoreOptions",),
     "services.text_scorer": ("TextScorer",),
     "services.scores": ("Scores",),

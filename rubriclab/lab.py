@@ -32,6 +32,8 @@ from rubriclab.services import (
     labels as labelled,
     learn as learning,
     lint as linting,
+    literature_add as literature_adding,
+    literature_files,
     plan as planning,
     score as scoring,
     split as splitting,
@@ -56,12 +58,22 @@ from rubriclab.services.label_options import LabelOptions, LabelResult
 from rubriclab.services.labels import LabelsOptions, LabelsResult
 from rubriclab.services.learn import LearnOptions
 from rubriclab.services.lint import LintResult
+from rubriclab.services.literature_add import LiteratureAdded, LiteratureAddOptions
+from rubriclab.services.literature_files import (
+    FindingList,
+    LiteratureCheck,
+    LiteratureCheckOptions,
+    LiteratureListOptions,
+    LiteratureOptions,
+)
 from rubriclab.services.plan import PlanOptions, PlanResult
 from rubriclab.services.progress_log import ProgressDisplay
 from rubriclab.services.rubric_choice import RubricLike, ref_of
 from rubriclab.services.running import finish, iterate
+from rubriclab.services.sample import SampleFiles, write_sample
 from rubriclab.services.score import ScoreOptions
 from rubriclab.services.scores import Scores
+from rubriclab.services.serve_options import ServeOptions
 from rubriclab.services.split import SplitOptions, SplitResult
 from rubriclab.services.storage import PruneOptions, PruneResult, StoreSize, VacuumResult
 from rubriclab.services.text_scorer import TextScorer
@@ -71,6 +83,7 @@ from rubriclab.tracing import trace_of
 
 if TYPE_CHECKING:
     from rubriclab.checklist import Checklist
+    from rubriclab.literature import FindingEntry
     from rubriclab.metrics import Metrics
     from rubriclab.scoring import Score
     from rubriclab.services.dry_run import DryRun
@@ -97,6 +110,7 @@ OPERATIONS: Mapping[str, tuple[type[Options], Callable[..., DryRun]]] = {
     "plan": (PlanOptions, planning.plan_at_most),
     "improve": (ImproveOptions, improving.improve_at_most),
     "edit": (EditOptions, editing.edit_at_most),
+    "literature_add": (LiteratureAddOptions, literature_adding.literature_add_at_most),
 }
 
 
@@ -258,8 +272,20 @@ class Lab:
         with self._workspace() as workspace:
             return splitting.split(data, self._options(SplitOptions, options), workspace.notify)
 
+    def sample(self, folder: str | Path = "demo") -> SampleFiles:
+        """Write the shipped sample, texts with constructed labels, to a folder and return its files.
+
+        Args:
+            folder: a new or empty folder, or one that has the sample.
+
+        Raises:
+            SettingsError: if `folder` is a file, or has other files but not the sample.
+        """
+        return write_sample(folder)
+
     check_async = _asynchronous(check)
     split_async = _asynchronous(split)
+    sample_async = _asynchronous(sample)
 
     # Learning and scoring
 
@@ -729,6 +755,31 @@ class Lab:
 
     studio = _synchronous(studio_async)
 
+    @_with_options(ServeOptions)
+    async def serve_async(
+        self, /, rubric: RubricLike, *, on_access: Callable[[Mapping[str, Any]], object] | None = None, **options: Any
+    ) -> None:
+        """Serve a rubric over HTTP until a signal (SIGINT, SIGTERM) or a cancellation; print the address.
+
+        Requests under way are answered first. The caps of this object hold for all requests together.
+
+        Args:
+            rubric: a version, a rubric, `NAME`, `NAME@3` or `NAME@production`.
+            on_access: told about each request once it is answered: its time, id, client, caller, method, path, status
+                and seconds; by default these are logged.
+
+        Raises:
+            NotInStore: if there is no such rubric.
+            NotConfirmed: if only an imported version that is not confirmed names the judge.
+            SettingsError: if the port is in use, or the service could be reached by others without a token.
+        """
+        from rubriclab.web.api.serve import log_access, serve_rubric
+
+        chosen = self._options(ServeOptions, options)
+        await serve_rubric(self._workspace("serve"), rubric, chosen, on_access=on_access or log_access)
+
+    serve = _synchronous(serve_async)
+
     def lint(self, checklist: str | Path | Checklist) -> LintResult:
         """Return the faults of the questions of a checklist, or of a checklist file.
 
@@ -737,6 +788,75 @@ class Lab:
         """
         return linting.lint(checklist)
 
+    @_with_options(LiteratureAddOptions)
+    async def literature_add_async(
+        self,
+        /,
+        paper: str | Path,
+        bibliography: str | Path | None = None,
+        *,
+        keep: Callable[[FindingEntry], bool] | None = None,
+        **options: Any,
+    ) -> LiteratureAdded:
+        """Return the findings about raters that a language model takes from a paper, and keep those that are accepted.
+
+        Args:
+            paper: a PDF or text file.
+            bibliography: a `.bib` file with its entry; without one, the model reads off how the paper is cited.
+            keep: decides on each finding, whose quotation stands in the paper; by default all are kept.
+
+        Raises:
+            LiteratureError: if a file cannot be used, or it is not known how the paper is cited.
+            SettingsError: for the offline judge, or an aspect without a definition.
+            JudgeError: if the provider fails, or no part of the paper had a usable reply.
+            BudgetReached: if a cap on calls or money was reached.
+        """
+        with self._workspace("literature add") as workspace:
+            chosen = self._options(LiteratureAddOptions, options)
+            return await literature_adding.literature_add(workspace, paper, bibliography, chosen, keep)
+
+    literature_add = _synchronous(literature_add_async)
+
+    @_with_options(LiteratureListOptions)
+    def literature_list(self, /, **options: Any) -> FindingList:
+        """Return the findings that are kept, or those that ship.
+
+        Raises:
+            LiteratureError: if a file cannot be used.
+        """
+        return literature_files.list_findings(self._options(LiteratureListOptions, options))
+
+    @_with_options(LiteratureOptions)
+    def literature_show(self, /, finding: str, **options: Any) -> FindingList:
+        """Return the findings with an id, one for each task that has it.
+
+        Raises:
+            LiteratureError: if there is none.
+        """
+        return literature_files.show_finding(finding, self._options(LiteratureOptions, options))
+
+    @_with_options(LiteratureOptions)
+    def literature_remove(self, /, *findings: str, **options: Any) -> FindingList:
+        """Return the findings that were removed, given their ids.
+
+        Raises:
+            LiteratureError: if there is no finding of a name, or several tasks have it.
+        """
+        return literature_files.remove(findings, self._options(LiteratureOptions, options))
+
+    @_with_options(LiteratureCheckOptions)
+    def literature_check(self, /, paper: str | Path, **options: Any) -> LiteratureCheck:
+        """Return whether the quotations of findings stand in a paper.
+
+        Raises:
+            LiteratureError: if no finding is about the paper, or a file cannot be used.
+        """
+        return literature_files.check(paper, self._options(LiteratureCheckOptions, options))
+
+    literature_list_async = _asynchronous(literature_list)
+    literature_show_async = _asynchronous(literature_show)
+    literature_remove_async = _asynchronous(literature_remove)
+    literature_check_async = _asynchronous(literature_check)
     scorer_async = _asynchronous(scorer)
     versions_async = _asynchronous(versions)
     load_async = _asynchronous(load)

@@ -1,8 +1,9 @@
 """Findings from publications about what human raters reward: one claim each, with its source.
 
 A findings file is a JSON list of `{"id", "aspects", "claim", "source"}`, with `"benchmarks"` where a finding comes from
-the raters of public sets. Beside it lies `references.bib` with one flat entry for every `source`. Literature is an aid
-for proposing criteria and never required: a task that ships without findings simply has none.
+the raters of public sets, and `"quotation"` where the passage that supports it is recorded. Beside it lies
+`references.bib` with one flat entry for every `source`. Literature is an aid for proposing criteria and never required:
+a task that ships without findings simply has none.
 """
 
 from __future__ import annotations
@@ -43,7 +44,23 @@ class Reference(BaseModel):
         return f"{names} ({self.year}), {self.title}, {self.venue}"
 
 
-class _Entry(BaseModel):
+class Quotation(BaseModel):
+    """The passage of a paper that supports a finding.
+
+    Attributes:
+        text: the passage, as it stands in the paper.
+        page: its page, counted from 1 as PDF readers do; `None` if the file has no pages.
+        file: the name of the paper's file.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    text: Words
+    page: int | None = Field(default=None, ge=1)
+    file: Words
+
+
+class FindingEntry(BaseModel):
     """A finding as its file holds it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -53,9 +70,10 @@ class _Entry(BaseModel):
     claim: Words
     source: Words
     benchmarks: tuple[Words, ...] = ()
+    quotation: Quotation | None = None
 
 
-class Finding(_Entry):
+class Finding(FindingEntry):
     """What one publication says that raters reward or penalise. No `aspects` means that it bears on all of them.
 
     `source` is the publication's key, `citation` the publication as a line of text. `benchmarks` names the public sets
@@ -87,7 +105,7 @@ def load_findings(
         if not file.is_file():
             return ()
     else:
-        file = path / f"{task}.json" if path.is_dir() else path
+        file = findings_file(task, path)
         if not file.is_file():
             raise LiteratureError(
                 f"There is no findings file {file}.", "Give a file, or a folder with TASK.json in it."
@@ -95,6 +113,11 @@ def load_findings(
     return tuple(
         finding for finding in _findings(file) if finding.bears_on(aspect) and not {*without} & {*finding.benchmarks}
     )
+
+
+def findings_file(task: str, path: Path) -> Path:
+    """Return the findings file that `path` names: itself, or for a folder the one of the task in it."""
+    return path / f"{task}.json" if path.is_dir() else path
 
 
 def load_references(file: Path) -> dict[str, Reference]:
@@ -139,7 +162,7 @@ def _finding(file: Path, number: int, raw: Any, references: dict[str, Reference]
         raise LiteratureError(f"{file}, entry {number}: expected an object, found {_kind(raw)}.")
     name = f"entry {number} ({raw['id']!r})" if raw.get("id") else f"entry {number}"
     try:
-        entry = _Entry.model_validate(raw)
+        entry = FindingEntry.model_validate(raw)
     except ValidationError as error:
         raise LiteratureError(f"{file}, {name}: {first_fault(error)}.") from None
     if entry.source not in references:

@@ -1,11 +1,11 @@
-"""Metrics of a running operation in Prometheus' text format, over HTTP on the loopback address."""
+"""Metrics of a running operation in Prometheus' text format, also over HTTP on the loopback address."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Self
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, start_http_server
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
@@ -19,22 +19,16 @@ ADDRESS = "127.0.0.1"
 BUCKETS = (0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120, 300)
 
 
-class Metrics:
-    """A server of metrics, and the requests that it tells of; tokens, money and texts are read from ledgers.
+class MetricsRegistry:
+    """The requests that it is told of, and the tokens, money and texts of ledgers. It observes requests; see
+    `RequestObserver`.
 
-    It answers at any path, to this machine alone, until it is closed. It observes requests; see `RequestObserver`.
-
-    Args:
-        port: where it listens; 0 for any free port.
-
-    Raises:
-        SettingsError: if the port is not one, or is in use.
+    Attributes:
+        registry: where further metrics of the same process can be registered.
     """
 
-    def __init__(self, port: int) -> None:
-        if not 0 <= port <= 65535:
-            raise SettingsError(f"{option('metrics')}: expected a port from 0 to 65535, got {port}.")
-        registry = CollectorRegistry()
+    def __init__(self) -> None:
+        self.registry = registry = CollectorRegistry()
         self._ledgers = _LedgerCollector()
         registry.register(self._ledgers)
         self._requests = Counter("rubriclab_requests", "Requests sent, by outcome.", ["outcome"], registry=registry)
@@ -53,18 +47,10 @@ class Metrics:
         self._in_batches = Gauge(
             "rubriclab_batch_prompts_waiting", "Prompts that wait for the answer of a batch.", registry=registry
         )
-        try:
-            self._server, self._thread = start_http_server(port, ADDRESS, registry)
-        except OSError as error:
-            raise SettingsError(
-                f"{option('metrics')}: port {port} cannot be used: {error.strerror}.",
-                f"Give another port, or {option('metrics', '0')} for any free one.",
-            ) from None
 
-    @property
-    def url(self) -> str:
-        """The address of the metrics."""
-        return f"http://{ADDRESS}:{self._server.server_port}/metrics"
+    def exposition(self) -> bytes:
+        """Return all metrics in Prometheus' text format."""
+        return generate_latest(self.registry)
 
     def watch(self, ledger: Ledger) -> None:
         """Add a ledger whose counts are told from now on."""
@@ -73,18 +59,6 @@ class Metrics:
     def finish(self, ledger: Ledger) -> None:
         """Keep the counts of a ledger that will not change any more, without the ledger."""
         self._ledgers.finish(ledger)
-
-    def close(self) -> None:
-        """Stop the server."""
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
     def queued(self, change: int) -> None:
         """Count a request that waits for the limits or is in flight (1), or is over (-1)."""
@@ -111,6 +85,46 @@ class Metrics:
     def ended_in_batch(self, outcome: str) -> None:
         """Count a prompt that was sent in a batch, by its outcome."""
         self._batched.labels(outcome).inc()
+
+
+class Metrics(MetricsRegistry):
+    """The same with a server, which answers at any path, to this machine alone, until it is closed.
+
+    Args:
+        port: where it listens; 0 for any free port.
+
+    Raises:
+        SettingsError: if the port is not one, or is in use.
+    """
+
+    def __init__(self, port: int) -> None:
+        if not 0 <= port <= 65535:
+            raise SettingsError(f"{option('metrics')}: expected a port from 0 to 65535, got {port}.")
+        super().__init__()
+        try:
+            self._server, self._thread = start_http_server(port, ADDRESS, self.registry)
+        except OSError as error:
+            raise SettingsError(
+                f"{option('metrics')}: port {port} cannot be used: {error.strerror}.",
+                f"Give another port, or {option('metrics', '0')} for any free one.",
+            ) from None
+
+    @property
+    def url(self) -> str:
+        """The address of the metrics."""
+        return f"http://{ADDRESS}:{self._server.server_port}/metrics"
+
+    def close(self) -> None:
+        """Stop the server."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
 
 
 class _LedgerCollector(Collector):

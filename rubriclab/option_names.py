@@ -22,7 +22,7 @@ _OPEN, _SEPARATOR, _BETWEEN, _CLOSE = "\ue000", "\ue001", "\ue002", "\ue003"
 # Methods of `Lab` whose commands have another name.
 _METHODS = {"list": "versions", "log": "versions", "show": "load", "import": "import_"}
 # Commands that need neither data nor a version.
-_WITHOUT_ARGUMENT = ("list", "verify", "batches")
+_WITHOUT_ARGUMENT = ("list", "verify", "batches", "literature list")
 # Characters that a shell does not take literally.
 _SPECIAL = re.compile(r"[\s;&|<>()$`\\\"'*?\[\]{}~#!]")
 _PLACEHOLDER = re.compile(f"{_OPEN}([^{_CLOSE}]*){_CLOSE}")
@@ -73,7 +73,7 @@ def in_python(text: str) -> str:
     def call(name: str, argument: str, options: Mapping[str, str]) -> str:
         values = [repr(argument)] if argument.strip("…") else [] if name in _WITHOUT_ARGUMENT else ["..."]
         values += [_keyword(key, value) if value else f"{key}=True" for key, value in options.items()]
-        return f"lab.{_METHODS.get(name, name)}({', '.join(values)})"
+        return f"lab.{_METHODS.get(name, name.replace(' ', '_'))}({', '.join(values)})"
 
     def keyword(name: str, values: Sequence[str]) -> str:
         if len(values) > 1:

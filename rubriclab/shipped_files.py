@@ -1,7 +1,7 @@
-"""Where the reviewed content lies that ships with the code: the folders `stores` and `literature`.
+"""Where the reviewed content lies that ships with the code: the folders `stores`, `literature` and `sample`.
 
-People read and review them at the top of the repository. A wheel carries copies under `rubriclab/_content/`, so that
-nothing else lands beside the package in somebody's site-packages.
+People read and review them outside the package. A wheel carries copies under `rubriclab/_content/`, so that nothing
+else lands beside the package in somebody's site-packages.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from pathlib import Path
 from rubriclab.errors import UserError
 
 _PACKAGE = Path(__file__).resolve().parent
+# Where a folder of another path is in a checkout.
+_IN_CHECKOUT = {"sample": Path("experiments", "sample")}
 
 
 def content_path(*parts: str, package: Path = _PACKAGE) -> Path:
@@ -21,10 +23,10 @@ def content_path(*parts: str, package: Path = _PACKAGE) -> Path:
     Raises:
         UserError: if neither the installed package nor a checkout around it has the folder.
     """
-    folder = parts[0]
-    for root in _roots(package):
-        if (root / folder).is_dir():
-            return root.joinpath(*parts)
+    folder, *inner = parts
+    for place in _places(folder, package):
+        if place.is_dir():
+            return place.joinpath(*inner)
     raise UserError(
         f"The shipped folder {folder!r} is missing: neither {package / '_content' / folder} "
         f"nor a checkout's own {folder!r} exists.",
@@ -32,8 +34,8 @@ def content_path(*parts: str, package: Path = _PACKAGE) -> Path:
     )
 
 
-def _roots(package: Path) -> tuple[Path, ...]:
-    checkout = package.parent
+def _places(folder: str, package: Path) -> tuple[Path, ...]:
+    installed, checkout = package / "_content" / folder, package.parent
     # Beside an installed package a folder of this name is somebody else's, so a checkout must show itself.
     is_checkout = (checkout / "pyproject.toml").is_file()
-    return (package / "_content", checkout) if is_checkout else (package / "_content",)
+    return (installed, checkout / _IN_CHECKOUT.get(folder, folder)) if is_checkout else (installed,)

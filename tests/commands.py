@@ -30,60 +30,6 @@ HELDOUT = CHECKOUT / "experiments" / "sample" / "heldout.jsonl"
 
 # Whatever runs longer hangs.
 PATIENCE = 120
-PRELOADED = (
-    "rubriclab.cli.drift",
-    "rubriclab.cli.files",
-    "rubriclab.cli.main",
-    "rubriclab.cli.printing",
-    "rubriclab.cli.workspace",
-    "rubriclab.services.agree",
-    "rubriclab.services.drift",
-    "rubriclab.services.evaluate",
-    "rubriclab.services.learn",
-    "rubriclab.services.improve",
-    "rubriclab.services.plan",
-    "rubriclab.services.score",
-    "rubriclab.services.transfer",
-    "rubriclab.services.versions",
-    "rubriclab.services.workspace",
-    "rubriclab.drift.compare",
-    "rubriclab.evaluation",
-    "rubriclab.revision",
-    "rubriclab.judges.embedded",
-    "rubriclab.learning",
-    "rubriclab.learning.joint",
-    "rubriclab.methods.checkeval.lint",
-    "rubriclab.report.evaluation",
-    "rubriclab.report.training",
-    "experiments.runner.run",
-    "rubriclab.transfer.new_version",
-    "rubriclab.web.studio.app",
-    "rubriclab.web.studio.rubrics",
-    "uvicorn.lifespan.on",
-    "uvicorn.protocols.http.auto",
-    "alembic.config",
-    "litellm",
-    "litellm._service_logger",
-    "litellm.batches.main",
-    "litellm.files.main",
-    "litellm.integrations.prometheus_services",
-    "litellm.llms.litellm_proxy.chat.transformation",
-    "litellm.llms.openai.chat.gpt_audio_transformation",
-    "litellm.llms.openai_like.dynamic_config",
-    "litellm.llms.vertex_ai.vertex_ai_partner_models.anthropic.transformation",
-    "litellm.proxy._types",
-    "litellm.proxy.openai_files_endpoints.common_utils",
-    "numpy.ma",
-    "numpy.random",
-    "openai.resources",
-    "rich._emoji_codes",
-    "scipy.stats",
-    "sklearn.linear_model",
-    "sklearn.pipeline",
-    "sklearn.preprocessing",
-    "sqlalchemy.dialects.postgresql.psycopg",
-    "sqlalchemy.dialects.sqlite",
-)
 NUMBERS = count()
 
 
@@ -195,13 +141,15 @@ class Commands:
 @cache
 def _forking() -> ForkServerContext:
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([*PRELOADED])
+    context.set_forkserver_preload(["preloaded"])
     import pytest  # not above: each process imports this module, and pytest would take it longer than the command
 
     with pytest.MonkeyPatch.context() as patch:
         # As rubriclab itself imports litellm: it would fetch a table from the network, and read a stray .env file.
         patch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
         patch.setenv("LITELLM_MODE", "PRODUCTION")
+        # The process takes its path from here alone, and says nothing of a module that it does not find.
+        patch.setenv("PYTHONPATH", os.pathsep.join((str(Path(__file__).parent), str(CHECKOUT))))
         forkserver.ensure_running()
     return context
 

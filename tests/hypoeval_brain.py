@@ -50,6 +50,7 @@ FEWEST, MOST = 40, 80
 _FENCED = re.compile(r"<<<([^>]+) ([0-9a-f]{8})>>>\n(.*?)\n<<<end of \1 \2>>>", re.DOTALL)
 _CRITERION = re.compile(r"^(?:\[([\w.-]+)\] |\d+\. )?([^\s:][^:\n]*): .+\n {3}-?[\d.]+: ", re.MULTILINE)
 _SCALE = re.compile(r"(-?[\d.]+) \(lowest\) to (-?[\d.]+) \(highest\)(, whole numbers only)?")
+SCHEMA = re.compile(r"^Answer with one JSON object .*:\n(\{.*\})$", re.MULTILINE)
 _ANCHORS = re.compile(r"scores ((?:-?[\d.]+, )+-?[\d.]+)")
 _COUNT = re.compile(r"(\d+) hypothes[ie]s")
 
@@ -73,8 +74,13 @@ class Question:
     @cached_property
     def form(self) -> dict[str, Any]:
         """The fields of the reply, each with its JSON schema."""
-        fields: dict[str, Any] = json.loads(self.text.rsplit("\n", 1)[1])["properties"]
+        fields: dict[str, Any] = self.schema["properties"]
         return fields
+
+    @cached_property
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of the reply."""
+        return dict(json.loads(self.find(SCHEMA)[1]))
 
     @property
     def verdict(self) -> str:

@@ -26,7 +26,7 @@ from difflib import SequenceMatcher
 from functools import cached_property
 from typing import Any
 
-from hypoeval_brain import _FENCED, PLACES, PROPERTIES, Question, same
+from hypoeval_brain import _FENCED, PLACES, PROPERTIES, SCHEMA, Question, same
 
 # How far a score follows the quality, and how much farther where the judge was told what to look at.
 CLOSENESS, BETTER_CLOSENESS = 0.4, 0.95
@@ -74,9 +74,8 @@ class Asked(Question):
     @cached_property
     def entry(self) -> dict[str, Any]:
         """The fields of each entry that the reply lists first, with their JSON schema; none if it has no such list."""
-        schema = json.loads(self.text.rsplit("\n", 1)[1])
         named = [field["items"]["$ref"] for field in self.form.values() if "$ref" in field.get("items", {})]
-        return dict(schema["$defs"][named[0].rsplit("/", 1)[1]]["properties"]) if named else {}
+        return dict(self.schema["$defs"][named[0].rsplit("/", 1)[1]]["properties"]) if named else {}
 
     @cached_property
     def whole_texts(self) -> list[str]:
@@ -114,15 +113,15 @@ def reply(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
 
 
 def question_in(messages: list[dict[str, str]], body: dict[str, Any]) -> Asked:
-    """Return the question: the user's turn that ends in a schema, whatever was said before and complained of after."""
-    turns = [n for n, turn in enumerate(messages) if turn["role"] == "user" and _ends_in_schema(turn["content"])]
+    """Return the question: the user's turn that has a schema, whatever was said before and complained of after."""
+    turns = [n for n, turn in enumerate(messages) if turn["role"] == "user" and _has_schema(turn["content"])]
     earlier = "\n".join(turn["content"] for turn in messages[: turns[-1]] if turn["role"] == "assistant")
     return Asked(messages[turns[-1]]["content"], earlier, body["model"], body["temperature"] > 0)
 
 
 def is_repair(messages: list[dict[str, str]]) -> bool:
     """Return whether the messages ask once more for an answer that could not be used."""
-    return not _ends_in_schema(messages[-1]["content"])
+    return not _has_schema(messages[-1]["content"])
 
 
 @functools.cache
@@ -140,8 +139,8 @@ def shared(text: str, other: str) -> float:
     return len(wanted & there) / max(1, len(wanted))
 
 
-def _ends_in_schema(text: str) -> bool:
-    return text.rsplit("\n", 1)[-1].startswith("{")
+def _has_schema(text: str) -> bool:
+    return bool(SCHEMA.search(text))
 
 
 def _kind(asked: Asked) -> str:

@@ -184,20 +184,24 @@ class RunningServer(Server):
 
 
 def fill_schema(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
-    """Return an answer that fits the JSON schema at the end of the question, with numbers on the scale named there.
+    """Return an answer that fits the JSON schema of the question, with numbers on the scale named there.
 
     The same messages always get the same answer.
     """
-    question = next(turn["content"] for turn in messages if _last_line(turn["content"]).startswith("{"))
-    schema = json.loads(_last_line(question))
+    question = "\n".join(turn["content"] for turn in messages)
+    schema = schema_of(question)
     scale = re.search(r"(-?[\d.]+) \(lowest\) to (-?[\d.]+) \(highest\)", question)
     low, high = (float(scale[1]), float(scale[2])) if scale else (0.0, 1.0)
     draw = random.Random(json.dumps(messages))
     return json.dumps(_fill(schema, schema.get("$defs", {}), draw, low, high))
 
 
-def _last_line(text: str) -> str:
-    return text.rstrip().rsplit("\n", 1)[-1]
+def schema_of(question: str) -> dict[str, Any]:
+    """Return the JSON schema that `question` holds on a line of its own; raise ValueError if there is none."""
+    for line in reversed(question.splitlines()):
+        if line.startswith("{") and '"properties"' in line:
+            return json.loads(line)
+    raise ValueError(f"the question holds no JSON schema: {question[:200]}")
 
 
 def _fill(node: dict[str, Any], parts: dict[str, Any], draw: random.Random, low: float, high: float) -> Any:

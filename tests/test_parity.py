@@ -19,8 +19,10 @@ from typing import Any
 
 import httpx
 import hypoeval_brain
+import literature_brain
 import pytest
 from commands import HELDOUT, LABELLED, PATIENCE, Commands, Done
+from paper_samples import write_paper
 from server import RunningServer
 
 from rubriclab import Example, Lab, Version, read
@@ -36,6 +38,8 @@ from rubriclab.store import open_store
 
 TASK = ("--task", "summarization", "--aspect", "coherence", "--scale", "1:5")
 LEARNED = {"task": "summarization", "aspect": "coherence", "scale": (1, 5)}
+READING = ("--task", "news", "--folder", "found", "--judge", "openai/fake")
+READ: dict[str, Any] = {"task": "news", "folder": "found", "judge": "openai/fake"}
 CHECKLIST = {
     "format": "rubriclab-checklist/1",
     "task": "story",
@@ -54,6 +58,12 @@ CHECKLIST = {
 }
 
 
+def _reply(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
+    """Answer for the generator of criteria, and for the reader of papers."""
+    reads = "research papers" in messages[0]["content"]
+    return (literature_brain if reads else hypoeval_brain).reply(messages, body)
+
+
 @dataclass(frozen=True)
 class Side:
     """A command line and a `Lab`, each with a copy of the same store in a folder of its own."""
@@ -61,9 +71,9 @@ class Side:
     command: Commands
     lab: Lab
 
-    def run(self, *arguments: object, code: int = 0) -> Done:
+    def run(self, *arguments: object, code: int = 0, stdin: bytes = b"") -> Done:
         """Return how the command ended, with the expected exit code."""
-        done = self.command(*arguments)
+        done = self.command(*arguments, stdin=stdin)
         assert done.code == code, done.err
         return done
 
@@ -78,6 +88,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("parity")
     (folder / "texts.jsonl").write_bytes(b"".join(HELDOUT.read_bytes().splitlines(keepends=True)[:20]))
     (folder / "questions.json").write_text(json.dumps(CHECKLIST))
+    write_paper(folder)
     commands = Commands(folder, RUBRICLAB_STORE="store.db")
     two = ("--method", "hypoeval", "--method", "direct")
     for more in (
@@ -96,7 +107,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def sides(original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, _running_server: RunningServer) -> Side:
     """Both sides; the Python side works in its own folder, and both find the same server."""
     _running_server.reset()
-    _running_server.brain = hypoeval_brain.reply
+    _running_server.brain = _reply
     for name in ("command", "python"):
         shutil.copytree(original, tmp_path / name)
     monkeypatch.chdir(tmp_path / "python")
@@ -129,6 +140,16 @@ def test_a_command_and_the_python_call_give_the_same(name: str, sides: Side) -> 
     assert name in PARITY, f"write a comparison of {name} with its Python call"
     from_command, from_python = PARITY[name](sides)
     assert from_command == from_python
+
+
+@parity("demo")
+def _demo(sides: Side) -> Pair:
+    sides.run("demo", "tried", "--sample-only")
+    files = asdict(sides.lab.sample("tried"))
+    folder = sides.command.folder / "tried"
+    return {path.name: path.read_bytes() for path in folder.iterdir()}, {
+        path.name: path.read_bytes() for path in files.values()
+    }
 
 
 @parity("learn")
@@ -357,6 +378,40 @@ def _studio(sides: Side) -> Pair:
         return from_command, asyncio.run(from_lab())
 
 
+@parity("serve")
+def _serve(sides: Side) -> Pair:
+    text = json.loads(Path("texts.jsonl").read_text("utf-8").splitlines()[0])
+    text = {name: text[name] for name in ("id", "output", "source")}
+    port = free_port()
+    address = f"http://127.0.0.1:{port}"
+    started = sides.command.start("serve", "news@1", "--port", port)
+    from_command = score_at(address, text)
+    os.kill(started.pid, signal.SIGTERM)
+    done = started.wait()
+    assert (done.code, [entry["status"] for entry in done.rows]) == (0, [200])
+
+    async def from_lab() -> Any:
+        serving = asyncio.create_task(sides.lab.serve_async("news@1", port=port))
+        try:
+            return await asyncio.to_thread(score_at, address, text)
+        finally:
+            serving.cancel()
+
+    row = sides.run("score", "-", "--rubric", "news@1", stdin=json.dumps(text).encode()).rows[0]
+    assert from_command == {name: row[name] for name in from_command}
+    return from_command, asyncio.run(from_lab())
+
+
+def score_at(address: str, text: dict[str, Any]) -> Any:
+    """Return the score of a text by a service, once that answers."""
+    with httpx.Client(trust_env=False) as client:
+        for _ in range(PATIENCE * 20):
+            with suppress(httpx.ConnectError):
+                return client.post(f"{address}/v1/score", json=text, timeout=PATIENCE).json()
+            time.sleep(0.05)
+    raise TimeoutError(f"{address} does not answer")
+
+
 def free_port() -> int:
     """Return a port that nothing listens at."""
     with socket.socket() as probe:
@@ -503,6 +558,52 @@ def _lint(sides: Side) -> Pair:
     return row["faults"], [asdict(finding) for finding in sides.lab.lint("questions.json").findings]
 
 
+@parity("literature add")
+def _literature_add(sides: Side) -> Pair:
+    row = sides.json("literature", "add", "paper.txt", "paper.bib", *READING, "--yes")
+    result = sides.lab.literature_add("paper.txt", "paper.bib", **READ)
+    found = result.to_row()
+    assert len(found["kept"]) == 2
+    files = [(folder / "found" / "news.json").read_text("utf-8") for folder in (sides.command.folder, Path())]
+    return ({name: row[name] for name in found}, files[0]), (found, files[1])
+
+
+def _kept(sides: Side) -> None:
+    sides.run("literature", "add", "paper.txt", "paper.bib", *READING, "--yes")
+    sides.lab.literature_add("paper.txt", "paper.bib", **READ)
+
+
+@parity("literature list")
+def _literature_list(sides: Side) -> Pair:
+    options = {"included": True, "task": "story", "aspect": "empathy"}
+    row = sides.json("literature", "list", "--included", "--task", "story", "--aspect", "empathy")
+    return row, json.loads(json.dumps(sides.lab.literature_list(**options).to_row()))
+
+
+@parity("literature show")
+def _literature_show(sides: Side) -> Pair:
+    _kept(sides)
+    row = sides.json("literature", "show", "Lind_2021-1", "--folder", "found")
+    return row, json.loads(json.dumps(sides.lab.literature_show("Lind_2021-1", folder="found").to_row()))
+
+
+@parity("literature remove")
+def _literature_remove(sides: Side) -> Pair:
+    _kept(sides)
+    row = sides.json("literature", "remove", "Lind_2021-1", "--folder", "found")
+    found = json.loads(json.dumps(sides.lab.literature_remove("Lind_2021-1", folder="found").to_row()))
+    left = [(folder / "found" / "news.json").read_text("utf-8") for folder in (sides.command.folder, Path())]
+    assert "Lind_2021-1" not in left[0]
+    return (row, left[0]), (found, left[1])
+
+
+@parity("literature check")
+def _literature_check(sides: Side) -> Pair:
+    _kept(sides)
+    row = sides.json("literature", "check", "paper.txt", "--folder", "found")
+    return row, json.loads(json.dumps(sides.lab.literature_check("paper.txt", folder="found").to_row()))
+
+
 @pytest.mark.parametrize(
     ("operation", "command", "options"),
     [
@@ -522,11 +623,13 @@ def test_dry_runs_give_the_same_bounds(
     assert sides.json(operation, *command, "--dry-run") == bounds.to_row()
 
 
-def test_dry_runs_of_transfer_drift_and_edit_give_the_same_bounds(sides: Side) -> None:
+def test_dry_runs_of_transfer_drift_literature_and_edit_give_the_same_bounds(sides: Side) -> None:
     bounds = sides.lab.dry_run("transfer", "news@1", "texts.jsonl")
     assert sides.json("transfer", "news@1", "--to", "texts.jsonl", "--dry-run") == bounds.to_row()
     bounds = sides.lab.dry_run("drift", "texts.jsonl", "news@1", "news@2")
     assert sides.json("drift", "news@1", "news@2", "texts.jsonl", "--dry-run") == bounds.to_row()
+    bounds = sides.lab.dry_run("literature_add", "paper.txt", **READ)
+    assert sides.json("literature", "add", "paper.txt", *READING, "--dry-run") == bounds.to_row()
     bounds = sides.lab.dry_run("edit", "news@1", add="Is it long?")
     assert sides.json("edit", "news@1", "--add", "Is it long?", "--dry-run") == bounds.to_row()
 

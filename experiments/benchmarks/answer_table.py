@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+from experiments.benchmarks.machine import this_machine
 from rubriclab.digest import digest
 from rubriclab.store import open_store
 
@@ -54,8 +53,9 @@ def main() -> None:
         rates = measure(given.store or str(Path(folder) / "store.db"))
     print(json.dumps(rates))
     if given.output:
-        machine = {"python": platform.python_version(), "system": platform.platform(), "processors": os.cpu_count()}
-        given.output.write_text(json.dumps({"answers": ANSWERS, "machine": machine, "rates": rates}, indent=1) + "\n")
+        given.output.write_text(
+            json.dumps({"answers": ANSWERS, "machine": this_machine(), "rates": rates}, indent=1) + "\n"
+        )
 
 
 def readme_figures() -> dict[str, str]:

@@ -14,20 +14,18 @@ import argparse
 import asyncio
 import json
 import os
-import platform
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import httpx
 
+from experiments.benchmarks.completion_server import ANSWER, server
+from experiments.benchmarks.machine import this_machine
 from rubriclab.data.aspect import Aspect, TaskWords
 from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
@@ -44,15 +42,6 @@ CONCURRENCY = (1, 8, 64, 256)
 ROUND = 3.0
 BARE_HTTP, BARE_LITELLM, STACK = "bare httpx", "bare litellm", "whole stack"
 MODEL = "openai/fake"
-ANSWER = json.dumps({"reasoning": "It keeps to one subject, but two sentences could change places.", "score": 4})
-COMPLETION = {
-    "id": "chatcmpl-1",
-    "object": "chat.completion",
-    "created": 1,
-    "model": "fake-1",
-    "choices": [{"index": 0, "message": {"role": "assistant", "content": ANSWER}, "finish_reason": "stop"}],
-    "usage": {"prompt_tokens": 700, "completion_tokens": 30, "total_tokens": 730},
-}
 # Limits that are checked for each call and never reached.
 OPTIONS = {"requests_per_minute": 1e9, "tokens_per_minute": 1e12, "max_cost": 1e9, "price": Price(0.15, 0.6)}
 
@@ -260,39 +249,6 @@ def readme_figures() -> dict[str, str]:
     return {"engine": "\n".join(lines)}
 
 
-@contextmanager
-def server(latency: float) -> Iterator[str]:
-    """Run the server in a process of its own and yield its address."""
-    command = [sys.executable, __file__, "--serve", "--latency", str(latency)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            yield f"http://127.0.0.1:{process.stdout.readline().strip()}/v1"
-        finally:
-            process.terminate()
-
-
-async def serve(latency: float) -> None:
-    """Answer every request with the same completion after `latency` seconds."""
-    body = json.dumps(COMPLETION).encode()
-    head = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n".encode()
-
-    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while True:
-                header = (await reader.readuntil(b"\r\n\r\n")).lower()
-                await reader.readexactly(int(header.split(b"content-length:")[1].split(b"\r\n")[0]))
-                if latency:
-                    await asyncio.sleep(latency)
-                writer.write(head + body)
-        except asyncio.IncompleteReadError:
-            writer.close()
-
-    listening = await asyncio.start_server(handle, "127.0.0.1", 0, backlog=1024)
-    print(listening.sockets[0].getsockname()[1], flush=True)
-    await listening.serve_forever()
-
-
 def main() -> None:
     """Measure, print and write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -300,11 +256,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--latency", type=float, default=0.3, help="seconds until the server answers")
     parser.add_argument("--output", type=Path, help="where every round's figures go, as JSON")
-    parser.add_argument("--serve", action="store_true", help="be the server")
     arguments = parser.parse_args()
-    if arguments.serve:
-        asyncio.run(serve(arguments.latency))
-        return
     os.environ["OPENAI_API_KEY"] = "none"
     with server(0.0) as address:
         os.environ["OPENAI_API_BASE"] = address
@@ -314,17 +266,11 @@ def main() -> None:
         os.environ["OPENAI_API_BASE"] = address
         table = asyncio.run(measure(arguments.calls, arguments.rounds, arguments.latency))
     if arguments.output:
-        machine = {
-            "python": platform.python_version(),
-            "system": platform.platform(),
-            "processors": os.cpu_count(),
-            "load": os.getloadavg()[0],
-        }
         result = {
             "rounds": arguments.rounds,
             "latency": arguments.latency,
             "server_capacity": capacity,
-            "machine": machine,
+            "machine": this_machine(),
             "concurrency": table,
         }
         arguments.output.parent.mkdir(parents=True, exist_ok=True)

@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import random
 import sys
 import tempfile
@@ -21,6 +19,8 @@ from collections import Counter
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
+
+from experiments.benchmarks.machine import this_machine
 
 TESTS = Path(__file__).resolve().parents[2] / "tests"
 sys.path[:0] = [str(TESTS), str(TESTS / "flow")]
@@ -73,8 +73,7 @@ def main() -> None:
     table = summary(found)
     print(json.dumps(table, indent=1))
     if arguments.output:
-        machine = {"python": platform.python_version(), "system": platform.platform(), "processors": os.cpu_count()}
-        result = {"kills": arguments.kills, "seed": arguments.seed, "machine": machine, "operations": table}
+        result = {"kills": arguments.kills, "seed": arguments.seed, "machine": this_machine(), "operations": table}
         arguments.output.parent.mkdir(parents=True, exist_ok=True)
         arguments.output.write_text(json.dumps(result, indent=1) + "\n")
     sys.exit(any(trial.faults for trial in found) or sum(trial.in_time for trial in found) < arguments.kills)

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import random
 import sqlite3
 import statistics
@@ -25,6 +23,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from experiments.benchmarks.machine import described, this_machine
 from rubriclab.digest import canonical, digest
 from rubriclab.store import open_store
 from rubriclab.store.answers import answer_digest
@@ -51,13 +50,7 @@ def main() -> None:
         figures = measured(store, given.answers)
     print(json.dumps(figures, indent=1))
     if given.output:
-        machine = {
-            "python": platform.python_version(),
-            "system": platform.platform(),
-            "processors": os.cpu_count(),
-            "load": round(os.getloadavg()[0], 1),
-        }
-        result = {"answers": given.answers, "machine": machine, **figures}
+        result = {"answers": given.answers, "machine": this_machine(), **figures}
         given.output.write_text(json.dumps(result, indent=1) + "\n")
 
 
@@ -126,12 +119,12 @@ def readme_figures() -> dict[str, str]:
     if not RESULT.exists():
         return {}
     found = json.loads(RESULT.read_text())
-    machine, gigabytes = found["machine"], {name: found[name] / 1e9 for name in ("bytes", "bytes after vacuum")}
+    gigabytes = {name: found[name] / 1e9 for name in ("bytes", "bytes after vacuum")}
     rates = ", ".join(f"{found[f'{name}, a second']:,.0f} {name}" for name in ("found", "not found", "kept"))
     timed = [name.removesuffix(", s") for name in found if name.endswith(", s")]
     lines = [
         f"{found['answers']:,} answers, {gigabytes['bytes']:.1f} GB, {gigabytes['bytes after vacuum']:.1f} GB after "
-        f"vacuum; Python {machine['python']}, {machine['processors']} cores, load {machine['load']}. "
+        f"vacuum; {described(found['machine'])}. "
         f"A second: {rates}.\n",
         "| operation | s |",
         "|---|---:|",

@@ -12,7 +12,6 @@ import argparse
 import asyncio
 import json
 import os
-import platform
 import statistics
 import tempfile
 import time
@@ -21,7 +20,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from experiments.benchmarks.engine_overhead import ANSWER, MODEL, OPTIONS, prompts, server
+from experiments.benchmarks.completion_server import ANSWER, server
+from experiments.benchmarks.engine_overhead import MODEL, OPTIONS, prompts
+from experiments.benchmarks.machine import described, this_machine
 from rubriclab.judges import JudgeOptions, Ledger, ask, close_connections, connect
 from rubriclab.store import Store, open_store
 
@@ -107,10 +108,9 @@ def main() -> None:
         print(f"{side}: {medians}")
     print(f"cost of leases: wall clock {cost['wall']:.1%}, processor time {cost['processor']:.1%}")
     if arguments.output:
-        machine = {"python": platform.python_version(), "system": platform.platform(), "processors": os.cpu_count()}
-        sizes = {"questions": arguments.questions, "rounds": arguments.rounds, "load": os.getloadavg()[0]}
+        sizes = {"questions": arguments.questions, "rounds": arguments.rounds, "machine": this_machine()}
         arguments.output.parent.mkdir(parents=True, exist_ok=True)
-        arguments.output.write_text(json.dumps({**sizes, "machine": machine, "cost": cost, "rates": rates}) + "\n")
+        arguments.output.write_text(json.dumps({**sizes, "cost": cost, "rates": rates}) + "\n")
 
 
 def readme_figures() -> dict[str, str]:
@@ -120,7 +120,7 @@ def readme_figures() -> dict[str, str]:
     cost = found["cost"]
     told = (
         f"Medians of {found['rounds']} rounds of {found['questions']} questions a side, {CONCURRENCY} in flight; "
-        f"Python {found['machine']['python']}, {found['machine']['processors']} cores, load {found['load']:.1f}.\n"
+        f"{described(found['machine'])}.\n"
         f"Without leases {without:.0f} questions a second, with them {having:.0f}. The median over rounds of the share "
         f"lost is\n{cost['wall']:.1%} by the wall clock and {cost['processor']:.1%} by processor time."
     )

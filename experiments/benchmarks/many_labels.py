@@ -25,7 +25,6 @@ import itertools
 import json
 import math
 import os
-import platform
 import random
 import resource
 import subprocess
@@ -35,6 +34,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from experiments.benchmarks.machine import this_machine
 
 SAMPLE = Path(__file__).parents[1] / "sample"
 SHAPES = ("rivals", "one", "own", "raters", "compared")
@@ -139,8 +140,7 @@ def main() -> None:
         found.append(figures)
         print(json.dumps(figures), flush=True)
     if given.output:
-        machine = {"python": platform.python_version(), "system": platform.platform(), "processors": os.cpu_count()}
-        result = {"command": given.command, "shape": given.shape, "passed_on": passed_on, "machine": machine}
+        result = {"command": given.command, "shape": given.shape, "passed_on": passed_on, "machine": this_machine()}
         given.output.parent.mkdir(parents=True, exist_ok=True)
         given.output.write_text(json.dumps({**result, "figures": found}, indent=1) + "\n")
 

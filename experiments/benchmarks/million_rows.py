@@ -15,8 +15,6 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-import os
-import platform
 import random
 import signal
 import subprocess
@@ -30,6 +28,8 @@ from typing import Any
 
 import pyarrow as pa
 from pyarrow import parquet
+
+from experiments.benchmarks.machine import described, this_machine
 
 SAMPLE = Path(__file__).parents[1] / "sample"
 COMMAND = [str(Path(sys.executable).parent / "rubriclab")]
@@ -53,13 +53,7 @@ def main() -> None:
         figures = measured(Path(folder), given.rows, given.parquet_rows or given.rows, given.kill_at)
     print(json.dumps(figures, indent=1))
     if given.output:
-        machine = {
-            "python": platform.python_version(),
-            "system": platform.platform(),
-            "processors": os.cpu_count(),
-            "load": round(os.getloadavg()[0], 1),
-        }
-        result = {"rows": given.rows, "kill_at": given.kill_at, "machine": machine, **figures}
+        result = {"rows": given.rows, "kill_at": given.kill_at, "machine": this_machine(), **figures}
         given.output.write_text(json.dumps(result, indent=1) + "\n")
 
 
@@ -188,12 +182,11 @@ def readme_figures() -> dict[str, str]:
     if not RESULT.exists():
         return {}
     found = json.loads(RESULT.read_text())
-    machine, megabytes = found["machine"], {name: size / 1e6 for name, size in found["bytes"].items()}
+    megabytes = {name: size / 1e6 for name, size in found["bytes"].items()}
     sizes = ", ".join(f"{name} {size:,.0f} MB" for name, size in megabytes.items())
     names = {"parquet": "Parquet", "killed": "JSON Lines, killed", "resumed": "JSON Lines, resumed"}
     lines = [
-        f"{found['rows']:,} rows, killed at {found['kill_at']:.0%}; Python {machine['python']}, "
-        f"{machine['processors']} cores, load {machine['load']}. Files: {sizes}.\n",
+        f"{found['rows']:,} rows, killed at {found['kill_at']:.0%}; {described(found['machine'])}. Files: {sizes}.\n",
         "| run | rows | s | first row after, s | rows a second | MB at each tenth |",
         "|---|---:|---:|---:|---:|---|",
     ]

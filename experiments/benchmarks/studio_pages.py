@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -24,6 +22,7 @@ from typing import Any
 
 import httpx
 
+from experiments.benchmarks.machine import described, this_machine
 from rubriclab import Lab
 from rubriclab.store import Store
 
@@ -108,7 +107,7 @@ def readme_figures() -> dict[str, str]:
         for page, each in found["pages"].items()
     ]
     head = ["| page | first request, ms | later ones, ms |", "|---|---:|---:|"]
-    about = f"Python {found['machine']['python']}, {found['machine']['processors']} cores, load {found['load']:.1f}."
+    about = f"{described(found['machine'])}."
     return {"studio": "\n".join([about, "", *head, *rows])}
 
 
@@ -121,13 +120,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder) / "store.db"
         make_store(store)
-        load = os.getloadavg()[0]
+        measured_on = this_machine()
         pages = times(store, given.repeats)
     for page, each in pages.items():
         print(f"{each['first']:.3f} {each['again']:.3f} {page}")
     if given.output:
-        machine = {"python": platform.python_version(), "system": platform.platform(), "processors": os.cpu_count()}
-        given.output.write_text(json.dumps({"machine": machine, "load": load, "pages": pages}, indent=1) + "\n")
+        given.output.write_text(json.dumps({"machine": measured_on, "pages": pages}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

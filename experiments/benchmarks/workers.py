@@ -12,11 +12,9 @@ measured only if asked for.
 from __future__ import annotations
 
 import argparse
-import asyncio
 import itertools
 import json
 import os
-import platform
 import shutil
 import statistics
 import subprocess
@@ -24,10 +22,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from experiments.benchmarks.completion_server import server
+from experiments.benchmarks.machine import described, this_machine
 from rubriclab import Lab
 
 SAMPLE = Path(__file__).parents[1] / "sample"
@@ -37,15 +36,6 @@ CONCURRENCY = 256
 # Share of the texts before the rate is taken.
 START = 0.2
 ASPECT = {"task": "summarization", "aspect": "coherence"}
-ANSWER = json.dumps({"reasoning": "It keeps to one subject, but two sentences could change places.", "score": 4})
-COMPLETION = {
-    "id": "chatcmpl-1",
-    "object": "chat.completion",
-    "created": 1,
-    "model": "fake-1",
-    "choices": [{"index": 0, "message": {"role": "assistant", "content": ANSWER}, "finish_reason": "stop"}],
-    "usage": {"prompt_tokens": 700, "completion_tokens": 30, "total_tokens": 730},
-}
 
 
 def rows(count: int) -> Iterator[dict[str, Any]]:
@@ -105,10 +95,9 @@ def readme_figures() -> dict[str, str]:
     if not file.exists():
         return {"workers": "Not measured yet."}
     found = json.loads(file.read_text())
-    machine = found["machine"]
     lines = [
-        f"Medians of {found['rounds']} rounds of {found['texts']:,} texts; Python {machine['python']}, "
-        f"{machine['processors']} cores, load {machine['load']:.1f} before the first.",
+        f"Medians of {found['rounds']} rounds of {found['texts']:,} texts; {described(found['machine'])} "
+        "before the first.",
         "",
         "| | workers | texts/s | of one worker's rate | seconds to the first score |",
         "|---|---:|---:|---:|---:|",
@@ -121,38 +110,6 @@ def readme_figures() -> dict[str, str]:
     return {"workers": "\n".join(lines)}
 
 
-@contextmanager
-def server() -> Iterator[str]:
-    """Run the server in a process of its own and yield its address."""
-    command = [sys.executable, "-m", "experiments.benchmarks.workers", "--serve"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            yield f"http://127.0.0.1:{process.stdout.readline().strip()}/v1"
-        finally:
-            process.terminate()
-
-
-async def serve() -> None:
-    """Answer every request with the same completion, after 300 ms."""
-    body = json.dumps(COMPLETION).encode()
-    head = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n".encode()
-
-    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while True:
-                header = (await reader.readuntil(b"\r\n\r\n")).lower()
-                await reader.readexactly(int(header.split(b"content-length:")[1].split(b"\r\n")[0]))
-                await asyncio.sleep(LATENCY)
-                writer.write(head + body)
-        except (asyncio.IncompleteReadError, ConnectionError):
-            writer.close()
-
-    listening = await asyncio.start_server(handle, "127.0.0.1", 0, backlog=CONCURRENCY)
-    print(listening.sockets[0].getsockname()[1], flush=True)
-    await listening.serve_forever()
-
-
 def main() -> None:
     """Measure, print and write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -161,27 +118,18 @@ def main() -> None:
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--sides", nargs="+", default=["offline", "online"], choices=["offline", "online"])
     parser.add_argument("--output", type=Path, help="where every round's figures go, as JSON")
-    parser.add_argument("--serve", action="store_true", help="be the server")
     parser.add_argument("--run", choices=["offline", "online"], help="be one run")
     parser.add_argument("--store", help="the store of one run")
     arguments = parser.parse_args()
-    if arguments.serve:
-        asyncio.run(serve())
-        return
     if arguments.run:
         score(arguments.store, arguments.run, arguments.texts, arguments.workers[0])
         return
-    machine = {
-        "python": platform.python_version(),
-        "system": platform.platform(),
-        "processors": os.cpu_count(),
-        "load": os.getloadavg()[0],
-    }
-    with tempfile.TemporaryDirectory() as folder, server() as address:
+    measured_on = this_machine()
+    with tempfile.TemporaryDirectory() as folder, server(LATENCY) as address:
         with Lab(Path(folder) / "learned.db", judge="embedded", progress=None) as lab:
             lab.learn(SAMPLE / "labelled.jsonl", **ASPECT, scale=(1, 5), methods=["hypoeval"], name="one")
         sides = measure(arguments, Path(folder), {"OPENAI_API_BASE": address, "OPENAI_API_KEY": "none"})
-    result = {"texts": arguments.texts, "rounds": arguments.rounds, "machine": machine, "sides": sides}
+    result = {"texts": arguments.texts, "rounds": arguments.rounds, "machine": measured_on, "sides": sides}
     if arguments.output:
         arguments.output.write_text(json.dumps(result, indent=1) + "\n")
 

@@ -49,12 +49,16 @@ GUARDED = frozenset(
         "diff",
         "to-person",
         "share",
+        "host",
+        "token-file",
         "force",
         "delete",
         "cancel",
         "repair",
         "older-than",
         "not-used-by",
+        "folder",
+        "yes",
     }
 )
 # The command that confirms a file, and the one option that it takes from a file that was found, once confirmed: a file

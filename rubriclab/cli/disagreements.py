@@ -7,12 +7,12 @@ from typing import Any
 import click
 
 from rubriclab.cli.help import command
-from rubriclab.cli.options import json_option, option, store_option
+from rubriclab.cli.options import count_option, json_option, option, store_option
 
 
 @command()
 @click.argument("rubric")
-@option("--count", type=click.IntRange(min=1), metavar="N", help="The number of texts.  [default: 10]")
+@count_option("--count", at_least=1, help="The number of texts.  [default: 10]")
 @option(
     "--side",
     type=click.Choice(["both", "higher", "lower"]),

@@ -8,6 +8,7 @@ import click
 
 from rubriclab.cli.help import command
 from rubriclab.cli.options import (
+    count_option,
     dry_run_option,
     export_options,
     json_option,
@@ -24,10 +25,9 @@ from rubriclab.cli.places import FILE
 @click.argument("text", required=False)
 @option("--id", metavar="ID", help="The id of the text, if there are several; without TEXT, of a labelled text.")
 @option("--source", type=FILE, metavar="PATH", help="The file with the source of a plain text.")
-@option(
+@count_option(
     "--nearest",
-    type=click.IntRange(min=0),
-    metavar="N",
+    at_least=0,
     help="The number of labelled texts that are shown, the most similarly rated first.  [default: 5]",
 )
 @judge_options

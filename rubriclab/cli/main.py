@@ -20,6 +20,7 @@ from rubriclab.cli import (
     batches,
     check,
     compare,
+    demo,
     disagreements,
     drift,
     edit,
@@ -31,9 +32,11 @@ from rubriclab.cli import (
     labels,
     learn,
     lint,
+    literature,
     plan,
     report,
     score,
+    serve,
     show,
     split,
     store,
@@ -119,8 +122,17 @@ def _say_found(config: Config, commands: Sequence[Sequence[click.Parameter]]) ->
 
 
 _SECTIONS = {
+    "Start": (demo.demo,),
     "Data": (check.check, label.label, split.split),
-    "Learn and score": (learn.learn, plan.plan, score.score, improve.improve, edit.edit),
+    "Learn and score": (
+        literature.literature,
+        learn.learn,
+        plan.plan,
+        score.score,
+        serve.serve,
+        improve.improve,
+        edit.edit,
+    ),
     "Inspect and evaluate": (
         show.show,
         studio.studio,

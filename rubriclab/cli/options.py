@@ -46,6 +46,11 @@ def option(name: str, *names: str, cls: type[SectionOption] = SectionOption, **s
     return click.option(name, *names, cls=cls, envvar=variable, show_envvar=False, **settings)
 
 
+def count_option(name: str, *, at_least: int, at_most: int | None = None, **settings: Any) -> Callable[[F], F]:
+    """Return an option as `option` does that takes a whole number."""
+    return option(name, type=click.IntRange(at_least, at_most), metavar="N", **settings)
+
+
 def together(*decorators: Callable[[F], F]) -> Callable[[F], F]:
     """Return one decorator that applies several, listed in the order of the help."""
 
@@ -87,18 +92,18 @@ rows_options = together(
         help="The scores of words, as in good=5,ok=3,bad=1.",
     ),
     option("--sheet", section=INPUT, metavar="NAME|N", help="The sheet of an Excel workbook.  [default: the first]"),
-    option(
+    count_option(
         "--header-rows",
+        at_least=1,
+        at_most=10,
         section=INPUT,
-        type=click.IntRange(1, 10),
-        metavar="N",
         help="The number of header rows of a table.  [default: 1]",
     ),
-    option(
+    count_option(
         "--skip-rows",
+        at_least=0,
+        at_most=1000,
         section=INPUT,
-        type=click.IntRange(0, 1000),
-        metavar="N",
         help="The number of rows above the header of a table, such as a title.  [default: 0]",
     ),
     option(
@@ -134,18 +139,18 @@ rivals_options = together(
         type=click.Choice(["apart", "together"]),
         help="Rate each text in a call of its own, or the texts of one group in one call.  [default: as learned]",
     ),
-    option(
+    count_option(
         "--rivals-per-call",
+        at_least=2,
+        at_most=100,
         section=JUDGING,
-        type=click.IntRange(2, 100),
-        metavar="N",
         help="The most texts of a call with --rivals together; larger groups are divided evenly.  [default: 10]",
     ),
-    option(
+    count_option(
         "--rivals-tokens",
+        at_least=1_000,
+        at_most=1_000_000,
         section=JUDGING,
-        type=click.IntRange(1_000, 1_000_000),
-        metavar="N",
         help="The most tokens of such a call, prompt and longest reply.  [default: 20000]",
     ),
 )

@@ -8,6 +8,7 @@ import click
 
 from rubriclab.cli.help import command
 from rubriclab.cli.options import (
+    count_option,
     dry_run_option,
     json_option,
     judge_options,
@@ -25,13 +26,13 @@ if TYPE_CHECKING:
 @command()
 @click.argument("texts")
 @rubric_option
-@option("--count", type=click.IntRange(min=1), metavar="N", help="The number of texts to choose.  [default: 10]")
-@option(
+@count_option("--count", at_least=1, help="The number of texts to choose.  [default: 10]")
+@count_option(
     "--sample",
-    type=click.IntRange(1, 5000),
+    at_least=1,
+    at_most=5000,
     default=200,
     show_default=True,
-    metavar="N",
     help="The maximum number of texts to rate; if there are more, this many are drawn with a fixed seed.",
 )
 @option(

@@ -17,6 +17,7 @@ from rubriclab.cli.options import (
     STORED,
     Number,
     batch_options,
+    count_option,
     dry_run_option,
     json_option,
     judge_options,
@@ -76,11 +77,11 @@ EXIT_CODES: Mapping[bool | None, int] = {True: 0, False: 1, None: 3}
 )
 @judge_options
 @rivals_options
-@option(
+@count_option(
     "--rivals-check",
+    at_least=1,
+    at_most=10_000,
     section=JUDGING,
-    type=click.IntRange(1, 10_000),
-    metavar="N",
     help="Repeat N calls of --rivals together with their texts in the reverse order, and report the agreement.",
 )
 @batch_options

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from rubriclab.cli.help import command
-from rubriclab.cli.options import STORED, json_option, option, rows_options
+from rubriclab.cli.options import STORED, count_option, json_option, option, rows_options
 from rubriclab.cli.places import FILE
 
 SIDES = ("train", "heldout")
@@ -23,12 +23,11 @@ SIDES = ("train", "heldout")
     metavar="FIELD",
     help="The field whose groups are never divided: group, system or a column.",
 )
-@option(
+@count_option(
     "--train",
-    type=click.IntRange(min=1),
+    at_least=1,
     default=30,
     show_default=True,
-    metavar="N",
     help="The number of texts to learn from.",
 )
 @option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Seed of the choice of groups.")

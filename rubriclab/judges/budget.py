@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from rubriclab.errors import BudgetReached, ReplyTooLarge, SettingsError
@@ -47,18 +48,38 @@ class Budget(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """Caps on replies from the provider and on US dollars; `None` for no cap."""
+
+    max_calls: int | None
+    max_cost: float | None
+
+    def reached(self, calls: int, spent: float, reserved: float) -> str | None:
+        """Return which cap one more call might exceed.
+
+        Args:
+            calls: those made and in flight.
+            spent: US dollars of those made.
+            reserved: US dollars that those in flight and the next call cost at most.
+        """
+        if self.max_calls is not None and calls >= self.max_calls:
+            return f"The cap of {self.max_calls} call{'' if self.max_calls == 1 else 's'} is reached."
+        if self.max_cost is not None and spent + reserved > self.max_cost:
+            return f"The next call might exceed the cap of {self.max_cost:g} US dollars; {spent:.4g} are spent."
+        return None
+
+
 class LocalBudget:
-    """The budget of one process.
+    """The budget of one process; its caps are those of `Caps`.
 
     Attributes:
-        max_calls: replies from the provider.
-        max_cost: US dollars.
         calls, cost: settled so far.
     """
 
     def __init__(self, max_calls: int | None = None, max_cost: float | None = None) -> None:
-        self.max_calls = max_calls
         self.max_cost = max_cost
+        self._caps = Caps(max_calls, max_cost)
         self.calls = 0
         self.cost = 0.0
         self._calls_in_flight = 0
@@ -67,7 +88,7 @@ class LocalBudget:
 
     async def reserve(self, cost: float) -> None:
         """Reserve one call and `cost` US dollars; see `Budget`."""
-        while reached := self._over(cost):
+        while reached := self._reached(cost):
             if not self._calls_in_flight:
                 _log.info("budget reached after %d calls and %.4g US dollars: %s", self.calls, self.cost, reached)
                 raise BudgetReached(reached, CONTINUE)
@@ -89,12 +110,8 @@ class LocalBudget:
             if not future.done():
                 future.set_result(None)
 
-    def _over(self, cost: float) -> str | None:
-        if self.max_calls is not None and self.calls + self._calls_in_flight >= self.max_calls:
-            return f"The cap of {self.max_calls} calls is reached."
-        if self.max_cost is not None and self.cost + self._cost_in_flight + cost > self.max_cost:
-            return f"The next call might exceed the cap of {self.max_cost:g} US dollars; {self.cost:.4g} are spent."
-        return None
+    def _reached(self, cost: float) -> str | None:
+        return self._caps.reached(self.calls + self._calls_in_flight, self.cost, self._cost_in_flight + cost)
 
 
 class Budgeted(JudgeWrapper):

@@ -138,8 +138,11 @@ class Metered(JudgeWrapper):
 
 def count_text(judge: Judge, outcome: str) -> None:
     """Count a text in the judge's ledger, if it has one, by what became of it; see `Ledger.texts`."""
-    if isinstance(judge, Metered):
-        judge.count_text(outcome)
+    while isinstance(judge, JudgeWrapper):
+        if isinstance(judge, Metered):
+            judge.count_text(outcome)
+            return
+        judge = judge.judge
 
 
 def texts_span(judge: Judge, ids: Sequence[str]) -> AbstractContextManager[Callable[[str], None]]:

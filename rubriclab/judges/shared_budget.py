@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 
 from rubriclab.errors import BudgetReached
-from rubriclab.judges.budget import CONTINUE
+from rubriclab.judges.budget import CONTINUE, Caps
 from rubriclab.judges.rounds import Rounds
 from rubriclab.store.leases import is_gone, this_process
 from rubriclab.store.shared_state import Document, SharedDocument
@@ -62,22 +62,6 @@ class Share:
     def ended(self) -> Share:
         """Return the share of a process that has ended: the provider may bill what was in flight."""
         return Share(self.calls + self.calls_in_flight, self.cost + self.cost_in_flight, seen=self.seen)
-
-
-@dataclass(frozen=True, slots=True)
-class Caps:
-    """Caps on calls and US dollars; `None` for no cap."""
-
-    max_calls: int | None
-    max_cost: float | None
-
-    def reached(self, total: Share, cost: float) -> str | None:
-        """Return which cap one more call of at most `cost` dollars might exceed."""
-        if self.max_calls is not None and total.calls + total.calls_in_flight >= self.max_calls:
-            return f"The cap of {self.max_calls} calls is reached."
-        if self.max_cost is not None and total.cost + total.cost_in_flight + cost > self.max_cost:
-            return f"The next call might exceed the cap of {self.max_cost:g} US dollars; {total.cost:.4g} are spent."
-        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +209,7 @@ def _decided(
     decisions = []
     for cost in costs:
         total = others + share
-        reached = caps.reached(total, cost)
+        reached = caps.reached(total.calls + total.calls_in_flight, total.cost, total.cost_in_flight + cost)
         if reached is None:
             share = share.reserved(cost)
         decisions.append(Decision(reached is None, None if total.calls_in_flight else reached))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Self
 
 from rubriclab.data.scale import show
 from rubriclab.errors import SettingsError
+from rubriclab.judges.judge import Judge
 from rubriclab.provenance import Effort
 from rubriclab.rubric import Rubric
 from rubriclab.scoring import Score
@@ -32,6 +34,10 @@ class TextScorer:
         version: the version in the store; `None` for a rubric that is not stored.
         judge: the name of the judge.
 
+    Args:
+        workspace: closed with the scorer.
+        wrap: returns the judge that is asked instead, given the connected one.
+
     Raises:
         NotInStore: if there is no such rubric.
         NotConfirmed: if only an imported version that is not confirmed names the judge.
@@ -42,9 +48,16 @@ class TextScorer:
     version: Version | None
     judge: str
 
-    def __init__(self, workspace: Workspace, rubric: RubricLike, options: ScoreOptions) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        rubric: RubricLike,
+        options: ScoreOptions,
+        wrap: Callable[[Judge], Judge] = lambda judge: judge,
+    ) -> None:
         self._workspace = workspace
         self._options = options
+        self._wrap = wrap
         self._loop = BackgroundLoop()
         try:
             self._loop.run(lambda: self._open(rubric))
@@ -77,6 +90,15 @@ class TextScorer:
         """
         data = list(rows) if isinstance(rows, Iterator) else rows
         return self._loop.run(lambda: self._score_all(data))
+
+    async def score_rows_async(self, rows: Data) -> Scores:
+        """Return the scores of several texts without blocking the running event loop."""
+        data = list(rows) if isinstance(rows, Iterator) else rows
+        return await self._loop.run_async(lambda: self._score_all(data))
+
+    async def respond(self) -> None:
+        """Return once the thread that scores has time for something else."""
+        await self._loop.run_async(lambda: asyncio.sleep(0))
 
     def compare(self, before: Data, after: Data, options: CompareOptions | None = None) -> CompareResult:
         """Return how the scores of two sets of outputs differ, as `Lab.compare` does; the judge is the scorer's.
@@ -115,7 +137,7 @@ class TextScorer:
             )
 
     def close(self) -> None:
-        """Wait for the texts under way, and close the store and the judge's connections."""
+        """Cancel the texts under way, and close the store and the judge's connections."""
         self._loop.close(self._workspace.close)
 
     def __enter__(self) -> Self:
@@ -128,7 +150,7 @@ class TextScorer:
         # In the thread of the loop, which alone uses the store.
         opened = prepare_scoring(self._workspace, (), rubric, self._options)
         self.rubric, self.name, self.version = opened.rubric, opened.name, opened.version
-        judge = self._workspace.judge(opened.choice)
+        judge = self._wrap(self._workspace.judge(opened.choice))
         self.judge = judge.name
         self._scoring = replace(opened, judge=judge)
 

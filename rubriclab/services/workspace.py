@@ -32,7 +32,7 @@ from rubriclab.store.engine import is_remote
 from rubriclab.store.store import Access
 
 if TYPE_CHECKING:
-    from rubriclab.metrics import Metrics
+    from rubriclab.metrics import MetricsRegistry
     from rubriclab.services.judge_choice import JudgeChoice
     from rubriclab.tracing import Trace
 
@@ -78,7 +78,7 @@ class Workspace:
     limits: Limits | None = None
     breaker: Breaker | None = None
     ledger: Ledger = field(default_factory=Ledger)
-    metrics: Metrics | None = None
+    metrics: MetricsRegistry | None = None
     observer: RequestObserver | None = None
     trace: Trace | None = None
 

@@ -91,68 +91,63 @@ class VersionRow(StoredTable, table=True):
         return f"{self.parent_name}@{self.parent_number}" if self.parent_name else None
 
 
-class TrainingRow(StoredTable, table=True):
+def _of_version() -> ForeignKeyConstraint:
+    return ForeignKeyConstraint(["name", "number"], ["versions.name", "versions.number"])
+
+
+class OfVersion(StoredTable):
+    """Base of the tables with at most one row for each version."""
+
+    name: str = Field(primary_key=True, max_length=NAME)
+    number: int = Field(primary_key=True)
+
+    @property
+    def ref(self) -> str:
+        """`NAME@NUMBER` of the version."""
+        return f"{self.name}@{self.number}"
+
+
+class TrainingRow(OfVersion, table=True):
     """The training record of a version, texts included. Unlike a version it may be deleted.
 
     `packed` is its canonical JSON compressed by zlib; `digest` is the digest of the JSON.
     """
 
     __tablename__ = "trainings"
-    __table_args__ = (ForeignKeyConstraint(["name", "number"], ["versions.name", "versions.number"]),)
+    __table_args__ = (_of_version(),)
 
-    name: str = Field(primary_key=True, max_length=NAME)
-    number: int = Field(primary_key=True)
     digest: str = Field(max_length=DIGEST)
     packed: bytes = Field(sa_type=LargeBinary)
 
-    @property
-    def ref(self) -> str:
-        """`NAME@NUMBER` of the version."""
-        return f"{self.name}@{self.number}"
 
-
-class UsedAnswersRow(StoredTable, table=True):
+class UsedAnswersRow(OfVersion, table=True):
     """The requests whose answers making a version read: their SHA-256 digests, sorted, 32 bytes each.
 
     `digest` covers them. A version without a row was imported, or made before this was recorded.
     """
 
     __tablename__ = "used_answers"
-    __table_args__ = (ForeignKeyConstraint(["name", "number"], ["versions.name", "versions.number"]),)
+    __table_args__ = (_of_version(),)
 
-    name: str = Field(primary_key=True, max_length=NAME)
-    number: int = Field(primary_key=True)
     digest: str = Field(max_length=DIGEST)
     packed: bytes = Field(sa_type=LargeBinary)
 
-    @property
-    def ref(self) -> str:
-        """`NAME@NUMBER` of the version."""
-        return f"{self.name}@{self.number}"
 
-
-class ConfirmationRow(StoredTable, table=True):
+class ConfirmationRow(OfVersion, table=True):
     """The user's confirmation that an imported version may choose the judge; `record_digest` is the version's."""
 
     __tablename__ = "confirmations"
-    __table_args__ = (ForeignKeyConstraint(["name", "number"], ["versions.name", "versions.number"]),)
+    __table_args__ = (_of_version(),)
 
-    name: str = Field(primary_key=True, max_length=NAME)
-    number: int = Field(primary_key=True)
     record_digest: str = Field(max_length=DIGEST)
     created: str = Field(max_length=TIME)
-
-    @property
-    def ref(self) -> str:
-        """`NAME@NUMBER` of the version."""
-        return f"{self.name}@{self.number}"
 
 
 class CorrectionRow(StoredTable, table=True):
     """A correction of a label as canonical JSON; `digest` covers it. Rows are never changed or removed."""
 
     __tablename__ = "corrections"
-    __table_args__ = (ForeignKeyConstraint(["name", "number"], ["versions.name", "versions.number"]),)
+    __table_args__ = (_of_version(),)
 
     id: str = Field(primary_key=True, max_length=NAME)
     name: str = Field(max_length=NAME, index=True)
@@ -182,7 +177,7 @@ class TagRow(StoredTable, table=True):
     """A movable pointer to a version."""
 
     __tablename__ = "tags"
-    __table_args__ = (ForeignKeyConstraint(["name", "number"], ["versions.name", "versions.number"]),)
+    __table_args__ = (_of_version(),)
 
     name: str = Field(primary_key=True, max_length=NAME)
     tag: str = Field(primary_key=True, max_length=NAME)

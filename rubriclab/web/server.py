@@ -21,17 +21,20 @@ LOOPBACK = "127.0.0.1"
 EVERYWHERE = "0.0.0.0"
 # Seconds that open connections get once the server is to end.
 PATIENCE = 1
-QUEUED = 128
+QUEUED = 1024
 
 
 def listen(host: str = LOOPBACK, port: int | None = None, *, preferred: int = 0) -> socket.socket:
     """Return a socket that listens at `port`, by default at `preferred` if it is free, or else at any free port.
 
+    Args:
+        host: an IPv4 or IPv6 address.
+
     Raises:
         SettingsError: if `port` is in use or not allowed.
     """
     for wanted in (port,) if port else (preferred, 0):
-        bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        bound = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
         # A server that is started again gets its port back at once.
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -64,9 +67,20 @@ def local_address() -> str:
 
 
 class Server:
-    """An application at a socket. `stop` ends it, from any thread and from the application's own requests."""
+    """An application at a socket. `stop` ends it, from any thread and from the application's own requests.
 
-    def __init__(self, app: ASGIApp, bound: socket.socket, on_ready: Callable[[], None] = lambda: None) -> None:
+    Args:
+        on_ready: called once it answers.
+        patience: seconds that open requests get once it is to end.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        bound: socket.socket,
+        on_ready: Callable[[], None] = lambda: None,
+        patience: int = PATIENCE,
+    ) -> None:
         self._bound = bound
         config = uvicorn.Config(
             app,
@@ -76,7 +90,7 @@ class Server:
             date_header=False,
             proxy_headers=False,
             ws="none",
-            timeout_graceful_shutdown=PATIENCE,
+            timeout_graceful_shutdown=patience,
         )
         self._server = _Server(config, on_ready)
 

@@ -26,7 +26,7 @@ OPTIONS = [
 def test_every_command_of_the_plan_is_there() -> None:
     learned = (
         "learn show report gate score evaluate improve plan agree compare transfer drift lint disagreements explain "
-        "edit labels studio"
+        "edit labels studio serve demo literature"
     )
     data = "check label split"
     stored = "list log diff tag export import trust verify store batches"
@@ -36,7 +36,7 @@ def test_every_command_of_the_plan_is_there() -> None:
 def test_help_of_the_group_names_every_command(rubriclab: Commands) -> None:
     done = rubriclab.script("--help")
     assert (done.code, done.err) == (0, "")
-    listed = done.out.split("Data:")[1]
+    listed = done.out.split("Start:")[1]
     assert sorted(line.split()[0] for line in listed.splitlines() if re.match(r"  \w", line)) == COMMANDS
     assert "..." not in listed
 

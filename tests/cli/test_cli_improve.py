@@ -122,8 +122,7 @@ def test_texts_come_on_standard_output_and_changes_on_it_or_the_summary_as_json(
 
 def writing(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
     """Score rewritten texts 5 and others 2; rewrite the first sentence, in other words for another sample."""
-    form = json.loads(messages[1]["content"].rsplit("\n", 1)[1])["properties"]
-    if "sentences" not in form:
+    if "sentences" not in hypoeval_brain.Question(messages[1]["content"]).form:
         reply, text = json.loads(hypoeval_brain.reply(messages, body)), messages[1]["content"]
         reply["score"] = 1 if body["model"] == "second" and "quite" in text else 5 if REWRITTEN in text else 2
         return json.dumps(reply)

@@ -46,7 +46,8 @@ from rubriclab.prompts import Prompt
 ANSWERED, UNUSABLE, MISSING, REJECTED, REFUSED = "answered", "unusable", "missing", "rejected", "refused"
 # What a server can push into the buffers of two sockets and a pool, on top of what is read.
 BUFFERED = 12_000_000
-TIMEOUT = 0.4
+TIMEOUT = 0.4  # of a judge whose server stalls
+PATIENCE = 20.0  # of one whose server does not, on a busy machine
 LONGEST_MESSAGE = 700
 TEMPLATES = Path(__file__).parents[1] / "judges" / "templates"
 
@@ -302,7 +303,7 @@ FAULTS: dict[str, Fault] = {
     "never-answers": Fault(silence, MISSING, f"no complete reply within {TIMEOUT} seconds"),
     "headers-only": Fault(headers_only, MISSING, f"no complete reply within {TIMEOUT} seconds"),
     "drips": Fault(drip, MISSING, f"no complete reply within {TIMEOUT} seconds"),
-    "drips-headers": Fault(drip_headers, MISSING),
+    "drips-headers": Fault(drip_headers, MISSING, f"no complete reply within {TIMEOUT} seconds"),
     "closes-at-once": Fault(abrupt, MISSING),
     "closes-within-body": Fault(sending(WHOLE[:-40], close=True), MISSING),
     "resets-within-body": Fault(reset, MISSING),
@@ -373,11 +374,15 @@ async def test_a_fault_costs_one_answer_at_most(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     fault, answers, ledger = FAULTS[name], KeptAnswers(), Ledger()
-    options = JudgeOptions(timeout=TIMEOUT, attempts=1, api_base=hostile.url(name))
-    judge = connect(MODEL, options=options, ledger=ledger, answers=answers)
+
+    def judge_with(timeout: float) -> Judge:
+        options = JudgeOptions(timeout=timeout, attempts=1, api_base=hostile.url(name))
+        return connect(MODEL, options=options, ledger=ledger, answers=answers)
+
+    judge = judge_with(TIMEOUT if "no complete reply" in fault.words else PATIENCE)
     began = time.monotonic()
     outcome, message = await outcome_of(judge)
-    harmless = await ask(judge, question(HARMLESS))
+    harmless = await ask(judge_with(PATIENCE), question(HARMLESS))
     await close_connections()
     assert (outcome, fault.words in message) == (fault.outcome, True), message
     assert harmless.value == Rating(reasoning="fine", score=4)
@@ -388,7 +393,7 @@ async def test_a_fault_costs_one_answer_at_most(
     assert "\n" not in message
     assert not any(word in message for word in ("Traceback", "site-packages", "litellm", KEY))
     assert hostile.sent[name] < BUFFERED
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < PATIENCE
 
 
 class KeptAnswers(MemoryAnswers):

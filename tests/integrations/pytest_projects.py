@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import random
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from commands import HELDOUT, Commands, Done
+from planted_brain import BAD, GOOD, UNSCORABLE, WHY, brain  # noqa: F401, for the tests that import them from here
 
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in HELDOUT.read_text("utf-8").splitlines()[:12]]
 TEXTS = [
@@ -18,25 +17,6 @@ TEXTS = [
     for place, row in enumerate(ROWS)
 ]
 QUIET = ("-q", "-p", "no:cacheprovider", "-p", "no:asyncio", "-p", "no:syrupy")
-# The judge rates texts with these words so; it gives no usable reply about the last.
-GOOD, BAD, UNSCORABLE = "well written", "badly written", "unscorable"
-WHY = "That is how it reads."
-
-
-def brain(messages: list[dict[str, str]], _body: dict[str, Any]) -> str:
-    """Return the lowest or highest ratings for texts that say what they are worth, and others as drawn."""
-    asked = "\n".join(message["content"] for message in messages)
-    if UNSCORABLE in asked:
-        return "I cannot say."
-    drawn = random.Random(asked).choice([2, 3, 4])
-    score = 5 if GOOD in asked else 1 if BAD in asked else drawn
-    answer = "yes" if score > 2 else "no"
-    ids = list(dict.fromkeys(re.findall(r"^\[([\w.-]+)\]", asked, re.MULTILINE)))
-    if '"ratings"' in asked:
-        return json.dumps({"ratings": [{"criterion": name, "reasoning": WHY, "score": score} for name in ids]})
-    if '"answers"' in asked:
-        return json.dumps({"answers": [{"question": name, "reason": WHY, "answer": answer} for name in ids]})
-    return json.dumps({"reasoning": WHY, "score": score})
 
 
 @dataclass(frozen=True)

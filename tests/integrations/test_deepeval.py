@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 from commands import CHECKOUT, Commands
-from pytest_projects import BAD, GOOD, TEXTS, UNSCORABLE, brain
+from pytest_projects import BAD, GOOD, TEXTS, UNSCORABLE
 from server import RunningServer
 
 from rubriclab import Lab
@@ -29,14 +28,6 @@ from rubriclab.integrations.deepeval import RubricMetric, row_of  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 PAGE = CHECKOUT / "docs" / "integrations" / "deepeval.md"
-
-
-@pytest.fixture
-async def store(tmp_path: Path, planted_store: Path, server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The planted versions, whose judge is the local server; DeepEval writes its results beside them."""
-    server.brain = brain
-    monkeypatch.chdir(tmp_path)
-    return Path(shutil.copy(planted_store, tmp_path / "store.db"))
 
 
 def case(text: dict[str, Any], words: str = "") -> LLMTestCase:

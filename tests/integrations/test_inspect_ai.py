@@ -7,15 +7,14 @@ import json
 import math
 import os
 import re
-import shutil
-from collections.abc import AsyncIterator
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 from commands import CHECKOUT, Commands
-from pytest_projects import GOOD, TEXTS, UNSCORABLE, brain
+from pytest_projects import GOOD, TEXTS, UNSCORABLE
 from server import RunningServer
 
 from rubriclab import Lab
@@ -37,15 +36,11 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 PAGE = CHECKOUT / "docs" / "integrations" / "inspect-ai.md"
 
 
-@pytest.fixture
-async def store(
-    tmp_path: Path, planted_store: Path, server: RunningServer, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[Path]:
-    """The planted versions, whose judge is the local server."""
-    server.brain = brain
-    monkeypatch.chdir(tmp_path)
-    yield Path(shutil.copy(planted_store, tmp_path / "store.db"))
-    gc.collect()  # Inspect leaves streams of a failed task open; the warning would fail a later test
+@pytest.fixture(autouse=True)
+def collected_streams() -> Iterator[None]:
+    """Inspect leaves streams of a failed task open; the warning would fail a later test."""
+    yield
+    gc.collect()
 
 
 def run(texts: list[dict[str, Any]], scorer: Any, **options: Any) -> EvalLog:

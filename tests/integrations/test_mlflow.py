@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from commands import CHECKOUT, Commands
-from pytest_projects import GOOD, TEXTS, UNSCORABLE, brain
+from pytest_projects import GOOD, TEXTS, UNSCORABLE
 from server import RunningServer
 
 from rubriclab import Lab
@@ -27,7 +26,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 PAGE = CHECKOUT / "docs" / "integrations" / "mlflow.md"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", autouse=True)
 def tracking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder with a tracking store."""
     folder = tmp_path_factory.mktemp("mlflow")
@@ -35,13 +34,6 @@ def tracking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     mlflow.set_experiment(experiment_id=mlflow.create_experiment("answers", f"file://{folder}/artifacts"))
     yield folder
     mlflow.set_tracking_uri(None)
-
-
-@pytest.fixture
-async def store(tmp_path: Path, planted_store: Path, tracking: Path, server: RunningServer) -> Path:
-    """The planted versions, whose judge is the local server."""
-    server.brain = brain
-    return Path(shutil.copy(planted_store, tmp_path / "store.db"))
 
 
 def items(texts: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 from commands import CHECKOUT
 
+from rubriclab.services.sample import FILES
+from rubriclab.shipped_files import content_path
+
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -31,6 +34,14 @@ def test_the_wheel_holds_all_files_of_the_package_and_its_content(wheel: Path) -
     wanted = {name if name.startswith("rubriclab/") else f"rubriclab/_content/{name}" for name in files}
     assert wanted
     assert wanted <= held
+
+
+def test_the_wheel_holds_the_sample_as_it_is_in_the_checkout(wheel: Path) -> None:
+    archive = zipfile.ZipFile(wheel)
+    held = [name for name in archive.namelist() if name.startswith("rubriclab/_content/sample/")]
+    assert sorted(Path(name).name for name in held) == sorted(FILES)
+    for name in held:
+        assert archive.read(name) == content_path("sample", Path(name).name).read_bytes()
 
 
 def test_the_wheel_installs_no_other_package(wheel: Path) -> None:

@@ -84,6 +84,7 @@ def evaluate_prompts(
         "paragraph": comparison.whole,
         "output": comparison.output,
         "verdict": settings.verdict == "with the reason",
+        "turned": comparison.turned,
     }
     sentences = [{"id": number, "text": text} for number, text in enumerate(comparison.pieces, 1)]
     return [_prompt({**fields, "sentences": list(some)}) for some in chunks(sentences, settings.portion)]

@@ -121,7 +121,7 @@ async def test_each_demonstration_is_shown_with_its_score_before_the_text():
     told = render(judge.prompts[0])[1]["content"]
     places = [told.index(each.output) for each in shown]
     assert places == sorted(places)
-    assert places[-1] < told.index("Now comes the text to rate.") < told.index(judge.prompts[0].fields["output"])
+    assert places[-1] < told.index("The text to rate comes last.") < told.index(judge.prompts[0].fields["output"])
     for each in shown:
         after = told[told.index(each.output) :].split("The raters' score: ")[1]
         assert after.startswith(f"{each.score:g}\n")

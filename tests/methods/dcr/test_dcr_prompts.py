@@ -61,8 +61,8 @@ def test_a_template_renders_whole(prompt):
     messages = render(prompt)
     assert [message["role"] for message in messages] == ["system", "user"]
     whole = "".join(message["content"] for message in messages)
-    assert not re.search(r"\{%|%\}|\{\{ |\{#|\bNone\b|Undefined|=== ", whole.split("JSON schema")[0])
-    assert not re.search(r"\n\n\n|  | $", whole.split("JSON schema")[0].removesuffix(" "))
+    assert not re.search(r"\{%|%\}|\{\{ |\{#|\bNone\b|Undefined|=== ", re.sub(r"JSON schema:\n.*", "", whole))
+    assert not re.search(r"\n\n\n|  | $", re.sub(r"JSON schema:\n.*", "", whole).removesuffix(" "))
     assert json.loads(json.dumps(prompt.fields)) == prompt.fields
     assert "<<<" in messages[0]["content"]
 
@@ -90,7 +90,8 @@ def test_the_evaluator_is_shown_both_texts_each_sentence_and_the_checks():
     assert f"\n- {CHECKS[0]}\n- {CHECKS[1]} (No is the good answer.)\n" in user(prompt)
     assert prompt.fields["checks"] == [CHECKS[0], f"{CHECKS[1]} (No is the good answer.)"]
     assert set(prompt.fields) == {
-        *("words", "aspect", "scale", "reference", "label", "checks", "paragraph", "output", "sentences", "verdict")
+        *("words", "aspect", "scale", "reference", "label", "checks", "paragraph", "output"),
+        *("sentences", "verdict", "turned"),
     }
 
 
@@ -99,10 +100,11 @@ def test_the_other_way_round_the_texts_change_places_with_their_names():
     assert (forward.fields["words"]["output"], forward.fields["label"]) == ("summary", "reference summary")
     assert (backward.fields["words"]["output"], backward.fields["label"]) == ("reference summary", "summary")
     assert blocks(backward)[:3] == [
-        ("summary", OUTPUT),
         ("reference summary", SOURCE),
         ("sentence 1", "Ann met Bo in Ulm."),
+        ("sentence 2", "They spoke of rain."),
     ]
+    assert blocks(backward)[-1] == ("summary", OUTPUT)
     assert "which sentences of the reference summary are consistent with the summary." in user(backward)
     assert backward.fields["words"]["source"] == forward.fields["words"]["source"]
 
@@ -134,8 +136,8 @@ def test_the_converter_sees_nothing_but_reasons():
     prompt = convert_prompt({1: "Consistent.", 3: "It is not."})
     assert prompt.fields == {"reasons": [{"id": 1, "text": "Consistent."}, {"id": 3, "text": "It is not."}]}
     assert blocks(prompt) == [("report 1", "Consistent."), ("report 3", "It is not.")]
-    assert "Here are 2 of them" in user(prompt)
-    assert "Here is one of them" in user(convert_prompt({7: "Consistent."}))
+    assert "Here are 2 reports" in user(prompt)
+    assert "Here is one report" in user(convert_prompt({7: "Consistent."}))
 
 
 def test_room_for_the_reply_grows_with_the_sentences():

@@ -76,7 +76,7 @@ def test_a_template_renders_whole(real, name):
         messages = render(prompt)
         assert [message["role"] for message in messages] == ["system", "user"]
         whole = "".join(message["content"] for message in messages)
-        assert not re.search(r"\{%|%\}|\{\{ |\{#|\bNone\b|Undefined|=== ", whole.split("JSON schema")[0])
+        assert not re.search(r"\{%|%\}|\{\{ |\{#|\bNone\b|Undefined|=== ", re.sub(r"JSON schema:\n.*", "", whole))
         assert "\n\n\n" not in whole
         assert "<<<" in messages[0]["content"]
         assert json.loads(json.dumps(prompt.fields)) == prompt.fields
@@ -131,7 +131,11 @@ def test_how_many_entries_are_wanted_is_told(real):
     for prompt in real["seal/verify"]:
         count = len(prompt.fields["units"]) * len(prompt.fields["questions"])
         told = (
-            "an empty list in `verdicts`" if not count else "one entry:" if count == 1 else f"{count} entries, one for"
+            "an empty list in `verdicts`"
+            if not count
+            else "One entry is expected in `verdicts`."
+            if count == 1
+            else f"{count} entries are expected in `verdicts`."
         )
         assert told in user(prompt)
         assert ("`weights`" in user(prompt)) == prompt.fields["weigh"]

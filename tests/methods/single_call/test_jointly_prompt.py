@@ -14,7 +14,7 @@ from single_call_scripts import CHECKLIST, DIMENSIONS, DIRECT, EXPLAINED, HYPOTH
 
 from rubriclab.data import Assignment, Example, find_aspect, task_words
 from rubriclab.methods.single_call.prompt import can_join, judge_prompt
-from rubriclab.prompts import render
+from rubriclab.prompts import render, render_turns
 from rubriclab.rubric import Part
 
 TEXT = example(1, 3, source="The source.", context="The context.")
@@ -108,9 +108,10 @@ def test_what_a_question_presupposes_stands_behind_it():
 
 @pytest.mark.parametrize("name", LISTS)
 def test_only_the_lists_that_are_asked_for_are_spoken_of(name: str):
-    question_, _form = shown(LISTS[name]).split("Answer with one JSON object")
+    _, turn = render_turns(judge_prompt(TEXT, (LISTS[name],), assignment()))
+    question_, form = turn.parts[0].split("Answer with one")
     assert {each for each in LISTS if f"- `{each}`" in question_} == {name}
-    assert list(json.loads(_form.rsplit("\n", 1)[1])["properties"]) == [name]
+    assert list(json.loads(form.rstrip().rsplit("\n", 1)[1])["properties"]) == [name]
     assert "\n\n\n" not in question_
 
 

@@ -1,0 +1,61 @@
+"""`rubriclab serve`: a rubric as a service over HTTP."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from rubriclab.cli.help import command
+from rubriclab.cli.options import LIMITS, judge_options, option, store_option
+from rubriclab.cli.places import FILE
+
+
+@command()
+@click.argument("rubric")
+@option("--host", metavar="ADDRESS", help="The address to listen at; 0.0.0.0 is every address.  [default: 127.0.0.1]")
+@option("--port", type=click.IntRange(0, 65535), help="The port; 0 for any free one.  [default: 8600]")
+@option(
+    "--token-file",
+    type=FILE,
+    metavar="FILE",
+    help="A file with TOKEN or NAME TOKEN on each line.  [default: RUBRICLAB_SERVE_TOKEN]",
+)
+@option("--max-body-bytes", section=LIMITS, type=int, help="The largest body of a request.  [default: 1000000]")
+@option("--max-texts", section=LIMITS, type=int, help="The most texts in a request.  [default: 100]")
+@option("--rate", section=LIMITS, type=float, help="Requests to score in a minute, for each token.  [default: 600]")
+@option("--at-once", section=LIMITS, type=int, help="Requests to score at the same time.  [default: 64]")
+@option(
+    "--request-timeout",
+    section=LIMITS,
+    type=float,
+    help="Time limit in seconds for a request to the service.  [default: 120]",
+)
+@option("--grace", section=LIMITS, type=int, help="Seconds for requests under way at the end.  [default: 30]")
+@judge_options
+@store_option
+def serve(rubric: str, **values: Any) -> None:
+    """Score texts by RUBRIC over HTTP, until Ctrl-C or SIGTERM.
+
+    POST /v1/score takes a text or a list of texts and returns what `rubriclab score` writes; the page at / describes
+    all requests, /openapi.json describes them for programs. Without a token only this computer is served. Answers in
+    the store are used; --max-cost and --max-calls limit all requests together. Each request is a line of JSON on
+    standard output.
+    """
+    import orjson
+
+    from rubriclab.cli.printing import note
+    from rubriclab.cli.workspace import options_of, workspace_of
+    from rubriclab.services.running import finish
+    from rubriclab.services.serve_options import ServeOptions
+    from rubriclab.web.api.serve import serve_rubric
+
+    options, settings = options_of(ServeOptions, values), workspace_of(values)
+
+    def served(address: str) -> None:
+        note(f"{rubric} is served at {address}/")
+
+    def accessed(entry: Any) -> None:
+        click.echo(orjson.dumps(entry).decode())
+
+    finish(lambda: serve_rubric(settings, rubric, options, on_access=accessed, on_address=served))

@@ -1,0 +1,152 @@
+"""promptfoo: an assertion and a provider that score texts, for a file that promptfoo runs::
+
+from rubriclab.integrations.promptfoo import call_api, get_assert
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from rubriclab.errors import DataError, SettingsError
+from rubriclab.integrations.rationale import rationale
+from rubriclab.lab import Lab
+from rubriclab.option_names import option
+from rubriclab.services.scores import criterion_cells
+from rubriclab.services.text_scorer import TextScorer
+
+# Fields of a row that variables of a test hold under these names.
+FIELDS = ("source", "context", "reference", "id", "group", "system")
+# What promptfoo itself reads from the `config` of a provider, or adds to it.
+OWN_SETTINGS = ("basePath", "pythonExecutable", "timeout", "workers")
+CAPS = ("max_calls", "max_cost")
+
+
+def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
+    """Return promptfoo's `GradingResult` of an output.
+
+    - `score`: where the score lies on the rubric's scale, from 0 to 1, as promptfoo expects;
+    - `namedScores`: the score under the name of the rubric, and the score of each criterion as `RUBRIC.ID`;
+    - `pass`: whether there is a score, and it is at least the `threshold`;
+    - `reason`: the score with its interval, and each criterion with its rating and reason.
+
+    Without a score, `pass` is false, `score` is 0, which promptfoo needs, there are no named scores, and `reason` says
+    why.
+
+    Args:
+        context: as promptfoo gives it. Of `vars`, those named like fields of a row are its fields. `config` may have:
+            `rubric`, which is needed; `store` and `judge`, as for `Lab`; `threshold`, a score on the rubric's scale;
+            `fields`, the variables of fields, as in `{"source": "article"}`; and further options of `Lab`.
+
+    Raises:
+        SettingsError: for faulty settings, or a cap: it would hold for one assertion only.
+        DataError: if a variable of `fields` is missing.
+        NotInStore: if there is no such rubric.
+        NotConfirmed: if only an imported version that is not confirmed names the judge.
+        RubriclabError: as `TextScorer.score_row` does.
+    """
+    config = dict(context.get("config") or {})
+    if caps := [option(name) for name in CAPS if name in config]:
+        raise SettingsError(
+            f"promptfoo starts a process for each assertion, and {' and '.join(caps)} would hold for one of them only.",
+            "Use the provider, whose process scores all texts.",
+        )
+    threshold, fields = config.pop("threshold", None), config.pop("fields", None)
+    row = row_of(output, context.get("vars"), fields)
+    with _scorer(config) as scorer:
+        if threshold is not None:
+            scorer.check_threshold(_number(threshold))
+        score = scorer.score_row(row)
+        name, reason = scorer.name.partition("@")[0], rationale(score, scorer.rubric)
+        if score.score is None:
+            return {"pass": False, "score": 0.0, "reason": reason}
+        cells = criterion_cells(score)
+        criteria = {f"{name}.{each.id}": cells[each.id] for each in score.criteria if each.score is not None}
+        passes = threshold is None or score.score >= threshold
+        return {
+            "pass": passes,
+            "score": scorer.share_of_scale(score.score),
+            "reason": reason if passes else f"below the threshold {threshold}: {reason}",
+            "namedScores": {name: score.score, **criteria},
+        }
+
+
+def call_api(prompt: str, options: Mapping[str, Any], context: Mapping[str, Any]) -> dict[str, Any]:
+    """Return promptfoo's `ProviderResponse` about the text in a prompt: `output` is a line of `rubriclab score`.
+
+    A text without a score has no output but an `error` with the reason. `tokenUsage` and `cost` are those of the call.
+    The rubric stays open for as long as promptfoo's process of the provider, so `max_calls` and `max_cost` hold for all
+    texts of that process.
+
+    Args:
+        prompt: the text to be scored.
+        options: as promptfoo gives them; `config` is as for `get_assert`, without a `threshold`.
+        context: as promptfoo gives it; `vars` are as for `get_assert`.
+
+    Raises:
+        RubriclabError: as `get_assert` does.
+    """
+    config = {name: value for name, value in (options.get("config") or {}).items() if name not in OWN_SETTINGS}
+    row = row_of(prompt, context.get("vars"), config.pop("fields", None))
+    scorer = _kept_open(json.dumps(config, sort_keys=True))
+    before = scorer.effort
+    score = scorer.score_row(row)
+    used = scorer.effort
+    sent, received = used.prompt_tokens - before.prompt_tokens, used.completion_tokens - before.completion_tokens
+    response: dict[str, Any] = {
+        "tokenUsage": {
+            "total": sent + received,
+            "prompt": sent,
+            "completion": received,
+            "numRequests": used.calls - before.calls,
+        }
+    }
+    if used.cost_usd is not None and before.cost_usd is not None:
+        response["cost"] = used.cost_usd - before.cost_usd
+    if score.score is None:
+        return {**response, "error": rationale(score, scorer.rubric)}
+    return {**response, "output": score.to_row()}
+
+
+def row_of(output: Any, variables: Mapping[str, Any] | None, fields: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Return the row of an output: variables named like fields are its fields, those in `fields` come first.
+
+    Raises:
+        SettingsError: if `fields` names what is no field.
+        DataError: if a variable of `fields` is missing.
+    """
+    given, chosen = variables or {}, fields or {}
+    if not isinstance(chosen, Mapping) or (unknown := chosen.keys() - set(FIELDS)):
+        found = f"names {', '.join(sorted(map(str, unknown)))}" if isinstance(chosen, Mapping) else f"is {chosen!r}"
+        raise SettingsError(f"'fields' {found}.", f"Give variables for some of these: {', '.join(FIELDS)}.")
+    if missing := [name for name in chosen.values() if name not in given]:
+        known = ", ".join(sorted(given)) or "none"
+        raise DataError(f"The test has no variable {missing[0]!r}.", f"Its variables are: {known}.")
+    names = {name: name for name in FIELDS if name in given} | dict(chosen)
+    return {**{field: given[name] for field, name in names.items()}, "output": output}
+
+
+def _scorer(config: Mapping[str, Any]) -> TextScorer:
+    settings = dict(config)
+    rubric = settings.pop("rubric", None)
+    if not isinstance(rubric, str):
+        raise SettingsError(
+            "The 'config' names no rubric.", "Give its name: rubric: news-coherence, or news-coherence@production."
+        )
+    return Lab(settings.pop("store", None), settings.pop("judge", None), progress=None, **settings).scorer(rubric)
+
+
+@cache
+def _kept_open(config: str) -> TextScorer:
+    scorer = _scorer(json.loads(config))
+    atexit.register(scorer.close)
+    return scorer
+
+
+def _number(threshold: Any) -> float:
+    if isinstance(threshold, bool) or not isinstance(threshold, int | float):
+        raise SettingsError(f"The threshold is {threshold!r}, not a number.", "Give a score on the rubric's scale.")
+    return threshold

@@ -1,0 +1,141 @@
+"""How a paper is cited: from a BibTeX entry of any form, to the flat entries that findings refer to."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from rubriclab.documents import Unreadable, read_file, text_of
+from rubriclab.errors import LiteratureError
+from rubriclab.literature import Reference, load_references
+from rubriclab.pydantic_errors import first_fault
+
+if TYPE_CHECKING:
+    from pybtex.database import Entry, Person
+
+EXTRA = "install it with: pip install 'rubriclab[literature]'"
+MOST_BIB_BYTES = 5_000_000
+# Where a work appeared, the most telling field first.
+_VENUES = ("journal", "journaltitle", "booktitle", "publisher", "school", "institution", "howpublished", "eprinttype")
+
+
+def read_bibliography(path: Path) -> dict[str, Reference]:
+    """Return the publications of a `.bib` file by their keys, as citation managers and doi.org write them.
+
+    Raises:
+        LiteratureError: if the file cannot be read or is not BibTeX, an entry lacks authors, title, year or venue, or
+            pybtex is needed and not installed.
+    """
+    try:
+        found = load_references(path)
+    except LiteratureError:
+        # Not one of our flat files.
+        found = {key: _reference(path, key, entry) for key, entry in _entries(path).items()}
+    if not found:
+        raise LiteratureError(f"{path} has no entry.", "Give a file with the BibTeX entry of the paper.")
+    return found
+
+
+def reference_of(key: str, authors: Collection[str], title: str, year: int, venue: str) -> Reference:
+    """Return a publication in words that a flat entry can hold.
+
+    Raises:
+        ValidationError: if something is missing.
+    """
+    return Reference(
+        key=key,
+        authors=tuple(_flat(author).replace(" and ", " & ") for author in authors),
+        title=_flat(title),
+        year=year,
+        venue=_flat(venue),
+    )
+
+
+def entry_of(reference: Reference) -> str:
+    """Return the flat BibTeX entry of a publication."""
+    fields = {
+        "author": " and ".join(reference.authors),
+        "title": reference.title,
+        "year": str(reference.year),
+        "journal": reference.venue,
+    }
+    lines = "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items())
+    return f"@article{{{reference.key},\n{lines}}}\n"
+
+
+def new_key(authors: Collection[str], title: str, year: int, known: Collection[str] = ()) -> str:
+    """Return a key such as `lin2004rouge` that is not known yet."""
+    family = _ascii(next(iter(authors), "").split(",")[0])
+    word = next((word for word in map(_ascii, title.split()) if len(word) > 3), "paper")
+    key = f"{family or 'anonymous'}{year}{word}"
+    return next(
+        name for name in (key, *(f"{key}{letter}" for letter in "bcdefghijklmnopqrstuvwxyz")) if name not in known
+    )
+
+
+def is_same_work(one: Reference, other: Reference) -> bool:
+    """Return whether two entries are about the same publication, by title and year."""
+    return (_ascii(one.title), one.year) == (_ascii(other.title), other.year)
+
+
+def _entries(path: Path) -> Mapping[str, Entry]:
+    try:
+        from pybtex.database import parse_string
+        from pybtex.exceptions import PybtexError
+    except ImportError:
+        raise LiteratureError(f"{path}: reading this BibTeX file needs pybtex;", EXTRA) from None
+    try:
+        database = parse_string(text_of(read_file(path, MOST_BIB_BYTES)), "bibtex")
+    except Unreadable as error:
+        raise LiteratureError(f"{path} cannot be read: {error}.", "Give a BibTeX file.") from None
+    except (PybtexError, RecursionError, ValueError) as error:
+        reason = " ".join(str(error).split()).rstrip(".")[:200]
+        raise LiteratureError(f"{path} is not BibTeX: {reason}.", "Give a file such as doi.org returns.") from None
+    entries: Mapping[str, Entry] = database.entries
+    return entries
+
+
+def _reference(path: Path, key: str, entry: Entry) -> Reference:
+    fields = {name.lower(): _decoded(value) for name, value in entry.fields.items()}
+    people = [_name(person) for role in ("author", "editor") for person in entry.persons.get(role, ())]
+    year = re.search(r"\d{4}", fields.get("year") or fields.get("date") or "")
+    venue = next((fields[name] for name in _VENUES if fields.get(name)), "arXiv" if "eprint" in fields else "")
+    try:
+        return reference_of(_safe_key(key), people, fields.get("title", ""), int(year[0]) if year else 0, venue)
+    except ValidationError as error:
+        wanted = "author, title, year, and journal, booktitle or publisher"
+        raise LiteratureError(f"{path}, entry {key!r}: {first_fault(error)}.", f"It needs {wanted}.") from None
+
+
+def _name(person: Person) -> str:
+    family = _decoded(" ".join([*person.prelast_names, *person.last_names]))
+    given = _decoded(" ".join([*person.first_names, *person.middle_names]))
+    return ", ".join(filter(None, (family, given)))
+
+
+def _decoded(value: str) -> str:
+    """Return what LaTeX markup shows: `Kry{\\'s}ci{\\'n}ski` is Kryściński."""
+    from pybtex.richtext import Text
+
+    try:
+        return str(Text.from_latex(value))
+    except Exception:  # pybtex raises errors of several kinds for unbalanced braces
+        return value
+
+
+def _flat(text: str) -> str:
+    return " ".join(re.sub(r"[{}]", "", text).split())
+
+
+def _safe_key(key: str) -> str:
+    return re.sub(r"[\s,{}]+", "-", key).strip("-") or "paper"
+
+
+def _ascii(text: str) -> str:
+    folded = unicodedata.normalize("NFKD", text).casefold()
+    return "".join(letter for letter in folded if letter.isascii() and letter.isalnum())

@@ -1,0 +1,191 @@
+"""Findings about raters from a paper: a language model proposes them, and each must quote the paper.
+
+HypoEval (section 2) has a model summarise publications and proposes hypotheses from the summaries. Here every statement
+is a finding of its own with the passage that supports it, and one whose passage is not in the paper is dropped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rubriclab.data.aspect import Aspect, TaskWords
+from rubriclab.judges.ask import ask
+from rubriclab.judges.judge import Judge
+from rubriclab.methods.gathering import gathered
+from rubriclab.methods.method import Progress, silent
+from rubriclab.papers.paper import Paper, PaperPage, parts
+from rubriclab.papers.quotation import FEWEST_WORDS, find_quotation, word_count
+from rubriclab.papers.replies import QuotedFinding, QuotedFindings, UsableFindings
+from rubriclab.prompts import Prompt
+
+TEMPLATE = "literature/findings"
+MOST_FINDINGS = 6
+# What the prompt asks for; longer quotations are accepted.
+MOST_WORDS = 60
+TOKENS_PER_FINDING = 400
+# Few characters a token, so that a part fits the model's context in any language with an alphabet.
+CHARACTERS_PER_TOKEN = 3
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What findings are wanted about: texts of a task, and some of their aspects.
+
+    Attributes:
+        words: the words of the task.
+        aspects: those that findings may name; with none, every finding bears on all aspects.
+        every_aspect: whether these are all aspects of the task, so that a finding on all of them bears on any.
+        benchmarks: names of public data sets in their usual spelling.
+    """
+
+    words: TaskWords
+    aspects: tuple[Aspect, ...] = ()
+    every_aspect: bool = True
+    benchmarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ProposedFinding:
+    """A finding whose quotation stands in the paper.
+
+    Attributes:
+        passage: the wording that was found there.
+        page: where it was found.
+    """
+
+    claim: str
+    aspects: tuple[str, ...]
+    benchmarks: tuple[str, ...]
+    passage: str
+    page: int
+
+
+@dataclass(frozen=True)
+class DroppedFinding:
+    """A finding that is not offered, and why."""
+
+    claim: str
+    quotation: str
+    page: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class PaperReading:
+    """What a model found in a paper.
+
+    Attributes:
+        found: in the order of the pages.
+        dropped: without a quotation that stands in the paper, or saying the same as another one.
+        unread: for each part without a usable reply, its pages and the reason.
+        parts: how many parts the paper was read in.
+    """
+
+    found: tuple[ProposedFinding, ...] = ()
+    dropped: tuple[DroppedFinding, ...] = ()
+    unread: tuple[str, ...] = ()
+    parts: int = 0
+
+
+def findings_prompts(paper: Paper, subject: Subject, tokens: int) -> list[Prompt[QuotedFindings]]:
+    """Return one prompt for each part of at most `tokens` tokens of a paper."""
+    return [_prompt(part, subject) for part in parts(paper, tokens * CHARACTERS_PER_TOKEN)]
+
+
+async def propose_findings(
+    paper: Paper, subject: Subject, generator: Judge, *, tokens: int, on_progress: Progress = silent
+) -> PaperReading:
+    """Return the findings that a model proposes from a paper, each with a passage that stands in it.
+
+    Args:
+        tokens: the most tokens of the paper that one prompt shows.
+
+    Raises:
+        JudgeRefused, ProviderDown, BudgetReached, ReplayMiss: from the generator; they concern all parts.
+    """
+    prompts = findings_prompts(paper, subject, tokens)
+    done = 0
+
+    async def reply_to(prompt: Prompt[QuotedFindings]) -> tuple[Sequence[QuotedFinding], str]:
+        nonlocal done
+        answer = await ask(generator, prompt, salvage=UsableFindings)
+        done += 1
+        on_progress(f"{done} of {len(prompts)} parts read", done / len(prompts))
+        if answer.value is None:
+            return (), f"{_pages(prompt.fields['pages'])}: {answer.missing}"
+        return answer.value.findings[:MOST_FINDINGS], ""
+
+    replies = await gathered([reply_to(prompt) for prompt in prompts])
+    checked = [_checked(each, paper, subject) for proposed, _ in replies for each in proposed]
+    found, dropped = _distinct(checked)
+    return PaperReading(found, dropped, tuple(why for _, why in replies if why), len(prompts))
+
+
+def is_same_claim(claim: str, others: Collection[str]) -> bool:
+    """Return whether one of the other claims has the same words: similar ones may say the opposite."""
+    words = re.findall(r"\w+", claim.casefold())
+    return any(re.findall(r"\w+", other.casefold()) == words for other in others)
+
+
+def benchmark_name(name: str, known: Collection[str] = ()) -> str:
+    """Return the name of a data set as findings carry it: a known spelling, or else `two_words` in lower case."""
+    spelling = re.sub(r"[^\w]+|_", " ", name.casefold()).split()
+    same = {"".join(re.sub(r"[^\w]+|_", " ", each.casefold()).split()): each for each in known}
+    return same.get("".join(spelling), "_".join(spelling))
+
+
+def _prompt(part: Sequence[PaperPage], subject: Subject) -> Prompt[QuotedFindings]:
+    fields: dict[str, Any] = {
+        "words": subject.words.model_dump(),
+        "aspects": [{"name": aspect.name, "definition": aspect.definition} for aspect in subject.aspects],
+        "known_benchmarks": list(subject.benchmarks),
+        "most": MOST_FINDINGS,
+        "fewest_words": FEWEST_WORDS + 1,
+        "most_words": MOST_WORDS,
+        "pages": [{"number": page.number, "text": page.text} for page in part],
+    }
+    return Prompt(TEMPLATE, fields, QuotedFindings, max_tokens=1000 + TOKENS_PER_FINDING * MOST_FINDINGS)
+
+
+def _checked(proposed: QuotedFinding, paper: Paper, subject: Subject) -> ProposedFinding | DroppedFinding:
+    """Return the finding with the passage that it quotes, or why there is none."""
+    claim = " ".join(proposed.claim.split())
+    passage = find_quotation(proposed.quotation, paper.pages, proposed.page)
+    if passage is None:
+        few = word_count(proposed.quotation) < FEWEST_WORDS
+        reason = f"its quotation has fewer than {FEWEST_WORDS} words" if few else "its quotation is not in the paper"
+        return DroppedFinding(claim, " ".join(proposed.quotation.split()), proposed.page, reason)
+    names = (benchmark_name(name, subject.benchmarks) for name in proposed.benchmarks)
+    benchmarks = tuple(dict.fromkeys(filter(None, names)))
+    return ProposedFinding(claim, _aspects(proposed, subject), benchmarks, passage.text, passage.page)
+
+
+def _aspects(proposed: QuotedFinding, subject: Subject) -> tuple[str, ...]:
+    """Return the aspects that a finding carries, none if it bears on all of the task's."""
+    on_all = not proposed.aspects or len(proposed.aspects) == len(subject.aspects)
+    if not on_all:
+        return tuple(proposed.aspects)
+    return () if subject.every_aspect else tuple(aspect.name for aspect in subject.aspects)
+
+
+def _distinct(
+    checked: Sequence[ProposedFinding | DroppedFinding],
+) -> tuple[tuple[ProposedFinding, ...], tuple[DroppedFinding, ...]]:
+    found: list[ProposedFinding] = []
+    dropped: list[DroppedFinding] = []
+    for each in checked:
+        if isinstance(each, DroppedFinding):
+            dropped.append(each)
+        elif is_same_claim(each.claim, [other.claim for other in found]):
+            dropped.append(DroppedFinding(each.claim, each.passage, each.page, "it says the same as another one"))
+        else:
+            found.append(each)
+    return tuple(found), tuple(dropped)
+
+
+def _pages(pages: Sequence[dict[str, Any]]) -> str:
+    first, last = pages[0]["number"], pages[-1]["number"]
+    return f"page {first}" if first == last else f"pages {first}-{last}"

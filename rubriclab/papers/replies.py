@@ -1,0 +1,57 @@
+"""The reply models of the prompts that read a paper; reasoning comes first."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ValidationInfo
+
+from rubriclab.bounds import LONGEST_WORDING
+from rubriclab.data.aspect import Words
+from rubriclab.data.fields import LONGEST_NAME
+from rubriclab.methods.replies import NewName, Whole, Wording, at_most, keep_valid
+
+LONGEST_QUOTATION = 3_000
+
+
+def _asked_aspects(names: list[str], info: ValidationInfo) -> list[str]:
+    """Return the aspects as the prompt names them, each once."""
+    asked = {aspect["name"].casefold(): aspect["name"] for aspect in (info.context or {}).get("aspects", ())}
+    unknown = [name for name in names if name.strip().casefold() not in asked]
+    if unknown:
+        expected = ", ".join(asked.values()) or "an empty list"
+        raise ValueError(f"{unknown[0]!r:.60} is none of the qualities asked about; expected {expected}")
+    return list(dict.fromkeys(asked[name.strip().casefold()] for name in names))
+
+
+class QuotedFinding(BaseModel):
+    """A finding with the passage that it rests on."""
+
+    page: Whole
+    quotation: Annotated[Words, at_most(LONGEST_QUOTATION)]
+    claim: Wording
+    aspects: Annotated[list[str], AfterValidator(_asked_aspects)]
+    benchmarks: list[NewName]
+
+
+class QuotedFindings(BaseModel):
+    """The findings of some pages, after what they report about raters; there may be none."""
+
+    reasoning: Annotated[str, at_most(LONGEST_WORDING)]
+    findings: list[QuotedFinding]
+
+
+class UsableFindings(QuotedFindings):
+    """The same, where entries that cannot be used are left out of a reply that failed twice."""
+
+    reasoning: str = ""
+    findings: Annotated[list[QuotedFinding], keep_valid(())]
+
+
+class ReadCitation(BaseModel):
+    """What the first pages of a paper state about how it is cited; empty where they do not."""
+
+    title: Annotated[str, at_most(LONGEST_NAME)]
+    authors: list[Annotated[str, at_most(LONGEST_NAME)]]
+    year: Whole | None
+    venue: Annotated[str, at_most(LONGEST_NAME)]

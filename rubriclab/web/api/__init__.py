@@ -1,0 +1,1 @@
+"""A rubric as a service: scores over HTTP."""

@@ -1,0 +1,142 @@
+"""What every request to a service passes: its id, the caller's token, headers, the log and the metrics."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import time
+from collections.abc import Callable, Collection, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from prometheus_client import Counter, Gauge, Histogram
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from rubriclab.metrics import BUCKETS, MetricsRegistry
+from rubriclab.web.api.problems import Refused, problem_response, refused
+from rubriclab.web.api.tokens import ANYBODY, Tokens
+from rubriclab.web.security import HEADERS
+
+# Characters of a path in the log.
+LONGEST_PATH = 200
+# The status in the log of a request whose caller has gone.
+CLIENT_CLOSED = 499
+OTHER = "other"
+
+AccessLog = Callable[[Mapping[str, Any]], object]
+
+_log = logging.getLogger(__name__)
+
+
+class Gate:
+    """ASGI middleware that refuses requests without a token, and writes a line of the access log about each request.
+
+    `request.state` has `id`, `caller` (the name of the token) and `noted`, to which the application adds what the log
+    says of the request.
+
+    Args:
+        open_paths: what needs no token.
+        hosts: the `HOST:PORT` that requests must name if there are no tokens, so that another site's name cannot be
+            pointed to this service (DNS rebinding).
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        tokens: Tokens,
+        paths: Collection[str],
+        open_paths: Collection[str],
+        hosts: Collection[str],
+        metrics: MetricsRegistry,
+        access_log: AccessLog,
+    ) -> None:
+        self._app = app
+        self._tokens = tokens
+        self._paths = paths
+        self._open = open_paths
+        self._hosts = hosts
+        self._access_log = access_log
+        registry = metrics.registry
+        self._answered = Counter(
+            "rubriclab_http_requests", "Requests to the service, by status.", ["path", "status"], registry=registry
+        )
+        self._seconds = Histogram(
+            "rubriclab_http_request_seconds",
+            "Seconds until a request to the service was answered.",
+            ["path"],
+            buckets=BUCKETS,
+            registry=registry,
+        )
+        self._in_flight = Gauge(
+            "rubriclab_http_requests_in_flight", "Requests to the service being answered.", registry=registry
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        state = scope.setdefault("state", {})
+        state["id"], state["noted"], state["caller"] = secrets.token_hex(8), {}, None
+        began, status = time.monotonic(), CLIENT_CLOSED
+
+        async def send_noted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                headers["X-Request-Id"] = state["id"]
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        self._in_flight.inc()
+        try:
+            await self._answer(scope, receive, send_noted)
+        except Exception as error:
+            # The application has answered, unless the response had begun.
+            _log.error("request %s: unexpected %s", state["id"], type(error).__name__, exc_info=error)
+            if status == CLIENT_CLOSED:
+                await problem_response(refused(error), state["id"])(scope, receive, send_noted)
+        finally:
+            self._in_flight.dec()
+            self._note(scope, status, time.monotonic() - began)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            self._admit(scope)
+        except Refused as error:
+            headers = {"WWW-Authenticate": "Bearer"} if error.status == 401 else {}
+            await problem_response(error, scope["state"]["id"], headers)(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    def _admit(self, scope: Scope) -> None:
+        headers = Headers(scope=scope)
+        if not self._tokens and headers.get("host", "").lower() not in self._hosts:
+            raise Refused(421, "other_host", "Without a token, the service answers under its own address only.")
+        caller = self._tokens.caller(headers.get("authorization", ""))
+        if caller is None and scope["path"] not in self._open:
+            raise Refused(401, "no_token", "Send a token of this service: Authorization: Bearer TOKEN.")
+        scope["state"]["caller"] = caller
+
+    def _note(self, scope: Scope, status: int, seconds: float) -> None:
+        path, state = scope["path"], scope["state"]
+        known = path if path in self._paths else OTHER
+        self._answered.labels(known, str(status)).inc()
+        self._seconds.labels(known).observe(seconds)
+        caller = state["caller"]
+        self._access_log(
+            {
+                "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+                "request": state["id"],
+                "client": (scope.get("client") or ("",))[0],
+                "caller": None if caller == ANYBODY else caller,
+                "method": scope["method"],
+                "path": path[:LONGEST_PATH],
+                "status": status,
+                "seconds": round(seconds, 4),
+                **state["noted"],
+            }
+        )

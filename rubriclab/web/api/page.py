@@ -1,0 +1,82 @@
+"""The description of a service as a page, without anything from elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from rubriclab.report.model import Block, Paragraph, Section, Table, View, quoted, table
+from rubriclab.web.api.openapi import description
+
+CURL = """curl -X POST ADDRESS/v1/score \\
+  -H "Authorization: Bearer $RUBRICLAB_SERVE_TOKEN" -H "Content-Type: application/json" \\
+  -d '{"output": "The council closes the bridge.", "source": "The council met on Monday."}'"""
+
+
+def docs_view() -> View:
+    """Return the page: the requests, what they take and return, and the problems."""
+    found = description()
+    components = found["components"]
+    problems = [(quoted(status, "id"), quoted(each["description"])) for status, each in components["responses"].items()]
+    blocks: list[Block] = [
+        Paragraph("A service that scores texts by a rubric. Its description for programs is /openapi.json.", "lead"),
+        Section("Requests", (_requests(found["paths"]),), name="requests"),
+        Section("Example", (Paragraph(quoted(CURL), "quote"),), name="example"),
+        *(_schema(name, schema) for name, schema in components["schemas"].items()),
+        Section("Problems", (table(("status", "meaning"), problems),), name="problems"),
+    ]
+    return View("Scores over HTTP", tuple(blocks), "rubriclab serve")
+
+
+def _requests(paths: Mapping[str, Any]) -> Table:
+    rows = [
+        (
+            quoted(f"{method.upper()} {path}", "id"),
+            quoted(operation["summary"]),
+            "no" if operation.get("security") == [] else "yes",
+        )
+        for path, operations in paths.items()
+        for method, operation in operations.items()
+    ]
+    return table(("request", "what it does", "needs a token"), rows)
+
+
+def _schema(name: str, schema: Mapping[str, Any]) -> Section:
+    required = schema.get("required", ())
+    rows = [
+        (
+            quoted(field, "id"),
+            quoted(_type(own)),
+            "yes" if field in required else "no",
+            quoted(own.get("description", "")),
+        )
+        for field, own in schema.get("properties", {}).items()
+    ]
+    fields = table(("field", "type", "required", "meaning"), rows)
+    return Section(quoted(name), (Paragraph(quoted(schema.get("description", ""))), fields), name=name.lower())
+
+
+def _type(schema: Mapping[str, Any]) -> str:
+    """Return the type of a field in words."""
+    return " or ".join(dict.fromkeys(_types(schema)))
+
+
+def _types(schema: Mapping[str, Any]) -> Iterator[str]:
+    if "$ref" in schema:
+        yield schema["$ref"].rpartition("/")[2]
+    elif "anyOf" in schema:
+        yield from _all_types(schema["anyOf"])
+    elif "enum" in schema:
+        yield from map(str, schema["enum"])
+    elif "const" in schema:
+        yield str(schema["const"])
+    elif schema.get("type") == "array":
+        items = [schema["items"]] if isinstance(schema.get("items"), Mapping) else schema.get("prefixItems", [])
+        yield f"list of {' or '.join(dict.fromkeys(_all_types(items)))}"
+    else:
+        yield str(schema.get("type", "any"))
+
+
+def _all_types(schemas: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    for each in schemas:
+        yield from _types(each)

@@ -1,0 +1,114 @@
+"""Serves a rubric over HTTP until it is stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rubriclab.errors import SettingsError
+from rubriclab.judges.discreet import Discreet
+from rubriclab.metrics import MetricsRegistry
+from rubriclab.option_names import by_reader, option
+from rubriclab.services.rubric_choice import RubricLike
+from rubriclab.services.score import ScoreOptions
+from rubriclab.services.serve_options import ServeOptions
+from rubriclab.services.text_scorer import TextScorer
+from rubriclab.services.workspace import Workspace, no_progress
+from rubriclab.web.api.app import application
+from rubriclab.web.api.gate import AccessLog
+from rubriclab.web.api.scoring import ScoringWork
+from rubriclab.web.api.tokens import VARIABLE, Tokens, read_tokens
+from rubriclab.web.security import Access
+from rubriclab.web.server import Server, listen, port_of
+
+_access = logging.getLogger("rubriclab.access")
+
+
+def log_access(entry: Mapping[str, Any]) -> None:
+    """Log a request as `name=value` pairs."""
+    _access.info(" ".join(f"{name}={value}" for name, value in entry.items()))
+
+
+async def serve_rubric(
+    settings: Workspace,
+    rubric: RubricLike,
+    options: ServeOptions,
+    *,
+    on_access: AccessLog = log_access,
+    on_address: Callable[[str], object] = print,
+) -> None:
+    """Serve a rubric over HTTP until a signal (SIGINT, SIGTERM) or a cancellation; requests under way are answered.
+
+    Args:
+        settings: the store, how judges are asked, and the caps on calls and money for all requests together.
+        on_access: told about each request once it is answered: time, id, client, caller, method, path, status, seconds,
+            and for a request to score the numbers of its texts and of those without a score.
+        on_address: told the address once the service answers.
+
+    Raises:
+        NotInStore: if there is no such rubric.
+        NotConfirmed: if only an imported version that is not confirmed names the judge.
+        SettingsError: if the address or the tokens cannot be used, or the service could be reached without a token.
+    """
+    tokens = read_tokens(options.token_file)
+    host = _address(options.host, tokens)
+    if settings.options.batch:
+        raise SettingsError(
+            f"{option('batch')}: batches take hours, and callers wait;", f"leave {option('batch')} out."
+        )
+    metrics = settings.metrics or MetricsRegistry()
+    with listen(host, options.port or None) as bound:
+        scorer = await asyncio.to_thread(
+            TextScorer, _workspace(settings, metrics), rubric, ScoreOptions(judge=options.judge), Discreet
+        )
+        work = ScoringWork(scorer, options)
+        try:
+            shown = f"[{host}]" if ":" in host else host
+            address = f"http://{shown}:{port_of(bound)}"
+            hosts = Access.at(port_of(bound), [shown]).hosts
+
+            def served() -> None:
+                on_address(address)
+
+            app = application(work, metrics, tokens=tokens, hosts=hosts, access_log=on_access)
+            await Server(app, bound, served, patience=options.grace).run()
+        finally:
+            if left := await work.finish(options.grace):
+                settings.notify(f"{left} requests were still being scored; what they asked of the judge is ended")
+            await asyncio.to_thread(scorer.close)
+
+
+def _workspace(given: Workspace, metrics: MetricsRegistry) -> Workspace:
+    """Return the workspace of the service, which shows no progress and collects metrics."""
+    return Workspace(
+        given.location,
+        given.options,
+        notify=given.notify,
+        progress=no_progress,
+        record=given.record,
+        settings=given.settings,
+        budget=given.budget,
+        metrics=metrics,
+        trace=given.trace,
+    )
+
+
+def _address(host: str, tokens: Tokens) -> str:
+    """Return the numeric address to listen at."""
+    try:
+        address = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host.strip("[]"))
+    except ValueError:
+        raise SettingsError(
+            f"{option('host')}: expected an address such as 127.0.0.1, got {host!r}.", "0.0.0.0 is every address."
+        ) from None
+    if not tokens and not address.is_loopback:
+        file = option("token_file", "FILE")
+        raise SettingsError(
+            f"{option('host', host)}: others can reach the service at this address, and there is no token.",
+            f"Set {VARIABLE}, or give {file}; {by_reader(python='without host', command_line='without --host')} it "
+            "is reached from this computer only.",
+        )
+    return str(address)

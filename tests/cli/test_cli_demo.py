@@ -1,0 +1,84 @@
+"""The demonstration: its recorded answers fit every prompt, and without them it continues with the offline judge."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+from commands import Commands
+
+from rubriclab.cli.demo import NAME, STORE, commands, label_command, offline_commands, run_in, studio_command
+from rubriclab.cli.main import every_command
+from rubriclab.errors import SettingsError
+from rubriclab.services.sample import FILES, RECORDING, write_sample
+
+OLD = '{"format":"rubriclab-recording","version":1}\n{"judge":"gpt","identity":{}}\n'
+
+
+def test_the_recorded_answers_fit_every_prompt_of_the_demonstration(tmp_path: Path) -> None:
+    """A prompt that has changed makes this fail: record again, as experiments/demo.py says."""
+    write_sample(tmp_path)
+    rubriclab = Commands(tmp_path)
+    for line in commands(("--judge", f"recorded:{RECORDING}")):
+        done = rubriclab(*line, "--store", STORE)
+        assert done.code == 0, done.err
+    assert (tmp_path / "rubric.html").read_text().count("Offline judge") == 0
+    assert (tmp_path / "evaluation.html").exists()
+
+
+def test_answers_that_do_not_fit_leave_the_offline_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("rubriclab.cli.demo.offline_commands", lambda: offline_commands()[:1])
+    monkeypatch.setattr("rubriclab.cli.demo.write_sample", _with_an_old_recording)
+    monkeypatch.setenv("RUBRICLAB_METHOD", "geval")
+    (tmp_path / "rubriclab.toml").write_text("method = 'geval'")
+    monkeypatch.chdir(tmp_path)
+    every_command()["demo"].main(["tried"], standalone_mode=False)
+    said = capfd.readouterr().out
+    assert "This part ends here. If the error above names a request that is not recorded," in said
+    assert "Open tried/rubric-offline.html in a browser, and tried/scores-offline.csv in a spreadsheet." in said
+    for name, *arguments in (studio_command(Path("tried")), label_command(Path("tried"))):
+        assert f"rubriclab {shlex.join((name, *arguments))}\n" in said
+        every_command()[name].make_context(name, arguments)
+
+
+def _with_an_old_recording(folder: Path) -> None:
+    write_sample(folder)
+    (folder / RECORDING).write_text(OLD)
+
+
+def test_a_command_that_fails_ends_the_demonstration_with_its_code(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run_in(tmp_path, [("show", NAME), ("export", NAME)]) == 2
+    assert capfd.readouterr().out == f"$ rubriclab show {NAME} --store {STORE}\n"
+
+
+def test_the_sample_is_written_to_a_new_or_empty_folder_and_accepted_there_again(tmp_path: Path) -> None:
+    assert write_sample(tmp_path) == write_sample(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(FILES)
+    (tmp_path / "rated.jsonl").touch()
+    assert write_sample(tmp_path / "new" / "folder").heldout.is_file()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        ("notes.txt", "mine", "its README.md is missing"),
+        ("README.md", "mine", "its README.md differs from that of the sample"),
+    ],
+)
+def test_a_folder_with_other_files_is_left_as_it_is(tmp_path: Path, name: str, content: str, problem: str) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(SettingsError, match=f"{problem}. Name another folder; nothing was written."):
+        write_sample(tmp_path)
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [(name, content)]
+
+
+def test_a_file_in_place_of_the_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "demo").write_text("mine")
+    done = Commands(tmp_path)("demo")
+    assert done.code == 2
+    assert done.error == "demo is a file, and the sample needs a folder. Name another folder."

@@ -1,0 +1,201 @@
+"""promptfoo from npm, with its own evaluation, where a folder with it is named."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import CHECKOUT, Commands
+from pytest_projects import GOOD, TEXTS, UNSCORABLE, brain
+from server import RunningServer
+
+from rubriclab.errors import BudgetReached, DataError, NotInStore, SettingsError
+from rubriclab.integrations.promptfoo import call_api, get_assert, row_of
+
+PAGE = CHECKOUT / "docs" / "integrations" / "promptfoo.md"
+FOLDER = Path(os.environ.get("RUBRICLAB_PROMPTFOO", CHECKOUT / ".promptfoo"))
+PROGRAM = FOLDER / "node_modules" / ".bin" / "promptfoo"
+real = pytest.mark.skipif(
+    not (shutil.which("node") and PROGRAM.exists()),
+    reason="needs Node.js and promptfoo: run make test-integrations, or name its folder in RUBRICLAB_PROMPTFOO",
+)
+EXAMPLES = re.findall(r"^```\w+ file=(\S+)\n(.*?)^```", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture
+async def store(tmp_path: Path, planted_store: Path, server: RunningServer) -> Path:
+    """The planted versions, whose judge is the local server, beside the files of the documentation."""
+    server.brain = brain
+    for name, content in EXAMPLES:
+        (tmp_path / name).write_text(content.replace("rubrics.db", "store.db").replace("news-coherence", "remote"))
+    return Path(shutil.copy(planted_store, tmp_path / "store.db"))
+
+
+def promptfoo(store: Path, server: RunningServer, config: str, *arguments: str) -> list[dict[str, Any]]:
+    """Return the results of an evaluation by promptfoo."""
+    done = subprocess.run(
+        [PROGRAM, "eval", "-c", config, "-o", "results.json", "--no-cache", "--no-progress-bar", *arguments],
+        cwd=store.parent,
+        env={
+            "PATH": os.environ["PATH"],
+            "HOME": str(store.parent),
+            "OPENAI_API_BASE": server.url,
+            "OPENAI_API_KEY": "none",
+            "PROMPTFOO_PYTHON": sys.executable,
+            "PROMPTFOO_DISABLE_TELEMETRY": "1",
+            "PROMPTFOO_DISABLE_UPDATE": "1",
+            "PROMPTFOO_DISABLE_REMOTE_GENERATION": "1",
+        },
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert (store.parent / "results.json").exists(), done.stdout + done.stderr
+    results: list[dict[str, Any]] = json.loads((store.parent / "results.json").read_text("utf-8"))["results"]["results"]
+    return results
+
+
+def scored(store: Path, server: RunningServer, texts: list[dict[str, Any]], rubric: str) -> dict[str, Any]:
+    """Return the lines of `rubriclab score` by id."""
+    folder = store.parent
+    (folder / "texts.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in texts), "utf-8")
+    environment: dict[str, Any] = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": "none"}
+    commands = Commands(folder, RUBRICLAB_STORE="store.db", **environment)
+    return {row["id"]: row for row in commands("score", "texts.jsonl", "--rubric", rubric).rows}
+
+
+@real
+def test_an_assertion_in_promptfoo_has_the_scores_of_the_command_and_asks_nothing_twice(
+    store: Path, server: RunningServer
+) -> None:
+    rows = scored(store, server, TEXTS, "remote@1")
+    asked = len(server.bodies)
+    unscorable = {**TEXTS[0], "id": "unscorable", "output": f"It is {UNSCORABLE}."}
+    config = {"rubric": "remote@1", "store": "store.db", "fields": {"source": "text"}}
+    suite = {
+        "prompts": ["{{answer}}"],
+        "providers": ["echo"],
+        "defaultTest": {"assert": [{"type": "python", "value": "file://rubric.py", "config": config}]},
+        "tests": [
+            {"vars": {"id": text["id"], "text": text["source"], "answer": text["output"]}}
+            for text in (*TEXTS, unscorable)
+        ],
+    }
+    (store.parent / "suite.json").write_text(json.dumps(suite), "utf-8")
+    shown = {result["vars"]["id"]: result for result in promptfoo(store, server, "suite.json")}
+    assert shown.keys() == {*rows, "unscorable"}
+    for name, row in rows.items():
+        grading = shown[name]["gradingResult"]
+        assert shown[name]["namedScores"]["remote"] == row["score"]
+        assert grading["score"] == pytest.approx((row["score"] - 1) / 4, abs=1e-12)
+        assert all(shown[name]["namedScores"][f"remote.{each['id']}"] == each["score"] for each in row["criteria"])
+        assert row["criteria"][0]["reason"] in grading["componentResults"][0]["reason"]
+    missing = shown["unscorable"]
+    assert (missing["success"], missing["score"], missing["namedScores"]) == (False, 0, {})
+    assert "no score by remote@1" in missing["gradingResult"]["reason"]
+    assert all(UNSCORABLE in json.dumps(body) for body in server.bodies[asked:])
+
+
+@real
+def test_the_provider_in_promptfoo_has_the_lines_of_the_command_and_asks_nothing_twice(
+    store: Path, server: RunningServer
+) -> None:
+    rows = scored(store, server, TEXTS, "remote@1")
+    asked = len(server.bodies)
+    config = {"rubric": "remote@1", "store": "store.db"}
+    names = ("id", "source", "group")
+    suite = {
+        "prompts": ["{{answer}}"],
+        "providers": [{"id": "file://rubric.py", "config": config}],
+        "tests": [{"vars": {"answer": text["output"], **{name: text[name] for name in names}}} for text in TEXTS],
+    }
+    (store.parent / "suite.json").write_text(json.dumps(suite), "utf-8")
+    outputs = {result["vars"]["id"]: result["response"]["output"] for result in promptfoo(store, server, "suite.json")}
+    assert {name: {key: rows[name][key] for key in output} for name, output in outputs.items()} == outputs
+    assert {name: output["score"] for name, output in outputs.items()} == {
+        name: row["score"] for name, row in rows.items()
+    }
+    assert len(server.bodies) == asked
+
+
+@real
+def test_both_examples_of_the_documentation_run(store: Path, server: RunningServer) -> None:
+    bridge, monday = promptfoo(store, server, "promptfooconfig.yaml")
+    assert {"remote"} < bridge["namedScores"].keys() == monday["namedScores"].keys()
+    asked = len(server.bodies)
+    first, newest = promptfoo(store, server, "versions.yaml")
+    assert len(server.bodies) == asked
+    score = first["response"]["output"]["score"]
+    assert score == newest["response"]["output"]["score"] == bridge["namedScores"]["remote"]
+    assert first["success"] == (score >= 1.5)
+
+
+def test_the_assertion_and_the_provider_score_like_the_command(store: Path, server: RunningServer) -> None:
+    text = TEXTS[0]
+    row = scored(store, server, [text], "remote@1")[text["id"]]
+    asked = len(server.bodies)
+    config = {"rubric": "remote", "store": str(store)}
+    variables = {"id": text["id"], "source": text["source"]}
+    graded = get_assert(text["output"], {"vars": variables, "config": {**config, "threshold": 1}})
+    assert (graded["pass"], graded["namedScores"]["remote"]) == (True, row["score"])
+    failed = get_assert(text["output"], {"vars": variables, "config": {**config, "threshold": 5}})
+    assert (failed["pass"], failed["score"]) == (False, graded["score"])
+    assert failed["reason"].startswith("below the threshold 5: ")
+    answer = call_api(text["output"], {"config": {**config, "basePath": "."}}, {"vars": variables})
+    assert json.loads(json.dumps(answer["output"])) == {name: row[name] for name in answer["output"]}
+    assert answer["tokenUsage"] == {"total": 0, "prompt": 0, "completion": 0, "numRequests": 0}
+    assert len(server.bodies) == asked
+
+
+def test_a_text_without_a_score_fails_and_is_an_error_of_the_provider(store: Path) -> None:
+    config, variables = {"rubric": "remote", "store": str(store)}, {"source": TEXTS[0]["source"]}
+    graded = get_assert(f"It is {UNSCORABLE}.", {"vars": variables, "config": config})
+    assert (graded["pass"], "namedScores" in graded) == (False, False)
+    answer = call_api(f"It is {UNSCORABLE}.", {"config": config}, {"vars": variables})
+    assert "output" not in answer
+    assert answer["error"] == graded["reason"]
+    assert "criteria without a usable rating" in answer["error"]
+
+
+def test_a_cap_of_the_provider_holds_for_all_its_texts(store: Path, server: RunningServer) -> None:
+    options = {"config": {"rubric": "remote", "store": str(store), "max_calls": 1}}
+    for text in TEXTS[:2]:
+        with pytest.raises(BudgetReached):
+            call_api(text["output"], options, {"vars": {"source": text["source"]}})
+    assert len(server.bodies) <= 1
+
+
+def test_faulty_settings_are_named(store: Path) -> None:
+    def check(**config: Any) -> None:
+        get_assert(GOOD, {"vars": {"source": "S"}, "config": {"rubric": "remote", "store": str(store), **config}})
+
+    with pytest.raises(SettingsError, match="names no rubric"):
+        get_assert(GOOD, {"vars": {}})
+    with pytest.raises(SettingsError, match="The threshold 9 is not on the scale of remote@1, 1 to 5"):
+        check(threshold=9)
+    with pytest.raises(SettingsError, match="The threshold is 'high', not a number"):
+        check(threshold="high")
+    with pytest.raises(SettingsError, match="max_calls would hold for one of them only"):
+        check(max_calls=2)
+    with pytest.raises(SettingsError, match="concurency"):
+        check(concurency=2)
+    with pytest.raises(SettingsError, match="'fields' names article"):
+        check(fields={"article": "source"})
+    with pytest.raises(DataError, match=r"no variable 'article'\. Its variables are: source"):
+        check(fields={"source": "article"})
+    with pytest.raises(NotInStore):
+        check(rubric="none")
+
+
+def test_variables_named_like_fields_are_the_fields_of_the_row() -> None:
+    variables = {"source": "S", "reference": "R", "answer": "A", "article": "T"}
+    assert row_of("O", variables) == {"source": "S", "reference": "R", "output": "O"}
+    assert row_of("O", variables, {"source": "article"}) == {"source": "T", "reference": "R", "output": "O"}

@@ -1,0 +1,61 @@
+"""BibTeX as doi.org and citation managers write it becomes the flat entries that findings refer to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from paper_samples import BIB
+
+from rubriclab.errors import LiteratureError
+from rubriclab.literature import load_references
+from rubriclab.papers.bibliography import entry_of, is_same_work, new_key, read_bibliography, reference_of
+
+
+def write(folder: Path, text: str) -> Path:
+    (folder / "entry.bib").write_text(text, "utf-8")
+    return folder / "entry.bib"
+
+
+def test_markup_bare_values_and_nested_braces_are_read(tmp_path: Path) -> None:
+    (reference,) = read_bibliography(write(tmp_path, BIB)).values()
+    assert reference.key == "Lind_2021"
+    assert reference.citation == "Lind and Kryściński (2021), What Raters Reward, Transactions of the ACL"
+
+
+def test_an_entry_survives_being_written_and_read_by_the_strict_reader(tmp_path: Path) -> None:
+    reference = reference_of("a1", ["Lind, {Anna}", "{Food and Drink Office}"], "On {X}", 2020, "ACL")
+    file = write(tmp_path, f"% a comment\n\n{entry_of(reference)}")
+    assert load_references(file) == {"a1": reference}
+    assert reference.authors == ("Lind, Anna", "Food & Drink Office")
+
+
+def test_a_preprint_without_a_journal_appeared_on_arxiv(tmp_path: Path) -> None:
+    text = "@misc{x, author = {Tan, Chenhao}, title = {{T}}, year = {2025}, eprint = {2504.07174}}"
+    assert read_bibliography(write(tmp_path, text))["x"].venue == "arXiv"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "has no entry"),
+        ("@article{x, title = {{T}}", "is not BibTeX"),
+        ("@article{x, title = {{T}}, year = {2020}, journal = {J}}", "entry 'x': authors:"),
+        ("@article{x, author = {A}, title = {{T}}, year = {2020}}", "entry 'x': venue:"),
+    ],
+)
+def test_what_cannot_be_used_is_said(text: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(LiteratureError) as caught:
+        read_bibliography(write(tmp_path, text))
+    assert said in str(caught.value)
+
+
+def test_keys_are_made_of_family_year_and_title_and_are_new() -> None:
+    assert new_key(["Lin, Chin-Yew"], "A ROUGE Package", 2004) == "lin2004rouge"
+    assert new_key(["Kryściński, W."], "On it", 2020, {"kryscinski2020paper"}) == "kryscinski2020paperb"
+
+
+def test_the_same_work_has_the_same_title_and_year() -> None:
+    one = reference_of("a", ["A"], "What Raters Reward", 2021, "J")
+    assert is_same_work(one, reference_of("b", ["A"], "{What} raters  reward", 2021, "arXiv"))
+    assert not is_same_work(one, reference_of("a", ["A"], "Another", 2021, "J"))

@@ -1,0 +1,53 @@
+"""Imports everything that a command may need, for the process that the commands of the tests are forked from."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import pkgutil
+
+import rubriclab
+
+# Of other packages: what they import only when it is first used.
+OTHERS = (
+    "alembic.config",
+    "encodings.utf_8_sig",
+    "experiments.commands",
+    "experiments.runner.run",
+    "litellm",
+    "litellm._service_logger",
+    "litellm.batches.main",
+    "litellm.files.main",
+    "litellm.integrations.prometheus_services",
+    "litellm.llms.litellm_proxy.chat.transformation",
+    "litellm.llms.openai.chat.gpt_audio_transformation",
+    "litellm.llms.openai_like.dynamic_config",
+    "litellm.llms.vertex_ai.vertex_ai_partner_models.anthropic.transformation",
+    "litellm.proxy._types",
+    "litellm.proxy.openai_files_endpoints.common_utils",
+    "numpy.ma",
+    "numpy.random",
+    "openai.resources",
+    "rich._emoji_codes",
+    "rich._unicode_data.unicode17-0-0",
+    "scipy.stats",
+    "sklearn.linear_model",
+    "sklearn.pipeline",
+    "sklearn.preprocessing",
+    "sqlalchemy.dialects.postgresql.psycopg",
+    "sqlalchemy.dialects.sqlite",
+    "uvicorn.lifespan.on",
+    "uvicorn.protocols.http.auto",
+)
+
+
+for module in pkgutil.walk_packages(rubriclab.__path__, "rubriclab."):
+    # The integrations need libraries that are not there, and __main__ starts the command line.
+    if "integrations" not in module.name and not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+for name in OTHERS:
+    importlib.import_module(name)
+
+# A forked process copies each page of memory that its garbage collector writes to; what is here will not be collected.
+gc.collect()
+gc.freeze()

@@ -1,0 +1,121 @@
+"""Prompts about many texts begin alike, so that providers can cache their beginning."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from test_render import FENCE, real  # noqa: F401
+
+from rubriclab.prompts import Prompt, render
+
+# Asked once for every text that is scored.
+SCORING = (
+    "analyze_rate/rate",
+    "checkeval/answer",
+    "dcr/convert",
+    "dcr/evaluate",
+    "direct/rate",
+    "few_shot/rate",
+    "geval/rate",
+    "hypoeval/rate",
+    "hypoeval/rate_together",
+    "seal/facts",
+    "seal/rate",
+    "seal/split",
+    "seal/support",
+    "seal/verify",
+    "seeval/rate",
+    "single_call/judge",
+)
+OF_THE_TEXT = {"output", "text", "units", "sentences", "before", "label", "reasons"}
+OF_THE_INPUT = {"source", "context", "reference", "facts"}
+# Words around a text that depend on it: which part of it is shown, how many entries the reply has.
+MOST_WORDS_WITH_A_TEXT = 100
+
+
+def fields_of(prompt: Prompt[Any]) -> tuple[set[str], set[str]]:
+    """Return the names of the fields of the text and of its input, which the evaluator of DCR can change over."""
+    if prompt.name != "dcr/evaluate":
+        return OF_THE_TEXT, OF_THE_INPUT
+    output, reference = {"output", "sentences"}, {"reference"}
+    return (reference, output) if prompt.fields["turned"] else (output, reference)
+
+
+def reworded(value: Any) -> Any:
+    """Return a field with all its texts replaced."""
+    if isinstance(value, str):
+        return f"Other words: {value[::-1]}" if value else value
+    if isinstance(value, list):
+        return [reworded(each) for each in value]
+    if isinstance(value, Mapping):
+        return {key: reworded(each) if key in ("text", "first", "second") else each for key, each in value.items()}
+    return value
+
+
+def about_another(prompt: Prompt[Any], names: set[str]) -> Prompt[Any]:
+    """Return the prompt about a text that differs in the fields `names`."""
+    changed = {name: reworded(value) for name, value in prompt.fields.items() if name in names and name != "label"}
+    if prompt.name in ("seal/facts", "dcr/convert"):
+        entries = "sentences" if prompt.name == "seal/facts" else "reasons"
+        changed[entries] = [*changed[entries], {"id": 99, "text": "One more."}]
+    return replace(prompt, fields={**prompt.fields, **changed})
+
+
+def whole(prompt: Prompt[Any]) -> str:
+    return "\n".join(message["content"] for message in render(prompt))
+
+
+def common_beginning(one: str, other: str) -> str:
+    """Return the longest beginning that both have."""
+    return "".join(a for a, _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
+def wording(value: Any) -> Iterator[str]:
+    """Yield the texts in the criteria, questions and definitions that a prompt shows."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for each in value:
+            yield from wording(each)
+    elif isinstance(value, Mapping):
+        for key, each in value.items():
+            if key in ("statement", "text", "definition", "description", "trait", "levels", "questions"):
+                yield from wording(each)
+
+
+def told(prompt: Prompt[Any]) -> set[str]:
+    """Return the wording of all that a prompt tells of the rubric."""
+    names = ("criteria", "questions", "sub_dimensions", "overall", "checks", "steps", "explanation", "demonstrations")
+    found = {text for name in (*names, "aspect", "scale") for text in wording(prompt.fields.get(name))}
+    return {text for text in found if text and text in whole(prompt)}
+
+
+@pytest.mark.parametrize("name", SCORING)
+def test_prompts_about_texts_of_two_groups_begin_with_the_whole_rubric_and_the_form_of_the_reply(real, name):  # noqa: F811
+    for prompt in real[name]:
+        text, given = fields_of(prompt)
+        other = about_another(prompt, text | given)
+        beginning = common_beginning(whole(prompt), whole(other))
+        assert "JSON schema:\n{" in beginning
+        assert all(each in beginning for each in told(prompt))
+        rest = whole(prompt)[len(beginning) :]
+        # The beginning can end inside an opening marker.
+        outside = FENCE.sub("", f"<<<x 00000000>>>\n{rest}" if not FENCE.match(rest) else rest)
+        outside = re.sub(r"(?s)^.*?<<<end of [^>]+>>>", "", outside)
+        assert len(outside.split()) <= MOST_WORDS_WITH_A_TEXT, outside
+
+
+@pytest.mark.parametrize("name", [name for name in SCORING if name not in ("dcr/convert", "seal/facts", "seal/split")])
+def test_prompts_about_texts_of_one_group_begin_with_the_input_too(real, name):  # noqa: F811
+    for prompt in real[name]:
+        text, given = fields_of(prompt)
+        beginning = common_beginning(whole(prompt), whole(about_another(prompt, text)))
+        for field in given:
+            shown = prompt.fields.get(field)
+            texts = [each["text"] for each in shown] if isinstance(shown, list) else [shown]
+            assert all(each in beginning for each in texts if each and each in whole(prompt))

@@ -1,0 +1,405 @@
+"""A rubric served over HTTP, with the local model server behind it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from api_service import PATIENCE, TEXTS, TOKEN, Service, problem, score, serving
+from commands import CHECKOUT, Commands
+from planted_brain import brain
+from server import RunningServer
+
+from rubriclab import Lab
+from rubriclab.errors import NotInStore, SettingsError
+from rubriclab.web.api.models import RubricDescription, ScoreResult, ScoreResults
+from rubriclab.web.api.openapi import OPEN, PATHS, description
+from rubriclab.web.api.tokens import VARIABLE
+
+KEY = "sk-the-operators-own-key-0123456789"
+JSON = {"Content-Type": "application/json"}
+
+
+@pytest.fixture
+async def store(tmp_path: Path, planted_store: Path, server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A store whose versions ask the local server, without a token in the environment."""
+    server.brain = brain
+    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    return Path(shutil.copy(planted_store, tmp_path / "store.db"))
+
+
+@pytest.fixture
+async def service(store: Path) -> Iterator[Service]:  # type: ignore[misc]
+    with serving(store, asked={"attempts": 1}, max_texts=5, max_body_bytes=20_000) as found:
+        yield found
+
+
+def until(found: Callable[[], Any]) -> Any:
+    """Return what `found` returns as soon as it is true."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        if value := found():
+            return value
+        time.sleep(0.02)
+    raise TimeoutError
+
+
+# Scores
+
+
+def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(
+    store: Path, service: Service, server: RunningServer
+) -> None:
+    rows = [score.to_row() for score in Lab(store, progress=None).score(TEXTS[:4], "remote")]
+    asked = len(server.bodies)
+    with service.client() as client:
+        several = score(client, {"texts": TEXTS[:4]})
+        single = [score(client, text) for text in TEXTS[:4]]
+    assert len(server.bodies) == asked > 0
+    assert several.json()["scores"] == [found.json() for found in single] == json.loads(json.dumps(rows))
+    assert len(ScoreResults.model_validate(several.json()).scores) == 4
+    assert ScoreResult.model_validate(single[0].json()).rubric == "remote@1"
+    noted = [(entry["status"], entry["texts"], entry["unscored"]) for entry in service.log]
+    assert noted == [(200, 4, 0), *[(200, 1, 0)] * 4]
+
+
+def test_a_text_without_a_score_has_a_reason_and_the_others_are_scored(service: Service, server: RunningServer) -> None:
+    server.script.extend(["server_error"] * 3)
+    with service.client() as client:
+        found = score(client, {"texts": [{"output": " "}]}).json()["scores"]
+        failed = score(client, TEXTS[0])
+        server.script.clear()
+        good = score(client, TEXTS[1]).json()
+    assert (found[0]["score"], found[0]["criteria"]) == (None, [])
+    assert "field 'output': got only white space" in found[0]["unscored"]
+    assert failed.status_code == 200
+    assert failed.json()["score"] is None
+    assert "the judge gave no reply" in failed.json()["unscored"]
+    assert "something broke" not in failed.text, "the words of the provider are not for callers"
+    assert good["score"] is not None
+
+
+def test_the_rubric_is_described_without_labelled_texts(service: Service) -> None:
+    with service.client() as client:
+        found = RubricDescription.model_validate(client.get("/v1/rubric").json())
+    assert (found.rubric, found.judge, found.scale.high) == ("remote@1", "openai/fake", 5)
+    assert {criterion.id for criterion in found.criteria} >= {"links", "order"}
+    assert "demonstrations" not in found.model_dump_json()
+
+
+def test_the_path_of_a_recording_is_not_told(store: Path, tmp_path: Path) -> None:
+    record = tmp_path / "recording.jsonl"
+    Lab(store, progress=None, record=record).score(TEXTS[:1], "remote")
+    with serving(store, judge=f"recorded:{record}") as service, service.client() as client:
+        assert client.get("/v1/rubric").json()["judge"] == "recorded"
+        assert score(client, TEXTS[0]).json()["judge"] == "recorded"
+        found = problem(score(client, TEXTS[1]), 502)
+    assert found.code == "not_recorded"
+    assert str(tmp_path) not in found.detail
+
+
+# Requests that are refused
+
+
+@pytest.mark.parametrize(
+    ("content", "headers", "expected"),
+    [
+        (b"", JSON, (400, "not_json", "is not JSON")),
+        (b"{", JSON, (400, "not_json", "is not JSON")),
+        (b"[" * 10_000, JSON, (400, "not_json", "is not JSON")),
+        (b'{"output": NaN}', JSON, (400, "not_json", "is not JSON")),
+        (b'{"output": "\\ud800"}', JSON, (400, "not_json", "is not JSON")),
+        (b'{"output": "\xff"}', JSON, (400, "not_json", "is not JSON")),
+        (b"[]", JSON, (422, "invalid_body", "expected an object")),
+        (b"{}", JSON, (422, "invalid_body", "output: missing")),
+        (b'{"output": 3}', JSON, (422, "invalid_body", "output: expected a text, got 3")),
+        (b'{"output": "a", "sourse": "b"}', JSON, (422, "invalid_body", "sourse: unknown name")),
+        (b'{"texts": []}', JSON, (422, "invalid_body", "a list of at least 1")),
+        (b'{"texts": [{"output": "a"}, 3]}', JSON, (422, "invalid_body", "texts[1]: expected an object, got 3")),
+        (b'{"texts": ["a", "b"]}', JSON, (422, "invalid_body", "texts[0]: expected an object")),
+        (json.dumps({"texts": TEXTS[:6]}).encode(), JSON, (413, "too_many_texts", "at most 5 texts, got 6")),
+        (b'"' + b"a" * 30_000 + b'"', JSON, (413, "too_large", "at most 20,000 bytes")),
+        (b'{"output": "a"}', {"Content-Type": "text/plain"}, (415, "not_json", "application/json")),
+        (b'{"output": "a"}', {}, (415, "not_json", "application/json")),
+        (b"x", {**JSON, "Content-Encoding": "gzip"}, (415, "not_json", "without compression")),
+    ],
+    ids=lambda value: str(value)[:20] if isinstance(value, bytes) else None,
+)
+def test_a_faulty_body_is_refused_with_the_reason(
+    service: Service, server: RunningServer, content: bytes, headers: dict[str, str], expected: tuple[int, str, str]
+) -> None:
+    status, code, words = expected
+    with service.client() as client:
+        found = problem(client.post("/v1/score", content=content, headers=headers), status)
+        assert (found.code, words in found.detail) == (code, True), found.detail
+        if status == 413 and code == "too_large":
+            chunks = iter([content[:15_000], content[15_000:]])
+            assert problem(client.post("/v1/score", content=chunks, headers=headers), 413).code == code
+    assert not server.bodies
+
+
+def test_texts_without_the_source_that_the_rubric_needs_are_refused(store: Path, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"task": "summarization", "aspect": "coherence", "methods": "direct", "name": "news"}
+    Lab(store, "embedded", progress=None).learn(TEXTS_WITH_LABELS, **options)
+    with serving(store, "news", judge="embedded") as service, service.client() as client:
+        assert client.get("/v1/rubric").json()["needs"] == ["source"]
+        found = problem(score(client, {"output": "A summary without its article."}), 422)
+        assert score(client, TEXTS[0]).json()["score"] is not None
+    assert found.code == "unusable_texts"
+    assert "the field 'source'" in found.detail
+    assert "mapping" not in found.detail
+
+
+TEXTS_WITH_LABELS = [{**text, "scores": {"coherence": 1 + place % 5}} for place, text in enumerate(TEXTS[:12])]
+
+
+def test_other_paths_and_methods_are_refused(service: Service) -> None:
+    with service.client() as client:
+        assert problem(client.get("/v2"), 404).code == "no_such_path"
+        refused = client.get("/v1/score")
+        assert (problem(refused, 405).code, refused.headers["allow"]) == ("other_method", "POST")
+
+
+def test_a_request_for_another_host_is_refused_where_there_is_no_token(service: Service, server: RunningServer) -> None:
+    with service.client() as client:
+        for path in PATHS:
+            assert problem(client.get(path, headers={"Host": "evil.example"}), 421).code == "other_host"
+    assert not server.bodies
+
+
+# Tokens
+
+
+def test_without_a_token_only_health_and_the_description_are_answered(
+    store: Path, server: RunningServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv(VARIABLE, TOKEN)
+    (tmp_path / "tokens").write_text("anna another-token-0123456789", "utf-8")
+    with serving(store, token_file=str(tmp_path / "tokens")) as service:
+        for given in (None, TOKEN[:-1], f"{TOKEN}0", "x"):
+            with service.client(given) as client:
+                for path in PATHS | {"/v2"}:
+                    response = client.post(path, json=TEXTS[0]) if path == "/v1/score" else client.get(path)
+                    if path in OPEN:
+                        assert response.status_code == 200
+                    else:
+                        assert problem(response, 401).code == "no_token"
+                        assert response.headers["www-authenticate"] == "Bearer"
+                    assert "planted" not in response.text
+                    assert "remote" not in response.text
+        assert not server.bodies
+        for given in (TOKEN, "another-token-0123456789"):
+            with service.client(given) as client:
+                assert score(client, TEXTS[0]).status_code == 200
+                assert problem(client.get("/v2"), 404)
+        callers = [entry["caller"] for entry in service.log if entry["status"] == 200 and entry["path"] == "/v1/score"]
+    assert callers == ["token", "anna"]
+    assert TOKEN not in json.dumps(service.log)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])
+def test_it_does_not_listen_to_others_without_a_token(store: Path, host: str) -> None:
+    with (
+        pytest.raises(SettingsError, match="others can reach the service at this address, and there is no token"),
+        serving(store, host=host),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"host": "example.org"}, SettingsError, "expected an address such as 127.0.0.1, got 'example.org'"),
+        ({"rubric": "unknown"}, NotInStore, "unknown"),
+        ({"asked": {"batch": True}}, SettingsError, "batches take hours"),
+    ],
+)
+def test_what_cannot_be_served_is_refused_at_the_start(
+    store: Path, options: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message), serving(store, **options):
+        pass
+
+
+# Limits
+
+
+def test_the_rate_of_a_token_is_limited_and_not_that_of_others(store: Path, tmp_path: Path) -> None:
+    (tmp_path / "tokens").write_text(f"anna {TOKEN}\nben another-token-0123456789", "utf-8")
+    with serving(store, rate=2, token_file=str(tmp_path / "tokens")) as service:
+        with service.client(TOKEN) as client:
+            assert [score(client, TEXTS[0]).status_code for _ in range(2)] == [200, 200]
+            refused = score(client, TEXTS[0])
+            assert problem(refused, 429).code == "rate_limit"
+            assert 1 <= int(refused.headers["retry-after"]) <= 30
+            assert client.get("/v1/rubric").status_code == 200
+        with service.client("another-token-0123456789") as client:
+            assert score(client, TEXTS[0]).status_code == 200
+
+
+def test_a_request_that_was_given_up_keeps_its_slot_and_its_answers(store: Path, server: RunningServer) -> None:
+    server.latency = 1.0
+    with serving(store, at_once=1, request_timeout=0.2) as service, service.client() as client:
+        late = score(client, TEXTS[0])
+        assert problem(late, 504).code == "timeout"
+        busy = score(client, TEXTS[0])
+        assert (problem(busy, 429).code, busy.headers["retry-after"]) == ("too_many_at_once", "1")
+        found = until(lambda: (again := score(client, TEXTS[0])).status_code == 200 and again)
+    assert found.json()["score"] is not None
+    assert max(server.answered.values()) == 1, "nothing is paid for twice"
+
+
+def test_at_a_cap_only_stored_answers_are_used(store: Path, server: RunningServer) -> None:
+    Lab(store, progress=None).score(TEXTS[:1], "remote")
+    with serving(store, asked={"max_calls": 1}) as service, service.client() as client:
+        responses = [score(client, text) for text in TEXTS[:3]]
+        assert problem(responses[1], 402).code == "budget_reached"
+        assert problem(responses[2], 402).detail.startswith("The cap on calls or cost of this service is reached")
+        assert responses[0].json() == score(client, TEXTS[0]).json()
+
+
+# Failures of the judge
+
+
+def test_a_judge_that_refuses_or_is_down_is_said_without_its_words(store: Path, server: RunningServer) -> None:
+    with serving(store, asked={"attempts": 1, "concurrency": 1}) as service, service.client() as client:
+        server.script.extend(["unauthorized"] * 10)
+        refused = score(client, TEXTS[0])
+        server.script.clear()
+        server.script.extend(["server_error"] * 60)
+        down = until(lambda: (found := score(client, {"texts": TEXTS[1:20]})).status_code == 503 and found)
+        server.script.clear()
+        assert score(client, TEXTS[1]).json()["score"] is not None, "it goes on once the judge is back"
+    assert problem(refused, 502).code == "judge_failed"
+    assert problem(down, 503).code == "judge_unavailable"
+    assert int(down.headers["retry-after"]) > 0
+    for text in (refused.text, down.text):
+        assert not re.search(r"API key|something broke|127\.0\.0\.1|Traceback", text)
+
+
+def test_an_unexpected_error_is_a_problem_without_its_words(
+    service: Service, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*_arguments: object) -> None:
+        raise ZeroDivisionError(f"with {KEY}")
+
+    monkeypatch.setattr("rubriclab.web.api.app.score_row", broken)
+    with service.client() as client:
+        found = problem(score(client, TEXTS[0]), 500)
+        assert client.get("/health").status_code == 200
+    assert (found.code, KEY in found.detail) == ("internal_error", False)
+    assert "ZeroDivisionError" in caplog.text
+
+
+def test_many_requests_at_once_with_faults_lose_nothing_and_leak_nothing(store: Path, server: RunningServer) -> None:
+    server.faults, server.seed, server.hang = 0.15, 3, 0.05
+
+    def scored(client: httpx.Client, text: dict[str, Any]) -> dict[str, Any]:
+        found = until(lambda: (now := score(client, text)).status_code != 429 and now)
+        assert found.status_code == 200, found.text
+        return dict(found.json())
+
+    limits = serving(store, asked={"concurrency": 64}, at_once=16)
+    with limits as service, service.client() as client, ThreadPoolExecutor(32) as threads:
+        found = list(threads.map(lambda text: scored(client, text), TEXTS))
+    assert [row["id"] for row in found] == [text["id"] for text in TEXTS]
+    assert all((row["score"] is None) != (row["unscored"] is None) for row in found)
+    asked = server.requests.total()
+    again = [each.to_row() for each in Lab(store, progress=None).score(TEXTS, "remote")]
+    good = [place for place, row in enumerate(found) if row["score"] is not None]
+    assert [found[place] for place in good] == json.loads(json.dumps([again[place] for place in good]))
+    assert len(good) > len(TEXTS) / 2
+    assert server.requests.total() - asked <= 4 * (len(TEXTS) - len(good))
+    assert not any(KEY in json.dumps(row) or str(store) in json.dumps(row) for row in found)
+
+
+# The command
+
+
+def test_a_request_under_way_is_answered_after_sigterm(store: Path, server: RunningServer) -> None:
+    server.latency = 1.0
+    at: dict[str, Any] = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": KEY, VARIABLE: TOKEN}
+    commands = Commands(store.parent, RUBRICLAB_STORE="store.db", **at)
+    started = commands.start("serve", "remote", "--port", 0, "--host", "0.0.0.0")
+    errors = Path(started._err)
+    port = until(lambda: re.search(r"remote is served at http://0\.0\.0\.0:(\d+)/\n", errors.read_text()))[1]
+    with Service(f"http://127.0.0.1:{port}").client(TOKEN) as client, ThreadPoolExecutor(1) as thread:
+        response = thread.submit(score, client, TEXTS[0])
+        until(server.requests.total)
+        os.kill(started.pid, signal.SIGTERM)
+        assert response.result().json()["score"] is not None
+    done = started.wait()
+    assert done.code == 0, done.err
+    (entry,) = done.rows
+    assert (entry["caller"], entry["path"], entry["status"], entry["texts"]) == ("token", "/v1/score", 200, 1)
+    assert not re.search(f"{TOKEN}|{KEY}", done.out + done.err)
+
+
+# What it says of itself
+
+
+def test_the_page_loads_nothing_from_elsewhere_and_names_every_request(service: Service) -> None:
+    with service.client() as client:
+        page, openapi = client.get("/"), client.get("/openapi.json")
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+    assert not re.search(r"(?:src|href)=\"(?!#|data:)", page.text)
+    requests = [f"{method.upper()} {path}" for path, own in openapi.json()["paths"].items() for method in own]
+    assert [request for request in requests if request not in page.text] == []
+    assert openapi.json() == json.loads(json.dumps(description()))
+    assert set(openapi.json()["paths"]) == PATHS
+
+
+def test_metrics_count_requests_and_texts(service: Service) -> None:
+    with service.client() as client:
+        score(client, TEXTS[0])
+        score(client, {})
+        found = client.get("/metrics").text
+    assert 'rubriclab_http_requests_total{path="/v1/score",status="200"} 1.0' in found
+    assert 'rubriclab_http_requests_total{path="/v1/score",status="422"} 1.0' in found
+    assert "rubriclab_texts_scored_total 1.0" in found
+    assert re.search(r"rubriclab_replies_total [1-9]", found)
+
+
+def test_response_headers_restrict_browsers_and_name_no_server(service: Service) -> None:
+    with service.client() as client:
+        headers = client.get("/health").headers
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["cache-control"] == "no-store"
+    assert "server" not in headers
+
+
+def test_the_client_of_the_documentation_works(
+    store: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (CHECKOUT / "docs" / "integrations" / "serve.md").read_text("utf-8")
+    (example,) = re.findall(r"^```python file=\S+\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    monkeypatch.setenv(VARIABLE, TOKEN)
+    monkeypatch.setenv("NO_PROXY", "*")
+    names: dict[str, Any] = {}
+    exec(example, names)
+    with serving(store) as service, service.client(TOKEN) as client:
+        assert names["score"](names["TEXT"], service.address) == score(client, names["TEXT"]).json()["score"]
+        assert names["score"]({"output": " "}, service.address) is None
+    assert "no score: " in capsys.readouterr().out
+
+
+def test_the_container_runs_as_a_user_without_privileges_on_a_pinned_image() -> None:
+    lines = (CHECKOUT / "Containerfile").read_text("utf-8").splitlines()
+    images = [line.split()[1] for line in lines if line.startswith("FROM ")]
+    assert all(re.fullmatch(r"docker\.io/library/python:\d+\.\d+\.\d+-slim-\w+", image) for image in images)
+    assert "USER 10001" in lines
+    assert lines.index("USER 10001") > max(place for place, line in enumerate(lines) if line.startswith("RUN "))
+    assert any(line.startswith("HEALTHCHECK ") for line in lines)
+    copied = [line.split()[1:-1] for line in lines if line.startswith("COPY ") and "--from" not in line]
+    assert [name for names in copied for name in names if not (CHECKOUT / name).exists()] == []

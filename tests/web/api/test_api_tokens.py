@@ -1,0 +1,63 @@
+"""Who may use a service."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rubriclab.errors import SettingsError
+from rubriclab.web.api.tokens import ANYBODY, OF_ENVIRONMENT, VARIABLE, Tokens, read_tokens
+
+FIRST, SECOND = "first-token-0123456789", "second/token+0123456789=="
+
+
+def test_callers_are_known_by_the_names_of_their_tokens(tmp_path: Path) -> None:
+    file = tmp_path / "tokens"
+    file.write_text(f"# of the team\n\nanna {FIRST}\n{SECOND}\n", "utf-8")
+    tokens = read_tokens(file, {VARIABLE: "own-token-0123456789"})
+    assert tokens.caller(f"Bearer {FIRST}") == "anna"
+    assert tokens.caller(f"bearer {SECOND}") == "line 4"
+    assert tokens.caller("Bearer own-token-0123456789") == OF_ENVIRONMENT
+    for other in (
+        "",
+        "Bearer",
+        "Bearer ",
+        FIRST,
+        f"Basic {FIRST}",
+        f"Bearer {FIRST[:-1]}",
+        f"Bearer {FIRST}x",
+        "Bearer \udcff",
+    ):
+        assert tokens.caller(other) is None
+    assert FIRST not in repr(tokens)
+
+
+def test_without_tokens_everybody_may_use_it() -> None:
+    assert not read_tokens(None, {})
+    assert Tokens().caller("") == ANYBODY
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("short", r"tokens, line 1: a token has 16 to 1000 characters, this one 5\. Make one with: openssl"),
+        ('has-a-quote-"-0123456789', "consists of letters, digits"),
+        ("anna and ben-0123456789-abcdef", "expected TOKEN, or NAME TOKEN"),
+        (f"anna {FIRST}\nben {FIRST}", "line 2: this name or token is there already"),
+        (f"anna {FIRST}\nanna {SECOND}", "line 2: this name or token is there already"),
+        ("# none", r"tokens has no token\. Write one on a line"),
+    ],
+)
+def test_a_faulty_file_is_refused_without_repeating_the_token(tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "tokens").write_text(content, "utf-8")
+    with pytest.raises(SettingsError, match=message) as caught:
+        read_tokens(tmp_path / "tokens", {})
+    assert content.rsplit(maxsplit=1)[-1] not in str(caught.value) or content == "# none"
+
+
+def test_a_missing_file_and_a_short_token_of_the_environment_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"token_file: .*gone cannot be used: No such file"):
+        read_tokens(tmp_path / "gone", {})
+    with pytest.raises(SettingsError, match=rf"{VARIABLE}: a token has 16 to 1000 characters, this one 3"):
+        read_tokens(None, {VARIABLE: "abc"})
