@@ -9,7 +9,7 @@ WORKERS ?= 2
 # DeepEval needs older releases of click and rich than constraints.txt, so it has constraints and an environment of its own.
 INTEGRATIONS := inspect-ai,mlflow,parquet,postgresql,pytest,ray,xlsx
 
-.PHONY: demo test test-integrations lint types check constraints clean
+.PHONY: demo test test-integrations site lint types check constraints clean
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -52,6 +52,18 @@ test-integrations: .venv-integrations/.installed .venv-deepeval/.installed .prom
 	.venv-integrations/bin/python -m pytest -p no:xdist tests/integrations
 	.venv-deepeval/bin/python -m pytest -p no:xdist tests/integrations/test_deepeval.py
 
+$(VENV)/.site: $(STAMP)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group site
+	@touch $@
+
+# The documentation site, in build/site. Its gallery shows what the demonstration writes.
+site: $(VENV)/.site
+	rm -rf build/site build/doctrees build/extra build/demo
+	$(BIN)/python docs/site/gallery.py build/extra
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --jobs $(WORKERS) \
+		--conf-dir docs/site --doctree-dir build/doctrees . build/site
+	$(BIN)/python docs/site/check.py build/site
+
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -76,7 +88,7 @@ COMPILE = $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11
 # Pins carry no addresses, so the file works with any package index.
 constraints: $(STAMP)
 	$(BIN)/python -m pip install --quiet uv
-	$(COMPILE) --group dev --group integrations $(addprefix --extra ,$(EXTRAS)) --output-file constraints.txt
+	$(COMPILE) --group dev --group integrations --group site $(addprefix --extra ,$(EXTRAS)) --output-file constraints.txt
 	$(COMPILE) --group dev --extra deepeval --output-file constraints-deepeval.txt
 
 clean:

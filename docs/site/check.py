@@ -1,4 +1,4 @@
-"""Checks a built site: `python docs/site/check.py FOLDER` fails if a link leads nowhere or a page loads from elsewhere."""
+"""Checks a built site: `python docs/site/check.py FOLDER` fails if a link is broken or another host is loaded from."""
 
 from __future__ import annotations
 

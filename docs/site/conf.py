@@ -62,8 +62,8 @@ def signature(app: Sphinx, kind: str, name: str, value: Any, *rest: Any) -> tupl
     return ("", "") if kind == "class" and isinstance(value, type) and issubclass(value, BaseModel) else None
 
 
-# The sections of docstrings. Their `Attributes` become a list, since the attributes have entries of their own.
-DOCSTRINGS = Config(napoleon_custom_sections=[("Options", "params_style")], napoleon_use_ivar=True)
+# `Attributes` become a list, since the attributes have entries of their own.
+DOCSTRINGS = Config(napoleon_custom_sections=[(title, "params_style") for title in ("Options", "Attributes")])
 
 
 def docstring(app: Sphinx, kind: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
@@ -79,8 +79,9 @@ def skip(app: Sphinx, kind: str, name: str, value: Any, skipped: bool, options: 
     return True if name.endswith("_async") or name.startswith("model_") else None
 
 
-def setup(app: Sphinx) -> None:
+def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("source-read", fill)
     app.connect("autodoc-process-signature", signature)
     app.connect("autodoc-process-docstring", docstring)
     app.connect("autodoc-skip-member", skip)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,17 +1,18 @@
-"""The reports of the gallery, made by the commands of the demonstration: `python docs/site/gallery.py FOLDER`."""
+"""The reports of the gallery, made by `rubriclab demo` and two commands more: `python docs/site/gallery.py FOLDER`."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from navigation import CHECKOUT
+from rubriclab.cli.demo import OFFLINE, STORE
+from rubriclab.services.sample import HELDOUT
 
-# An unfinished gallery has no such file.
-COMPLETE = "complete"
+DIRECT, TRANSFER = "evaluation-direct.html", "transfer.html"
 
 
 @dataclass(frozen=True)
@@ -22,11 +23,31 @@ class Report:
 
 
 REPORTS = (
-    Report("rubric.html", "A learned rubric", "`rubriclab report`: verdict, criteria, weights, calibration and every labelled text. A language model answered."),
-    Report("evaluation.html", "Agreement on held-out labels", "`rubriclab evaluate --html`: correlations with intervals, beside the baselines."),
-    Report("rubric-offline.html", "A rubric by the offline judge", "The same command and labels as the first report, without a language model."),
-    Report("evaluation-direct.html", "A rubric beside the same judge without one", "`rubriclab evaluate --baseline direct --html`, by the offline judge."),
-    Report("transfer.html", "A rubric on other texts", "`rubriclab transfer --html`: agreement there, and what each action would change."),
+    Report(
+        "rubric.html",
+        "A learned rubric",
+        "`rubriclab report`: verdict, criteria, weights, calibration and labelled texts. A language model answered.",
+    ),
+    Report(
+        "evaluation.html",
+        "Agreement on held-out labels",
+        "`rubriclab evaluate --html`: correlations with intervals, beside the baselines.",
+    ),
+    Report(
+        "rubric-offline.html",
+        "A rubric by the offline judge",
+        "The same command and labels as the first report, without a language model.",
+    ),
+    Report(
+        DIRECT,
+        "A rubric beside the same judge without one",
+        "`rubriclab evaluate --baseline direct --html`, by the offline judge.",
+    ),
+    Report(
+        TRANSFER,
+        "A rubric on other texts",
+        "`rubriclab transfer --html`: agreement there, and what each action would change.",
+    ),
 )
 
 
@@ -36,24 +57,22 @@ def make(folder: Path) -> None:
     Raises:
         SystemExit: if a command fails, or a report is missing.
     """
-    sys.path.insert(0, str(CHECKOUT))
-    os.chdir(CHECKOUT)
-    from experiments.demo import HELDOUT, OFFLINE, demonstrate
-
-    reports = folder / "gallery"
-    if code := demonstrate(reports):
-        raise SystemExit(code)
-    offline = ("--judge", "embedded", "--store", str(reports / "store.db"))
-    for command in (
-        ("evaluate", str(HELDOUT), "--rubric", OFFLINE, "--baseline", "direct", "--html", str(reports / "evaluation-direct.html")),
-        ("transfer", OFFLINE, "--to", str(HELDOUT), "--no-relearn", "--html", str(reports / "transfer.html")),
+    demo, reports = folder.with_name("demo"), folder / "gallery"
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("RUBRICLAB_")}
+    common = ("--judge", "embedded", "--store", STORE)
+    for command, place in (
+        (("demo", str(demo)), folder.parent),
+        (("evaluate", HELDOUT, "--rubric", OFFLINE, "--baseline", "direct", "--html", DIRECT, *common), demo),
+        (("transfer", OFFLINE, "--to", HELDOUT, "--no-relearn", "--html", TRANSFER, *common), demo),
     ):
-        subprocess.run([sys.executable, "-m", "rubriclab", *command, *offline], check=True)
-    for file in reports.iterdir():
-        if file.name not in {report.file for report in REPORTS}:
-            file.unlink()
-    if missing := [report.file for report in REPORTS if not (reports / report.file).exists()]:
+        run = (sys.executable, "-P", "-m", "rubriclab", *command)
+        if code := subprocess.run(run, cwd=place, env=environment, check=False).returncode:
+            raise SystemExit(code)
+    if missing := [report.file for report in REPORTS if not (demo / report.file).exists()]:
         raise SystemExit(f"the demonstration did not write {', '.join(missing)}: see its output above")
+    reports.mkdir()
+    for report in REPORTS:
+        shutil.copy(demo / report.file, reports)
     (folder / "index.html").write_text(
         '<!doctype html><meta charset="utf-8"><title>rubriclab</title>'
         '<meta http-equiv="refresh" content="0; url=README.html"><a href="README.html">rubriclab</a>\n',
@@ -71,4 +90,6 @@ def previews() -> str:
 
 
 if __name__ == "__main__":
-    make(Path(sys.argv[1]).resolve())
+    made = Path(sys.argv[1]).resolve()
+    made.mkdir(parents=True)
+    make(made)

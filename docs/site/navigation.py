@@ -74,7 +74,9 @@ def pages() -> dict[str, list[tuple[str, str]]]:
     found: dict[str, list[tuple[str, str]]] = {}
     for section, entries in SECTIONS.items():
         for title, page in entries:
-            matches = sorted(path.relative_to(CHECKOUT).with_suffix("").as_posix() for path in CHECKOUT.glob(f"{page}.md"))
+            matches = sorted(
+                path.relative_to(CHECKOUT).with_suffix("").as_posix() for path in CHECKOUT.glob(f"{page}.md")
+            )
             if not matches:
                 raise ValueError(f"the navigation names {page}.md, which does not exist: mend docs/site/navigation.py")
             new = [match for match in matches if "*" not in page or match not in taken]

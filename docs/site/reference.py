@@ -53,7 +53,9 @@ def _prose(text: str) -> str:
     r"""Return a help text as Markdown: a paragraph after `\b` keeps its lines."""
     paragraphs = inspect.cleandoc(text).split("\n\n")
     return "\n\n".join(
-        f"```text\n{paragraph.removeprefix(chr(8)).strip(chr(10))}\n```" if paragraph.startswith("\b") else _escaped(paragraph)
+        f"```text\n{paragraph.removeprefix(chr(8)).strip(chr(10))}\n```"
+        if paragraph.startswith("\b")
+        else _escaped(paragraph)
         for paragraph in paragraphs
     )
 
@@ -128,7 +130,10 @@ def _block(directive: str, argument: str, options: Any) -> str:
 
 GENERATED: dict[str, Callable[[], str]] = {
     "docs/reference/commands": command_reference,
-    **{f"docs/reference/{page}": lambda page=page: python_reference(page) for page in (*sorted({*PAGES.values()}), "research")},  # type: ignore[misc]
+    **{
+        f"docs/reference/{page}": lambda page=page: python_reference(page)
+        for page in (*sorted({*PAGES.values()}), "research")
+    },  # type: ignore[misc]
 }
 MARK = "<!-- generated -->"
 
