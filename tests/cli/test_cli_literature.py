@@ -96,6 +96,14 @@ def test_without_an_entry_the_citation_is_read_off_the_paper(reader: Commands, s
     )
 
 
+def test_a_paper_without_findings_leaves_no_file(reader: Commands, server: RunningServer) -> None:
+    server.brain = lambda _messages, _body: '{"reasoning": "Nothing is about raters.", "findings": []}'
+    done = reader(*ADD, *JUDGE, "--yes")
+    assert done.code == 0, done.err
+    assert "No findings on these pages." in done.out
+    assert not (reader.folder / "found").exists()
+
+
 def test_long_papers_are_read_in_parts_and_a_part_without_a_usable_reply_is_named(
     reader: Commands, server: RunningServer
 ) -> None:

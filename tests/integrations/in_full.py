@@ -1,4 +1,4 @@
-"""Tests that start many processes run with `make test-integrations` only."""
+"""Tests that start many processes, or learn many times, run with `make test-integrations` only."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ import os
 import pytest
 
 in_full = pytest.mark.skipif(
-    "RUBRICLAB_INTEGRATIONS" not in os.environ, reason="starts many processes: run make test-integrations"
+    "RUBRICLAB_INTEGRATIONS" not in os.environ, reason="takes long: run make test-integrations"
 )

@@ -1,0 +1,253 @@
+"""scikit-learn: an estimator that learns a rubric from texts and their scores, and predicts the scores of others."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import warnings
+import weakref
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, RegressorMixin, TransformerMixin
+from sklearn.metrics import r2_score
+from sklearn.utils import Tags, check_array, check_consistent_length, column_or_1d
+from sklearn.utils.validation import check_is_fitted
+
+from rubriclab.data.raw_rows import raw_table
+from rubriclab.data.reading import ReadingOptions
+from rubriclab.descriptions import describe
+from rubriclab.errors import DataError, SettingsError
+from rubriclab.judges.connect import EMBEDDED
+from rubriclab.judges.recording import PREFIX as RECORDED
+from rubriclab.lab import Lab
+from rubriclab.report.wording import count
+from rubriclab.services.scores import Scores
+from rubriclab.store import Version, open_store
+
+# Columns of labels, which an estimator takes from `y`.
+LABELS = ("scores", "annotations")
+
+
+class RubricRegressor(TransformerMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """A regressor of texts, and a transformer to their ratings by each criterion.
+
+    `X` is a one-dimensional array, series or list of n texts, or n rows with the fields of a text (`output`, `source`,
+    `context`, `reference`, `group` and others) as mappings or as a data frame. Labels among the fields are not read.
+
+    Args:
+        task: the kind of text: summarization, story, dialogue, or a word of your own.
+        aspect: what the scores measure.
+        definition: what the aspect means; included for the aspects of well-known data sets.
+        scale: the raters' scale, `(1, 5)`; by default it is taken from the scores, in cross-validation from those of
+            each fold.
+        judge: as for `Lab`; by default the offline one.
+        generator: who proposes criteria; by default the judge.
+        store: path or URL of the store in which `fit` saves a version; by default a temporary one, which is deleted
+            with the estimator. A judge that may cost money needs one of your own, where its answers are kept.
+        name: the rubric's name in the store; by default `TASK-ASPECT`.
+        methods: one method alone, or several whose criteria become one rubric; by default four of them.
+        seed: decides the order in which the texts are seen.
+        mapping: where fields stand in rows: `{"output": "summary"}`.
+        learn_options: other options of `Lab.learn`: `{"text_features": "include"}`.
+        lab_options: other options of `Lab`: `{"max_cost": 2, "settings": {"hypoeval": {"k": 10}}}`. A cap holds for
+            each call of a method.
+
+    Attributes:
+        version_: the version that was learned.
+        store_: path or URL of the store that holds it.
+    """
+
+    def __init__(
+        self,
+        *,
+        task: str,
+        aspect: str,
+        definition: str | None = None,
+        scale: tuple[float, float] | str | None = None,
+        judge: str | None = None,
+        generator: str | None = None,
+        store: str | Path | None = None,
+        name: str | None = None,
+        methods: Sequence[str] = (),
+        seed: int = 42,
+        mapping: Mapping[str, str] | None = None,
+        learn_options: Mapping[str, Any] | None = None,
+        lab_options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.task = task
+        self.aspect = aspect
+        self.definition = definition
+        self.scale = scale
+        self.judge = judge
+        self.generator = generator
+        self.store = store
+        self.name = name
+        self.methods = methods
+        self.seed = seed
+        self.mapping = mapping
+        self.learn_options = learn_options
+        self.lab_options = lab_options
+
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
+        """Learn a rubric and save it as a version.
+
+        Args:
+            X: n texts.
+            y: n scores.
+            groups: n names of what the texts are about, which take the place of the field `group`.
+
+        Raises:
+            ValueError: if `y` or `groups` is not a one-dimensional array of n values, or a score is not finite.
+            DataError: if the texts cannot be learned from.
+            SettingsError: for a judge that may cost money, without a store.
+            RubriclabError: as `Lab.learn` does.
+        """
+        if y is None:
+            raise ValueError("RubricRegressor requires y to be passed, but the target y is None.")
+        self._check_store()
+        rows = self._rows(X)
+        labels = column_or_1d(check_array(y, ensure_2d=False, dtype="numeric", input_name="y"), warn=True)
+        check_consistent_length(rows, labels)
+        for row, label in zip(rows, labels.tolist(), strict=True):
+            row["scores"] = {self.aspect: label}
+        if groups is not None:
+            names = column_or_1d(groups, input_name="groups")
+            check_consistent_length(rows, names)
+            column = (self.mapping or {}).get("group", "group")
+            for row, name in zip(rows, names.tolist(), strict=True):
+                row[column] = name
+        options: dict[str, Any] = {
+            "task": self.task,
+            "aspect": self.aspect,
+            "definition": self.definition,
+            "scale": self.scale,
+            "generator": self.generator,
+            "name": self.name,
+            "methods": tuple(self.methods),
+            "seed": self.seed,
+            **(self.learn_options or {}),
+        }
+        self._choose_store()
+        with self._lab() as lab:
+            self.version_: Version = lab.learn(rows, **options)
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Return the scores of n texts, an array of shape (n,).
+
+        A text without a score is NaN, and a warning says why.
+
+        Raises:
+            RubriclabError: as `Lab.score` does.
+        """
+        scores = self._scores(X)
+        if scores.unscored:
+            warnings.warn(_unscored(scores), UserWarning, stacklevel=2)
+        return np.array(scores.values, dtype=np.float64)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the coefficient of determination R² of the predicted scores.
+
+        Raises:
+            DataError: if a text has no score.
+        """
+        scores = self._scores(X)
+        if scores.unscored:
+            raise DataError(_unscored(scores), "Leave out these texts, or use predict, which returns NaN for them.")
+        return float(r2_score(y, np.array(scores.values, dtype=np.float64), sample_weight=sample_weight))
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Return the ratings of n texts by each criterion, an array of shape (n, criteria); NaN where there is none."""
+        names = self.get_feature_names_out()
+        scores = self._scores(X)
+        found = [{criterion.id: criterion.score for criterion in score.criteria} for score in scores]
+        ratings = [[row.get(name) for name in names] for row in found]
+        return np.array(ratings, dtype=np.float64).reshape(len(found), len(names))
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Return the ids of the criteria, in the order of the columns of `transform`."""
+        check_is_fitted(self, "version_")
+        return np.array([criterion.id for criterion in self.version_.rubric.criteria], dtype=object)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.one_d_array = True
+        tags.input_tags.two_d_array = False
+        tags.input_tags.string = True
+        tags.input_tags.dict = True
+        tags.target_tags.required = True
+        return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A copy does not share the temporary store, which is deleted with the estimator that made it.
+        return {name: value for name, value in super().__getstate__().items() if name != "_folder"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if hasattr(self, "version_"):
+            self._choose_store()
+
+    def _scores(self, X: Any) -> Scores:
+        check_is_fitted(self, "version_")
+        with self._lab() as lab:
+            return lab.score(self._rows(X), self.version_)
+
+    def _lab(self) -> Lab:
+        options = {"progress": None, **(self.lab_options or {})}
+        return Lab(self.store_, self.judge, mapping=self._columns(), **options)
+
+    def _check_store(self) -> None:
+        """Check that no answer is paid for and then deleted with a temporary store."""
+        given = (self.learn_options or {}, self.lab_options or {})
+        named = [self.judge, self.generator, *(each.get(role) for each in given for role in ("judge", "generator"))]
+        costly = [judge for judge in named if judge not in (None, EMBEDDED) and not str(judge).startswith(RECORDED)]
+        if costly and self.store is None:
+            raise SettingsError(
+                f"store: answers of {costly[0]} may cost money, and a temporary store is deleted with the estimator;",
+                "give a store, as in store='rubrics.db'.",
+            )
+
+    def _choose_store(self) -> None:
+        if self.store is not None:
+            self.store_: str | Path = self.store
+            return
+        folder = tempfile.mkdtemp(prefix="rubriclab-")
+        # Not a TemporaryDirectory, which warns when it is deleted with its owner.
+        self._folder = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        self.store_ = Path(folder) / "store.db"
+        open_store(self.store_).close()
+
+    def _columns(self) -> dict[str, str]:
+        return {name: column for name, column in (self.mapping or {}).items() if name.partition(".")[0] not in LABELS}
+
+    def _rows(self, X: Any) -> list[dict[str, Any]]:
+        """Return the texts as rows without labels, which are in `y` alone."""
+        given = X
+        if isinstance(X, str):
+            raise DataError(f"X: expected several texts, got one, {describe(X)}.", "Write [text].")
+        if not hasattr(X, "columns") and hasattr(X, "ndim"):
+            given = np.asarray(X, dtype=object)
+            if given.ndim == 2 and given.shape[1] == 1:
+                given = given[:, 0]
+            if given.ndim != 1:
+                raise DataError(
+                    f"X: expected an array of texts of shape (n,), got shape {given.shape}.",
+                    "Give a data frame with the column 'output' for texts with other fields.",
+                )
+            given = given.tolist()
+        options = ReadingOptions.model_validate({"mapping": self._columns()})
+        rows = []
+        for place, row in raw_table(given, "X", options).numbered:
+            if not isinstance(row, Mapping):
+                raise DataError(f"X: expected texts or rows, got {describe(row)} in place {place}.", "Give texts.")
+            rows.append({name: value for name, value in row.items() if str(name).partition(".")[0] not in LABELS})
+        return rows
+
+
+def _unscored(scores: Scores) -> str:
+    missing = scores.unscored
+    return f"{count(len(missing), 'text')} of {len(scores)} without a score; the first: {missing[0].unscored}"

@@ -1,0 +1,193 @@
+"""scikit-learn, with its own cross-validation, pipelines and estimator checks."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from commands import LABELLED, Commands
+from in_full import in_full
+from pytest_projects import brain
+from server import RunningServer
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GroupKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils import Tags, check_array
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from rubriclab.errors import DataError, SettingsError
+from rubriclab.integrations.sklearn import RubricRegressor
+
+ROWS: list[dict[str, Any]] = [json.loads(line) for line in LABELLED.read_text("utf-8").splitlines()]
+FRAME = pd.DataFrame([{name: row[name] for name in ("id", "group", "source", "output")} for row in ROWS])
+TEXTS = [row["output"] for row in ROWS]
+SCORES = np.array([row["scores"]["coherence"] for row in ROWS])
+
+
+def regressor(**options: Any) -> RubricRegressor:
+    """Return an estimator that learns offline by one method."""
+    given = {"task": "summarization", "aspect": "coherence", "scale": (1, 5), "judge": "embedded"}
+    return RubricRegressor(**{**given, "methods": ("direct",), **options})
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The store of the fitted estimator."""
+    return tmp_path_factory.mktemp("sklearn") / "store.db"
+
+
+@pytest.fixture(scope="module")
+def fitted(store: Path) -> RubricRegressor:
+    """An estimator with several criteria, fitted on texts with sources and groups."""
+    return regressor(methods=("hypoeval",), store=store, name="fitted").fit(FRAME, SCORES)
+
+
+def test_predictions_and_ratings_are_those_of_the_command(fitted: RubricRegressor, store: Path, tmp_path: Path) -> None:
+    FRAME.to_json(tmp_path / "texts.jsonl", orient="records", lines=True)
+    done = Commands(tmp_path, RUBRICLAB_STORE=str(store))("score", "texts.jsonl", "--rubric", fitted.version_.ref)
+    assert fitted.predict(FRAME).tolist() == [row["score"] for row in done.rows]
+    ratings = [[criterion["score"] for criterion in row["criteria"]] for row in done.rows]
+    assert fitted.transform(FRAME).tolist() == ratings
+    names = fitted.get_feature_names_out().tolist()
+    assert names == [each["id"] for each in done.rows[0]["criteria"]]
+    assert clone(fitted).set_output(transform="pandas").fit(FRAME, SCORES).transform(FRAME).columns.tolist() == names
+
+
+def test_a_language_model_is_asked_once_by_the_estimator_and_the_command(server: RunningServer, tmp_path: Path) -> None:
+    server.brain = brain
+    store = tmp_path / "store.db"
+    estimator = regressor(judge="openai/fake", store=store).fit(FRAME[:20], SCORES[:20])
+    found = estimator.predict(FRAME).tolist()
+    asked = len(server.bodies)
+    assert asked == len(FRAME)
+    assert estimator.predict(FRAME).tolist() == found
+    FRAME.to_json(tmp_path / "texts.jsonl", orient="records", lines=True)
+    commands = Commands(tmp_path, RUBRICLAB_STORE=str(store), OPENAI_API_BASE=server.url, OPENAI_API_KEY="none")
+    done = commands("score", "texts.jsonl", "--rubric", estimator.version_.ref)
+    assert [row["score"] for row in done.rows] == found
+    assert len(server.bodies) == asked
+
+
+def test_a_language_model_needs_a_store_that_keeps_its_answers() -> None:
+    for options in ({"judge": "openai/fake"}, {"generator": "openai/fake"}, {"lab_options": {"judge": "openai/fake"}}):
+        with pytest.raises(SettingsError, match="answers of openai/fake may cost money"):
+            regressor(**options).fit(TEXTS, SCORES)
+
+
+def test_a_copy_of_an_estimator_with_a_temporary_store_predicts_the_same() -> None:
+    one = regressor().fit(TEXTS, SCORES, groups=FRAME["group"])
+    expected = one.predict(np.array(TEXTS)).tolist()
+    copy = pickle.loads(pickle.dumps(one))
+    place = Path(one.store_)
+    assert place.exists()
+    del one
+    assert not place.exists()
+    assert copy.predict(pd.Series(TEXTS)).tolist() == expected
+
+
+def test_it_is_cross_validated_over_groups_in_a_pipeline() -> None:
+    pipeline = make_pipeline(FunctionTransformer(), regressor())
+    found = cross_val_score(
+        pipeline, FRAME, SCORES, groups=FRAME["group"], cv=GroupKFold(2), scoring="r2", error_score="raise"
+    )
+    assert found.shape == (2,)
+    assert np.isfinite(found).all()
+
+
+def test_groups_reach_the_learning_in_each_fold() -> None:
+    with config_context(enable_metadata_routing=True):
+        estimator = regressor().set_fit_request(groups=True).set_score_request(sample_weight=False)
+        routed = cross_val_score(estimator, TEXTS, SCORES, params={"groups": FRAME["group"]}, cv=GroupKFold(2))
+    assert np.isfinite(routed).all()
+
+
+def test_a_text_without_a_score_is_nan_with_a_warning_and_has_no_r2(fitted: RubricRegressor) -> None:
+    faulty = pd.concat([FRAME.head(2), FRAME.iloc[[2]].assign(output=None)])
+    with pytest.warns(UserWarning, match="1 text of 3 without a score; the first: .*output"):
+        found = fitted.predict(faulty)
+    assert np.isnan(found).tolist() == [False, False, True]
+    with pytest.raises(DataError, match="1 text of 3 without a score"):
+        fitted.score(faulty, SCORES[:3])
+    assert np.isfinite(fitted.score(FRAME, SCORES))
+
+
+def test_labels_among_the_fields_of_texts_are_not_read() -> None:
+    labelled = FRAME.assign(scores=1)
+    labelled["annotations.coherence.anna"] = 5
+    without = regressor().fit(FRAME, SCORES)
+    assert regressor().fit(labelled, SCORES).predict(FRAME).tolist() == without.predict(labelled).tolist()
+
+
+def test_parameters_are_kept_and_a_clone_is_not_fitted(fitted: RubricRegressor) -> None:
+    other = clone(fitted).set_params(seed=7)
+    assert other.get_params() == {**fitted.get_params(), "seed": 7}
+    with pytest.raises(NotFittedError):
+        other.predict(TEXTS)
+
+
+def test_what_is_no_texts_or_has_too_few_scores_is_refused() -> None:
+    with pytest.raises(DataError, match="expected several texts, got one"):
+        regressor().fit("One text.", [1])
+    with pytest.raises(DataError, match=r"shape \(n,\), got shape \(3, 2\)"):
+        regressor().fit(np.zeros((3, 2)), [1, 2, 3])
+    with pytest.raises(DataError, match="expected texts or rows, got 3"):
+        regressor().fit(["One.", 3], [1, 2])
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        regressor().fit(["One.", "Two."], [1])
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        regressor().fit(TEXTS, SCORES, groups=["one"])
+    with pytest.raises(ValueError, match="y contains NaN"):
+        regressor().fit(TEXTS, np.where(SCORES[0] == SCORES, np.nan, SCORES))
+
+
+class NumbersAsTexts(RubricRegressor):
+    """Writes rows of numbers, which are all that scikit-learn's checks give, as texts."""
+
+    def _rows(self, X: Any) -> list[dict[str, Any]]:  # noqa: N803
+        return super()._rows([{"id": n, "output": " ".join(map(str, row))} for n, row in enumerate(check_array(X))])
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        given = tags.input_tags
+        given.two_d_array, given.one_d_array, given.string, given.dict = True, False, False, False
+        tags.regressor_tags.poor_score = True  # nothing is to be learned from how numbers read
+        return tags
+
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        names: list[str] = RubricRegressor._get_param_names()
+        return names
+
+
+NO_COLUMNS = "texts have no columns, so their number is neither kept nor compared"
+EXPECTED_TO_FAIL = {
+    "check_n_features_in": NO_COLUMNS,
+    "check_n_features_in_after_fitting": NO_COLUMNS,
+    "check_transformer_general": NO_COLUMNS,
+}
+
+
+@in_full
+@parametrize_with_checks(
+    [
+        NumbersAsTexts(
+            task="text",
+            aspect="size",
+            definition="The size of the numbers.",
+            scale="-1000:1000:any",
+            judge="embedded",
+            methods=("direct",),
+        )
+    ],
+    expected_failed_checks=lambda _estimator: EXPECTED_TO_FAIL,
+)
+def test_scikit_learns_own_checks_pass(estimator: Any, check: Any) -> None:
+    check(estimator)
