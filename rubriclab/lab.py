@@ -778,6 +778,26 @@ class Lab:
 
     serve = _synchronous(serve_async)
 
+    async def mcp_async(self, *, allow_calls: bool = False) -> None:
+        """Offer the rubrics of the store to an assistant, by the Model Context Protocol, until standard input ends.
+
+        The tools list and show rubrics, score texts and explain scores; none changes a rubric, a tag or a label.
+
+        Args:
+            allow_calls: whether a language model may be asked, up to the caps of this object; else only the offline
+                judge and answers in the store are used.
+
+        Raises:
+            SettingsError: if calls are allowed without `max_cost` or `max_calls`.
+            UserError: if the SDK of the protocol is not installed.
+        """
+        from rubriclab.integrations.mcp import serve_mcp
+
+        judge = self._defaults["judge"]
+        await serve_mcp(self._workspace(), judge if isinstance(judge, str) else None, allow_calls=allow_calls)
+
+    mcp = _synchronous(mcp_async)
+
     def lint(self, checklist: str | Path | Checklist) -> LintResult:
         """Return the faults of the questions of a checklist, or of a checklist file.
 

@@ -22,7 +22,7 @@ _OPEN, _SEPARATOR, _BETWEEN, _CLOSE = "\ue000", "\ue001", "\ue002", "\ue003"
 # Methods of `Lab` whose commands have another name.
 _METHODS = {"list": "versions", "log": "versions", "show": "load", "import": "import_"}
 # Commands that need neither data nor a version.
-_WITHOUT_ARGUMENT = ("list", "verify", "batches", "literature list")
+_WITHOUT_ARGUMENT = ("list", "verify", "batches", "mcp", "literature list")
 # Characters that a shell does not take literally.
 _SPECIAL = re.compile(r"[\s;&|<>()$`\\\"'*?\[\]{}~#!]")
 _PLACEHOLDER = re.compile(f"{_OPEN}([^{_CLOSE}]*){_CLOSE}")

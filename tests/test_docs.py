@@ -39,7 +39,7 @@ def name_of(page: Path) -> str:
 def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with what the pages assume: the sample, a store and two versions of `news-coherence`.
 
-    The first one is also stored under the name that the demonstration gives to the rubric of the offline judge.
+    The first one is also stored under the names that the demonstration and the tour give to theirs.
     """
     folder = tmp_path_factory.mktemp("docs")
     for name in ("experiments", "stores"):
@@ -49,6 +49,8 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
         done = rubriclab(*LEARN, "--name", "news-coherence", *more)
         assert done.code == 0, done.err
     assert rubriclab(*LEARN, "--name", "news-coherence-offline").code == 0
+    assert rubriclab("export", "news-coherence@1", "-o", "pack.json").code == 0
+    assert rubriclab("import", "pack.json", "--as", "tour").code == 0
     return folder
 
 
@@ -82,6 +84,12 @@ def test_every_link_to_a_file_leads_to_one(page: Path) -> None:
     targets = re.findall(r"\]\((?!https?://|#)([^)#]+)", page.read_text("utf-8"))
     missing = [target for target in targets if not (page.parent / target).exists()]
     assert missing == []
+
+
+def test_every_link_of_the_file_for_assistants_leads_to_a_file() -> None:
+    targets = re.findall(r"\]\(([^)]+)\)", (CHECKOUT / "llms.txt").read_text("utf-8"))
+    assert "docs/integrations/mcp.md" in targets
+    assert [target for target in targets if not (CHECKOUT / target).is_file()] == []
 
 
 @pytest.mark.parametrize("command", sorted(every_command()))

@@ -21,14 +21,17 @@ import httpx
 import hypoeval_brain
 import literature_brain
 import pytest
+from batch_server import BatchServer
 from commands import HELDOUT, LABELLED, PATIENCE, Commands, Done
 from paper_samples import write_paper
 from server import RunningServer
+from single_call_scripts import rating
 
 from rubriclab import Example, Lab, Version, read
 from rubriclab.cli.main import every_command
 from rubriclab.cli.printing import flags
 from rubriclab.digest import digest
+from rubriclab.errors import UserError
 from rubriclab.labeling.judgment import HumanJudgment, TextToJudge
 from rubriclab.open_batch import OpenBatch
 from rubriclab.option_names import reader_of_commands
@@ -37,7 +40,7 @@ from rubriclab.services.label_preparation import question_of
 from rubriclab.store import open_store
 
 TASK = ("--task", "summarization", "--aspect", "coherence", "--scale", "1:5")
-LEARNED = {"task": "summarization", "aspect": "coherence", "scale": (1, 5)}
+LEARNED: dict[str, Any] = {"task": "summarization", "aspect": "coherence", "scale": (1, 5)}
 READING = ("--task", "news", "--folder", "found", "--judge", "openai/fake")
 READ: dict[str, Any] = {"task": "news", "folder": "found", "judge": "openai/fake"}
 CHECKLIST = {
@@ -402,6 +405,15 @@ def _serve(sides: Side) -> Pair:
     return from_command, asyncio.run(from_lab())
 
 
+@parity("mcp")
+def _mcp(sides: Side) -> Pair:
+    # Its results are compared where the protocol's SDK is installed, in tests/integrations/test_mcp.py.
+    done = sides.run("mcp", "--allow-calls", code=2)
+    with reader_of_commands(flags), pytest.raises(UserError) as caught:
+        sides.lab.mcp(allow_calls=True)
+    return done.error, str(caught.value)
+
+
 def score_at(address: str, text: dict[str, Any]) -> Any:
     """Return the score of a text by a service, once that answers."""
     with httpx.Client(trust_env=False) as client:
@@ -632,6 +644,55 @@ def test_dry_runs_of_transfer_drift_literature_and_edit_give_the_same_bounds(sid
     assert sides.json("literature", "add", "paper.txt", *READING, "--dry-run") == bounds.to_row()
     bounds = sides.lab.dry_run("edit", "news@1", add="Is it long?")
     assert sides.json("edit", "news@1", "--add", "Is it long?", "--dry-run") == bounds.to_row()
+
+
+def test_workers_and_rows_kept_by_resume_change_neither_scores_nor_their_order(sides: Side) -> None:
+    scores = sides.lab.score("texts.jsonl", "news@1", workers=2)
+    rows = json.loads(json.dumps(scores.to_rows()))
+    command = ("score", "texts.jsonl", "--rubric", "news@1")
+    assert sides.run(*command, "--workers", 2).rows == rows
+    output = sides.command.folder / "scores.jsonl"
+    output.write_text("".join(f"{json.dumps(row)}\n" for row in rows[:7]), "utf-8")
+    done = sides.run(*command, "-o", "scores.jsonl", "--resume")
+    assert "7 rows of scores.jsonl are kept" in done.err
+    assert [json.loads(line) for line in output.read_text("utf-8").splitlines()] == rows
+
+
+def test_texts_rated_together_have_the_same_scores(sides: Side, server: RunningServer) -> None:
+    def brain(messages: list[dict[str, str]], _body: dict[str, Any]) -> str:
+        texts = re.findall(r"<<<text (\d+) (\w+)>>>\n(.*?)\n<<<end of text", messages[1]["content"], re.DOTALL)
+        assert len(texts) > 1
+        entries = [{"text": int(number), "whole": [rating("score", 1 + len(text) % 5)]} for number, _, text in texts]
+        return json.dumps({"texts": entries})
+
+    server.brain = brain
+    options = (*TASK, "--judge", "openai/fake", "--rivals", "together", "--rivals-per-call", 3)
+    rows = sides.run("score", "texts.jsonl", *options).rows
+    calls = server.requests.total()
+    together: dict[str, Any] = {"judge": "openai/fake", "rivals": "together", "rivals_per_call": 3}
+    scores = sides.lab.score("texts.jsonl", **LEARNED, **together)
+    assert rows == json.loads(json.dumps(scores.to_rows()))
+    assert scores.unscored == ()
+    assert server.requests.total() == 2 * calls < 2 * len(rows)
+
+
+def test_batches_give_the_same_scores(sides: Side, batch_server: BatchServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sides.command.environment, "OPENAI_API_BASE", batch_server.url)
+    done = sides.run("score", "texts.jsonl", *TASK, "--judge", "openai/fake", "--batch", "--batch-pause", 0.05)
+    with Lab("store.db", judge="openai/fake", progress=None, batch=True, batch_pause=0.05) as lab:
+        scores = lab.score("texts.jsonl", **LEARNED)
+    assert done.rows == json.loads(json.dumps(scores.to_rows()))
+    assert len(batch_server.batches) == 2
+
+
+def test_the_offline_judge_leaves_batches_out_and_says_so(sides: Side) -> None:
+    notes: list[str] = []
+    with Lab("store.db", progress=None, notify=notes.append, batch=True) as lab:
+        rows = json.loads(json.dumps(lab.score("texts.jsonl", "news@1").to_rows()))
+    done = sides.run("score", "texts.jsonl", "--rubric", "news@1", "--batch")
+    assert done.rows == rows
+    reason = "left out, as the judge embedded answers at once and costs nothing"
+    assert (f"batch: {reason}" in notes, f"--batch: {reason}" in done.err) == (True, True)
 
 
 def test_asynchronous_calls_give_the_same_as_the_others(sides: Side) -> None:

@@ -51,6 +51,7 @@ GUARDED = frozenset(
         "share",
         "host",
         "token-file",
+        "allow-calls",
         "force",
         "delete",
         "cancel",

@@ -129,6 +129,8 @@ def _source(
     batches: BatchRecords | None,
     notify: Callable[[str], None],
 ) -> Judge:
+    if options.batch and (spec == EMBEDDED or spec.startswith(PREFIX)):
+        notify(f"{option('batch')}: left out, as the judge {spec} answers at once and costs nothing")
     if spec == EMBEDDED:
         from rubriclab.judges.embedded import EmbeddedJudge
 

@@ -95,7 +95,8 @@ def _outcome(added: LiteratureAdded) -> Iterator[Words]:
         yield "Dropped, as ", f"{each.reason}{page}: ", quoted(each.claim), " — ", quoted(each.quotation)
     for reason in added.unread:
         yield "Not read: ", quoted(reason)
-    counts = [f"{len(added.kept)} kept"]
+    nothing = not (added.kept or added.declined or added.dropped or added.known)
+    counts = ["No findings on these pages" if nothing else f"{len(added.kept)} kept"]
     counts += [f"{len(added.declined)} declined"] if added.declined else []
     counts += [f"{len(added.dropped)} dropped"] if added.dropped else []
     counts += [f"{added.known} in the file already"] if added.known else []

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import pickle
 from collections import deque
-from collections.abc import AsyncGenerator, Iterable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import count, islice
 from pathlib import Path
@@ -28,7 +28,7 @@ from rubriclab.services.worker_log import handle_sent
 from rubriclab.services.workspace import Workspace
 from rubriclab.store.engine import address, in_memory
 from rubriclab.workers.channel import Message
-from rubriclab.workers.process import WorkerProcess
+from rubriclab.workers.process import GRACE, WorkerProcess
 from rubriclab.workers.shared import Shared
 
 # Rows of a chunk, at most: enough that messages cost little, and few enough that the last chunks end together.
@@ -38,6 +38,8 @@ AHEAD = 2
 # Chunks sent or finished and not yet yielded, as a multiple of those that workers hold: a slow text holds up its
 # followers, but memory stays bounded.
 WINDOW = 2
+# Seconds that workers may take to end when the run has failed or was interrupted: nothing they do is needed then.
+SHORT_GRACE = 2.0
 
 
 @dataclass(eq=False)
@@ -77,7 +79,8 @@ async def score_by_workers(
 ) -> AsyncGenerator[Score]:
     """Yield one score a row, in order, computed by up to `workers` processes; see `score_stream`.
 
-    If one row ends the run, the others under way are waited for, so that answers already paid for are kept.
+    If one row ends the run, the others under way are waited for, so that answers already paid for are kept. If a worker
+    is lost, only the requests in flight are.
 
     Raises:
         WorkerLost: if a worker ends early.
@@ -126,6 +129,9 @@ class _Pool:
         self._numbers = count()
         self._changed = asyncio.Event()
         self._failure: Exception | None = None
+        self._losses: list[asyncio.Task[None]] = []
+        self._stopping = False
+        self._grace = SHORT_GRACE
 
     async def scores(self, rows: Iterator[Row]) -> AsyncGenerator[Score]:
         """Yield the scores in order."""
@@ -136,12 +142,15 @@ class _Pool:
                 for score in chunk.scores:
                     yield score
                 if chunk.error:
-                    await self._finish()
+                    await self._until(lambda: self._stopping or not any(worker.chunks for worker in self._workers))
+                    await self._answered()
                     raise chunk.error
                 self._send_chunks(rows)
-            if not self._pending:
-                if self._failure:
-                    raise self._failure
+            if self._failure:
+                await self._answered()
+                raise self._failure
+            if not self._pending and not self._stopping:
+                self._grace = GRACE
                 return
             self._changed.clear()
             await self._changed.wait()
@@ -151,7 +160,8 @@ class _Pool:
         for worker in self._workers:
             worker.ending = True
             worker.process.channel.close()
-        await asyncio.gather(*(asyncio.to_thread(worker.process.end) for worker in self._workers))
+        ended = (asyncio.to_thread(worker.process.end, self._grace) for worker in self._workers)
+        await asyncio.gather(*ended, *self._losses)
         # What the channels have delivered last.
         await asyncio.sleep(0)
         for worker in self._workers:
@@ -174,7 +184,7 @@ class _Pool:
 
     @property
     def _ending(self) -> bool:
-        return self._failure is not None or any(chunk.error for chunk in self._pending)
+        return self._stopping or any(chunk.error for chunk in self._pending)
 
     @property
     def _has_room(self) -> bool:
@@ -187,9 +197,13 @@ class _Pool:
             self._workers.append(_Worker(self, self._job))
         return min(self._workers, key=lambda worker: len(worker.chunks))
 
-    async def _finish(self) -> None:
-        """Wait until no worker has a chunk."""
-        while any(worker.chunks for worker in self._workers):
+    async def _answered(self) -> None:
+        """Wait until no worker has a request in flight."""
+        await self._until(lambda: not any(worker.shared.in_flight for worker in self._workers))
+
+    async def _until(self, condition: Callable[[], bool]) -> None:
+        """Wait until a condition holds. It is checked after every message of a worker."""
+        while not condition():
             self._changed.clear()
             await self._changed.wait()
 
@@ -212,27 +226,43 @@ class _Pool:
         self._work.ledger.add(scored.effort)
         chunk = worker.chunks.pop(scored.number)
         chunk.scores, chunk.error, chunk.over = scored.scores, scored.error, True
-        self._changed.set()
 
     def failed(self, error: Exception) -> None:
-        """Take an error that ends the run."""
+        """Take an error that ends the run as soon as the requests in flight, which are paid for, have been answered."""
         self._failure = self._failure or error
-        self._changed.set()
+        self._stop()
 
     def lost(self, worker: _Worker) -> None:
         """Give up the chunks of a worker that has ended; its answers are cached."""
-        if not worker.ending:
-            error = WorkerLost(
-                f"The worker process {worker.process.pid} ended early: {worker.process.ending()}.",
+        if not worker.ending and not self._failure:
+            self._stop()
+            self._losses.append(asyncio.ensure_future(self._fail_with(worker)))
+        worker.chunks.clear()
+        worker.shared.close()
+        self.changed()
+
+    def changed(self) -> None:
+        """Check again what is waited for."""
+        self._changed.set()
+
+    def _stop(self) -> None:
+        """Send no more rows, and allow no more requests."""
+        self._stopping = True
+        for worker in self._workers:
+            worker.shared.stop()
+        self.changed()
+
+    async def _fail_with(self, worker: _Worker) -> None:
+        # A worker that has closed its pipe may wait for the end of the other one.
+        worker.process.channel.close()
+        ending = await asyncio.to_thread(worker.process.ending)
+        self.failed(
+            WorkerLost(
+                f"The worker process {worker.process.pid} ended early: {ending}.",
                 f"{RUN_AGAIN}: answers so far are cached and not requested again. If the memory was short, use a "
                 f"smaller number of {option('workers')}.",
             )
-            self.failed(error)
-        for chunk in worker.chunks.values():
-            chunk.error, chunk.over = self._failure, True
-        worker.chunks.clear()
-        worker.shared.close()
-        self._changed.set()
+        )
 
 
 class _Worker:
@@ -265,3 +295,4 @@ class _Worker:
                     self.shared.handle(message)
                 except RubriclabError as error:
                     self._pool.failed(error)
+        self._pool.changed()

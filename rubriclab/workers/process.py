@@ -19,6 +19,8 @@ from rubriclab.workers.channel import Channel
 
 # Seconds that a worker may take to end once its parent wants it to.
 GRACE = 10.0
+# Seconds between the end of a worker's messages and the end of its process.
+ENDING = 1.0
 
 _START = """
 import pickle, sys
@@ -52,11 +54,11 @@ class WorkerProcess:
         """The id of the process."""
         return self._process.pid
 
-    def end(self) -> None:
-        """Wait until the worker has ended, having closed the channel; kill it if that takes longer than `GRACE`."""
+    def end(self, grace: float = GRACE) -> None:
+        """Close the channel and wait until the worker has ended; kill it after `grace` seconds."""
         self.channel.close()
         try:
-            self._process.wait(GRACE)
+            self._process.wait(grace)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
@@ -67,7 +69,7 @@ class WorkerProcess:
     def ending(self) -> str:
         """Return how the process ended: by a signal or with an exit code."""
         try:
-            code = self._process.wait(GRACE)
+            code = self._process.wait(ENDING)
         except subprocess.TimeoutExpired:
             return "it closed its pipes"
         if code >= 0:

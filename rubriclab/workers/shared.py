@@ -190,6 +190,12 @@ class Shared:
         self._slots: list[int] = []
         self._observed: Counter[str] = Counter()
         self._waiting: set[asyncio.Task[None]] = set()
+        self._stopped = False
+
+    @property
+    def in_flight(self) -> bool:
+        """Whether the worker has requests in flight."""
+        return bool(self._reserved)
 
     def handle(self, message: Message) -> None:
         """Do what the worker asks for.
@@ -198,6 +204,8 @@ class Shared:
             DataError: if a recording cannot be written.
         """
         match message:
+            case ("acquire" | "reserve" | "failed", *_) if self._stopped:
+                pass
             case ("acquire", number, tokens):
                 self._start(self._grant(number, self._acquire(tokens)))
             case ("reserve", number, cost):
@@ -221,10 +229,15 @@ class Shared:
             case _:
                 raise ValueError(message)
 
-    def close(self) -> None:
-        """Give back what the worker holds, and end its requests that wait."""
+    def stop(self) -> None:
+        """Grant nothing more. The worker waits for it until it is ended."""
+        self._stopped = True
         for task in self._waiting:
             task.cancel()
+
+    def close(self) -> None:
+        """Give back what the worker holds, and end its requests that wait."""
+        self.stop()
         while self._slots:
             self._limits.release(self._slots.pop(), None, 0.0)
         while self._reserved:

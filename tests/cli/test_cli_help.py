@@ -26,7 +26,7 @@ OPTIONS = [
 def test_every_command_of_the_plan_is_there() -> None:
     learned = (
         "learn show report gate score evaluate improve plan agree compare transfer drift lint disagreements explain "
-        "edit labels studio serve demo literature"
+        "edit labels studio serve mcp demo literature"
     )
     data = "check label split"
     stored = "list log diff tag export import trust verify store batches"

@@ -15,6 +15,7 @@ from rubriclab.errors import UserError
     [
         ("deepeval", "RubricMetric", "deepeval", "deepeval"),
         ("inspect_ai", "rubric_scorer", "inspect_ai", "inspect-ai"),
+        ("mcp", "RubricTools", "mcp", "mcp"),
         ("mlflow", "rubric_scorer", "mlflow", "mlflow"),
     ],
 )

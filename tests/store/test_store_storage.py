@@ -11,10 +11,9 @@ from store_samples import EFFORT, numbered, provenance
 
 from rubriclab.digest import digest, packed_digest
 from rubriclab.errors import StoreError
-from rubriclab.store import Store, open_store
+from rubriclab.store import Store, open_store, prune
 from rubriclab.store.engine import address
 from rubriclab.store.orm import METADATA
-from rubriclab.store.prune import CHUNK
 from rubriclab.store.size import KINDS
 
 DAY = timedelta(days=1)
@@ -94,12 +93,12 @@ def test_answers_that_a_version_used_stay(store: Store) -> None:
     assert store.answers.count() == 3
 
 
-def test_more_answers_than_one_step_holds_are_removed(tmp_path: Path) -> None:
-    with open_store(tmp_path / "store.db") as store:
-        digests = fill(store, 2 * CHUNK + 5)
-        keep = frozenset(map(packed_digest, digests[::2]))
-        assert pruned(store, None, keep)[::2] == [CHUNK + 2, CHUNK + 3]
-        assert {each for each in digests if store.answers.get(each)} == set(digests[::2])
+def test_more_answers_than_one_step_holds_are_removed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prune, "CHUNK", 10)
+    digests = fill(store, 25)
+    keep = frozenset(map(packed_digest, digests[::2]))
+    assert pruned(store, None, keep)[::2] == [12, 13]
+    assert {each for each in digests if store.answers.get(each)} == set(digests[::2])
 
 
 def test_a_version_without_a_record_of_its_answers_is_told_from_one_that_used_none(store: Store) -> None:

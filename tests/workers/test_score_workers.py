@@ -21,6 +21,7 @@ from server import RunningServer, fill_schema
 from rubriclab import BudgetReached, Lab, ProviderDown, SettingsError, WorkerLost
 from rubriclab.judges.plug_ins import judge_points
 from rubriclab.judges.recording import read_recording
+from rubriclab.services import score_workers
 from rubriclab.services.judge_choice import JudgeChoice
 from rubriclab.services.score import ScoreOptions, prepare_scoring
 from rubriclab.services.workspace import Workspace
@@ -141,20 +142,31 @@ def test_prompts_that_fail_in_a_row_end_the_run_after_as_many_as_in_one_process(
     assert 20 <= wire.requests.total() <= TEXTS
 
 
-def test_a_killed_worker_ends_the_run_and_the_next_one_continues(wire: RunningServer, tmp_path: Path) -> None:
+def test_a_killed_worker_ends_the_run_once_what_is_in_flight_is_answered_and_the_next_run_continues(
+    wire: RunningServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     wire.latency = 0.02
     killed: list[float] = []
+    lost = threading.Event()
 
     def brain(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
         if len(wire.bodies) >= TEXTS // 2 and not killed:
-            os.kill(children()[0], signal.SIGKILL)
             killed.append(time.monotonic())
+            os.kill(children()[0], signal.SIGKILL)
+        if killed:
+            assert lost.wait(PATIENCE)
         return fill_schema(messages, body)
 
+    def worker_lost(*arguments: str) -> WorkerLost:
+        lost.set()
+        return WorkerLost(*arguments)
+
+    monkeypatch.setattr(score_workers, "WorkerLost", worker_lost)
     wire.brain = brain
     with pytest.raises(WorkerLost, match=r"killed by SIGKILL\. Make the same call again: answers so far are cached"):
         lab(tmp_path, concurrency=4).score(texts(), **ASPECT, workers=2)
     assert children() == []
+    assert TEXTS // 2 <= wire.requests.total() <= TEXTS // 2 + 4
     assert lab(tmp_path).score(texts(), **ASPECT).unscored == ()
     assert [answered for answered in wire.repeats if answered < killed[0] - 0.5] == []
 

@@ -20,10 +20,11 @@ from starlette.types import ASGIApp
 
 from rubriclab.errors import BudgetReached, RubriclabError
 from rubriclab.metrics import MetricsRegistry
+from rubriclab.services.rubric_description import describe_rubric
 from rubriclab.services.scores import Scores
 from rubriclab.web.api.body import texts_of
 from rubriclab.web.api.gate import AccessLog, Gate
-from rubriclab.web.api.models import Health, rubric_description, score_row
+from rubriclab.web.api.models import Health, score_row
 from rubriclab.web.api.openapi import DOCS, HEALTH, METRICS, OPEN, OPENAPI, PATHS, RUBRIC, SCORE, description
 from rubriclab.web.api.page import docs_view
 from rubriclab.web.api.problems import Refused, problem_response, refused
@@ -85,7 +86,8 @@ class Service:
 
     @cached_property
     def _rubric(self) -> dict[str, Any]:
-        return rubric_description(self.work.scorer).model_dump(mode="json")
+        scorer = self.work.scorer
+        return describe_rubric(scorer.rubric, scorer.name, scorer.judge, scorer.version).model_dump(mode="json")
 
 
 def application(

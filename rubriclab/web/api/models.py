@@ -7,18 +7,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from rubriclab.judges.recording import PREFIX, recorded_name
-from rubriclab.rubric import Criterion, CriterionKind
 from rubriclab.scoring import Score
-from rubriclab.services.text_scorer import TextScorer
+from rubriclab.services.rubric_description import DescriptionModel, shown_judge
 
 
 class _Taken(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)
-
-
-class _Returned(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
 class InputText(_Taken):
@@ -47,7 +41,7 @@ class InputTexts(_Taken):
     """The texts."""
 
 
-class UnitResult(_Returned):
+class UnitResult(DescriptionModel):
     """The answer for a piece of a text."""
 
     unit: str
@@ -60,7 +54,7 @@ class UnitResult(_Returned):
     """The facts that support it."""
 
 
-class CriterionResult(_Returned):
+class CriterionResult(DescriptionModel):
     """A text's score by one criterion."""
 
     id: str
@@ -78,7 +72,7 @@ class CriterionResult(_Returned):
     """What it adds to the score of an average text, in points; with learned weights only."""
 
 
-class ScoreResult(_Returned):
+class ScoreResult(DescriptionModel):
     """A text's score; either `score` or `unscored` is null."""
 
     id: str
@@ -97,68 +91,19 @@ class ScoreResult(_Returned):
     """Present if texts of one group were rated in one call: such scores are not comparable with others."""
 
 
-class ScoreResults(_Returned):
+class ScoreResults(DescriptionModel):
     """The scores of several texts, in their order."""
 
     scores: tuple[ScoreResult, ...]
 
 
-class LevelDescription(_Returned):
-    """What a text is like that deserves a score."""
-
-    score: float
-    description: str
-
-
-class CriterionDescription(_Returned):
-    """A criterion of the rubric."""
-
-    id: str
-    kind: CriterionKind
-    trait: str
-    statement: str
-    levels: tuple[LevelDescription, ...] = ()
-
-
-class AspectDescription(_Returned):
-    """What is judged."""
-
-    name: str
-    definition: str
-
-
-class ScaleDescription(_Returned):
-    """The ends of the scale of scores."""
-
-    low: float
-    high: float
-
-
-class RubricDescription(_Returned):
-    """The rubric that scores."""
-
-    rubric: str
-    """Its name with its version."""
-    digest: str
-    """Equal rubrics have equal digests."""
-    task: str
-    aspect: AspectDescription
-    scale: ScaleDescription
-    judge: str
-    needs: tuple[str, ...]
-    """Fields that every text should have, since all texts had them that the rubric was learned from."""
-    verdict: Literal["better", "not better", "inconclusive"] | None
-    """Whether it agrees better with people than what costs nothing; null if that was not measured."""
-    criteria: tuple[CriterionDescription, ...]
-
-
-class Health(_Returned):
+class Health(DescriptionModel):
     """That the service works."""
 
     status: Literal["ok"]
 
 
-class ProblemDetails(_Returned):
+class ProblemDetails(DescriptionModel):
     """Why a request failed (RFC 9457)."""
 
     title: str
@@ -170,37 +115,6 @@ class ProblemDetails(_Returned):
     """The id of the request, by which the service's log names it."""
 
 
-def shown_judge(judge: str) -> str:
-    """Return a judge without the path of its recording."""
-    name = recorded_name(judge)
-    return PREFIX.rstrip(":") if name.startswith(PREFIX) else name
-
-
 def score_row(score: Score) -> Mapping[str, Any]:
     """Return a score as `ScoreResult`: as `rubriclab score` writes it."""
     return {**score.to_row(), "judge": shown_judge(score.judge)}
-
-
-def rubric_description(scorer: TextScorer) -> RubricDescription:
-    """Return what may be known of the rubric; labelled texts in its prompts are left out."""
-    rubric, version = scorer.rubric, scorer.version
-    provenance = version.provenance if version else None
-    validation = provenance.validation if provenance else None
-    return RubricDescription(
-        rubric=scorer.name,
-        digest=rubric.digest,
-        task=rubric.task,
-        aspect=AspectDescription(name=rubric.aspect.name, definition=rubric.aspect.definition),
-        scale=ScaleDescription(low=rubric.scores_on.low, high=rubric.scores_on.high),
-        judge=shown_judge(scorer.judge),
-        needs=(provenance.text_fields or ()) if provenance else (),
-        verdict=validation.outcome if validation else None,
-        criteria=tuple(map(_described, rubric.criteria)),
-    )
-
-
-def _described(criterion: Criterion) -> CriterionDescription:
-    levels = tuple(LevelDescription(score=level.score, description=level.description) for level in criterion.levels)
-    return CriterionDescription(
-        id=criterion.id, kind=criterion.kind, trait=criterion.trait, statement=criterion.statement, levels=levels
-    )

@@ -10,15 +10,8 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from rubriclab import __version__
-from rubriclab.web.api.models import (
-    Health,
-    InputText,
-    InputTexts,
-    ProblemDetails,
-    RubricDescription,
-    ScoreResult,
-    ScoreResults,
-)
+from rubriclab.services.rubric_description import RubricDescription
+from rubriclab.web.api.models import Health, InputText, InputTexts, ProblemDetails, ScoreResult, ScoreResults
 from rubriclab.web.api.problems import MEDIA_TYPE
 
 SCORE, RUBRIC, HEALTH, METRICS, OPENAPI, DOCS = "/v1/score", "/v1/rubric", "/health", "/metrics", "/openapi.json", "/"

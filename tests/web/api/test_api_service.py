@@ -22,7 +22,8 @@ from server import RunningServer
 
 from rubriclab import Lab
 from rubriclab.errors import NotInStore, SettingsError
-from rubriclab.web.api.models import RubricDescription, ScoreResult, ScoreResults
+from rubriclab.services.rubric_description import RubricDescription
+from rubriclab.web.api.models import ScoreResult, ScoreResults
 from rubriclab.web.api.openapi import OPEN, PATHS, description
 from rubriclab.web.api.tokens import VARIABLE
 

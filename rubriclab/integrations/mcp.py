@@ -1,0 +1,200 @@
+"""An assistant (`pip install 'rubriclab[mcp]'`): rubrics as tools of the Model Context Protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from rubriclab import __version__
+from rubriclab.characters import plain
+from rubriclab.errors import BudgetReached, RubriclabError, SettingsError, UserError
+from rubriclab.integrations.library import imported_from
+from rubriclab.judges.budget import LocalBudget
+from rubriclab.option_names import command, option
+from rubriclab.services import explain as explaining, score as scoring, versions
+from rubriclab.services.explain import ExplainOptions
+from rubriclab.services.rubric_description import describe_rubric
+from rubriclab.services.score import ScoreOptions
+from rubriclab.services.workspace import Workspace, no_progress
+from rubriclab.store import Version
+
+with imported_from("The SDK of the Model Context Protocol", "mcp"):
+    from mcp.server import MCPServer
+    from mcp.server.mcpserver.exceptions import ToolError
+    from mcp.types import ToolAnnotations
+
+# The most texts that a call of the tool scores.
+MOST_TEXTS = 100
+INSTRUCTIONS = """Rubrics that were learned from texts scored by people. Each scores a text on its scale, with an \
+interval where it has one, and gives the contribution and the reason of each criterion. A text without a score has the \
+reason instead: never make up a number. Scores of different rubrics are not comparable."""
+WITHOUT_CALLS = " Only answers that the store has, and the offline judge, are used: no language model is asked."
+
+
+class ToolText(BaseModel):
+    """A text to score."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    output: str
+    """The text."""
+    source: str | None = None
+    """What it was made from, such as the article of a summary or the question of an answer."""
+    context: str | None = None
+    """What else the judge is shown, such as the dialogue before a response."""
+    reference: str | None = None
+    """A text by a person for the same source, for criteria that compare with one."""
+    id: str | None = None
+    """By default derived from the text."""
+    group: str | None = None
+    """What texts share that have the same source; by default derived from it."""
+
+
+Rubric = Annotated[str, Field(description="NAME (the newest version), NAME@NUMBER or NAME@TAG.")]
+Texts = Annotated[list[ToolText], Field(min_length=1, max_length=MOST_TEXTS, description="The texts.")]
+
+
+class RubricTools:
+    """The tools: list, show, score and explain. None of them changes a version, a tag or a label.
+
+    Attributes:
+        allow_calls: whether a language model may be asked.
+
+    Args:
+        given: the store, and how judges are asked.
+        judge: who is asked instead of the judge that a rubric was learned with.
+        allow_calls: whether a language model may be asked, up to the caps in the options of `given`.
+
+    Raises:
+        SettingsError: if calls are allowed without a cap.
+    """
+
+    def __init__(self, given: Workspace, judge: str | None = None, *, allow_calls: bool = False) -> None:
+        self._given = given
+        self._judge = judge
+        self.allow_calls = allow_calls
+        caps = given.options.max_calls, given.options.max_cost
+        if allow_calls and caps == (None, None):
+            raise SettingsError(
+                f"{option('allow_calls')}: an assistant would decide how much is spent;",
+                f"give {option('max_cost', 'DOLLARS')} or {option('max_calls', 'N')}, too.",
+            )
+        if given.options.batch:
+            raise SettingsError(f"{option('batch')}: batches take hours;", f"leave {option('batch')} out.")
+        self._budget = given.budget if allow_calls else LocalBudget(max_calls=0)
+
+    async def list_rubrics(self) -> dict[str, Any]:
+        """List the rubrics of the store, each by its newest version, with what it judges and how well it agrees."""
+        with self._workspace() as workspace, _told():
+            return {"rubrics": [_entry(version) for version in versions.list_versions(workspace)]}
+
+    async def show_rubric(self, rubric: Rubric) -> dict[str, Any]:
+        """Show a rubric: what it judges, its scale, judge and verdict, and its criteria with levels and weights."""
+        with self._workspace() as workspace, _told():
+            version = versions.load(workspace, rubric)
+            judge = self._judge or version.provenance.judge
+            return describe_rubric(version.rubric, version.ref, judge, version).model_dump(mode="json")
+
+    async def score_texts(self, rubric: Rubric, texts: Texts) -> dict[str, Any]:
+        """Score texts by a rubric. Each score has its interval, and the contribution and reason of each criterion."""
+        rows = [text.model_dump(exclude_none=True) for text in texts]
+        with self._workspace() as workspace, _asking(self.allow_calls):
+            found = await scoring.score(workspace, rows, rubric, ScoreOptions(judge=self._judge))
+            return {"scores": [score.to_row() for score in found]}
+
+    async def explain_score(
+        self,
+        rubric: Rubric,
+        text: Annotated[ToolText | None, Field(description="The text; or else give labelled_id.")] = None,
+        labelled_id: Annotated[
+            str | None, Field(description="The id of a text that the rubric was learned from.")
+        ] = None,
+        nearest: Annotated[int, Field(ge=0, le=20, description="How many similarly rated labelled texts.")] = 5,
+    ) -> dict[str, Any]:
+        """Explain a text's score: what each criterion adds to the score of an average text, and similar texts."""
+        if (text is None) == (labelled_id is None):
+            raise ToolError("Give either text or labelled_id.")
+        data = None if text is None else [text.model_dump(exclude_none=True)]
+        options = ExplainOptions.given({"judge": self._judge, "id": labelled_id, "nearest": nearest})
+        with self._workspace() as workspace, _asking(self.allow_calls):
+            return (await explaining.explain(workspace, rubric, data, options)).to_row()
+
+    def _workspace(self) -> Workspace:
+        given = self._given
+        return Workspace(
+            given.location,
+            given.options,
+            notify=given.notify,
+            progress=no_progress,
+            record=given.record,
+            settings=given.settings,
+            budget=self._budget,
+            metrics=given.metrics,
+            trace=None,
+        )
+
+
+def server(tools: RubricTools) -> MCPServer[Any]:
+    """Return the server that offers the tools."""
+    found: MCPServer[Any] = MCPServer(
+        "rubriclab", title="rubriclab", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING"
+    )
+    reading = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+    asking = ToolAnnotations(
+        read_only_hint=not tools.allow_calls,
+        destructive_hint=False,
+        idempotent_hint=True,
+        open_world_hint=tools.allow_calls,
+    )
+    found.add_tool(tools.list_rubrics, annotations=reading)
+    found.add_tool(tools.show_rubric, annotations=reading)
+    remark = "" if tools.allow_calls else WITHOUT_CALLS
+    for tool in (tools.score_texts, tools.explain_score):
+        found.add_tool(tool, description=f"{tool.__doc__}{remark}", annotations=asking)
+    return found
+
+
+async def serve_mcp(given: Workspace, judge: str | None = None, *, allow_calls: bool = False) -> None:
+    """Offer the tools on standard input and output until the input ends.
+
+    Args:
+        given, judge, allow_calls: as for `RubricTools`.
+
+    Raises:
+        SettingsError: if calls are allowed without a cap.
+    """
+    with given:
+        await server(RubricTools(given, judge, allow_calls=allow_calls)).run_stdio_async()
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Tell the assistant what is wrong."""
+    try:
+        yield
+    except RubriclabError as error:
+        raise ToolError(plain(str(error))) from error
+
+
+@contextmanager
+def _asking(allow_calls: bool) -> Iterator[None]:
+    """Tell the assistant what is wrong, and what it may not do."""
+    with _told():
+        try:
+            yield
+        except BudgetReached as error:
+            if allow_calls:
+                raise
+            raise UserError(
+                "The store has no answer about this text, and no language model may be asked.",
+                f"The user can allow it: {command('mcp', allow_calls='')} with {option('max_cost', 'DOLLARS')}.",
+            ) from error
+
+
+def _entry(version: Version) -> dict[str, Any]:
+    found = describe_rubric(version.rubric, version.ref, version.provenance.judge, version).model_dump(mode="json")
+    shown = ("rubric", "task", "aspect", "scale", "judge", "verdict")
+    return {**{name: found[name] for name in shown}, "tags": list(version.tags), "criteria": len(found["criteria"])}

@@ -1,0 +1,104 @@
+"""What a program or an assistant is told of a rubric: no labelled texts, and nothing of where it was learned."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from rubriclab.judges.recording import PREFIX, recorded_name
+from rubriclab.rubric import Criterion, CriterionKind, Rubric
+from rubriclab.store import Version
+
+
+class DescriptionModel(BaseModel):
+    """Base of what is told to programs."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class LevelDescription(DescriptionModel):
+    """What a text is like that deserves a score."""
+
+    score: float
+    description: str
+
+
+class CriterionDescription(DescriptionModel):
+    """A criterion of the rubric."""
+
+    id: str
+    kind: CriterionKind
+    trait: str
+    statement: str
+    levels: tuple[LevelDescription, ...] = ()
+    weight: float | None = None
+    """Its share of the score; the sizes of all weights sum to 1. Null without learned weights."""
+
+
+class AspectDescription(DescriptionModel):
+    """What is judged."""
+
+    name: str
+    definition: str
+
+
+class ScaleDescription(DescriptionModel):
+    """The ends of the scale of scores."""
+
+    low: float
+    high: float
+
+
+class RubricDescription(DescriptionModel):
+    """The rubric that scores."""
+
+    rubric: str
+    """Its name with its version."""
+    digest: str
+    """Equal rubrics have equal digests."""
+    task: str
+    aspect: AspectDescription
+    scale: ScaleDescription
+    judge: str
+    needs: tuple[str, ...]
+    """Fields that every text should have, since all texts had them that the rubric was learned from."""
+    verdict: Literal["better", "not better", "inconclusive"] | None
+    """Whether it agrees better with people than what costs nothing; null if that was not measured."""
+    criteria: tuple[CriterionDescription, ...]
+
+
+def shown_judge(judge: str) -> str:
+    """Return a judge without the path of its recording."""
+    name = recorded_name(judge)
+    return PREFIX.rstrip(":") if name.startswith(PREFIX) else name
+
+
+def describe_rubric(rubric: Rubric, name: str, judge: str, version: Version | None) -> RubricDescription:
+    """Return the description of a rubric, which is known as `name` and rated by `judge`."""
+    provenance = version.provenance if version else None
+    validation = provenance.validation if provenance else None
+    terms = rubric.aggregation.terms if rubric.aggregation else ()
+    weights = {term.criterion: term.weight for term in terms}
+    return RubricDescription(
+        rubric=name,
+        digest=rubric.digest,
+        task=rubric.task,
+        aspect=AspectDescription(name=rubric.aspect.name, definition=rubric.aspect.definition),
+        scale=ScaleDescription(low=rubric.scores_on.low, high=rubric.scores_on.high),
+        judge=shown_judge(judge),
+        needs=(provenance.text_fields or ()) if provenance else (),
+        verdict=validation.outcome if validation else None,
+        criteria=tuple(_criterion(criterion, weights.get(criterion.id)) for criterion in rubric.criteria),
+    )
+
+
+def _criterion(criterion: Criterion, weight: float | None) -> CriterionDescription:
+    return CriterionDescription(
+        id=criterion.id,
+        kind=criterion.kind,
+        trait=criterion.trait,
+        statement=criterion.statement,
+        levels=tuple(LevelDescription(score=each.score, description=each.description) for each in criterion.levels),
+        weight=weight,
+    )

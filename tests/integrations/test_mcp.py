@@ -1,0 +1,178 @@
+"""The tools for an assistant, used by the SDK's own client over standard input and output."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import CHECKOUT, Commands
+from pytest_projects import TEXTS, UNSCORABLE
+from server import RunningServer
+
+from rubriclab import Lab
+from rubriclab.errors import SettingsError
+
+pytest.importorskip("mcp", reason="needs the SDK of the Model Context Protocol: run make test-integrations")
+
+from mcp import Client, StdioServerParameters
+
+from rubriclab.integrations.mcp import RubricTools
+from rubriclab.services.workspace import Workspace
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+ROWS = [{name: text[name] for name in ("id", "output", "source", "group")} for text in TEXTS[:6]]
+Use = Callable[[Any], Awaitable[Any]]
+
+
+def used(store: Path, server: RunningServer, use: Use, *arguments: str) -> Any:
+    """Return what `use` returns of the client of `rubriclab mcp`, started as an assistant starts it."""
+    environment = {
+        **{name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ},
+        "RUBRICLAB_STORE": str(store),
+        "OPENAI_API_BASE": server.url,
+        "OPENAI_API_KEY": "none",
+    }
+    started = StdioServerParameters(
+        command=sys.executable, args=["-m", "rubriclab", "mcp", *arguments], env=environment, cwd=str(store.parent)
+    )
+
+    async def run() -> Any:
+        async with Client(started) as client:
+            return await use(client)
+
+    return asyncio.run(run())
+
+
+async def called(client: Any, tool: str, **arguments: Any) -> Any:
+    """Return the structured result of a tool."""
+    result = await client.call_tool(tool, arguments)
+    assert not result.is_error, result.content
+    assert json.loads(result.content[0].text) == result.structured_content
+    return result.structured_content
+
+
+async def refused(client: Any, tool: str, **arguments: Any) -> str:
+    """Return what the assistant is told of a call that fails."""
+    result = await client.call_tool(tool, arguments)
+    assert result.is_error
+    return str(result.content[0].text)
+
+
+def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(store: Path, server: RunningServer) -> None:
+    (store.parent / "texts.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in ROWS), "utf-8")
+    judge: dict[str, Any] = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": "none"}
+    commands = Commands(store.parent, RUBRICLAB_STORE="store.db", **judge)
+    rows = commands("score", "texts.jsonl", "--rubric", "remote@1").rows
+    asked = len(server.bodies)
+
+    async def use(client: Any) -> Any:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert set(tools) == {"list_rubrics", "show_rubric", "score_texts", "explain_score"}
+        assert all(tool.annotations.read_only_hint for tool in tools.values())
+        assert "no language model is asked" in tools["score_texts"].description
+        listed = await called(client, "list_rubrics")
+        shown = await called(client, "show_rubric", rubric="remote@1")
+        scores = await called(client, "score_texts", rubric="remote", texts=ROWS)
+        explained = await called(client, "explain_score", rubric="remote", text=ROWS[0], nearest=2)
+        return listed, shown, scores["scores"], explained
+
+    listed, shown, scores, explained = used(store, server, use)
+    assert [entry["rubric"] for entry in listed["rubrics"]] == ["alone@1", "planted@1", "remote@1"]
+    assert (shown["rubric"], shown["verdict"], shown["judge"]) == ("remote@1", "better", "openai/fake")
+    assert sum(abs(criterion["weight"]) for criterion in shown["criteria"]) == pytest.approx(1, abs=1e-6)
+    assert scores == [{name: row[name] for name in score} for row, score in zip(rows, scores, strict=True)]
+    own = Lab(store, progress=None).explain("remote", [ROWS[0]], nearest=2).to_row()
+    assert explained == json.loads(json.dumps(own))
+    assert len(server.bodies) == asked > 0
+
+
+def test_no_language_model_is_asked_unless_that_is_allowed(store: Path, server: RunningServer) -> None:
+    async def use(client: Any) -> Any:
+        said = await refused(client, "score_texts", rubric="remote", texts=ROWS[:1])
+        offline = await called(client, "score_texts", rubric="planted", texts=ROWS[:1])
+        labelled = Lab(store, progress=None).training_record("remote@1").texts[0].id
+        kept = await called(client, "explain_score", rubric="remote", labelled_id=labelled)
+        return said, offline, kept
+
+    said, offline, kept = used(store, server, use)
+    assert "The store has no answer about this text, and no language model may be asked" in said
+    assert "rubriclab mcp --allow-calls with --max-cost DOLLARS" in said
+    assert offline["scores"][0]["score"] is not None
+    assert kept["labelled"] is not None
+    assert len(server.bodies) == 0
+
+
+def test_calls_that_are_allowed_end_at_the_cap_and_their_answers_are_kept(store: Path, server: RunningServer) -> None:
+    async def use(client: Any) -> Any:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        asks = {name for name, tool in tools.items() if not tool.annotations.read_only_hint}
+        assert asks == {"score_texts", "explain_score"}
+        first = await called(client, "score_texts", rubric="remote", texts=ROWS[:1])
+        said = await refused(client, "score_texts", rubric="remote", texts=ROWS)
+        again = await called(client, "score_texts", rubric="remote", texts=ROWS[:1])
+        return first, said, again
+
+    first, said, again = used(store, server, use, "--allow-calls", "--max-calls", "3")
+    assert first == again
+    assert "cap of 3 calls" in said
+    assert len(server.bodies) == 3
+
+
+def test_a_text_without_a_score_has_the_reason(store: Path, server: RunningServer) -> None:
+    text = {**ROWS[0], "output": f"It is {UNSCORABLE}."}
+
+    async def use(client: Any) -> Any:
+        return await called(client, "score_texts", rubric="remote", texts=[text, ROWS[1]])
+
+    failed, good = used(store, server, use, "--allow-calls", "--max-calls", "20")["scores"]
+    assert (failed["score"], good["unscored"]) == (None, None)
+    assert "criteria without a usable rating" in failed["unscored"]
+
+
+def test_what_is_wrong_is_said_to_the_assistant(store: Path, server: RunningServer) -> None:
+    async def use(client: Any) -> list[str]:
+        return [
+            await refused(client, "show_rubric", rubric="unknown"),
+            await refused(client, "show_rubric", rubric="../../etc/passwd"),
+            await refused(client, "score_texts", rubric="planted", texts=[]),
+            await refused(client, "score_texts", rubric="planted", texts=[{"output": "a", "sourse": "b"}]),
+            await refused(client, "explain_score", rubric="planted"),
+            await refused(client, "explain_score", rubric="planted", labelled_id="nobody"),
+        ]
+
+    unknown, no_name, empty, misspelt, neither, nobody = used(store, server, use)
+    assert "unknown" in unknown
+    assert "does not refer to a rubric" in no_name
+    assert "at least 1" in empty
+    assert "sourse" in misspelt
+    assert "either text or labelled_id" in neither
+    assert "nobody" in nobody
+    assert not server.bodies
+
+
+def test_calls_without_a_cap_are_refused_at_the_start(store: Path) -> None:
+    with pytest.raises(SettingsError, match="an assistant would decide how much is spent"):
+        RubricTools(Workspace(store), allow_calls=True)
+    done = Commands(store.parent, RUBRICLAB_STORE="store.db")("mcp", "--allow-calls")
+    assert (done.code, done.out) == (2, "")
+    assert done.error == (
+        "--allow-calls: an assistant would decide how much is spent; give --max-cost DOLLARS or --max-calls N, too."
+    )
+
+
+def test_the_configuration_of_the_documentation_starts_it(store: Path, server: RunningServer) -> None:
+    page = (CHECKOUT / "docs" / "integrations" / "mcp.md").read_text("utf-8")
+    shown = json.loads(page.split("```json\n")[1].split("```")[0])["mcpServers"]["rubriclab"]
+    assert (shown["command"], shown["args"][0]) == ("rubriclab", "mcp")
+
+    async def use(client: Any) -> Any:
+        return await called(client, "list_rubrics")
+
+    arguments = [argument.replace("/home/anna/rubrics.db", str(store)) for argument in shown["args"][1:]]
+    assert len(used(store, server, use, *arguments)["rubrics"]) == 3

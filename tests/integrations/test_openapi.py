@@ -1,0 +1,26 @@
+"""The description of `rubriclab serve`, by the validator of OpenAPI."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+pytest.importorskip("openapi_spec_validator", reason="needs openapi-spec-validator: run make test-integrations")
+
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from rubriclab.web.api.openapi import description
+
+
+def test_the_description_is_valid_openapi_3_1() -> None:
+    found = json.loads(json.dumps(description()))
+    assert found["openapi"] == "3.1.0"
+    assert list(OpenAPIV31SpecValidator(found).iter_errors()) == []
+
+
+def test_a_faulty_description_is_found() -> None:
+    found = json.loads(json.dumps(description()))
+    del found["paths"]["/v1/score"]["post"]["responses"]
+    found["info"].pop("title")
+    assert list(OpenAPIV31SpecValidator(found).iter_errors())
