@@ -7,9 +7,9 @@ WORKERS ?= 2
 
 # The extras of the tests in tests/integrations.
 # DeepEval needs older releases of click and rich than constraints.txt, so it has constraints and an environment of its own.
-INTEGRATIONS := inspect-ai,mcp,mlflow,parquet,postgresql,pytest,ray,xlsx
+INTEGRATIONS := inspect-ai,langfuse,langsmith,mcp,mlflow,parquet,postgresql,pytest,ray,xlsx
 
-.PHONY: demo test test-integrations lint types check constraints clean
+.PHONY: demo test test-integrations test-release lint types check constraints clean
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -51,6 +51,12 @@ test-integrations: export RUBRICLAB_INTEGRATIONS = 1
 test-integrations: .venv-integrations/.installed .venv-deepeval/.installed .promptfoo/node_modules/.bin/promptfoo
 	.venv-integrations/bin/python -m pytest -p no:xdist tests/integrations
 	.venv-deepeval/bin/python -m pytest -p no:xdist tests/integrations/test_deepeval.py
+
+# Wheel and sdist in fresh environments, on each supported Python that is here, with the lowest and newest dependencies;
+# PYTHONS="3.12 3.13" names the versions.
+test-release: $(STAMP)
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/python tests/packaging/try_release.py $(addprefix --python ,$(PYTHONS))
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
