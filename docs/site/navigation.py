@@ -55,6 +55,7 @@ SECTIONS: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "Project": (
         ("Architecture", "docs/architecture"),
+        ("Releases", "docs/releases"),
         ("Decisions", "docs/decisions/README"),
         ("", "docs/decisions/*"),
         ("Contributing", "CONTRIBUTING"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,16 @@ def test_what_cannot_be_used_is_said(text: str, said: str, tmp_path: Path) -> No
     with pytest.raises(LiteratureError) as caught:
         read_bibliography(write(tmp_path, text))
     assert said in str(caught.value)
+
+
+def test_flat_entries_need_no_library_and_others_name_the_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pybtex.database", None)
+    flat = "@book{x, author = {Lin, C.}, title = {T}, year = {2020}, publisher = {P}}"
+    assert read_bibliography(write(tmp_path, flat))["x"].citation == "Lin (2020), T, P"
+    with pytest.raises(LiteratureError, match=r"needs pybtex; install it with: pip install 'rubriclab\[literature\]'"):
+        read_bibliography(write(tmp_path, BIB))
 
 
 def test_keys_are_made_of_family_year_and_title_and_are_new() -> None:

@@ -1,0 +1,86 @@
+"""What a release needs: a section in the changelog, workflows that run what the Makefile offers, and known Pythons."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from typing import Any
+
+import pytest
+import try_release
+import yaml
+from commands import CHECKOUT
+
+import rubriclab
+
+WORKFLOWS = CHECKOUT / ".github" / "workflows"
+CI, RELEASE = (yaml.safe_load((WORKFLOWS / name).read_text("utf-8")) for name in ("ci.yml", "release.yml"))
+
+
+def notes_of(version: str) -> subprocess.CompletedProcess[str]:
+    script = CHECKOUT / ".ci" / "release_notes"
+    return subprocess.run([sys.executable, script, version], capture_output=True, text=True, check=False)
+
+
+def test_the_version_has_a_section_in_the_changelog() -> None:
+    done = notes_of(f"v{rubriclab.__version__}")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
+    assert not re.search(r"^## ", done.stdout, re.MULTILINE)
+
+
+def test_a_version_without_a_section_is_refused() -> None:
+    done = notes_of("99.0.0")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "CHANGELOG.md has no section '## 99.0.0'. Write one before the release.\n"
+
+
+def steps(workflow: dict[str, Any]) -> list[str]:
+    """Return the commands of a workflow."""
+    found = [step.get("run", "") for job in workflow["jobs"].values() for step in job.get("steps", ())]
+    return [line.strip() for run in found for line in run.splitlines()]
+
+
+def test_every_target_that_a_workflow_makes_exists() -> None:
+    text = (CHECKOUT / "Makefile").read_text("utf-8")
+    targets = set(re.findall(r"^([a-z-]+):", text, re.MULTILINE))
+    lines = [re.sub(r"\w+=(\S*\{\{.*\}\}|\S+)", "", line) for line in steps(CI) if line.startswith("make ")]
+    made = {target for line in lines for target in line.split()[1:]}
+    assert {"lint", "types", "test", "test-integrations", "test-release"} <= made
+    assert made <= targets
+
+
+@pytest.mark.parametrize("job", ["test", "release"])
+def test_the_workflow_runs_on_every_python_that_a_release_is_tried_on(job: str) -> None:
+    assert tuple(CI["jobs"][job]["strategy"]["matrix"]["python-version"]) == try_release.PYTHONS
+
+
+def test_the_oldest_python_is_the_one_that_the_package_requires() -> None:
+    project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert project["requires-python"] == f">={try_release.PYTHONS[0]}"
+    named = {line.rpartition(" ")[2] for line in project["classifiers"] if "Python :: 3." in line}
+    assert named <= {*try_release.PYTHONS}
+
+
+def test_a_release_is_published_without_a_password_after_all_checks() -> None:
+    jobs = RELEASE["jobs"]
+    assert [jobs[name].get("needs") for name in ("ci", "build", "publish", "page")] == [None, "ci", "build", "publish"]
+    assert jobs["ci"]["uses"] == "./.github/workflows/ci.yml"
+    assert jobs["publish"]["permissions"] == {"id-token": "write"}
+    (publish,) = (step for step in jobs["publish"]["steps"] if "pypi-publish" in step.get("uses", ""))
+    assert publish["with"] == {"attestations": True}
+    assert "secrets." not in str(RELEASE)
+
+
+def test_a_python_that_is_not_here_has_no_interpreter() -> None:
+    assert try_release.interpreter("2.99") is None
+    assert try_release.interpreter(f"{sys.version_info[0]}.{sys.version_info[1]}")
+
+
+def test_the_oldest_python_is_tried_with_the_lowest_versions_and_all_with_the_newest() -> None:
+    tried = list(try_release.trials(try_release.PYTHONS))
+    assert {trial.python for trial in tried if trial.versions == "lowest"} == {try_release.PYTHONS[0]}
+    assert {trial.python for trial in tried if trial.versions == "newest"} == {*try_release.PYTHONS}
+    assert {trial.archive for trial in tried} == {"wheel", "sdist"}
