@@ -9,9 +9,9 @@ from typing import Any
 
 from anyio import to_thread
 
+from rubriclab.integrations.evaluator import metadata_of
 from rubriclab.integrations.library import imported_from
 from rubriclab.integrations.rationale import rationale
-from rubriclab.judges.recording import recorded_name
 from rubriclab.lab import Lab
 from rubriclab.scoring import Score
 from rubriclab.services.rubric_choice import RubricLike
@@ -84,17 +84,11 @@ def row_of(state: TaskState, target: Target) -> dict[str, Any]:
 
 
 def _as_inspect_score(score: Score, opened: TextScorer, answer: str) -> inspect_scorer.Score:
-    criteria = {part.id: {key: value for key, value in part.to_row().items() if key != "id"} for part in score.criteria}
     about: dict[str, Any] = {
         "answer": answer,
         "explanation": rationale(score, opened.rubric),
-        "metadata": {
-            "rubric": score.rubric,
-            "judge": recorded_name(score.judge),
-            "interval": list(score.interval) if score.interval else None,
-            "criteria": criteria,
-        },
+        "metadata": metadata_of(score),
     }
     if score.score is None:
-        return inspect_scorer.Score.unscored(reason="grader_failed" if criteria else "scoring_failed", **about)
+        return inspect_scorer.Score.unscored(reason="grader_failed" if score.criteria else "scoring_failed", **about)
     return inspect_scorer.Score(value=score.score, **about)

@@ -1,12 +1,16 @@
-"""The store that tests of other tools score with."""
+"""The store that tests of other tools score with, and the scores that they must have."""
 
 from __future__ import annotations
 
+import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-from pytest_projects import brain
+from commands import Commands
+from pytest_projects import TEXTS, brain
 from server import RunningServer
 
 
@@ -16,3 +20,17 @@ async def store(tmp_path: Path, planted_store: Path, server: RunningServer, monk
     server.brain = brain
     monkeypatch.chdir(tmp_path)
     return Path(shutil.copy(planted_store, tmp_path / "store.db"))
+
+
+@pytest.fixture
+def command_rows(store: Path, server: RunningServer) -> Callable[[], dict[str, Any]]:
+    """Return the lines of `rubriclab score` for the twelve texts, by id."""
+
+    def scored() -> dict[str, Any]:
+        folder = store.parent
+        (folder / "texts.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in TEXTS), "utf-8")
+        judge: dict[str, Any] = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": "none"}
+        commands = Commands(folder, RUBRICLAB_STORE="store.db", **judge)
+        return {row["id"]: row for row in commands("score", "texts.jsonl", "--rubric", "remote@1").rows}
+
+    return scored

@@ -15,6 +15,8 @@ from rubriclab.errors import UserError
     [
         ("deepeval", "RubricMetric", "deepeval", "deepeval"),
         ("inspect_ai", "rubric_scorer", "inspect_ai", "inspect-ai"),
+        ("langfuse", "RubricEvaluator", "langfuse", "langfuse"),
+        ("langsmith", "RubricEvaluator", "langsmith", "langsmith"),
         ("mcp", "RubricTools", "mcp", "mcp"),
         ("mlflow", "rubric_scorer", "mlflow", "mlflow"),
     ],

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from pydantic import PrivateAttr
 
-from rubriclab.errors import DataError
+from rubriclab.integrations.evaluator import row_of_text
 from rubriclab.integrations.library import imported_from
 from rubriclab.integrations.rationale import rationale
 from rubriclab.judges.connect import EMBEDDED
@@ -27,8 +27,6 @@ with imported_from("MLflow", "mlflow"):
 # Returns the row of a text, given `inputs`, `outputs`, `expectations` and `trace` by name.
 RowFunction = Callable[..., Mapping[str, Any]]
 
-# Fields of a row that `inputs` may hold under these names.
-INPUT_FIELDS = ("source", "context", "reference", "id", "group", "system")
 # The code of the error of a text without a score.
 UNSCORED = "UNSCORED"
 
@@ -143,25 +141,8 @@ def row_of(*, inputs: Any, outputs: Any, expectations: Any = None, **_other: Any
     Raises:
         DataError: if there are several outputs or inputs, and none has the name of a field.
     """
-    given = inputs if isinstance(inputs, Mapping) else {} if inputs is None else {"source": inputs}
-    row = {name: given[name] for name in INPUT_FIELDS if name in given}
-    if not row.keys() & {"source", "context"} and (others := given.keys() - row.keys()):
-        row["source"] = given[_only(others, "inputs", "source")]
-    if isinstance(expectations, Mapping) and "expected_response" in expectations:
-        row.setdefault("reference", expectations["expected_response"])
-    if isinstance(outputs, Mapping) and outputs:
-        outputs = outputs["output" if "output" in outputs else _only(outputs.keys(), "outputs", "output")]
-    return {**row, "output": outputs}
-
-
-def _only(names: Any, of: str, field: str) -> str:
-    if len(names) == 1:
-        return str(next(iter(names)))
-    known = ", ".join(sorted(map(str, names)))
-    raise DataError(
-        f"{of!r} has several fields ({known}), and none of them is named {field!r}.",
-        f"Name one so, or give rubric_scorer a function row(*, inputs, outputs, **_) that returns the {field!r}.",
-    )
+    expected = expectations.get("expected_response") if isinstance(expectations, Mapping) else None
+    return row_of_text(inputs, outputs, expected)
 
 
 def _feedback(name: str, score: Score, rubric: Rubric) -> Feedback:

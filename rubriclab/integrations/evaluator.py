@@ -1,0 +1,120 @@
+"""What the evaluators for several tools share: an open rubric, the row of a text, and the metadata of a score."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from rubriclab.errors import DataError
+from rubriclab.judges.recording import recorded_name
+from rubriclab.lab import Lab
+from rubriclab.scoring import Score
+from rubriclab.services.rubric_choice import RubricLike
+from rubriclab.services.text_scorer import TextScorer
+
+RowFunction = Callable[..., Mapping[str, Any]]
+
+# Fields of a row that the inputs or the metadata of a text may hold under these names.
+FIELDS = ("source", "context", "reference", "id", "group", "system")
+
+
+class OpenRubric:
+    """A rubric that stays open until `close`, or for a `with` statement.
+
+    Args:
+        rubric: a version, a rubric, `NAME`, `NAME@3`, `NAME@production`, or what `Lab.scorer` returns.
+        store: path or URL of the store; by default the user's own.
+        judge: by default the one that the rubric was learned with.
+        name: of the scores; by default that of the rubric.
+        options: as for `Lab`: `max_cost`, `concurrency`, `record` and others.
+
+    Attributes:
+        opened: what `Lab.scorer` returns.
+
+    Raises:
+        NotInStore: if there is no such rubric.
+        NotConfirmed: if only an imported version that is not confirmed names the judge.
+        SettingsError: for an unknown option.
+    """
+
+    opened: TextScorer
+
+    def __init__(
+        self,
+        rubric: RubricLike | TextScorer,
+        *,
+        store: str | Path | None = None,
+        judge: str | None = None,
+        name: str | None = None,
+        **options: Any,
+    ) -> None:
+        self.opened = (
+            rubric if isinstance(rubric, TextScorer) else Lab(store, judge, progress=None, **options).scorer(rubric)
+        )
+        self._name = name or self.opened.name.partition("@")[0]
+
+    @property
+    def name(self) -> str:
+        """Name of the scores."""
+        return self._name
+
+    def close(self) -> None:
+        """Close the rubric."""
+        self.opened.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+def row_of_text(
+    inputs: Any, outputs: Any, reference: Any = None, metadata: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return the row of a text.
+
+    `output` is `outputs`, or the field of it named `output`, or its only field. The fields `source`, `context`,
+    `reference`, `id`, `group` and `system` of `inputs`, or else of `metadata`, are those of the row. Without a source
+    or context among them, the only other input is the source. If `reference` is a text, or a mapping with a field
+    `reference` or with a text as its only field, that is the reference.
+
+    Raises:
+        DataError: if there are several outputs or inputs, and none has the name of a field.
+    """
+    given = inputs if isinstance(inputs, Mapping) else {} if inputs is None else {"source": inputs}
+    known = {**(metadata or {}), **given}
+    row = {name: known[name] for name in FIELDS if known.get(name) is not None}
+    if not row.keys() & {"source", "context"} and (others := given.keys() - row.keys()):
+        row["source"] = given[_only(others, "inputs", "source")]
+    if isinstance(reference, Mapping):
+        only = next(iter(reference.values())) if len(reference) == 1 else None
+        reference = reference.get("reference", only)
+    if isinstance(reference, str):
+        row.setdefault("reference", reference)
+    if isinstance(outputs, Mapping) and outputs:
+        outputs = outputs["output" if "output" in outputs else _only(outputs.keys(), "outputs", "output")]
+    return {**row, "output": outputs}
+
+
+def metadata_of(score: Score) -> dict[str, Any]:
+    """Return `rubric`, `judge`, `interval`, and in `criteria` by id what `Score.to_row` has of each criterion."""
+    return {
+        "rubric": score.rubric,
+        "judge": recorded_name(score.judge),
+        "interval": list(score.interval) if score.interval else None,
+        "criteria": {
+            part.id: {key: value for key, value in part.to_row().items() if key != "id"} for part in score.criteria
+        },
+    }
+
+
+def _only(names: Any, of: str, field: str) -> str:
+    if len(names) == 1:
+        return str(next(iter(names)))
+    known = ", ".join(sorted(map(str, names)))
+    raise DataError(
+        f"{of!r} has several fields ({known}), and none of them is named {field!r}.",
+        f"Name one so, or give a function as `row`, which returns a mapping with the {field!r}.",
+    )

@@ -1,0 +1,155 @@
+"""Langfuse (`pip install 'rubriclab[langfuse]'`): a rubric as an evaluator, and scores of people as labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rubriclab.errors import RubriclabError
+from rubriclab.integrations.annotations import Annotation, annotated_rows
+from rubriclab.integrations.evaluator import OpenRubric, RowFunction, metadata_of, row_of_text
+from rubriclab.integrations.library import imported_from
+from rubriclab.integrations.rationale import rationale
+from rubriclab.services.rubric_choice import RubricLike
+from rubriclab.services.text_scorer import TextScorer
+
+with imported_from("Langfuse", "langfuse"):
+    from langfuse import Evaluation
+    from langfuse.api import ObservationV2, ScoreV3
+
+# The source of scores that people give on Langfuse's pages.
+PEOPLE = ("ANNOTATION",)
+# Types of scores that are labels; the others are notes and corrections.
+LABELS = ("NUMERIC", "BOOLEAN", "CATEGORICAL")
+
+
+class TextUnscored(RubriclabError):
+    """A text has no score; Langfuse has no evaluation without a value."""
+
+
+class RubricEvaluator(OpenRubric):
+    """An evaluator for `run_experiment`, which returns one `Evaluation` for each item.
+
+    `value` is on the scale of the rubric, `comment` its interval and each criterion's contribution and reason.
+    `metadata` has `rubric`, `judge`, `interval`, and in `criteria` by id what `Score.to_row` has of each criterion.
+
+    Args:
+        rubric: a version, a rubric, `NAME`, `NAME@3`, `NAME@production`, or what `Lab.scorer` returns.
+        store: path or URL of the store; by default the user's own.
+        judge: by default the one that the rubric was learned with.
+        name: of the evaluations; by default that of the rubric.
+        row: returns the row of a text, given `input`, `output`, `expected_output` and `metadata` by name; by default
+            `row_of`.
+        options: as for `Lab`: `max_cost`, `concurrency`, `record` and others.
+
+    Raises:
+        NotInStore: if there is no such rubric.
+        NotConfirmed: if only an imported version that is not confirmed names the judge.
+        SettingsError: for an unknown option.
+    """
+
+    def __init__(
+        self,
+        rubric: RubricLike | TextScorer,
+        *,
+        store: str | Path | None = None,
+        judge: str | None = None,
+        name: str | None = None,
+        row: RowFunction | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(rubric, store=store, judge=judge, name=name, **options)
+        self._row = row or row_of
+
+    @property
+    def __name__(self) -> str:
+        return self.name
+
+    async def __call__(
+        self,
+        *,
+        input: Any,  # noqa: A002 (Langfuse's own names)
+        output: Any,
+        expected_output: Any = None,
+        metadata: Mapping[str, Any] | None = None,
+        **_other: Any,
+    ) -> Evaluation:
+        """Return the evaluation of one text.
+
+        Raises:
+            TextUnscored: if the text has no score; Langfuse shows the error at the evaluator.
+            DataError: if it is not clear what the text and its source are.
+            RubriclabError: as `TextScorer.score_row` does.
+        """
+        row = self._row(input=input, output=output, expected_output=expected_output, metadata=metadata)
+        score = await self.opened.score_row_async(row)
+        comment = rationale(score, self.opened.rubric)
+        if score.score is None:
+            raise TextUnscored(comment)
+        return Evaluation(
+            name=self.name, value=score.score, comment=comment, metadata=metadata_of(score), data_type="NUMERIC"
+        )
+
+
+def row_of(
+    *,
+    input: Any,  # noqa: A002 (Langfuse's own names)
+    output: Any,
+    expected_output: Any = None,
+    metadata: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Return the row of a text.
+
+    `output` is the output, or the field `output` of it, or its only field. The fields `source`, `context`, `reference`,
+    `id`, `group` and `system` of the input, or else of the metadata, are those of the row; without a source or context
+    among them, the only other field of the input, or the input itself, is the source. The expected output is the
+    reference if it is a text, and else its field `reference` or its only text.
+
+    Raises:
+        DataError: if there are several outputs or inputs, and none has the name of a field.
+    """
+    return row_of_text(input, output, expected_output, metadata)
+
+
+def rows(
+    observations: Iterable[ObservationV2],
+    scores: Iterable[ScoreV3],
+    *,
+    sources: Sequence[str] = PEOPLE,
+    row: RowFunction | None = None,
+) -> list[dict[str, Any]]:
+    """Return observations as labelled rows, with scores of people by aspect, their name.
+
+    The `id` of a row is that of its observation. A score about a trace is one about its root observation. A person is
+    named by `author_user_id`. Left out are texts and corrections, scores about sessions and experiments, and scores
+    about other observations.
+
+    Args:
+        observations: as `client.api.observations.get_many(fields="core,basic,io,metadata").data` returns them.
+        scores: as `client.api.scores.get_many(fields="details,subject,annotation").data` returns them.
+        sources: the sources of scores that count: `ANNOTATION` is people on Langfuse's pages, `API` programs, `EVAL`
+            evaluators.
+        row: returns the row of an observation, given `input`, `output` and `metadata` by name; by default `row_of`.
+
+    Raises:
+        DataError: if it is not clear what a text and its source are.
+    """
+    found = list(observations)
+    roots = {each.trace_id: each.id for each in found if each.is_root_observation or each.parent_observation_id is None}
+    texts = []
+    for each in found:
+        fields = (row or row_of)(input=each.input, output=each.output, metadata=each.metadata)
+        texts.append({**fields, "id": each.id})
+    given = sorted(scores, key=lambda score: score.updated_at)
+    annotations = [_annotation(score, roots) for score in given if score.source in sources]
+    return annotated_rows(texts, [each for each in annotations if each])
+
+
+def _annotation(score: ScoreV3, roots: Mapping[str | None, str]) -> Annotation | None:
+    subject = score.subject
+    if subject is None or subject.kind not in ("trace", "observation") or score.data_type not in LABELS:
+        return None
+    text = subject.id if subject.kind == "observation" else roots.get(subject.id)
+    value = score.value if isinstance(score.value, str) else float(score.value)
+    return Annotation(text, score.name, value, score.author_user_id, score.comment or None) if text else None

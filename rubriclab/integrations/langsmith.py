@@ -1,0 +1,157 @@
+"""LangSmith (`pip install 'rubriclab[langsmith]'`): a rubric as an evaluator, and feedback of people as labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rubriclab.integrations.annotations import Annotation, annotated_rows
+from rubriclab.integrations.evaluator import OpenRubric, RowFunction, metadata_of, row_of_text
+from rubriclab.integrations.library import imported_from
+from rubriclab.integrations.rationale import rationale
+from rubriclab.scoring import Score
+from rubriclab.services.rubric_choice import RubricLike
+from rubriclab.services.text_scorer import TextScorer
+
+with imported_from("LangSmith", "langsmith"):
+    from langsmith.evaluation import EvaluationResult, RunEvaluator
+    from langsmith.schemas import Example, Feedback, Run
+
+# The type of feedback that people give on LangSmith's pages.
+PEOPLE = ("app",)
+
+
+class RubricEvaluator(OpenRubric, RunEvaluator):  # type: ignore[misc]
+    """An evaluator for `evaluate` and `aevaluate`, which returns one `EvaluationResult` for each run.
+
+    `score` is on the scale of the rubric, which `feedback_config` says, `comment` its interval and each criterion's
+    contribution and reason. `metadata`, sent to LangSmith as `extra`, has `rubric`, `judge`, `interval`, and in
+    `criteria` by id what `Score.to_row` has of each criterion. A text without a score has no number but the reason as
+    its comment, and counts as an error.
+
+    Args:
+        rubric: a version, a rubric, `NAME`, `NAME@3`, `NAME@production`, or what `Lab.scorer` returns.
+        store: path or URL of the store; by default the user's own.
+        judge: by default the one that the rubric was learned with.
+        name: the key of the feedback; by default the name of the rubric.
+        row: returns the row of a text, given the run and the example; by default `row_of`.
+        options: as for `Lab`: `max_cost`, `concurrency`, `record` and others.
+
+    Raises:
+        NotInStore: if there is no such rubric.
+        NotConfirmed: if only an imported version that is not confirmed names the judge.
+        SettingsError: for an unknown option.
+    """
+
+    def __init__(
+        self,
+        rubric: RubricLike | TextScorer,
+        *,
+        store: str | Path | None = None,
+        judge: str | None = None,
+        name: str | None = None,
+        row: RowFunction | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(rubric, store=store, judge=judge, name=name, **options)
+        self._row = row or row_of
+
+    @property
+    def feedback_keys(self) -> list[str]:
+        """The key of the feedback."""
+        return [self.name]
+
+    def evaluate_run(self, run: Run, example: Example | None = None, *_ids: Any, **_named: Any) -> EvaluationResult:
+        """Return the feedback about a run.
+
+        Raises:
+            DataError: if it is not clear what the text and its source are.
+            RubriclabError: as `TextScorer.score_row` does.
+        """
+        return self._result(self.opened.score_row(self._row(run, example)))
+
+    async def aevaluate_run(
+        self, run: Run, example: Example | None = None, *_ids: Any, **_named: Any
+    ) -> EvaluationResult:
+        """Return the feedback about a run without blocking the running event loop."""
+        return self._result(await self.opened.score_row_async(self._row(run, example)))
+
+    def _result(self, score: Score) -> EvaluationResult:
+        scale, about = self.opened.rubric.scores_on, metadata_of(score)
+        return EvaluationResult(
+            key=self.name,
+            score=score.score,
+            comment=rationale(score, self.opened.rubric),
+            metadata=about,
+            feedback_config={"type": "continuous", "min": scale.low, "max": scale.high},
+            extra=about if score.unscored is None else {**about, "error": True},  # of these, what is sent to LangSmith
+        )
+
+
+def row_of(run: Run, example: Example | None = None) -> dict[str, Any]:
+    """Return the row of a run.
+
+    `output` is the field `output` of its outputs, or the only one. The fields `source`, `context`, `reference`, `id`,
+    `group` and `system` of the inputs, or else of the example's metadata, are those of the row; without a source or
+    context among them, the only other input is the source. The reference is the example's output `reference`, or its
+    only one if that is a text. Without an `id`, it is that of the run.
+
+    Raises:
+        DataError: if there are several outputs or inputs, and none has the name of a field.
+    """
+    inputs = example.inputs if example and example.inputs else run.inputs
+    reference, metadata = (example.outputs, example.metadata) if example else (None, None)
+    row = row_of_text(inputs, run.outputs, reference, metadata)
+    return {"id": str(run.id), **row}
+
+
+def rows(
+    runs: Iterable[Run],
+    feedback: Iterable[Feedback],
+    *,
+    sources: Sequence[str] = PEOPLE,
+    row: RowFunction | None = None,
+) -> list[dict[str, Any]]:
+    """Return runs as labelled rows, with feedback as scores of people by aspect, its key.
+
+    The `id` of a row is that of its run, and its `group` the example that the run is about, so outputs for the same
+    example are in one group. A person is named by `user_name`, or else by `user_id`. Feedback without a score or a
+    value, a correction for instance, is left out, and so is feedback about other runs.
+
+    Args:
+        runs: as `client.runs.query` or `client.list_runs` returns them, with their inputs and outputs.
+        feedback: as `client.list_feedback` returns it.
+        sources: the types of feedback that count: `app` is that of people on LangSmith's pages, `api` what programs
+            sent, `model` that of evaluators.
+        row: returns the row of a run; by default `row_of`.
+
+    Raises:
+        DataError: if it is not clear what a text and its source are.
+    """
+    texts = []
+    for run in runs:
+        found: Mapping[str, Any] = (row or row_of)(run)
+        example = {} if run.reference_example_id is None else {"group": str(run.reference_example_id)}
+        texts.append({**example, **found, "id": str(run.id)})
+    given = sorted(feedback, key=lambda each: each.modified_at)
+    return annotated_rows(texts, [_annotation(each) for each in given if _counts(each, sources)])
+
+
+def _counts(feedback: Feedback, sources: Sequence[str]) -> bool:
+    source = feedback.feedback_source
+    said = feedback.score is not None or isinstance(feedback.value, str | int | float)
+    return said and source is not None and source.type in sources and feedback.run_id is not None
+
+
+def _annotation(feedback: Feedback) -> Annotation:
+    source = feedback.feedback_source
+    rater = source.user_name or (str(source.user_id) if source.user_id else None)
+    score = feedback.value if feedback.score is None else feedback.score
+    return Annotation(
+        text=str(feedback.run_id),
+        aspect=feedback.key,
+        score=score if isinstance(score, str) else float(score),
+        rater=rater,
+        reason=feedback.comment or None,
+    )

@@ -1,0 +1,150 @@
+"""Langfuse, with its own `run_experiment`, without a network."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import CHECKOUT
+from pytest_projects import GOOD, TEXTS, UNSCORABLE
+from server import RunningServer
+
+import rubriclab as rl
+from rubriclab.errors import DataError, NotInStore
+
+pytest.importorskip("langfuse", reason="needs Langfuse: run make test-integrations")
+
+from langfuse import Langfuse
+from langfuse.api import ObservationV2, ScoreV3
+from langfuse.api.core.pydantic_utilities import parse_obj_as
+
+from rubriclab.integrations.langfuse import RubricEvaluator, TextUnscored, row_of, rows
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+PAGE = CHECKOUT / "docs" / "integrations" / "langfuse.md"
+NOW = "2026-01-01T00:00:00Z"
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Langfuse]:
+    """A client that sends nothing."""
+    client = Langfuse(public_key="none", secret_key="none", base_url="http://127.0.0.1:9", tracing_enabled=False)
+    yield client
+    client.shutdown()
+
+
+def run(texts: list[dict[str, Any]], evaluator: RubricEvaluator, client: Langfuse) -> dict[str, list[Any]]:
+    """Return the evaluations of Langfuse's `run_experiment` by id of the text."""
+
+    def answer(*, item: Any, **_other: Any) -> str:
+        return str(item["metadata"]["answer"])
+
+    data = [
+        {"input": {"article": text["source"]}, "metadata": {"id": text["id"], "answer": text["output"]}}
+        for text in texts
+    ]
+    result = client.run_experiment(name="texts", data=data, task=answer, evaluators=[evaluator])
+    return {each.item["metadata"]["id"]: each.evaluations for each in result.item_results}
+
+
+def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(
+    store: Path, command_rows: Callable[[], dict[str, Any]], client: Langfuse, server: RunningServer
+) -> None:
+    expected = command_rows()
+    asked = len(server.bodies)
+    with RubricEvaluator("remote@1", store=store) as evaluator:
+        found = {name: each for name, (each,) in run(TEXTS, evaluator, client).items()}
+    assert len(server.bodies) == asked > 0
+    assert {name: each.value for name, each in found.items()} == {name: row["score"] for name, row in expected.items()}
+    for name, each in found.items():
+        assert (each.name, each.data_type, each.metadata["rubric"]) == ("remote", "NUMERIC", "remote@1")
+        assert each.metadata["interval"] == expected[name]["interval"]
+        criteria = [{"id": key, **value} for key, value in each.metadata["criteria"].items()]
+        assert criteria == expected[name]["criteria"]
+        assert all(criterion["reason"] in each.comment for criterion in criteria)
+
+
+async def test_a_text_without_a_score_has_no_evaluation_but_an_error(store: Path, client: Langfuse) -> None:
+    texts = [{**TEXTS[0], "output": f"It is {GOOD}."}, {**TEXTS[1], "output": f"It is {UNSCORABLE}."}]
+    with RubricEvaluator("remote", store=store) as evaluator:
+        good, bad = (run(texts, evaluator, client)[text["id"]] for text in texts)
+        with pytest.raises(TextUnscored, match="criteria without a usable rating"):
+            await evaluator(input=texts[1]["source"], output=texts[1]["output"])
+    assert (len(good), bad) == (1, [])
+
+
+def test_a_cap_holds_for_all_texts(store: Path, client: Langfuse, server: RunningServer) -> None:
+    with RubricEvaluator("remote", store=store, max_calls=2) as evaluator:
+        found = run(TEXTS[:4], evaluator, client)
+    assert len(server.bodies) == 2
+    assert [] in found.values()
+
+
+def test_an_unknown_rubric_is_named_before_anything_runs(store: Path) -> None:
+    with pytest.raises(NotInStore):
+        RubricEvaluator("nothing", store=store)
+
+
+def test_the_fields_of_a_row_are_those_of_the_item() -> None:
+    found = row_of(input="Why?", output={"text": "So."}, expected_output="R", metadata={"id": "1", "n": 2})
+    assert found == {"id": "1", "source": "Why?", "output": "So.", "reference": "R"}
+    named = row_of(input={"source": "S", "style": 1}, output="O", expected_output={"label": 4})
+    assert named == {"source": "S", "output": "O"}
+    with pytest.raises(DataError, match="'inputs' has several fields"):
+        row_of(input={"a": "1", "b": "2"}, output="O")
+
+
+def observation(name: str, trace: str, parent: str | None = None, **fields: Any) -> ObservationV2:
+    """Return an observation as Langfuse does."""
+    about = {"id": name, "traceId": trace, "parentObservationId": parent, "startTime": NOW, "projectId": "p"}
+    return parse_obj_as(ObservationV2, {"type": "SPAN", "environment": "e", **about, **fields})
+
+
+def score(kind: str, about: str, value: Any, person: str | None = "anna", **fields: Any) -> Any:
+    """Return a score as Langfuse does."""
+    given = {"id": "s", "projectId": "p", "name": "helpfulness", "source": "ANNOTATION", "environment": "e"}
+    when = {"timestamp": NOW, "createdAt": NOW, "updatedAt": NOW}
+    about_what = {"value": value, "authorUserId": person, "subject": {"kind": kind, "id": about}}
+    return parse_obj_as(ScoreV3, {"dataType": "NUMERIC", **given, **when, **about_what, **fields})
+
+
+def test_scores_of_people_label_the_observations(tmp_path: Path) -> None:
+    found = rows(
+        [
+            observation("o1", "t1", input={"source": "It rained."}, output="Rain.", metadata={"group": "g"}),
+            observation("o2", "t1", "o1", input="It rained.", output="No."),
+        ],
+        [
+            score("trace", "t1", 2, comment="short", updatedAt="2026-01-03T00:00:00Z"),
+            score("observation", "o1", 5),
+            score("observation", "o1", 4, "ben"),
+            score("observation", "o1", "good", name="tone", dataType="CATEGORICAL"),
+            score("observation", "o1", "a note", name="note", dataType="TEXT"),
+            score("observation", "o1", 1, source="EVAL"),
+            score("observation", "o2", True, None, dataType="BOOLEAN"),
+            score("session", "t1", 1),
+            score("trace", "other", 1),
+        ],
+    )
+    first = {"group": "g", "source": "It rained.", "output": "Rain.", "id": "o1"}
+    labels = {"helpfulness": {"anna": 2.0, "ben": 4.0}, "tone": {"anna": "good"}}
+    assert found == [
+        {**first, "annotations": labels, "reasons": {"helpfulness": {"anna": "short"}}},
+        {"source": "It rained.", "output": "No.", "id": "o2", "annotations": {"helpfulness": [1.0]}},
+    ]
+    (tmp_path / "texts.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in found), "utf-8")
+    read = [example.annotations for example in rl.read(tmp_path / "texts.jsonl", level_scores={"good": 5})]
+    assert read == [{"helpfulness": (2, 4), "tone": (5,)}, {"helpfulness": (1,)}]
+
+
+def test_the_example_of_the_documentation_works(store: Path) -> None:
+    (example,) = re.findall(r"^```python file=\S+\n(.*?)^```", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    names: dict[str, Any] = {}
+    exec(example.replace("rubrics.db", "store.db").replace("news-coherence", "planted"), names)
+    ((evaluation,),) = [each.evaluations for each in names["result"].item_results]
+    assert isinstance(evaluation.value, float)
+    names["langfuse"].shutdown()

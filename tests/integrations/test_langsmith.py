@@ -1,0 +1,203 @@
+"""LangSmith, with its own `evaluate` and `aevaluate`, without a network."""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import CHECKOUT
+from pytest_projects import GOOD, TEXTS, UNSCORABLE
+from server import RunningServer
+
+import rubriclab as rl
+from rubriclab.errors import DataError, NotInStore
+
+pytest.importorskip("langsmith", reason="needs LangSmith: run make test-integrations")
+
+from langsmith import Client, aevaluate, evaluate
+from langsmith.schemas import Example, Feedback, FeedbackSourceBase, Run
+
+from rubriclab.integrations.langsmith import RubricEvaluator, row_of, rows
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+PAGE = CHECKOUT / "docs" / "integrations" / "langsmith.md"
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def client() -> Client:
+    """A client whose server does not exist; `aevaluate` would send traces even without `upload_results`."""
+    return Client(api_url="http://127.0.0.1:9", api_key="none", tracing_sampling_rate=0.0)
+
+
+def examples(texts: list[dict[str, Any]]) -> list[Example]:
+    """Return texts as examples, with the output in the metadata for the target to return."""
+    return [
+        Example(id=uuid.uuid4(), inputs={"article": text["source"], "id": text["id"], "answer": text["output"]})
+        for text in texts
+    ]
+
+
+def row_of_example(run: Any, example: Any) -> dict[str, Any]:
+    """Return the row of a run about one of these examples."""
+    return {"output": run.outputs["answer"], "source": example.inputs["article"], "id": example.inputs["id"]}
+
+
+def answer(inputs: dict[str, Any]) -> dict[str, Any]:
+    """Return the output of an example."""
+    return {"answer": inputs["answer"]}
+
+
+def run(texts: list[dict[str, Any]], evaluator: RubricEvaluator, client: Client, **options: Any) -> dict[str, Any]:
+    """Return the results of LangSmith's `evaluate` by id of the text."""
+    results = evaluate(
+        answer, data=examples(texts), evaluators=[evaluator], client=client, upload_results=False, **options
+    )
+    return {
+        result["example"].inputs["id"]: found for result in results for found in result["evaluation_results"]["results"]
+    }
+
+
+def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(
+    store: Path, command_rows: Callable[[], dict[str, Any]], client: Client, server: RunningServer
+) -> None:
+    expected = command_rows()
+    asked = len(server.bodies)
+    with RubricEvaluator("remote@1", store=store, row=row_of_example) as evaluator:
+        found = run(TEXTS, evaluator, client, max_concurrency=4)
+    assert len(server.bodies) == asked > 0
+    assert {name: result.score for name, result in found.items()} == {
+        name: row["score"] for name, row in expected.items()
+    }
+    for name, result in found.items():
+        assert (result.key, result.metadata["rubric"]) == ("remote", "remote@1")
+        assert result.metadata["interval"] == expected[name]["interval"]
+        assert [{"id": key, **value} for key, value in result.metadata["criteria"].items()] == expected[name][
+            "criteria"
+        ]
+        assert result.feedback_config == {"type": "continuous", "min": 1, "max": 5}
+        assert all(criterion["reason"] in result.comment for criterion in expected[name]["criteria"])
+
+
+async def test_runs_are_scored_in_a_running_event_loop(store: Path, client: Client) -> None:
+    async def target(inputs: dict[str, Any]) -> dict[str, Any]:
+        return answer(inputs)
+
+    with RubricEvaluator("remote", store=store, row=row_of_example) as evaluator:
+        results = await aevaluate(
+            target, data=examples(TEXTS[:3]), evaluators=[evaluator], client=client, upload_results=False
+        )
+        scores = [result["evaluation_results"]["results"][0].score async for result in results]
+        own = [evaluator.opened.score_row(text).score for text in TEXTS[:3]]
+    assert sorted(scores) == sorted(own)
+
+
+def test_a_text_without_a_score_has_no_number_but_the_reason(store: Path, client: Client) -> None:
+    texts = [{**TEXTS[0], "output": f"It is {GOOD}."}, {**TEXTS[1], "output": f"It is {UNSCORABLE}."}]
+    with RubricEvaluator("remote", store=store, row=row_of_example) as evaluator:
+        good, bad = (run(texts, evaluator, client)[text["id"]] for text in texts)
+    assert good.score is not None
+    assert (bad.score, bad.extra["error"]) == (None, True)
+    assert "criteria without a usable rating" in bad.comment
+
+
+def test_a_cap_is_an_error_of_the_texts_that_it_concerns(store: Path, client: Client, server: RunningServer) -> None:
+    with RubricEvaluator("remote", store=store, row=row_of_example, max_calls=2) as evaluator:
+        found = run(TEXTS[:4], evaluator, client)
+    assert len(server.bodies) == 2
+    stopped = [result for result in found.values() if result.score is None]
+    assert stopped
+    assert all("BudgetReached" in result.comment and result.extra == {"error": True} for result in stopped)
+
+
+def test_an_unknown_rubric_is_named_before_anything_runs(store: Path) -> None:
+    with pytest.raises(NotInStore):
+        RubricEvaluator("nothing", store=store)
+
+
+def finished(inputs: dict[str, Any], outputs: dict[str, Any] | None, **fields: Any) -> Run:
+    """Return a run as LangSmith does."""
+    fields = {"id": uuid.uuid4(), **fields}
+    return Run(
+        name="n", start_time=NOW, run_type="chain", inputs=inputs, outputs=outputs, trace_id=fields["id"], **fields
+    )
+
+
+def test_the_fields_of_a_row_are_those_of_the_run_and_the_example() -> None:
+    example = Example(
+        id=uuid.uuid4(), inputs={"question": "Why?"}, outputs={"answer": "So."}, metadata={"group": "g", "n": 1}
+    )
+    done = finished({"question": "Why?"}, {"text": "Because."})
+    expected = {"id": str(done.id), "output": "Because.", "source": "Why?", "reference": "So.", "group": "g"}
+    assert row_of(done, example) == expected
+    assert row_of(finished({"id": "7", "source": "S", "style": 1}, {"output": "O", "n": 2})) == {
+        "id": "7",
+        "source": "S",
+        "output": "O",
+    }
+    with pytest.raises(DataError, match="'outputs' has several fields"):
+        row_of(finished({"source": "S"}, {"a": "1", "b": "2"}))
+
+
+def said(about: Run, person: str | None, kind: str = "app", hour: int = 1, **fields: Any) -> Feedback:
+    """Return feedback as LangSmith does."""
+    when = NOW.replace(hour=hour)
+    source = FeedbackSourceBase(type=kind, user_name=person)
+    return Feedback(
+        **{"key": "helpfulness", **fields},
+        id=uuid.uuid4(),
+        run_id=about.id,
+        trace_id=about.id,
+        created_at=when,
+        modified_at=when,
+        feedback_source=source,
+    )
+
+
+def test_feedback_of_people_labels_the_runs(tmp_path: Path) -> None:
+    example = uuid.uuid4()
+    first, second, third = (
+        finished({"source": "It rained."}, {"output": text}, reference_example_id=example)
+        for text in ("It rained.", "Sun.", "No.")
+    )
+    found = rows(
+        [first, second, third],
+        [
+            said(first, "ben", score=2, hour=3, comment="short"),
+            said(first, "anna", score=4),
+            said(first, "ben", score=5, hour=1),
+            said(first, None, kind="model", score=1),
+            said(first, "anna", key="tone", value="good"),
+            said(first, "anna", correction={"text": "x"}),
+            said(second, None, score=True),
+        ],
+    )
+    group = str(example)
+    assert found[0] == {
+        "group": group,
+        "id": str(first.id),
+        "source": "It rained.",
+        "output": "It rained.",
+        "annotations": {"helpfulness": {"anna": 4.0, "ben": 2.0}, "tone": {"anna": "good"}},
+        "reasons": {"helpfulness": {"ben": "short"}},
+    }
+    assert found[1]["annotations"] == {"helpfulness": [1.0]}
+    assert found[2] == {"group": group, "id": str(third.id), "source": "It rained.", "output": "No."}
+    assert "annotations" in rows([first], [said(first, None, kind="api", score=1)], sources=("api",))[0]
+    (tmp_path / "runs.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in found), "utf-8")
+    labels = [example.annotations for example in rl.read(tmp_path / "runs.jsonl", level_scores={"good": 5})]
+    assert labels == [{"helpfulness": (4, 2), "tone": (5,)}, {"helpfulness": (1,)}, {}]
+
+
+def test_the_example_of_the_documentation_works(store: Path) -> None:
+    (example,) = re.findall(r"^```python file=\S+\n(.*?)^```", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    names: dict[str, Any] = {}
+    exec(example.replace("rubrics.db", "store.db").replace("news-coherence", "planted"), names)
+    (result,) = names["results"]
+    assert result["evaluation_results"]["results"][0].score is not None
