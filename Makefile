@@ -7,7 +7,7 @@ WORKERS ?= 2
 
 # The extras of the tests in tests/integrations.
 # DeepEval needs older releases of click and rich than constraints.txt, so it has constraints and an environment of its own.
-INTEGRATIONS := inspect-ai,langfuse,langsmith,mcp,mlflow,parquet,postgresql,pytest,ray,xlsx
+INTEGRATIONS := inspect-ai,langfuse,langsmith,mcp,mlflow,parquet,phoenix,postgresql,pytest,ray,xlsx
 
 .PHONY: demo test test-integrations test-release lint types check constraints clean
 
