@@ -5,11 +5,13 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 WORKERS ?= 2
 
-# The extras of the tests in tests/integrations.
-# DeepEval needs older releases of click and rich than constraints.txt, so it has constraints and an environment of its own.
+# The extras of the tests in tests/integrations that can be installed together, with constraints.txt.
 INTEGRATIONS := inspect-ai,langfuse,langsmith,mcp,mlflow,parquet,phoenix,postgresql,pytest,ray,xlsx
+# The extras that cannot, because of conflicting requirements. Each has an environment of its own, with constraints-NAME.txt
+# and the tests in tests/integrations/test_NAME.py. DeepEval needs older releases of click and rich.
+SEPARATE := deepeval
 
-.PHONY: demo test test-integrations test-release lint types check constraints clean
+.PHONY: demo test test-integrations test-release site lint types check constraints clean
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -29,18 +31,21 @@ test: export PYTHONDONTWRITEBYTECODE =
 test: $(STAMP)
 	$(BIN)/python -m pytest -n $(WORKERS)
 
-# The tests against other tools, in an environment of their own: their libraries are large.
-.venv-integrations/.installed: pyproject.toml constraints.txt
-	$(PYTHON) -m venv .venv-integrations
-	.venv-integrations/bin/python -m pip install --quiet --upgrade "pip>=25.1"
-	.venv-integrations/bin/python -m pip install --quiet --constraint constraints.txt \
-		--editable ".[$(INTEGRATIONS)]" --group dev --group integrations
+# Several times as fast as pip for the large environments. Its index is set by UV_DEFAULT_INDEX, not as for pip.
+UV := $(BIN)/uv
+$(UV): $(STAMP)
+	$(BIN)/python -m pip install --quiet uv
+	@touch $@
+IN_NEW_ENVIRONMENT = $(UV) venv --quiet --clear --seed --python $(BIN)/python $(@D) && \
+	$(UV) pip install --quiet --python $(@D)/bin/python
+
+# The tests against other tools, in environments of their own: their libraries are large.
+.venv-integrations/.installed: pyproject.toml constraints.txt | $(UV)
+	$(IN_NEW_ENVIRONMENT) --constraint constraints.txt --editable ".[$(INTEGRATIONS)]" --group dev --group integrations
 	@touch $@
 
-.venv-deepeval/.installed: pyproject.toml constraints-deepeval.txt
-	$(PYTHON) -m venv .venv-deepeval
-	.venv-deepeval/bin/python -m pip install --quiet --upgrade "pip>=25.1"
-	.venv-deepeval/bin/python -m pip install --quiet --constraint constraints-deepeval.txt --editable ".[deepeval]" --group dev
+.venv-%/.installed: pyproject.toml constraints-%.txt | $(UV)
+	$(IN_NEW_ENVIRONMENT) --constraint constraints-$*.txt --editable ".[$*]" --group dev
 	@touch $@
 
 .promptfoo/node_modules/.bin/promptfoo: tests/integrations/install_promptfoo.sh
@@ -48,15 +53,26 @@ test: $(STAMP)
 
 test-integrations: export PYTHONDONTWRITEBYTECODE =
 test-integrations: export RUBRICLAB_INTEGRATIONS = 1
-test-integrations: .venv-integrations/.installed .venv-deepeval/.installed .promptfoo/node_modules/.bin/promptfoo
+test-integrations: $(patsubst %,.venv-%/.installed,integrations $(SEPARATE)) .promptfoo/node_modules/.bin/promptfoo
 	.venv-integrations/bin/python -m pytest -p no:xdist tests/integrations
-	.venv-deepeval/bin/python -m pytest -p no:xdist tests/integrations/test_deepeval.py
+	for name in $(SEPARATE); do .venv-$$name/bin/python -m pytest -p no:xdist tests/integrations/test_$$name.py || exit 1; done
 
 # Wheel and sdist in fresh environments, on each supported Python that is here, with the lowest and newest dependencies;
 # PYTHONS="3.12 3.13" names the versions.
-test-release: $(STAMP)
-	$(BIN)/python -m pip install --quiet uv
+test-release: $(UV)
 	$(BIN)/python tests/packaging/try_release.py $(addprefix --python ,$(PYTHONS))
+
+$(VENV)/.site: $(STAMP)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group site
+	@touch $@
+
+# The documentation site, in build/site. Its gallery shows what the demonstration writes.
+site: $(VENV)/.site
+	rm -rf build/site build/doctrees build/extra build/demo
+	$(BIN)/python docs/site/gallery.py build/extra
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --jobs $(WORKERS) \
+		--conf-dir docs/site --doctree-dir build/doctrees . build/site
+	$(BIN)/python docs/site/check.py build/site
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -73,17 +89,15 @@ types: $(STAMP)
 
 check: lint types test
 
-# All extras but deepeval.
-EXTRAS = $(filter-out deepeval,$(shell $(BIN)/python -c \
+EXTRAS = $(filter-out $(SEPARATE),$(shell $(BIN)/python -c \
 	"import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies'])"))
-COMPILE = $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --upgrade \
+COMPILE = $(UV) pip compile pyproject.toml --universal --python-version 3.11 --upgrade \
 	--no-emit-index-url --no-emit-find-links --no-annotate --no-header --quiet
 
 # Pins carry no addresses, so the file works with any package index.
-constraints: $(STAMP)
-	$(BIN)/python -m pip install --quiet uv
-	$(COMPILE) --group dev --group integrations $(addprefix --extra ,$(EXTRAS)) --output-file constraints.txt
-	$(COMPILE) --group dev --extra deepeval --output-file constraints-deepeval.txt
+constraints: $(UV)
+	$(COMPILE) --group dev --group integrations --group site $(addprefix --extra ,$(EXTRAS)) --output-file constraints.txt
+	for name in $(SEPARATE); do $(COMPILE) --group dev --extra $$name --output-file constraints-$$name.txt || exit 1; done
 
 clean:
-	rm -rf $(VENV) .venv-integrations .venv-deepeval .promptfoo build dist
+	rm -rf $(VENV) .venv-integrations $(SEPARATE:%=.venv-%) .promptfoo build dist

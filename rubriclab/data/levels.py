@@ -35,5 +35,10 @@ def proposed_level_scores(faults: Iterable[RowError]) -> str | None:
     return f"if the words are levels or missing values, add {' '.join(proposals)}"
 
 
+def is_level_word(word: str) -> bool:
+    """Return whether a word is a usual one for a level."""
+    return word.casefold() in _RANK
+
+
 def _quality(word: str) -> tuple[int, str]:
     return _RANK.get(word, 0), word

@@ -44,7 +44,8 @@ def parquet_rows(
         raise DataError(f"{path}: reading Parquet needs pyarrow;", hint) from None
     number = before
     try:
-        with ParquetFile(path, read_dictionary=_packed_columns(path)) as file:
+        # With `pre_buffer`, pyarrow's default, what was read of the file stays in memory until the file is closed.
+        with ParquetFile(path, read_dictionary=_packed_columns(path), pre_buffer=False) as file:
             size = _batch_size(path, file.metadata, longest)
             for batch in file.iter_batches(batch_size=size, row_groups=row_groups):
                 left_out = min(max(after - number, 0), len(batch))

@@ -14,6 +14,8 @@ from itertools import dropwhile, islice
 from pathlib import Path
 from typing import Any
 
+from rubriclab.data.annotation_export import rows_of
+from rubriclab.data.annotation_exports import detect, exported_list
 from rubriclab.data.cells import CellRules
 from rubriclab.data.decimal_comma import has_decimal_comma, has_decimal_points
 from rubriclab.data.delimited import Dialect, delimited_rows, first_records, sniff
@@ -93,6 +95,13 @@ def raw_rows(source: str | Path | Lines, options: ReadingOptions, after: int = 0
     kind = _kind(path)
     _check_readable(path)
     _check_options(path, kind, options)
+    if not path.is_file():
+        return _rows_of_file(path, kind, options, after)
+    exported = _of_annotation_tool(_rows_of_file(path, kind, options), options)
+    return _rows_after(after, exported) if exported else _rows_of_file(path, kind, options, after)
+
+
+def _rows_of_file(path: Path, kind: str, options: ReadingOptions, after: int = 0) -> RawRows:
     if kind in WORKBOOK:
         return _rows_after(after, _sheet(path, options))
     if kind == PARQUET:
@@ -112,8 +121,29 @@ def raw_table(rows: Any, where: str, options: ReadingOptions) -> RawRows:
         raise DataError(f"Expected rows, but {where} is a mapping with {keys}.", "Give one of its values.")
     if isinstance(rows, bytes | type) or not (_is_table(rows) or isinstance(rows, Iterable)):
         raise DataError(f"Data of the type {type(rows).__name__} has no rows;", f"{EXPECTED}.")
-    numbered = enumerate(_mappings(rows, options.mapping), start=1)
-    return RawRows(SourceFormat(where, "rows"), numbered, options.rules(typed=True), table=_is_table(rows))
+
+    def read() -> RawRows:
+        numbered = enumerate(_mappings(rows, options.mapping), start=1)
+        return RawRows(SourceFormat(where, "rows"), numbered, options.rules(typed=True), table=_is_table(rows))
+
+    # The rows of an iterator cannot be read twice.
+    exported = None if isinstance(rows, Iterator) else _of_annotation_tool(read(), options)
+    return exported or read()
+
+
+def _of_annotation_tool(raw: RawRows, options: ReadingOptions) -> RawRows | None:
+    """Return the rows that an annotation tool exported, with annotations and reasons; `None` for other rows."""
+    try:
+        convert, numbered = detect(raw.numbered)
+    except DataError:  # raised again where the rows are read
+        return None
+    if convert is None:
+        return None
+    rules = options.rules(typed=False)
+    export = convert(raw.source.where, numbered)
+    rows = rows_of(export, rules)
+    source = replace(raw.source, tool=export.name, details=export.details())
+    return RawRows(source, iter(rows), rules, table=True)
 
 
 def _json_lines(where: str, lines: Lines, options: ReadingOptions, encoding: str = UTF_8, after: int = 0) -> RawRows:
@@ -131,6 +161,9 @@ def _text(path: Path, kind: str, options: ReadingOptions, after: int) -> RawRows
     longest = options.longest
     lines: Lines = lines_of(path, longest) if encoding == UTF_8 else decoded_lines(path, longest, encoding)
     if kind in JSON_LINES:
+        if (exported := exported_list(path, sample, longest)) is not None:
+            numbered = enumerate(exported, start=1)
+            return RawRows(SourceFormat(where, "JSON", encoding), numbered, options.rules(typed=True))
         return _json_lines(where, lines, options, encoding, after)
     text = sample.decode(encoding, "replace").removeprefix("\ufeff")
     if options.delimiter:

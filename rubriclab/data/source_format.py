@@ -25,6 +25,8 @@ class SourceFormat:
         usual: the usual delimiter of the format.
         sheet: the sheet of a workbook that is read, of `sheets`.
         merged: cells of the sheet that have the value of a merged range.
+        tool: the annotation tool's export that the rows are read as; `None` for other rows.
+        details: what of this export is read as what, and what is left out.
     """
 
     where: str
@@ -37,6 +39,8 @@ class SourceFormat:
     sheet: str | None = None
     sheets: tuple[str, ...] = ()
     merged: int = 0
+    tool: str | None = None
+    details: tuple[str, ...] = ()
 
     @property
     def encoding_name(self) -> str | None:
@@ -59,6 +63,8 @@ class SourceFormat:
             yield f"scores with a decimal comma ({option('decimal')})"
         if len(self.sheets) > 1:
             yield f"sheet {self.sheet!r} of {len(self.sheets)} ({option('sheet')})"
+        if self.tool:
+            yield "; ".join((f"its rows taken for those of: {self.tool}", *self.details))
         if self.merged:
             yield f"{self.merged:,} merged cells filled with the value of their range"
 

@@ -50,12 +50,14 @@ def check_commands(result: CheckResult) -> Iterator[str]:
 
 def _facts(result: CheckResult) -> Iterator[tuple[str, Any]]:
     source = result.source
-    details = [source.format, source.encoding_name]
+    details = [source.tool, source.format, source.encoding_name]
     details += [f"cells separated by {source.delimiter_name}" if source.delimiter else None]
     details += ["decimal comma" if source.decimal_comma else None]
     details += [f"sheet {source.sheet!r} of {len(source.sheets)}" if source.sheet else None]
     details += [f"{source.merged:,} merged cells filled" if source.merged else None]
     yield "format", quoted(", ".join(filter(None, details)))
+    if source.details:
+        yield "answers", quoted("; ".join(source.details))
     yield "rows", f"{result.rows:,}: {count(result.texts, 'usable text')} in {count(result.groups, 'group')}"
     if reasons := [f"{each.reasons:,} for {each.aspect}" for each in result.aspects if each.reasons]:
         yield "reasons", quoted(", ".join(reasons))

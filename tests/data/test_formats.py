@@ -14,6 +14,7 @@ from pyarrow import parquet
 from rubriclab.data import Example, RowError, read
 from rubriclab.data.delimited import LONGEST_CELL, delimited_rows
 from rubriclab.data.formats import json_lines
+from rubriclab.data.parquet import parquet_rows
 from rubriclab.errors import DataError
 
 GOOD = b'{"id": "good", "output": "A text."}'
@@ -307,6 +308,19 @@ def test_parquet_is_read_in_batches_with_the_row_as_line(tmp_path):
     *found, fault = [(rows.line, row) for row in rows]
     assert [(line, row.id) for line, row in found] == [(i + 1, str(i)) for i in range(4999)]
     assert fault[1].line == 5000
+
+
+def test_what_was_read_of_a_parquet_file_does_not_stay_in_memory(tmp_path):
+    path = tmp_path / "many.parquet"
+    schema = pa.schema([("output", pa.string())])
+    with parquet.ParquetWriter(path, schema, compression="none") as writer:
+        for group in range(20):
+            texts = [f"{group} {number} {'word ' * 100}" for number in range(500)]
+            writer.write_table(pa.table({"output": texts}, schema))
+    before, most = pa.total_allocated_bytes(), 0
+    for _ in parquet_rows(path):
+        most = max(most, pa.total_allocated_bytes() - before)
+    assert 0 < most < path.stat().st_size / 2
 
 
 def test_a_parquet_row_that_has_no_value_in_python_costs_only_itself(tmp_path):

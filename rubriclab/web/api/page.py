@@ -22,10 +22,29 @@ def docs_view() -> View:
         Paragraph("A service that scores texts by a rubric. Its description for programs is /openapi.json.", "lead"),
         Section("Requests", (_requests(found["paths"]),), name="requests"),
         Section("Example", (Paragraph(quoted(CURL), "quote"),), name="example"),
-        *(_schema(name, schema) for name, schema in components["schemas"].items()),
+        *(_schema(name, components["schemas"][name]) for name in _named(found["paths"], components["schemas"])),
         Section("Problems", (table(("status", "meaning"), problems),), name="problems"),
     ]
     return View("Scores over HTTP", tuple(blocks), "rubriclab serve")
+
+
+def _named(part: Any, schemas: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the names of the schemas in the order in which a reader of the requests needs them, each once."""
+    seen = set[str]()
+
+    def names(inside: Any) -> Iterator[str]:
+        if isinstance(inside, Mapping):
+            name = str(inside.get("$ref", "")).removeprefix("#/components/schemas/")
+            if name in schemas and name not in seen:
+                seen.add(name)
+                yield name
+                yield from names(schemas[name])
+            inside = inside.values()
+        for each in inside if not isinstance(inside, str | int | float | bool | None) else ():
+            yield from names(each)
+
+    yield from names(part)
+    yield from (name for name in schemas if name not in seen)
 
 
 def _requests(paths: Mapping[str, Any]) -> Table:

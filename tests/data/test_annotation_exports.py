@@ -1,0 +1,219 @@
+"""Exports of Label Studio and Argilla, and what is no such export although it looks like one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from rubriclab.data import Example, from_rows, read
+from rubriclab.data.raw_rows import raw_rows
+from rubriclab.data.reading import ReadingOptions
+from rubriclab.data.row import RowError
+from rubriclab.errors import DataError
+
+EXPORTS = Path(__file__).parent / "exports"
+LEVELS = "very bad=1,bad=2,okay=3,good=4,excellent=5"
+MAPPED: dict[str, Any] = {"mapping": "output=summary,source=article", "level_scores": LEVELS}
+ANNA, BEN = "rater1@example.org", "rater2@example.org"
+FIRST, SECOND = "00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-000000000002"
+
+
+def examples(file: Path, **options: Any) -> list[Example]:
+    rows = list(read(file, **{**MAPPED, **options}))
+    assert not [row for row in rows if isinstance(row, RowError)]
+    return [row for row in rows if isinstance(row, Example)]
+
+
+def written(folder: Path, content: Any, name: str = "export.json") -> Path:
+    file = folder / name
+    file.write_text(json.dumps(content), "utf-8")
+    return file
+
+
+def faults(file: Path, **options: Any) -> list[RowError]:
+    return [row for row in read(file, **options) if isinstance(row, RowError)]
+
+
+def ratings(example: Example, aspect: str = "coherence") -> dict[str, float]:
+    return dict(zip(example.raters[aspect], example.annotations[aspect], strict=True))
+
+
+def task(number: int, *annotations: dict[str, Any], **data: Any) -> dict[str, Any]:
+    return {"id": number, "data": {"output": f"Text {number}.", **data}, "annotations": list(annotations)}
+
+
+def annotation(rater: Any, *results: tuple[str, dict[str, Any]], **more: Any) -> dict[str, Any]:
+    given = [{"from_name": name, "to_name": "output", "type": "x", "value": value} for name, value in results]
+    return {"id": 7, "completed_by": rater, "result": given, **more}
+
+
+@pytest.mark.parametrize("name", ["label-studio.json", "label-studio-min.json", "label-studio.csv"])
+def test_every_export_of_label_studio_has_the_same_ratings_and_comments(name: str) -> None:
+    found = {example.id: example for example in examples(EXPORTS / name)}
+    assert len(found) == 12
+    assert ratings(found["2"]).keys() == {ANNA, BEN}
+    assert ratings(found["1"]).keys() == {ANNA}
+    tasks = json.loads((EXPORTS / "label-studio.json").read_text("utf-8"))
+    for each in tasks:
+        example = found[str(each["id"])]
+        kept = [given for given in each["annotations"] if not given["was_cancelled"]]
+        for aspect, field in (("coherence", "rating"), ("length", "number")):
+            expected = {
+                given["completed_by"]["email"]: result["value"][field]
+                for given in kept
+                for result in given["result"]
+                if result["from_name"] == aspect
+            }
+            assert ratings(example, aspect) == expected
+        assert example.output == each["data"]["summary"]
+        assert ratings(example, "fluency") == ratings(example, "coherence")
+    assert found["2"].reasons["coherence"] == {ANNA: "Reason 1-1.", BEN: "Reason 1-2."}
+    assert "issues" not in found["1"].annotations
+
+
+def test_skipped_annotations_are_counted_and_other_choices_are_said_not_to_be_read() -> None:
+    note = read(EXPORTS / "label-studio.json", **MAPPED).source.note()
+    assert note is not None
+    for said in (
+        "Label Studio JSON export",
+        "skipped annotations left out: 3",
+        "'why' read as reasons",
+        "'issues' not",
+    ):
+        assert said in note
+
+
+def test_responses_of_argilla_are_annotations_and_drafts_and_discarded_ones_are_left_out(tmp_path: Path) -> None:
+    rows = [json.loads(line) for line in (EXPORTS / "argilla-data-set.jsonl").read_text("utf-8").splitlines()]
+    parquet.write_table(pa.Table.from_pylist(rows), tmp_path / "export.parquet")
+    whole = {example.id: example for example in examples(EXPORTS / "argilla.json")}
+    for file in (EXPORTS / "argilla-data-set.jsonl", tmp_path / "export.parquet"):
+        found = {example.id: example for example in examples(file)}
+        assert found.keys() == whole.keys()
+        for row in rows:
+            users = zip(
+                row["coherence.responses.users"],
+                row["coherence.responses"],
+                row["coherence.responses.status"],
+                strict=True,
+            )
+            expected = {user: value for user, value, status in users if status == "submitted"}
+            assert ratings(found[row["id"]]) == expected
+            assert found[row["id"]].group == row["group"]
+        assert "discarded responses left out: 3; draft responses left out: 1" in str(read(file, **MAPPED).source.note())
+    assert all(ratings(example).keys() == {FIRST, SECOND} for example in whole.values())
+    assert whole[rows[0]["id"]].reasons["coherence"] == {FIRST: "Reason 0."}
+    assert "does not say which responses are drafts" in str(read(EXPORTS / "argilla.json", **MAPPED).source.note())
+
+
+def test_exported_rows_in_memory_are_read_like_the_file() -> None:
+    rows = json.loads((EXPORTS / "argilla.json").read_text("utf-8"))
+    assert list(from_rows(rows, **MAPPED)) == examples(EXPORTS / "argilla.json")
+
+
+def test_reading_goes_on_after_a_row() -> None:
+    every = list(raw_rows(EXPORTS / "label-studio.csv", ReadingOptions()).numbered)
+    line = every[4][0]
+    assert list(raw_rows(EXPORTS / "label-studio.csv", ReadingOptions(), line).numbered) == every[5:]
+
+
+def test_a_comment_is_about_the_aspect_that_its_name_holds(tmp_path: Path) -> None:
+    given = annotation(
+        3,
+        ("fluency", {"rating": 2}),
+        ("coherence", {"rating": 4}),
+        ("coherence_reason", {"text": ["It jumps.", "Twice."]}),
+    )
+    (example,) = read(written(tmp_path, [task(1, given)]))
+    assert isinstance(example, Example)
+    assert example.reasons == {"coherence": {"3": "It jumps.\nTwice."}}
+
+
+def test_the_latest_annotation_of_a_rater_counts_and_unknown_raters_stay_apart(tmp_path: Path) -> None:
+    given = [
+        annotation({"id": 3}, ("q", {"rating": 5}), updated_at="2026-02-02"),
+        annotation({"id": 3}, ("q", {"rating": 1}), updated_at="2026-01-01"),
+        {**annotation(None, ("q", {"rating": 2})), "id": 8},
+        {**annotation(None, ("q", {"rating": 3})), "id": 9},
+    ]
+    rows = read(written(tmp_path, [task(1, *given)]))
+    (example,) = rows
+    assert isinstance(example, Example)
+    assert ratings(example, "q") == {"3": 5, "annotation-8": 2, "annotation-9": 3}
+    assert "earlier annotations by the same rater left out: 1" in str(rows.source.note())
+
+
+def test_a_word_that_is_no_level_is_a_fault_and_is_never_dropped(tmp_path: Path) -> None:
+    given = [annotation(n, ("q", {"choices": [word]})) for n, word in enumerate(["Good", "Bad", "Odd"])]
+    (fault,) = faults(written(tmp_path, [task(1, *given)]), level_scores="good=5,bad=1")
+    assert (fault.field, fault.word) == ("annotations.q.2", "Odd")
+
+
+def test_ratings_of_parts_of_a_text_are_no_ratings_of_the_text(tmp_path: Path) -> None:
+    given = annotation(1, ("q", {"rating": 4, "start": 0}), ("q", {"rating": 2, "start": 5}), ("all", {"rating": 3}))
+    rows = read(written(tmp_path, [task(1, given)]))
+    (example,) = rows
+    assert isinstance(example, Example)
+    assert dict(example.annotations) == {"all": (3,)}
+    assert "answers 'q' not read" in str(rows.source.note())
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (lambda rows: [*rows, 5], "a task like the first one"),
+        (lambda rows: [*rows, {"data": []}], "a task like the first one"),
+        (lambda rows: [*rows, {**rows[0], "annotations": [5]}], "as Label Studio exports"),
+        (lambda rows: [*rows, {**rows[0], "annotations": [{"result": {}, "id": 1}, {"result": 5}]}], "the result 5"),
+    ],
+)
+def test_a_malformed_task_is_a_fault_in_its_place(
+    damage: Callable[[list[Any]], list[Any]], said: str, tmp_path: Path
+) -> None:
+    file = written(tmp_path, damage([task(n, annotation(1, ("q", {"rating": n}))) for n in (1, 2)]))
+    (fault,) = faults(file)
+    assert fault.line == 3
+    assert said in str(fault)
+
+
+@pytest.mark.parametrize(
+    ("responses", "said"),
+    [({"q": [5]}, "a response as Argilla exports it"), ({"q": 5}, "a response as Argilla exports it")],
+)
+def test_a_malformed_record_is_a_fault_in_its_place(responses: Any, said: str, tmp_path: Path) -> None:
+    record = {"id": "a", "fields": {"output": "One."}, "suggestions": {}, "responses": {"q": [{"value": 4}]}}
+    (fault,) = faults(written(tmp_path, [record, {**record, "id": "b", "responses": responses}]))
+    assert (fault.line, said in str(fault)) == (2, True)
+
+
+def test_lists_of_responses_of_different_lengths_are_a_fault(tmp_path: Path) -> None:
+    row = {"output": "One.", "q.responses": [1, 2], "q.responses.users": ["a"], "q.responses.status": ["submitted"]}
+    (fault,) = faults(written(tmp_path, row, "export.jsonl"))
+    assert "lists of different lengths" in str(fault)
+
+
+def test_responses_written_as_text_are_refused_with_the_way_to_export_them(tmp_path: Path) -> None:
+    (tmp_path / "export.csv").write_text("output,q.responses,q.responses.users\nOne.,[5 5],['a' 'b']\n", "utf-8")
+    with pytest.raises(DataError, match=r"responses are the text '\[5 5\]', expected lists.*to_json"):
+        list(read(tmp_path / "export.csv"))
+
+
+def test_a_list_beyond_the_limit_of_a_row_is_refused(tmp_path: Path) -> None:
+    file = written(tmp_path, [task(n, annotation(1, ("q", {"rating": n}))) for n in range(9)])
+    with pytest.raises(DataError, match="the list of JSON objects has more than 300 bytes"):
+        read(file, max_line_bytes=300)
+
+
+def test_lists_that_no_tool_exported_are_refused_as_before(tmp_path: Path) -> None:
+    for content in ([{"output": "A"}], [{"data": 5, "annotations": []}], [{"id": 1, "annotator": 2}]):
+        (fault,) = faults(written(tmp_path, content))
+        assert "in a file that is one list" in str(fault)
+    (tmp_path / "cut.json").write_text(json.dumps([task(1)])[:-3], "utf-8")
+    (fault,) = faults(tmp_path / "cut.json")
+    assert "not JSON" in str(fault)

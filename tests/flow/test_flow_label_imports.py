@@ -1,0 +1,93 @@
+"""Labels of other tools, as a user brings them in: `check`, the options that it proposes, the command it prints."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import shlex
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import xlsxwriter
+from commands import CHECKOUT, LABELLED, Commands
+
+EXPORTS = CHECKOUT / "tests" / "data" / "exports"
+ROWS: list[dict[str, Any]] = [json.loads(line) for line in LABELLED.read_text("utf-8").splitlines()][:16]
+WORDS = {1: "Strongly disagree", 2: "Disagree", 3: "Neutral", 4: "Agree", 5: "Strongly agree"}
+LIKERT = "strongly disagree=1,disagree=2,neutral=3,agree=4,strongly agree=5"
+
+
+def exported(name: str) -> Callable[[Path], Path]:
+    return lambda folder: Path(shutil.copy(EXPORTS / name, folder))
+
+
+def table(cell: Callable[[float], Any]) -> list[list[Any]]:
+    """Return a header and rows with two raters' columns."""
+    rows = [
+        [row["output"], cell(row["scores"]["coherence"]), cell(max(1, row["scores"]["coherence"] - 1))] for row in ROWS
+    ]
+    return [["Summary", "Coherence Anna", "Coherence Ben"], *rows]
+
+
+def excel(folder: Path) -> Path:
+    with xlsxwriter.Workbook(folder / "labels.xlsx") as book:
+        sheet = book.add_worksheet("Ratings")
+        for number, row in enumerate(table(lambda score: score)):
+            sheet.write_row(number, 0, row)
+    return folder / "labels.xlsx"
+
+
+def german_csv(folder: Path) -> Path:
+    return _csv(folder, ";", "utf-8-sig", lambda score: f"{score + 0.5 * (score < 5):.1f}".replace(".", ","))
+
+
+def google_sheets(folder: Path) -> Path:
+    return _csv(folder, ",", "utf-8", lambda score: score)
+
+
+def likert(folder: Path) -> Path:
+    return _csv(folder, ",", "utf-8", lambda score: WORDS[round(score)])
+
+
+def _csv(folder: Path, delimiter: str, encoding: str, cell: Callable[[float], Any]) -> Path:
+    text = io.StringIO()
+    csv.writer(text, delimiter=delimiter).writerows(table(cell))
+    (folder / "labels.csv").write_text(text.getvalue(), encoding)
+    return folder / "labels.csv"
+
+
+@pytest.mark.parametrize(
+    ("make", "levels"),
+    [
+        pytest.param(exported("label-studio.json"), "excellent=5,good=4,okay=3,bad=2,very bad=1", id="label studio"),
+        pytest.param(exported("label-studio.csv"), "excellent=5,good=4,okay=3,bad=2,very bad=1", id="its csv"),
+        pytest.param(exported("argilla-data-set.jsonl"), "", id="argilla"),
+        pytest.param(excel, "", id="excel"),
+        pytest.param(german_csv, "", id="csv with semicolons"),
+        pytest.param(google_sheets, "", id="google sheets"),
+        pytest.param(likert, LIKERT, id="likert words"),
+    ],
+)
+def test_what_check_prints_learns_a_rubric(make: Callable[[Path], Path], levels: str, rubriclab: Commands) -> None:
+    file = make(rubriclab.folder)
+    asked = ["check", file.name, "--task", "summarization", "--aspect", "coherence"]
+    first = rubriclab(*asked)
+    assert first.code == 2
+    (proposed,) = re.findall(r"^columns that look like fields: (.*)$", first.out, re.MULTILINE)
+    asked += shlex.split(proposed)
+    if levels:
+        words = rubriclab(*asked)
+        assert words.code == 2
+        assert "if the words are levels or missing values, add --levels" in " ".join(words.out.split())
+        asked += ["--levels", levels]
+    checked = rubriclab(*asked)
+    assert checked.code == 0, checked.out
+    assert re.search(r"^coherence .* 2: ", checked.out, re.MULTILINE), "two raters"
+    (following,) = re.findall(r"^next: rubriclab (.*)$", checked.out, re.MULTILINE)
+    learned = rubriclab(*shlex.split(following), "--method", "direct", "--judge", "embedded", "--name", "imported")
+    assert learned.code == 0, learned.err
