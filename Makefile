@@ -6,12 +6,12 @@ STAMP := $(VENV)/.installed
 WORKERS ?= 2
 
 # The extras of the tests in tests/integrations that can be installed together, with constraints.txt.
-INTEGRATIONS := inspect-ai,langfuse,langsmith,mcp,mlflow,parquet,postgresql,pytest,ray,xlsx
+INTEGRATIONS := inspect-ai,langfuse,langsmith,mcp,mlflow,parquet,phoenix,postgresql,pytest,ray,xlsx
 # The extras that cannot, because of conflicting requirements. Each has an environment of its own, with constraints-NAME.txt
 # and the tests in tests/integrations/test_NAME.py. DeepEval needs older releases of click and rich.
 SEPARATE := deepeval
 
-.PHONY: demo test test-integrations test-release lint types check constraints clean
+.PHONY: demo test test-integrations test-release site lint types check constraints clean
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -62,6 +62,18 @@ test-integrations: $(patsubst %,.venv-%/.installed,integrations $(SEPARATE)) .pr
 test-release: $(UV)
 	$(BIN)/python tests/packaging/try_release.py $(addprefix --python ,$(PYTHONS))
 
+$(VENV)/.site: $(STAMP)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group site
+	@touch $@
+
+# The documentation site, in build/site. Its gallery shows what the demonstration writes.
+site: $(VENV)/.site
+	rm -rf build/site build/doctrees build/extra build/demo
+	$(BIN)/python docs/site/gallery.py build/extra
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --jobs $(WORKERS) \
+		--conf-dir docs/site --doctree-dir build/doctrees . build/site
+	$(BIN)/python docs/site/check.py build/site
+
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -84,7 +96,7 @@ COMPILE = $(UV) pip compile pyproject.toml --universal --python-version 3.11 --u
 
 # Pins carry no addresses, so the file works with any package index.
 constraints: $(UV)
-	$(COMPILE) --group dev --group integrations $(addprefix --extra ,$(EXTRAS)) --output-file constraints.txt
+	$(COMPILE) --group dev --group integrations --group site $(addprefix --extra ,$(EXTRAS)) --output-file constraints.txt
 	for name in $(SEPARATE); do $(COMPILE) --group dev --extra $$name --output-file constraints-$$name.txt || exit 1; done
 
 clean:

@@ -166,8 +166,10 @@ def _with_options(model: type[Options]) -> Callable[[Callable[P, T]], Callable[P
             if name not in signature.parameters
         ]
         function.__signature__ = signature.replace(parameters=[*parameters, *fields])  # type: ignore[attr-defined]
-        documented = "\n".join(f"            {name}: {field.description}" for name, field in model.model_fields.items())
-        function.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\nOptions:\n{inspect.cleandoc(documented)}\n"
+        documented = "\n".join(
+            f"    {name}: {' '.join((field.description or '').split())}" for name, field in model.model_fields.items()
+        )
+        function.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\nOptions:\n{documented}\n"
         return function
 
     return decorate

@@ -63,20 +63,28 @@ def folder(learned: Path, tmp_path: Path) -> Path:
     "page", [page for page in PAGES if blocks(page, "bash") or blocks(page, "python")], ids=name_of
 )
 def test_every_example_of_a_page_works_in_the_order_given(page: Path, folder: Path) -> None:
+    """A block of text after commands is an excerpt of what they print."""
     rubriclab = Commands(folder, RUBRICLAB_STORE="rubrics.db", RUBRICLAB_JUDGE="embedded")
+    printed = ""
     for language, code in re.findall(
-        r"^```(bash|python)\n(.*?)^```", page.read_text("utf-8"), re.DOTALL | re.MULTILINE
+        r"^```(bash|python|text)\n(.*?)^```", page.read_text("utf-8"), re.DOTALL | re.MULTILINE
     ):
+        if language == "text":
+            missing = [line for line in code.splitlines() if line.strip() not in printed]
+            assert not missing, f"{missing} is not in:\n{printed}"
+            continue
         if language == "python":
             done = rubriclab.python(code)
             assert done.code == 0, f"{code}\n{done.err}"
             continue
+        printed = ""
         for line in code.splitlines():
             command, _, fallback = line.partition(" || ")
             name, *arguments = shlex.split(command)
             assert name == "rubriclab", line
             result = rubriclab(*arguments)
             assert result.code in ((0, 1, 3) if fallback else (0,)), f"{line}\n{result.err}"
+            printed += result.out + result.err
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

@@ -38,18 +38,19 @@ class SectionGroup(click.Group):
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
-        self._sections: dict[str, list[str]] = {}
+        self.sections: dict[str, list[str]] = {}
+        """The names of the commands by section, in the order of help."""
 
     def add_section(self, title: str, commands: Sequence[click.Command]) -> None:
         """Add commands that help lists under `title`, in this order."""
         for added in commands:
             self.add_command(added)
-            self._sections.setdefault(title, []).append(str(added.name))
+            self.sections.setdefault(title, []).append(str(added.name))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands with a heading for each section."""
         shown = set(self.list_commands(ctx))
-        for title, names in self._sections.items():
+        for title, names in self.sections.items():
             with formatter.section(title):
                 formatter.write_dl(list(self._lines(name for name in names if name in shown)))
 

@@ -1,0 +1,95 @@
+"""The reports of the gallery, made by `rubriclab demo` and two commands more: `python docs/site/gallery.py FOLDER`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from rubriclab.cli.demo import OFFLINE, STORE
+from rubriclab.services.sample import HELDOUT
+
+DIRECT, TRANSFER = "evaluation-direct.html", "transfer.html"
+
+
+@dataclass(frozen=True)
+class Report:
+    file: str
+    title: str
+    text: str
+
+
+REPORTS = (
+    Report(
+        "rubric.html",
+        "A learned rubric",
+        "`rubriclab report`: verdict, criteria, weights, calibration and labelled texts. A language model answered.",
+    ),
+    Report(
+        "evaluation.html",
+        "Agreement on held-out labels",
+        "`rubriclab evaluate --html`: correlations with intervals, beside the baselines.",
+    ),
+    Report(
+        "rubric-offline.html",
+        "A rubric by the offline judge",
+        "The same command and labels as the first report, without a language model.",
+    ),
+    Report(
+        DIRECT,
+        "A rubric beside the same judge without one",
+        "`rubriclab evaluate --baseline direct --html`, by the offline judge.",
+    ),
+    Report(
+        TRANSFER,
+        "A rubric on other texts",
+        "`rubriclab transfer --html`: agreement there, and what each action would change.",
+    ),
+)
+
+
+def make(folder: Path) -> None:
+    """Run the demonstration and the commands that it leaves out; write the reports and a first page to `folder`.
+
+    Raises:
+        SystemExit: if a command fails, or a report is missing.
+    """
+    demo, reports = folder.with_name("demo"), folder / "gallery"
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("RUBRICLAB_")}
+    common = ("--judge", "embedded", "--store", STORE)
+    for command, place in (
+        (("demo", str(demo)), folder.parent),
+        (("evaluate", HELDOUT, "--rubric", OFFLINE, "--baseline", "direct", "--html", DIRECT, *common), demo),
+        (("transfer", OFFLINE, "--to", HELDOUT, "--no-relearn", "--html", TRANSFER, *common), demo),
+    ):
+        run = (sys.executable, "-P", "-m", "rubriclab", *command)
+        if code := subprocess.run(run, cwd=place, env=environment, check=False).returncode:
+            raise SystemExit(code)
+    if missing := [report.file for report in REPORTS if not (demo / report.file).exists()]:
+        raise SystemExit(f"the demonstration did not write {', '.join(missing)}: see its output above")
+    reports.mkdir()
+    for report in REPORTS:
+        shutil.copy(demo / report.file, reports)
+    (folder / "index.html").write_text(
+        '<!doctype html><meta charset="utf-8"><title>rubriclab</title>'
+        '<meta http-equiv="refresh" content="0; url=README.html"><a href="README.html">rubriclab</a>\n',
+        "utf-8",
+    )
+
+
+def previews() -> str:
+    """Return a section for each report, with a preview and a link, as Markdown for the page `docs/gallery.md`."""
+    return "\n\n".join(
+        f'## {report.title}\n\n{report.text}\n\n<p><a href="../gallery/{report.file}">Open the report</a></p>\n\n'
+        f'<iframe class="report" src="../gallery/{report.file}" title="{report.title}" loading="lazy"></iframe>'
+        for report in REPORTS
+    )
+
+
+if __name__ == "__main__":
+    made = Path(sys.argv[1]).resolve()
+    made.mkdir(parents=True)
+    make(made)

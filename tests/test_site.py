@@ -1,0 +1,106 @@
+"""What the documentation site is made of. `make site` builds it, with every warning an error, and checks its links."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections import Counter
+from pathlib import Path
+
+import click
+import pytest
+from commands import CHECKOUT
+
+import rubriclab
+from docs.site import check, navigation, reference
+from rubriclab import research
+from rubriclab.cli.main import cli, every_command
+
+COMMANDS = reference.command_reference()
+
+
+def test_every_page_has_one_place_in_the_navigation() -> None:
+    places = Counter(page for entries in navigation.pages().values() for _, page in entries)
+    written = [path for pattern in ("*.md", "docs/**/*.md") for path in CHECKOUT.glob(pattern)]
+    expected = {path.relative_to(CHECKOUT).with_suffix("").as_posix() for path in written} - {navigation.HOME}
+    assert expected - {*places} == set()
+    assert {page: count for page, count in places.items() if count > 1} == {}
+
+
+def test_every_integration_is_in_the_navigation() -> None:
+    files = {f"docs/integrations/{path.stem}" for path in (CHECKOUT / "docs" / "integrations").glob("*.md")}
+    assert {page for _, page in navigation.pages()["Integrations"]} == files
+    assert all(f"/{page}\n" in navigation.toctrees() for page in files)
+
+
+def test_a_page_that_the_navigation_names_and_nobody_wrote_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(navigation, "SECTIONS", {"Start": (("Missing", "docs/missing"),)})
+    with pytest.raises(ValueError, match=r"docs/missing\.md, which does not exist"):
+        navigation.pages()
+
+
+@pytest.mark.parametrize("name", sorted(every_command()))
+def test_the_reference_has_every_command_with_all_its_options(name: str) -> None:
+    (section,) = re.findall(rf"^### rubriclab {name}\n(.*?)(?=^##|\Z)", COMMANDS, re.DOTALL | re.MULTILINE)
+    options = [each for each in every_command()[name].params if isinstance(each, click.Option) and not each.hidden]
+    assert [each.opts[0] for each in options if not re.search(rf"^- `.*{each.opts[0]}\b", section, re.MULTILINE)] == []
+    assert f"rubriclab {name}" in section
+
+
+def test_the_reference_has_the_options_of_the_program() -> None:
+    section = COMMANDS.split("\n## ")[0]
+    assert [param.opts[-1] for param in cli.params if param.opts[-1] not in section] == []
+
+
+def test_every_public_name_is_on_one_page_of_the_reference() -> None:
+    pages = {each.rpartition("/")[2] for each in reference.GENERATED} - {"commands"}
+    listed = Counter(name for page in pages for names in reference.names_on(page).values() for name in names)
+    public = [f"rubriclab.{name}" for name in rubriclab.__all__]
+    public += [f"rubriclab.research.{name}" for name in research.__all__]
+    assert listed == Counter(public)
+    written = "\n".join(reference.python_reference(page) for page in pages)
+    modules = {name for name in public if inspect.ismodule(getattr(research, name.rpartition(".")[2], None))}
+    assert [name for name in public if name not in modules and f":: {name}\n" not in written] == []
+
+
+@pytest.mark.parametrize("page", sorted(reference.GENERATED))
+def test_a_page_of_the_reference_has_room_for_what_is_generated(page: str) -> None:
+    text = (CHECKOUT / f"{page}.md").read_text("utf-8")
+    assert reference.MARK not in reference.filled(page, text)
+    with pytest.raises(ValueError, match="has no line"):
+        reference.filled(page, "# A page\n")
+
+
+def test_help_is_shown_as_it_is_written() -> None:
+    assert reference._escaped("a_b* `NAME_*` <c>") == r"a\_b\* `NAME_*` \<c\>"
+    assert (
+        reference._prose("First.\n\n\b\nrubriclab a\nrubriclab b") == "First.\n\n```text\nrubriclab a\nrubriclab b\n```"
+    )
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    (tmp_path / "a.html").write_text('<h1 id="top">A</h1><a href="folder/b.html#here">B</a>', "utf-8")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "b.html").write_text('<p id="here"><a href="../a.html#top">A</a>', "utf-8")
+    return tmp_path
+
+
+def test_a_site_whose_links_lead_somewhere_has_no_faults(site: Path) -> None:
+    assert check.faults(check.read_pages(site)) == []
+
+
+@pytest.mark.parametrize(
+    ("html", "fault"),
+    [
+        ('<a href="missing.html">', "missing.html leads nowhere"),
+        ('<a href="folder/b.html#there">', "folder/b.html#there leads nowhere"),
+        ('<a href="#nothing">', "#nothing leads nowhere"),
+        ('<script src="https://cdn.example.org/a.js"></script>', "loads https://cdn.example.org/a.js"),
+        ('<link rel="stylesheet" href="//fonts.example.org/a.css">', "loads //fonts.example.org/a.css"),
+    ],
+)
+def test_a_link_that_leads_nowhere_and_a_file_of_another_host_are_faults(site: Path, html: str, fault: str) -> None:
+    (site / "c.html").write_text(html, "utf-8")
+    (found,) = check.faults(check.read_pages(site))
+    assert found.endswith(fault)
