@@ -7,6 +7,8 @@ import importlib
 import pkgutil
 
 import rubriclab
+from rubriclab.cli.printing import flags
+from rubriclab.prompts.render import FOLDER, _parts
 
 # Of other packages: what they import only when it is first used.
 OTHERS = (
@@ -47,6 +49,11 @@ for module in pkgutil.walk_packages(rubriclab.__path__, "rubriclab."):
         importlib.import_module(module.name)
 for name in OTHERS:
     importlib.import_module(name)
+
+# What a process makes once: compiled templates, and how options are written.
+for template in FOLDER.glob("*/*.md"):
+    _parts(template.relative_to(FOLDER).with_suffix("").as_posix())
+flags()
 
 # A forked process copies each page of memory that its garbage collector writes to; what is here will not be collected.
 gc.collect()

@@ -2,6 +2,7 @@
 
     python -m experiments.benchmarks.engine_overhead --latency 0.3 --rounds 5 --output results/engine_overhead.json
 
+The stack has litellm ask by its own HTTP client; litellm alone uses OpenAI's, as it does by default.
 All sides send the same requests to the same server, in turns, so that a noisy machine disturbs them alike. The server
 answers after `--latency` seconds. httpx and litellm get finished messages and return the response; the stack renders
 the prompt, looks its answer up in SQLite, keeps limits and a budget, sends the request, stores the reply, enters it in
@@ -31,7 +32,7 @@ from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.data.scale import Scale
 from rubriclab.judges import JudgeOptions, Ledger, Price, ask, close_connections, connect, messages_of
-from rubriclab.judges.providers import load_litellm
+from rubriclab.judges.providers import OWN_CLIENT, load_litellm
 from rubriclab.methods.hypoeval.score import rate_prompt
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, Evidence, Level
@@ -122,6 +123,7 @@ class Bare:
     async def ask_all(self, asked: list[Prompt[Any]]) -> Elapsed:
         """Send the prompts, rendered beforehand."""
         acompletion = load_litellm().acompletion
+        ours = os.environ.pop(OWN_CLIENT, None)  # litellm as it is by default
         messages = [[dict(turn) for turn in messages_of(prompt)] for prompt in asked]
 
         async def one(turns: list[dict[str, Any]]) -> None:
@@ -137,7 +139,11 @@ class Bare:
                 )
             assert response.choices[0].message.content == ANSWER
 
-        return await timed(one, messages)
+        try:
+            return await timed(one, messages)
+        finally:
+            if ours:
+                os.environ[OWN_CLIENT] = ours
 
 
 class Stack:

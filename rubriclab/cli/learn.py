@@ -93,6 +93,11 @@ joint_options = together(
     help="Your own findings on what raters reward, a file or a folder.  [default: the included ones]",
 )
 @option(
+    "--literature-included",
+    is_flag=True,
+    help="Use the included findings too, beside those of --literature.",
+)
+@option(
     "--literature-without",
     metavar="SET",
     multiple=True,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -31,17 +32,15 @@ def note(text: str) -> None:
     click.echo(plain(for_reader(text)), err=True)
 
 
-def flags() -> dict[str, str]:
+@cache
+def flags() -> Mapping[str, str]:
     """Return how options are written that are not named as in Python: `--method` for `methods`."""
     from rubriclab.cli.main import every_command
 
     params = [param for command in every_command().values() for param in command.params]
+    used = {flag for param in params for flag in param.opts}
     written = {str(param.name): max(param.opts, key=len) for param in params if isinstance(param, click.Option)}
-    return {name: flag for name, flag in written.items() if f"--{name.replace('_', '-')}" not in _all_flags(params)}
-
-
-def _all_flags(params: Sequence[click.Parameter]) -> set[str]:
-    return {flag for param in params for flag in param.opts}
+    return {name: flag for name, flag in written.items() if f"--{name.replace('_', '-')}" not in used}
 
 
 def print_dry_run(result: DryRun, *, as_json: bool) -> None:

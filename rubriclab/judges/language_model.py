@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
+import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -130,6 +131,7 @@ class LanguageModel:
             JudgeRefused: for a wrong key, model or request, or a server that redirects to another one.
         """
         load_litellm()  # before the time starts, since the import takes seconds
+        self._check_key()
         started = time.monotonic()
         _log.debug("%s: request %s", self.model, prompt.name)
         reception = Reception(self.model, body_limit(prompt, self._reasoning_tokens, self._max_reply_bytes))
@@ -150,6 +152,12 @@ class LanguageModel:
             usage.completion_tokens,
         )
         return reply
+
+    def _check_key(self) -> None:
+        # litellm's own client would send the request without a key. A server of one's own may need none.
+        at_openai = self._api_base is None and environment_address("openai") is None
+        if at_openai and provider_of(self.model) == "openai" and not os.environ.get("OPENAI_API_KEY"):
+            raise JudgeRefused(f"{self.model}: OpenAI's API key is missing.", "Set OPENAI_API_KEY.")
 
     async def _received(self, prompt: Prompt[Any], reception: Reception) -> Any:
         from openai import OpenAIError

@@ -18,7 +18,7 @@ from rubriclab.data.aspect import shipped_aspects
 from rubriclab.data.check import scored_aspects
 from rubriclab.data.example import named_reasons
 from rubriclab.data.reading import ReadingOptions
-from rubriclab.errors import ChecklistError, SettingsError
+from rubriclab.errors import ChecklistError, LiteratureError, SettingsError
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.learning.candidates import Plan
 from rubriclab.literature import Finding, load_findings
@@ -69,6 +69,9 @@ class LearnOptions(ReadingOptions, JudgeOption):
 
     literature: Path | None = None
     """Findings of your own, a file or a folder. Default: those that ship."""
+
+    literature_included: bool = False
+    """Use the findings that ship too, beside those of your own."""
 
     literature_without: Texts = ()
     """Public sets about whose raters findings are left out, as one that you test on."""
@@ -323,14 +326,31 @@ def _findings(aspect: str, options: LearnOptions, notify: Notify) -> tuple[Findi
     """Return the findings that the options leave, and say where a benchmark to leave out has none."""
     if options.no_literature:
         return ()
-    findings, without = load_findings(options.task, None, options.literature), options.literature_without
+    findings, without = _all_findings(options), options.literature_without
     for name in without:
         if not any(name in finding.benchmarks for finding in findings):
             notify(
                 f"{option('literature_without', name)} leaves nothing out: no finding for {options.task} is about the "
                 f"raters of {name}"
             )
-    return load_findings(options.task, aspect, options.literature, without=without)
+    return tuple(each for each in findings if each.bears_on(aspect) and not {*without} & {*each.benchmarks})
+
+
+def _all_findings(options: LearnOptions) -> tuple[Finding, ...]:
+    """Return the findings for the task: those that ship, the user's own, or both.
+
+    Raises:
+        LiteratureError: if a file cannot be used, or one of the user's own has the id of one that ships.
+    """
+    own = load_findings(options.task, None, options.literature)
+    if not (options.literature and options.literature_included):
+        return own
+    shipped = load_findings(options.task)
+    if taken := {each.id for each in own} & {each.id for each in shipped}:
+        raise LiteratureError(
+            f"{options.literature}: the id {min(taken)!r} is that of a finding that ships.", "Give yours another id."
+        )
+    return (*shipped, *own)
 
 
 def _notify_faults(checklist: Checklist, path: Path, notify: Notify) -> None:

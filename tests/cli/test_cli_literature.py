@@ -18,6 +18,7 @@ from server import RunningServer
 
 from rubriclab import Lab
 from rubriclab.errors import BudgetReached, JudgeError, LiteratureError, UserError
+from rubriclab.literature import load_findings
 from rubriclab.services.literature_add import LiteratureAdded
 
 ADD = ("literature", "add", "paper.txt", "paper.bib", "--task", "summarization", "--folder", "found")
@@ -61,13 +62,28 @@ def test_findings_reach_the_prompt_for_hypotheses_and_those_of_a_tested_set_do_n
     assert reader(*ADD, *JUDGE, "--yes").code == 0
     server.reset()
     server.brain = hypoeval_brain.reply
-    learn = ("learn", LABELLED, "--task", "summarization", "--aspect", "coherence", "--scale", "1:5", "--method")
-    done = reader(
-        *learn, "hypoeval", *JUDGE, "--literature", "found", "--literature-without", "summeval", "--max-calls", 3
-    )
-    asked = "\n".join(str(body["messages"]) for body in server.bodies)
+    learn = ("learn", LABELLED, "--task", "summarization", "--aspect", "coherence", "--scale", "1:5", *JUDGE)
+    chosen = ("--literature", "found", "--literature-included", "--literature-without", "summeval")
+    done = reader(*learn, "--method", "hypoeval", *chosen, "--max-calls", 3)
+    asked = "\n".join(message["content"] for body in server.bodies for message in body["messages"])
     assert ORDER in asked, done.err
     assert "did not reward length" not in asked
+    included = {each.claim: each.benchmarks for each in load_findings("summarization", "coherence")}
+    assert {claim for claim in included if claim in asked} == {
+        claim for claim, benchmarks in included.items() if "summeval" not in benchmarks
+    }
+
+
+def test_a_finding_with_the_id_of_an_included_one_is_refused(rubriclab: Commands) -> None:
+    write_paper(rubriclab.folder)
+    own = {"id": "sum-01", "aspects": [], "claim": "Readers like order.", "source": "Lind_2021"}
+    (rubriclab.folder / "mine.json").write_text(json.dumps([own]), "utf-8")
+    (rubriclab.folder / "references.bib").write_text(
+        "@article{Lind_2021, author = {Lind, A.}, title = {T}, year = {2021}, journal = {J}}", "utf-8"
+    )
+    learn = ("learn", LABELLED, "--task", "summarization", "--aspect", "coherence", "--literature", "mine.json")
+    done = rubriclab(*learn, "--literature-included", "--dry-run")
+    assert done.error == "mine.json: the id 'sum-01' is that of a finding that ships. Give yours another id."
 
 
 @pytest.fixture

@@ -442,13 +442,13 @@ def test_every_option_of_every_command_is_guarded_or_known_to_be_harmless() -> N
     harmless = """abstain-above action add all as aspect at-once attempts baseline batch batch-at-least batch-pause
     batch-size because benchmark bins bound by calls-per-text checklist concurrency constant-groups correct count
     data decimal definition delimiter drop dry-run encoding engine evidence fail-under flip-at from gate good-from
-    grace header-rows id include-training included json labelled labels level levels literature literature-without
-    map matrix max-body-bytes max-calls max-cost max-drop max-flips max-line-bytes max-shift max-texts merge method
-    metrics min-rank misses missing mode name nearest no-browser no-literature no-page no-relearn no-shortcuts only
-    order pages parent part-tokens pin port prefer preview rate rater request-timeout requests-per-minute resume
-    retry-failed revoke reword rivals rivals-check rivals-per-call rivals-tokens rounds rubric rubric-right sample
-    sample-only save scale seed set sheet side skip-faulty skip-rows small source structured take task text-features
-    timeout to tokens-per-minute train workers worth"""
+    grace header-rows id include-training included json labelled labels level levels literature literature-included
+    literature-without map matrix max-body-bytes max-calls max-cost max-drop max-flips max-line-bytes max-shift
+    max-texts merge method metrics min-rank misses missing mode name nearest no-browser no-literature no-page
+    no-relearn no-shortcuts only order pages parent part-tokens pin port prefer preview rate rater request-timeout
+    requests-per-minute resume retry-failed revoke reword rivals rivals-check rivals-per-call rivals-tokens rounds
+    rubric rubric-right sample sample-only save scale seed set sheet side skip-faulty skip-rows small source
+    structured take task text-features timeout to tokens-per-minute train workers worth"""
     options = set().union(*(options_of(command.params) for command in every_command().values()))
     assert options - GUARDED - JUDGES - set(harmless.split()) == set()
 

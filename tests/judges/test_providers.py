@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from rubriclab.judges import LanguageModel
-from rubriclab.judges.providers import load_litellm, provider_of
+from rubriclab.judges.providers import OWN_CLIENT, choose_client, load_litellm, provider_of
 
 ADDRESS = "http://127.0.0.1:9/v1"
 
@@ -37,3 +39,14 @@ def test_the_address_of_a_bare_name_is_that_of_its_own_provider(monkeypatch: pyt
     assert LanguageModel("claude-haiku-4-5").identity["address"] == ADDRESS
     monkeypatch.setenv("OPENAI_API_BASE", ADDRESS)
     assert LanguageModel("gpt-4o-mini").identity["address"] == ADDRESS
+
+
+@pytest.mark.parametrize("variable", ["OPENAI_ORG_ID", "OPENAI_PROJECT_ID"])
+def test_openais_client_is_kept_where_only_it_sends_a_setting(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+    monkeypatch.delenv(OWN_CLIENT, raising=False)
+    monkeypatch.setenv(variable, "org-1")
+    choose_client()
+    assert OWN_CLIENT not in os.environ
+    monkeypatch.delenv(variable)
+    choose_client()
+    assert os.environ[OWN_CLIENT] == "True"

@@ -18,6 +18,7 @@ from single_call_scripts import PARTS
 
 from rubriclab.checklist import load_checklist, seed_questions
 from rubriclab.data import Assignment, Scale, find_aspect, task_words
+from rubriclab.data.aspect import shipped_aspects
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.hypoeval import HypoEvalSettings
@@ -28,6 +29,9 @@ from rubriclab.methods.method import TrainingInput, chosen_settings, silent
 from rubriclab.methods.seeval.explain import Mistake, refine_prompt
 from rubriclab.methods.single_call.prompt import judge_prompt
 from rubriclab.methods.single_call.rivals import rivals_prompt
+from rubriclab.papers.citation import citation_prompt
+from rubriclab.papers.findings import Subject, findings_prompts
+from rubriclab.papers.paper import Paper, PaperPage
 from rubriclab.prompts import Prompt, Repair, prompts_digest, render, render_turns
 from rubriclab.revision import improve_text
 from rubriclab.rubric import Demonstration, Rubric
@@ -93,6 +97,7 @@ def real() -> dict[str, list[Prompt]]:
         *of_units(),
         *of_all_in_one_call(),
         *of_rivals(),
+        *of_papers(),
     ]:
         found.setdefault(prompt.name, []).append(prompt)
     return found
@@ -148,6 +153,18 @@ def of_rivals() -> list[Prompt]:
     return [rivals_prompt(texts, parts, assignment()) for parts in shown for texts in ([TEXT], TEXTS[0::6])]
 
 
+def of_papers() -> list[Prompt]:
+    paper = Paper("paper.txt", tuple(PaperPage(n, f"Page {n}. {'Raters like order. ' * 40}") for n in (1, 2, 3)), True)
+    coherence = find_aspect("summarization", "coherence")
+    subjects = [
+        Subject(task_words("summarization"), (coherence,), False, ("summeval",)),
+        Subject(task_words("dialogue"), shipped_aspects("dialogue")),
+        Subject(task_words("poem")),
+    ]
+    shown = [prompt for subject in subjects for prompt in findings_prompts(paper, subject, 500)]
+    return [*shown, citation_prompt(paper)]
+
+
 async def learned_by(judge, name: str, aspect: str, **chosen) -> Rubric:
     method, about = METHODS[name], replace(assignment(), aspect=find_aspect("summarization", aspect))
     texts = tuple(replace(text, scores={aspect: place % 5 + 1}) for place, text in enumerate(PIECEWISE))
@@ -172,9 +189,9 @@ def user(prompt: Prompt) -> str:
 
 def judged(prompt: Prompt) -> list[str]:
     """Return all texts, sources and contexts that a prompt shows."""
-    lists = ("observations", "demonstrations", "texts")
+    lists = ("observations", "demonstrations", "texts", "pages")
     shown = [prompt.fields, *(item for name in lists for item in prompt.fields.get(name, ()))]
-    return [text for item in shown for name in ("output", "source", "context") if (text := item.get(name))]
+    return [text for item in shown for name in ("output", "source", "context", "text") if (text := item.get(name))]
 
 
 # Every template

@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import time
+import tomllib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -403,4 +404,10 @@ def test_the_container_runs_as_a_user_without_privileges_on_a_pinned_image() -> 
     assert lines.index("USER 10001") > max(place for place, line in enumerate(lines) if line.startswith("RUN "))
     assert any(line.startswith("HEALTHCHECK ") for line in lines)
     copied = [line.split()[1:-1] for line in lines if line.startswith("COPY ") and "--from" not in line]
-    assert [name for names in copied for name in names if not (CHECKOUT / name).exists()] == []
+    names = {name for given in copied for name in given}
+    assert [name for name in names if not (CHECKOUT / name).exists()] == []
+    wheel = tomllib.loads((CHECKOUT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"]["targets"][
+        "wheel"
+    ]
+    needed = [*wheel["packages"], *wheel["force-include"]]
+    assert [name for name in needed if not any(Path(name).is_relative_to(each) for each in names)] == []
