@@ -19,6 +19,7 @@ from rubriclab.errors import UserError
         ("langsmith", "RubricEvaluator", "langsmith", "langsmith"),
         ("mcp", "RubricTools", "mcp", "mcp"),
         ("mlflow", "rubric_scorer", "mlflow", "mlflow"),
+        ("phoenix", "RubricEvaluator", "phoenix", "phoenix"),
     ],
 )
 def test_the_error_names_the_extra(

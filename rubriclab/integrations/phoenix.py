@@ -1,0 +1,145 @@
+"""Phoenix (`pip install 'rubriclab[phoenix]'`): a rubric as an evaluator, and annotations of people as labels."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rubriclab.integrations.annotations import Annotation, annotated_rows
+from rubriclab.integrations.evaluator import OpenRubric, RowFunction, metadata_of, row_of_text
+from rubriclab.integrations.library import imported_from
+from rubriclab.integrations.rationale import rationale
+from rubriclab.judges.connect import EMBEDDED
+from rubriclab.scoring import Score
+from rubriclab.services.rubric_choice import RubricLike
+from rubriclab.services.text_scorer import TextScorer
+
+with imported_from("Phoenix", "phoenix"):
+    from phoenix.client.resources.experiments.types import AnnotatorKind, BaseEvaluator
+
+# The kind of annotator that people are.
+PEOPLE = ("HUMAN",)
+JSON = "application/json"
+
+
+class RubricEvaluator(OpenRubric, BaseEvaluator):  # type: ignore[misc]
+    """An evaluator for `run_experiment`, which returns one evaluation for each run.
+
+    `score` is on the scale of the rubric, `explanation` its interval and each criterion's contribution and reason.
+    `metadata` has `rubric`, `judge`, `interval`, and in `criteria` by id what `Score.to_row` has of each criterion. A
+    text without a score has no `score` but the reason as its explanation.
+
+    Args:
+        rubric: a version, a rubric, `NAME`, `NAME@3`, `NAME@production`, or what `Lab.scorer` returns.
+        store: path or URL of the store; by default the user's own.
+        judge: by default the one that the rubric was learned with.
+        name: of the evaluations; by default that of the rubric.
+        row: returns the row of a text, given `input`, `output`, `expected`, `metadata` and others by name, as Phoenix
+            gives them; by default `row_of`.
+        options: as for `Lab`: `max_cost`, `concurrency`, `record` and others.
+
+    Raises:
+        NotInStore: if there is no such rubric.
+        NotConfirmed: if only an imported version that is not confirmed names the judge.
+        SettingsError: for an unknown option.
+    """
+
+    def __init__(
+        self,
+        rubric: RubricLike | TextScorer,
+        *,
+        store: str | Path | None = None,
+        judge: str | None = None,
+        name: str | None = None,
+        row: RowFunction | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(rubric, store=store, judge=judge, name=name, **options)
+        self._row = row or row_of
+        self._kind = AnnotatorKind.CODE if self.opened.judge == EMBEDDED else AnnotatorKind.LLM
+
+    def evaluate(self, **given: Any) -> dict[str, Any]:
+        """Return the evaluation of one text.
+
+        Raises:
+            DataError: if it is not clear what the text and its source are.
+            RubriclabError: as `TextScorer.score_row` does.
+        """
+        return self._evaluation(self.opened.score_row(self._row(**given)))
+
+    async def async_evaluate(self, **given: Any) -> dict[str, Any]:
+        """Return the evaluation of one text without blocking the running event loop."""
+        return self._evaluation(await self.opened.score_row_async(self._row(**given)))
+
+    def _evaluation(self, score: Score) -> dict[str, Any]:
+        about = {"explanation": rationale(score, self.opened.rubric), "metadata": metadata_of(score)}
+        return about if score.score is None else {"score": score.score, **about}
+
+
+def row_of(
+    *,
+    input: Any,  # noqa: A002 (Phoenix's own name)
+    output: Any,
+    expected: Any = None,
+    metadata: Mapping[str, Any] | None = None,
+    **_other: Any,
+) -> dict[str, Any]:
+    """Return the row of a text.
+
+    `output` is the output, or the field `output` of it, or its only field. The fields `source`, `context`, `reference`,
+    `id`, `group` and `system` of the input, or else of the metadata, are those of the row; without a source or context
+    among them, the only other input is the source. The expected output is the reference if it is a text, and else its
+    field `reference` or its only text.
+
+    Raises:
+        DataError: if there are several outputs or inputs, and none has the name of a field.
+    """
+    return row_of_text(input, output, expected, metadata)
+
+
+def rows(
+    spans: Iterable[Mapping[str, Any]],
+    annotations: Iterable[Mapping[str, Any]],
+    *,
+    kinds: Sequence[str] = PEOPLE,
+    row: RowFunction | None = None,
+) -> list[dict[str, Any]]:
+    """Return spans as labelled rows, with annotations of people by aspect, their name.
+
+    The `id` of a row is that of its span. The score of an annotation counts, or else its label. A person is named by
+    `user_id`. Annotations with an explanation only, and those of other spans, are left out.
+
+    Args:
+        spans: as `client.spans.get_spans` returns them.
+        annotations: as `client.spans.get_span_annotations` returns them.
+        kinds: the kinds of annotators that count: `HUMAN`, `LLM` and `CODE`.
+        row: returns the row of a span, given `input` and `output` by name; by default `row_of`.
+
+    Raises:
+        DataError: if it is not clear what a text and its source are.
+    """
+    texts = []
+    for span in spans:
+        fields = (row or row_of)(input=_value(span, "input"), output=_value(span, "output"))
+        texts.append({**fields, "id": span["context"]["span_id"]})
+    given = sorted(annotations, key=lambda each: str(each["updated_at"]))
+    found = [_annotation(each) for each in given if each["annotator_kind"] in kinds]
+    return annotated_rows(texts, [each for each in found if each])
+
+
+def _value(span: Mapping[str, Any], side: str) -> Any:
+    attributes = span.get("attributes") or {}
+    value = attributes.get(f"{side}.value")
+    if attributes.get(f"{side}.mime_type") == JSON and isinstance(value, str):
+        return json.loads(value)
+    return value
+
+
+def _annotation(given: Mapping[str, Any]) -> Annotation | None:
+    result = given.get("result") or {}
+    score = result.get("label") if result.get("score") is None else float(result["score"])
+    if score is None:
+        return None
+    return Annotation(given["span_id"], given["name"], score, given.get("user_id"), result.get("explanation") or None)

@@ -1,0 +1,174 @@
+"""Phoenix, with its own `run_experiment`, without a network: the data set is what its server would answer."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from commands import CHECKOUT
+from pytest_projects import GOOD, TEXTS, UNSCORABLE
+from server import RunningServer
+
+import rubriclab as rl
+from rubriclab.errors import DataError, NotInStore
+
+pytest.importorskip("phoenix.client", reason="needs Phoenix: run make test-integrations")
+
+from phoenix.client import Client
+from phoenix.client.experiments import run_experiment
+
+from rubriclab.integrations.phoenix import RubricEvaluator, row_of, rows
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+PAGE = CHECKOUT / "docs" / "integrations" / "phoenix.md"
+NOW = "2026-01-01T00:00:00+00:00"
+
+
+def client_with(texts: list[dict[str, Any]]) -> Client:
+    """Return a client whose server has a data set of the texts."""
+    examples = [
+        {
+            "id": text["id"],
+            "node_id": text["id"],
+            "input": {"article": text["source"]},
+            "output": {},
+            "metadata": {"id": text["id"], "answer": text["output"]},
+            "updated_at": NOW,
+        }
+        for text in texts
+    ]
+    about = {"id": "d", "name": "texts", "description": None, "metadata": {}, "created_at": NOW, "updated_at": NOW}
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path == "/v1/datasets":
+            return httpx.Response(200, json={"data": [about], "next_cursor": None})
+        if request.url.path == "/v1/datasets/d":
+            return httpx.Response(200, json={"data": about})
+        data = {"dataset_id": "d", "version_id": "v", "examples": examples, "filtered_splits": []}
+        return httpx.Response(200, json={"data": data})
+
+    return Client(http_client=httpx.Client(base_url="http://phoenix", transport=httpx.MockTransport(answer)))
+
+
+def run(texts: list[dict[str, Any]], evaluator: RubricEvaluator) -> dict[str, Any]:
+    """Return the evaluation runs of Phoenix's `run_experiment` by id of the text."""
+
+    def answer(metadata: Any) -> str:
+        return str(metadata["answer"])
+
+    client = client_with(texts)
+    dataset = client.datasets.get_dataset(dataset="d")
+    done = run_experiment(
+        dataset=dataset, task=answer, evaluators=[evaluator], dry_run=len(texts), client=client, retries=0
+    )
+    names = {task["id"]: task["dataset_example_id"] for task in done["task_runs"]}
+    return {names[each.experiment_run_id]: each for each in done["evaluation_runs"]}
+
+
+def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(
+    store: Path, command_rows: Callable[[], dict[str, Any]], server: RunningServer
+) -> None:
+    expected = command_rows()
+    asked = len(server.bodies)
+    with RubricEvaluator("remote@1", store=store) as evaluator:
+        found = run(TEXTS, evaluator)
+    assert len(server.bodies) == asked > 0
+    assert {name: each.result["score"] for name, each in found.items()} == {
+        name: row["score"] for name, row in expected.items()
+    }
+    for name, each in found.items():
+        assert (each.name, each.annotator_kind) == ("remote", "LLM")
+        assert each.result["metadata"]["interval"] == expected[name]["interval"]
+        criteria = [{"id": key, **value} for key, value in each.result["metadata"]["criteria"].items()]
+        assert criteria == expected[name]["criteria"]
+        assert all(criterion["reason"] in each.result["explanation"] for criterion in criteria)
+
+
+async def test_a_text_without_a_score_has_no_number_but_the_reason(store: Path) -> None:
+    texts = [{**TEXTS[0], "output": f"It is {GOOD}."}, {**TEXTS[1], "output": f"It is {UNSCORABLE}."}]
+    with RubricEvaluator("remote", store=store) as evaluator:
+        good, bad = (run(texts, evaluator)[text["id"]].result for text in texts)
+        again = await evaluator.async_evaluate(input={"article": texts[0]["source"]}, output=texts[0]["output"])
+    assert again == good
+    assert "score" not in bad
+    assert "criteria without a usable rating" in bad["explanation"]
+
+
+def test_a_cap_is_an_error_of_the_texts_that_it_concerns(store: Path, server: RunningServer) -> None:
+    with RubricEvaluator("remote", store=store, max_calls=2) as evaluator:
+        found = run(TEXTS[:4], evaluator)
+    assert len(server.bodies) == 2
+    assert any("The cap of 2 calls is reached" in str(each.error) for each in found.values())
+
+
+def test_the_offline_judge_is_code_and_an_unknown_rubric_is_named_at_once(store: Path) -> None:
+    with RubricEvaluator("planted", store=store, judge="embedded", name="coherence") as evaluator:
+        assert (evaluator.kind, evaluator.name) == ("CODE", "coherence")
+    with pytest.raises(NotInStore):
+        RubricEvaluator("nothing", store=store)
+
+
+def test_the_fields_of_a_row_are_those_of_the_example() -> None:
+    found = row_of(input={"question": "Why?"}, output="So.", expected={"answer": "R"}, metadata={"id": "1"}, example=1)
+    assert found == {"id": "1", "source": "Why?", "output": "So.", "reference": "R"}
+    with pytest.raises(DataError, match="'inputs' has several fields"):
+        row_of(input={"a": "1", "b": "2"}, output="O")
+
+
+def span(name: str, source: Any, output: str, **attributes: str) -> dict[str, Any]:
+    """Return a span as Phoenix does."""
+    return {
+        "name": "answer",
+        "context": {"trace_id": "t", "span_id": name},
+        "attributes": {"input.value": source, "output.value": output, **attributes},
+    }
+
+
+def said(about: str, person: str | None, result: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    """Return an annotation as Phoenix does."""
+    given = {"name": "helpfulness", "annotator_kind": "HUMAN", "span_id": about, "result": result, "user_id": person}
+    return {"id": "a", "created_at": NOW, "updated_at": NOW, "source": "APP", **given, **fields}
+
+
+def test_annotations_of_people_label_the_spans(tmp_path: Path) -> None:
+    found = rows(
+        [
+            span("s1", '{"source": "It rained.", "group": "g"}', "Rain.", **{"input.mime_type": "application/json"}),
+            span("s2", "It rained.", "No."),
+        ],
+        [
+            said("s1", "anna", {"score": 2, "explanation": "short"}, updated_at="2026-01-03T00:00:00+00:00"),
+            said("s1", "anna", {"score": 5}),
+            said("s1", "ben", {"score": 4, "label": "good"}),
+            said("s1", "anna", {"label": "good"}, name="tone"),
+            said("s1", "anna", {"explanation": "a note"}),
+            said("s1", None, {"score": 1}, annotator_kind="LLM"),
+            said("s2", None, {"score": 1}),
+            said("other", "anna", {"score": 1}),
+        ],
+    )
+    labels = {"helpfulness": {"anna": 2.0, "ben": 4.0}, "tone": {"anna": "good"}}
+    first = {"source": "It rained.", "group": "g", "output": "Rain.", "id": "s1"}
+    assert found == [
+        {**first, "annotations": labels, "reasons": {"helpfulness": {"anna": "short"}}},
+        {"source": "It rained.", "output": "No.", "id": "s2", "annotations": {"helpfulness": [1.0]}},
+    ]
+    (tmp_path / "texts.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in found), "utf-8")
+    read = [example.annotations for example in rl.read(tmp_path / "texts.jsonl", level_scores={"good": 5})]
+    assert [sorted(labels["helpfulness"]) for labels in read] == [[2, 4], [1]]
+
+
+def test_the_example_of_the_documentation_works(store: Path) -> None:
+    (example,) = re.findall(r"^```python file=\S+\n(.*?)^```", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    text = {**TEXTS[0], "id": "1"}
+    names: dict[str, Any] = {"client": client_with([text])}
+    own = example.replace("client = Client()\n", "").replace('dataset="questions"', 'dataset="d"')
+    own = own.replace("client=client", "client=client, dry_run=1")
+    exec(own.replace("rubrics.db", "store.db").replace("news-coherence", "planted"), names)
+    (evaluation,) = names["experiment"]["evaluation_runs"]
+    assert isinstance(evaluation.result["score"], float)
