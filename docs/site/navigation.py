@@ -19,7 +19,6 @@ SECTIONS: dict[str, tuple[tuple[str, str], ...]] = {
         ("Have people rate texts", "docs/label"),
         ("Choose a judge", "docs/models"),
         ("Learn a rubric", "docs/learn"),
-        ("Learn from papers", "docs/literature"),
         ("Score texts", "docs/score"),
         ("Measure agreement", "docs/evaluate"),
         ("Inspect rubrics in a browser", "docs/studio"),
