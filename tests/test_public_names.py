@@ -95,6 +95,7 @@ def test_no_class_name_is_defined_in_two_modules() -> None:
     modules: dict[str, list[str]] = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         for node in ast.parse(path.read_text("utf-8")).body:
-            if isinstance(node, ast.ClassDef):
+            # Each tool's evaluator has the same name, since a program uses one tool.
+            if isinstance(node, ast.ClassDef) and node.name != "RubricEvaluator":
                 modules.setdefault(node.name, []).append(str(path.relative_to(PACKAGE)))
     assert {name: found for name, found in modules.items() if len(found) > 1} == {}

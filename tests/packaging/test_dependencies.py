@@ -14,6 +14,10 @@ CHECKOUT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((CHECKOUT / "pyproject.toml").read_text("utf-8"))["project"]
 
 
+# Distributions of optional packages that are imported under another name.
+OTHER_NAMES = {"phoenix": "arize-phoenix-client"}
+
+
 def normalized(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
@@ -42,7 +46,7 @@ def test_every_imported_package_is_declared() -> None:
         for name, file in imported(CHECKOUT / "rubriclab")
         if name not in sys.stdlib_module_names and name != "rubriclab"
         # Whatever is optional and not installed has to be declared under its own name.
-        if not known & {normalized(one) for one in distributions.get(name, [name])}
+        if not known & {normalized(one) for one in distributions.get(name, [OTHER_NAMES.get(name, name)])}
     }
     assert undeclared == set()
 
@@ -52,7 +56,7 @@ def test_every_declared_package_is_imported() -> None:
     used = {
         normalized(distribution)
         for name, _ in imported(CHECKOUT / "rubriclab")
-        for distribution in distributions.get(name, [name])
+        for distribution in distributions.get(name, [OTHER_NAMES.get(name, name)])
     }
     # SQLAlchemy imports the driver by the name in the store's address.
     assert declared() - used == {"psycopg"}
