@@ -100,6 +100,8 @@ if TYPE_CHECKING:
     )
     from rubriclab.literature import (
         Finding as Finding,
+        FindingEntry as FindingEntry,
+        Quotation as Quotation,
         load_findings as load_findings,
     )
     from rubriclab.methods.catalogue import (
@@ -206,6 +208,17 @@ if TYPE_CHECKING:
     )
     from rubriclab.services.lint import (
         LintResult as LintResult,
+    )
+    from rubriclab.services.literature_add import (
+        LiteratureAdded as LiteratureAdded,
+        LiteratureAddOptions as LiteratureAddOptions,
+    )
+    from rubriclab.services.literature_files import (
+        FindingList as FindingList,
+        LiteratureCheck as LiteratureCheck,
+        LiteratureCheckOptions as LiteratureCheckOptions,
+        LiteratureListOptions as LiteratureListOptions,
+        LiteratureOptions as LiteratureOptions,
     )
     from rubriclab.services.plan import (
         PlanOptions as PlanOptions,
@@ -319,6 +332,8 @@ _HOMES = {
     "lab": ("Lab",),
     "literature": (
         "Finding",
+        "FindingEntry",
+        "Quotation",
         "load_findings",
     ),
     "methods.catalogue": ("METHODS",),
@@ -392,6 +407,17 @@ _HOMES = {
     "services.batches": ("Batches", "BatchesOptions"),
     "services.check": ("CheckOptions", "CheckResult", "ColumnUse"),
     "services.lint": ("LintResult",),
+    "services.literature_add": (
+        "LiteratureAddOptions",
+        "LiteratureAdded",
+    ),
+    "services.literature_files": (
+        "FindingList",
+        "LiteratureCheck",
+        "LiteratureCheckOptions",
+        "LiteratureListOptions",
+        "LiteratureOptions",
+    ),
     "services.split": ("SplitOptions", "SplitResult"),
     "data.reading": ("ReadingOptions",),
     "data.source_format": ("SourceFormat",),

@@ -26,6 +26,7 @@ SECTIONS: dict[str, tuple[tuple[str, str], ...]] = {
         ("Use a rubric on other texts", "docs/transfer"),
         ("Decide what to label next", "docs/plan"),
         ("Rewrite texts", "docs/improve"),
+        ("Take findings from papers", "docs/literature"),
         ("Change a rubric by hand", "docs/edit"),
         ("Store and share versions", "docs/store"),
         ("Watch a long command", "docs/watch"),

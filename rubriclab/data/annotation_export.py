@@ -13,6 +13,7 @@ from typing import Any, Literal
 from rubriclab.data.cells import MOST_WORDS, CellRules
 from rubriclab.data.levels import is_level_word
 from rubriclab.data.row import RowError
+from rubriclab.option_names import option
 
 Kind = Literal["score", "choice", "comment", "other"]
 # Characters of an answer that is considered more than a word to choose.
@@ -74,7 +75,7 @@ def _notes(kinds: Mapping[str, Kind]) -> Iterator[str]:
     if "comment" in named:
         yield f"comments {named['comment']} read as reasons"
     if "choice" in named:
-        yield f"choices {named['choice']} not read, since their words are no known levels"
+        yield f"choices {named['choice']} not read, since their words have no scores ({option('level_scores')})"
     if "other" in named:
         yield f"answers {named['other']} not read, since they are not one number or word"
 

@@ -68,24 +68,23 @@ def from_flat(where: str, rows: Iterable[tuple[int, Any]]) -> Export:
         if not isinstance(row, Mapping):
             export.tasks.append(_not_a_record(where, line, row))
             continue
-        questions = [name.removesuffix(_RESPONSES) for name in row if name.endswith(_RESPONSES)]
+        questions = [str(name).removesuffix(_RESPONSES) for name in row if str(name).endswith(_RESPONSES)]
         lists = {name: [row.get(f"{name}{_RESPONSES}{end}") for end in ("", _RATERS, _STATUS)] for name in questions}
         if text := next((cell for cells in lists.values() for cell in cells if isinstance(cell, str)), None):
             raise DataError(
                 f"{where}: an Argilla data set whose responses are {describe(text)}, expected lists.",
                 "Export it as JSON Lines or Parquet, which keep lists: dataset.records.to_datasets().to_json(FILE).",
             )
-        if any(cell is not None and len(cell) != len(cells[0] or ()) for cells in lists.values() for cell in cells):
-            export.tasks.append(
-                RowError(where, line, "responses", "lists of different lengths", "one of each response")
-            )
+        if not all(_have_one_length(cells) for cells in lists.values()):
+            expected = "lists of one length: the responses, their raters and their status"
+            export.tasks.append(RowError(where, line, "responses", describe(row), expected))
             continue
         given = [
             (name, value, rater, status)
             for name, cells in lists.items()
             for value, rater, status in zip(*((cell or [None] * len(cells[0] or ())) for cell in cells), strict=True)
         ]
-        columns = {name: cell for name, cell in row.items() if not _is_answer(name) and name not in _OF_RECORD}
+        columns = {name: cell for name, cell in row.items() if not _is_answer(str(name)) and name not in _OF_RECORD}
         export.tasks.append(Task(line, columns, tuple(_answers(export, given))))
     return export
 
@@ -101,6 +100,11 @@ def _answers(export: Export, given: Iterable[tuple[str, Any, Any, Any]]) -> Iter
 def _is_answer(name: str) -> bool:
     ends = (_RESPONSES, f"{_RESPONSES}{_RATERS}", f"{_RESPONSES}{_STATUS}", _SUGGESTION)
     return name.endswith((*ends, f"{_SUGGESTION}.score", f"{_SUGGESTION}.agent"))
+
+
+def _have_one_length(cells: list[Any]) -> bool:
+    present = [cell for cell in cells if cell is not None]
+    return all(isinstance(cell, list | tuple) for cell in present) and len({len(cell) for cell in present}) <= 1
 
 
 def _list(given: Any) -> list[Any]:

@@ -45,7 +45,8 @@ def from_json(where: str, rows: Iterable[tuple[int, Any]]) -> Export:
             export.tasks.append(RowError(where, line, "annotations", str(fault), "annotations as Label Studio exports"))
             continue
         export.tasks.append(Task(line, columns, answers))
-        for _ in row.get("drafts") or ():
+        drafts = row.get("drafts")
+        for _ in drafts if isinstance(drafts, list) else ():
             export.leave_out("drafts")
     return export
 

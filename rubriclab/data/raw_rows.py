@@ -97,8 +97,9 @@ def raw_rows(source: str | Path | Lines, options: ReadingOptions, after: int = 0
     _check_options(path, kind, options)
     if not path.is_file():
         return _rows_of_file(path, kind, options, after)
-    exported = _of_annotation_tool(_rows_of_file(path, kind, options), options)
-    return _rows_after(after, exported) if exported else _rows_of_file(path, kind, options, after)
+    # Other rows are read anew, since a file is not kept open before its rows are wanted.
+    raw = _own_rows(_rows_of_file(path, kind, options), options)
+    return _rows_after(after, raw) if raw.source.tool else _rows_of_file(path, kind, options, after)
 
 
 def _rows_of_file(path: Path, kind: str, options: ReadingOptions, after: int = 0) -> RawRows:
@@ -122,23 +123,20 @@ def raw_table(rows: Any, where: str, options: ReadingOptions) -> RawRows:
     if isinstance(rows, bytes | type) or not (_is_table(rows) or isinstance(rows, Iterable)):
         raise DataError(f"Data of the type {type(rows).__name__} has no rows;", f"{EXPECTED}.")
 
-    def read() -> RawRows:
-        numbered = enumerate(_mappings(rows, options.mapping), start=1)
-        return RawRows(SourceFormat(where, "rows"), numbered, options.rules(typed=True), table=_is_table(rows))
-
-    # The rows of an iterator cannot be read twice.
-    exported = None if isinstance(rows, Iterator) else _of_annotation_tool(read(), options)
-    return exported or read()
+    numbered = enumerate(_mappings(rows, options.mapping), start=1)
+    raw = RawRows(SourceFormat(where, "rows"), numbered, options.rules(typed=True), table=_is_table(rows))
+    # The rows of an iterator may come one at a time, and an export is read as a whole.
+    return raw if isinstance(rows, Iterator) else _own_rows(raw, options)
 
 
-def _of_annotation_tool(raw: RawRows, options: ReadingOptions) -> RawRows | None:
-    """Return the rows that an annotation tool exported, with annotations and reasons; `None` for other rows."""
+def _own_rows(raw: RawRows, options: ReadingOptions) -> RawRows:
+    """Return the rows, those that an annotation tool exported with annotations and reasons."""
     try:
         convert, numbered = detect(raw.numbered)
-    except DataError:  # raised again where the rows are read
-        return None
+    except DataError as error:
+        return replace(raw, numbered=_raising(error))
     if convert is None:
-        return None
+        return replace(raw, numbered=numbered)
     rules = options.rules(typed=False)
     export = convert(raw.source.where, numbered)
     rows = rows_of(export, rules)
@@ -202,6 +200,12 @@ def _sheet(path: Path, options: ReadingOptions) -> RawRows:
     )
     rules = options.rules(typed=False, decimal_comma=comma)
     return RawRows(source, sheet_rows(sheet), rules, table=True)
+
+
+def _raising(error: DataError) -> Numbered:
+    """Raise an error where the first row would be read."""
+    raise error
+    yield
 
 
 def _mappings_of(rows: Numbered) -> Iterator[Mapping[str, Any]]:

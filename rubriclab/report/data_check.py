@@ -57,7 +57,7 @@ def _facts(result: CheckResult) -> Iterator[tuple[str, Any]]:
     details += [f"{source.merged:,} merged cells filled" if source.merged else None]
     yield "format", quoted(", ".join(filter(None, details)))
     if source.details:
-        yield "answers", quoted("; ".join(source.details))
+        yield "answers", quoted(for_reader("; ".join(source.details)))
     yield "rows", f"{result.rows:,}: {count(result.texts, 'usable text')} in {count(result.groups, 'group')}"
     if reasons := [f"{each.reasons:,} for {each.aspect}" for each in result.aspects if each.reasons]:
         yield "reasons", quoted(", ".join(reasons))

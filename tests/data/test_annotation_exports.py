@@ -11,10 +11,12 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from rubriclab import Lab
 from rubriclab.data import Example, from_rows, read
 from rubriclab.data.raw_rows import raw_rows
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.data.row import RowError
+from rubriclab.data.tables import write_rows
 from rubriclab.errors import DataError
 
 EXPORTS = Path(__file__).parent / "exports"
@@ -112,6 +114,17 @@ def test_responses_of_argilla_are_annotations_and_drafts_and_discarded_ones_are_
     assert "does not say which responses are drafts" in str(read(EXPORTS / "argilla.json", **MAPPED).source.note())
 
 
+def test_a_split_export_keeps_ratings_and_comments(tmp_path: Path) -> None:
+    divided = Lab(tmp_path / "store.db", progress=None).split(EXPORTS / "label-studio.csv", train=8, **MAPPED)
+    write_rows([*divided.train, *divided.heldout], tmp_path / "parts.csv")
+    whole = {example.id: example for example in examples(EXPORTS / "label-studio.csv")}
+    parts = examples(tmp_path / "parts.csv")
+    assert {example.id for example in parts} == whole.keys()
+    for example in parts:
+        assert ratings(example) == ratings(whole[example.id])
+        assert example.reasons == whole[example.id].reasons
+
+
 def test_exported_rows_in_memory_are_read_like_the_file() -> None:
     rows = json.loads((EXPORTS / "argilla.json").read_text("utf-8"))
     assert list(from_rows(rows, **MAPPED)) == examples(EXPORTS / "argilla.json")
@@ -192,10 +205,24 @@ def test_a_malformed_record_is_a_fault_in_its_place(responses: Any, said: str, t
     assert (fault.line, said in str(fault)) == (2, True)
 
 
-def test_lists_of_responses_of_different_lengths_are_a_fault(tmp_path: Path) -> None:
-    row = {"output": "One.", "q.responses": [1, 2], "q.responses.users": ["a"], "q.responses.status": ["submitted"]}
+@pytest.mark.parametrize("responses", [[1, 2], 5, {"a": 1}])
+def test_responses_and_raters_that_are_no_lists_of_one_length_are_a_fault(responses: Any, tmp_path: Path) -> None:
+    row = {"output": "One.", "q.responses": responses, "q.responses.users": ["a"], "q.responses.status": None}
     (fault,) = faults(written(tmp_path, row, "export.jsonl"))
-    assert "lists of different lengths" in str(fault)
+    assert "lists of one length" in str(fault)
+
+
+def test_topics_are_no_labels_until_they_have_scores(tmp_path: Path) -> None:
+    given = [annotation(n, ("topic", {"choices": [word]})) for n, word in enumerate(["Ferry", "Bridge"])]
+    file = written(tmp_path, [{**task(1, *given), "drafts": 5}])
+    rows = read(file)
+    (plain,) = rows
+    assert isinstance(plain, Example)
+    assert not plain.annotations
+    assert "choices 'topic' not read, since their words have no scores" in str(rows.source.note())
+    (scored,) = read(file, level_scores="ferry=1,bridge=2")
+    assert isinstance(scored, Example)
+    assert ratings(scored, "topic") == {"0": 1, "1": 2}
 
 
 def test_responses_written_as_text_are_refused_with_the_way_to_export_them(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ ANSWERED, UNUSABLE, MISSING, REJECTED, REFUSED = "answered", "unusable", "missin
 # What a server can push into the buffers of two sockets and a pool, on top of what is read.
 BUFFERED = 12_000_000
 TIMEOUT = 0.4  # of a judge whose server stalls
-PATIENCE = 20.0  # of one whose server does not, on a busy machine
+PATIENCE = 60.0  # of one whose server does not, on a busy machine
 LONGEST_MESSAGE = 700
 TEMPLATES = Path(__file__).parents[1] / "judges" / "templates"
 

@@ -52,7 +52,7 @@ async def test_calls_are_capped_exactly_under_concurrency(cap: int) -> None:
 
 async def test_calls_are_capped_exactly_over_http(server: RunningServer) -> None:
     judge = Limited(
-        Budgeted(LanguageModel("openai/fake", timeout=5), LocalBudget(max_calls=5)), LocalLimits(concurrency=4)
+        Budgeted(LanguageModel("openai/fake", timeout=60), LocalBudget(max_calls=5)), LocalLimits(concurrency=4)
     )
     await outcomes(judge, 12)
     assert len(server.bodies) == 5

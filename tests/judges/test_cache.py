@@ -31,7 +31,7 @@ def opened() -> asyncio.Event:
 
 
 async def test_second_time_comes_from_the_cache_with_its_first_usage(server: RunningServer) -> None:
-    judge = Cached(LanguageModel("openai/fake", timeout=5), MemoryAnswers())
+    judge = Cached(LanguageModel("openai/fake", timeout=60), MemoryAnswers())
     first, second = await judge.reply(rate()), await judge.reply(rate())
     assert len(server.bodies) == 1
     assert (first.cached, second.cached) == (False, True)
@@ -49,7 +49,7 @@ async def test_another_judge_or_sample_or_limit_is_another_request() -> None:
 
 async def test_identical_requests_in_flight_are_merged(server: RunningServer) -> None:
     server.latency = 0.05
-    judge = Cached(LanguageModel("openai/fake", timeout=5), MemoryAnswers())
+    judge = Cached(LanguageModel("openai/fake", timeout=60), MemoryAnswers())
     replies = await asyncio.gather(*(judge.reply(rate()) for _ in range(10)))
     assert len(server.bodies) == 1
     assert sum(not reply.cached for reply in replies) == 1
@@ -144,7 +144,7 @@ async def test_reply_survives_being_written_down() -> None:
 
 
 async def test_tokens_are_kept_and_asked_for_apart_from_the_reply_without_them(server: RunningServer) -> None:
-    judge = Cached(LanguageModel("openai/fake", timeout=5), MemoryAnswers())
+    judge = Cached(LanguageModel("openai/fake", timeout=60), MemoryAnswers())
     plain = await judge.reply(rate())
     first, second = await judge.reply(rate(alternatives=5)), await judge.reply(rate(alternatives=5))
     assert not plain.tokens

@@ -69,7 +69,7 @@ async def test_given_price_is_used(server: RunningServer) -> None:
 
 
 async def test_known_model_is_priced_and_gets_a_strict_schema(server: RunningServer) -> None:
-    reply = await LanguageModel("gpt-4o-mini", timeout=5).reply(rate())
+    reply = await LanguageModel("gpt-4o-mini", timeout=60).reply(rate())
     price = price_of("gpt-4o-mini")
     assert price is not None
     assert reply.usage.cost_usd == pytest.approx(price.cost(reply.usage.prompt_tokens, reply.usage.completion_tokens))
@@ -80,7 +80,7 @@ async def test_known_model_is_priced_and_gets_a_strict_schema(server: RunningSer
 
 async def test_refused_schema_is_left_out_from_then_on(server: RunningServer) -> None:
     server.refuses = {"response_format"}
-    judge = LanguageModel("gpt-4o-mini", timeout=5)
+    judge = LanguageModel("gpt-4o-mini", timeout=60)
     for text in ("one", "two"):
         assert (await judge.reply(rate(text))).text
     assert ["response_format" in body for body in server.bodies] == [True, False, False]
@@ -89,7 +89,7 @@ async def test_refused_schema_is_left_out_from_then_on(server: RunningServer) ->
 
 async def test_every_setting_that_is_refused_is_left_out(server: RunningServer) -> None:
     server.refuses = {"response_format", "temperature"}
-    judge = LanguageModel("gpt-4o-mini", timeout=5)
+    judge = LanguageModel("gpt-4o-mini", timeout=60)
     assert (await judge.reply(rate())).text
     assert judge.dropped == ("response_format", "temperature")
     assert len(server.bodies) == 3
@@ -110,7 +110,7 @@ async def test_schema_that_was_insisted_on_is_not_left_out(server: RunningServer
 
 
 async def test_parameters_that_a_model_does_not_take_are_named(server: RunningServer) -> None:
-    judge = LanguageModel("o3-mini", timeout=5, reasoning_tokens=1000)
+    judge = LanguageModel("o3-mini", timeout=60, reasoning_tokens=1000)
     await judge.reply(rate(max_tokens=50))
     assert judge.dropped == ("temperature",)
     assert "temperature" not in server.bodies[0]

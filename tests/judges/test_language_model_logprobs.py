@@ -23,7 +23,7 @@ SCORES = (1.0, 2.0, 3.0, 4.0, 5.0)
 
 
 def model(name: str = "openai/fake", **given: Any) -> LanguageModel:
-    return LanguageModel(name, timeout=5, **given)
+    return LanguageModel(name, timeout=60, **given)
 
 
 def four(messages: Any, body: Any) -> str:
@@ -64,7 +64,7 @@ async def test_score_distribution_is_that_of_the_server(server: RunningServer) -
 
 
 async def test_whole_stack_carries_the_tokens(server: RunningServer) -> None:
-    judge = connect("openai/fake", options=JudgeOptions(timeout=5), ledger=Ledger(), answers=MemoryAnswers())
+    judge = connect("openai/fake", options=JudgeOptions(timeout=60), ledger=Ledger(), answers=MemoryAnswers())
     first, kept = await judge.reply(rate(alternatives=3)), await judge.reply(rate(alternatives=3))
     assert kept.cached
     assert kept.tokens == first.tokens != ()
@@ -104,7 +104,7 @@ async def test_refusal_by_a_server_error_is_learnt_from_too(
 
 async def test_schema_and_log_probabilities_are_refused_one_by_one(server: RunningServer) -> None:
     server.refuses = {"response_format", "logprobs"}
-    judge = LanguageModel("gpt-4o-mini", timeout=5)
+    judge = LanguageModel("gpt-4o-mini", timeout=60)
     assert (await judge.reply(rate(alternatives=20))).text
     assert judge.dropped == ("logprobs", "response_format")
     assert len(server.bodies) == 3

@@ -19,7 +19,7 @@ async def good(prompt: Any) -> str:
 
 async def test_no_more_requests_in_flight_than_allowed(server: RunningServer) -> None:
     server.latency = 0.02
-    judge = Limited(LanguageModel("openai/fake", timeout=5), LocalLimits(concurrency=3))
+    judge = Limited(LanguageModel("openai/fake", timeout=60), LocalLimits(concurrency=3))
     await asyncio.gather(*(judge.reply(rate(f"text {n}")) for n in range(12)))
     assert server.most_at_once == 3
 

@@ -84,7 +84,7 @@ def question(text: str, source: str = "A source.", guidance: str = LONG) -> Prom
 
 
 def claude(server: AnthropicServer, **settings: Any) -> LanguageModel:
-    return LanguageModel(CLAUDE, timeout=5.0, api_base=server.url, **settings)
+    return LanguageModel(CLAUDE, timeout=60, api_base=server.url, **settings)
 
 
 def marked(body: dict[str, Any]) -> list[str]:

@@ -43,7 +43,7 @@ async def recorded(path: Path, *texts: str, identity: str = "scripted") -> Scrip
 
 async def test_replay_answers_like_the_judge_that_was_recorded(server: RunningServer, tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
-    source = LanguageModel("openai/fake", timeout=5)
+    source = LanguageModel("openai/fake", timeout=60)
     said = await Recording(source, path).reply(rate())
     replay = open_replay(f"recorded:{path}")
     again = await replay.reply(rate())
@@ -57,7 +57,7 @@ async def test_replay_answers_like_the_judge_that_was_recorded(server: RunningSe
 
 async def test_replay_has_the_tokens_that_were_recorded(server: RunningServer, tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
-    recording = Recording(LanguageModel("openai/fake", timeout=5), path)
+    recording = Recording(LanguageModel("openai/fake", timeout=60), path)
     said, plain = await recording.reply(rate(alternatives=5)), await recording.reply(rate())
     assert said.tokens
     replay = Replay(path)
@@ -101,7 +101,7 @@ async def test_no_request_is_written_twice_also_in_a_second_run(tmp_path: Path) 
 
 async def test_no_key_is_written(server: RunningServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-    judge = Recording(LanguageModel("openai/fake", timeout=5), tmp_path / "run.jsonl")
+    judge = Recording(LanguageModel("openai/fake", timeout=60), tmp_path / "run.jsonl")
     await judge.reply(rate())
     assert "sk-secret" not in (tmp_path / "run.jsonl").read_text()
 
@@ -190,7 +190,7 @@ def test_missing_file_or_folder_is_said(tmp_path: Path) -> None:
 
 async def test_recording_is_complete_where_answers_were_kept_before(server: RunningServer, tmp_path: Path) -> None:
     answers, path = MemoryAnswers(), tmp_path / "run.jsonl"
-    options = JudgeOptions(timeout=5)
+    options = JudgeOptions(timeout=60)
     await connect("openai/fake", options=options, ledger=Ledger(), answers=answers).reply(rate())
     await connect("openai/fake", options=options, ledger=Ledger(), answers=answers, record=path).reply(rate())
     assert len(server.bodies) == 1

@@ -25,7 +25,7 @@ async def good(_prompt: object) -> str:
 async def test_a_reply_beyond_what_its_tokens_can_take_is_refused(server: RunningServer) -> None:
     server.brain = lambda *_: "word " * 1000
     with pytest.raises(ReplyTooLarge, match="larger than"):
-        await LanguageModel("openai/fake", timeout=5, reasoning_tokens=0).reply(rate(max_tokens=100))
+        await LanguageModel("openai/fake", timeout=60, reasoning_tokens=0).reply(rate(max_tokens=100))
 
 
 def test_the_limit_leaves_room_for_log_probabilities_and_is_capped_otherwise() -> None:

@@ -75,7 +75,7 @@ async def test_pause_is_never_shorter_than_the_provider_asks(server: RunningServ
     clock = Clock()
     server.script.append("rate_limit")
     server.retry_after = "23"
-    judge = Retried(LanguageModel("openai/fake", timeout=5), sleep=clock.sleep)
+    judge = Retried(LanguageModel("openai/fake", timeout=60), sleep=clock.sleep)
     assert (await judge.reply(rate())).text
     assert clock.slept == [23.0]
     assert len(server.bodies) == 2
@@ -107,7 +107,7 @@ async def test_nothing_else_is_retried(error: RubriclabError) -> None:
 async def test_refusal_over_http_is_exactly_one_request(server: RunningServer, fault: str) -> None:
     server.script.append(fault)
     with pytest.raises(JudgeRefused):
-        await ask(Retried(LanguageModel("openai/fake", timeout=5), sleep=Clock().sleep), rate())
+        await ask(Retried(LanguageModel("openai/fake", timeout=60), sleep=Clock().sleep), rate())
     assert len(server.bodies) == 1
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import hypoeval_brain
 import numpy as np
 import pytest
-from commands import Commands
+from commands import PATIENCE, Commands
 from edit_samples import ASPECT, examples
 from server import RunningServer
 
@@ -154,7 +154,7 @@ def test_an_edit_that_is_killed_continues_and_asks_nothing_twice(planted: Comman
     environment: dict[str, Any] = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": "none"}
     command = ("edit", "remote", "--add", STATEMENT, "--by", "anna", "--because", "it is missing", "--concurrency", 4)
     killed = planted.start(*command, **environment)
-    until, kept = time.monotonic() + 60, 0
+    until, kept = time.monotonic() + PATIENCE, 0
     while kept < 4 and time.monotonic() < until:
         kept = _answers(planted)
     os.kill(killed.pid, signal.SIGKILL)

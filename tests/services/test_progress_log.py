@@ -13,7 +13,7 @@ from rubriclab.methods.method import Progress
 from rubriclab.services.progress_log import LONGEST_SILENCE, logged
 from rubriclab.services.workspace import no_progress
 
-PATIENCE = 5.0
+PATIENCE = 60.0
 
 
 class Minutes:
@@ -23,13 +23,14 @@ class Minutes:
         self.now = 0.0
         self._changed = threading.Condition()
         self._waits = 0
+        self._until = 0.0
 
     def __call__(self) -> float:
         return self.now
 
     def wait(self, over: threading.Event, seconds: float) -> bool:
         with self._changed:
-            until = self.now + seconds
+            until = self._until = self.now + seconds
             self._waits += 1
             self._changed.notify_all()
             while not over.is_set() and self.now < until:
@@ -37,12 +38,12 @@ class Minutes:
         return over.is_set()
 
     def pass_(self, seconds: float) -> None:
-        """Move the clock while the log waits, and return when it waits again or has nothing to say yet."""
+        """Move the clock while the log waits, and return when it waits again, if its wait is over."""
         with self._changed:
             assert self._changed.wait_for(lambda: self._waits > 0, PATIENCE)
             before, self.now = self._waits, self.now + seconds
             self._changed.notify_all()
-            self._changed.wait_for(lambda: self._waits > before, 0.2)
+            assert self.now < self._until or self._changed.wait_for(lambda: self._waits > before, PATIENCE)
 
 
 def shown(clock: Minutes, ledger: Ledger) -> AbstractContextManager[Progress]:
