@@ -43,8 +43,6 @@ html_extra_path = ["../../build/extra"]
 html_show_sphinx = False
 html_copy_source = False
 html_show_sourcelink = False
-pygments_style = "sphinx"
-pygments_dark_style = "monokai"
 
 
 def fill(app: Sphinx, page: str, source: list[str]) -> None:
