@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -64,8 +65,14 @@ def _leads(file: Path, link: str, pages: Mapping[Path, Page]) -> bool:
     return not parts.fragment or target not in pages or unquote(parts.fragment) in pages[target].anchors
 
 
+def faults_for_assistants(folder: Path) -> list[str]:
+    """Return a line for every link of llms.txt that leads nowhere."""
+    links = re.findall(r"\]\(([^)]+)\)", (folder / "llms.txt").read_text("utf-8"))
+    return [f"llms.txt: {link} leads nowhere" for link in links if not (folder / link).is_file()]
+
+
 if __name__ == "__main__":
     site = read_pages(Path(sys.argv[1]))
-    if wrong := faults(site):
+    if wrong := [*faults(site), *faults_for_assistants(Path(sys.argv[1]))]:
         sys.exit("\n".join(wrong))
     print(f"{len(site)} pages, {sum(len(page.links) for page in site.values())} links")

@@ -43,8 +43,6 @@ html_extra_path = ["../../build/extra"]
 html_show_sphinx = False
 html_copy_source = False
 html_show_sourcelink = False
-pygments_style = "sphinx"
-pygments_dark_style = "monokai"
 
 
 def fill(app: Sphinx, page: str, source: list[str]) -> None:
@@ -79,9 +77,17 @@ def skip(app: Sphinx, kind: str, name: str, value: Any, skipped: bool, options: 
     return True if name.endswith("_async") or name.startswith("model_") else None
 
 
+def write_llms(app: Sphinx, error: Exception | None) -> None:
+    """Write llms.txt, the file for assistants, with links to the pages of the site."""
+    if error is None:
+        text = (navigation.CHECKOUT / "llms.txt").read_text("utf-8")
+        (Path(app.outdir) / "llms.txt").write_text(text.replace(".md)", ".html)"), "utf-8")
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("source-read", fill)
     app.connect("autodoc-process-signature", signature)
     app.connect("autodoc-process-docstring", docstring)
     app.connect("autodoc-skip-member", skip)
+    app.connect("build-finished", write_llms)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -131,7 +131,9 @@ def try_one(trial: Trial, python: str, archives: Path, folder: Path) -> None:
     resolve(trial.python, trial.versions, pins)
     run(UV, "venv", "--quiet", "--python", python, environment)
     installed = environment / "bin" / "python"
-    install = (UV, "pip", "install", "--quiet", "--python", installed, "--constraint", pins)
+    # Compiled, since a test's time limit would else include the compilation of litellm.
+    options = ("--quiet", "--compile-bytecode", "--constraint", pins)
+    install = (UV, "pip", "install", "--python", installed, *options)
     (archive,) = archives.glob("*.whl" if trial.archive == "wheel" else "*.tar.gz")
     run(*install, f"rubriclab[{','.join(EXTRAS)}] @ {archive.as_uri()}")
     run(installed, "-P", "-c", "import rubriclab, sys; sys.exit('site-packages' not in rubriclab.__file__)")
