@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 WORKERS ?= 2
 
 # The extras of the tests in tests/integrations that can be installed together, with constraints.txt.
-INTEGRATIONS := inspect-ai,langfuse,langsmith,mcp,mlflow,parquet,phoenix,postgresql,pytest,ray,xlsx
+INTEGRATIONS := inspect-ai,langfuse,langsmith,mcp,mlflow,parquet,phoenix,postgresql,pytest,ray,weave,xlsx
 # The extras that cannot, because of conflicting requirements. Each has an environment of its own, with constraints-NAME.txt
 # and the tests in tests/integrations/test_NAME.py. DeepEval needs older releases of click and rich.
 SEPARATE := deepeval

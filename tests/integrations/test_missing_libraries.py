@@ -20,6 +20,7 @@ from rubriclab.errors import UserError
         ("mcp", "RubricTools", "mcp", "mcp"),
         ("mlflow", "rubric_scorer", "mlflow", "mlflow"),
         ("phoenix", "RubricEvaluator", "phoenix", "phoenix"),
+        ("weave", "RubricScorer", "weave", "weave"),
     ],
 )
 def test_the_error_names_the_extra(

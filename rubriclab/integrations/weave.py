@@ -1,0 +1,144 @@
+"""Weave (`pip install 'rubriclab[weave]'`): a rubric as a scorer, and annotations of people as labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import PrivateAttr
+
+from rubriclab.integrations.annotations import Annotation, annotated_rows
+from rubriclab.integrations.evaluator import OpenRubric, RowFunction, metadata_of, row_of_text
+from rubriclab.integrations.library import imported_from
+from rubriclab.integrations.rationale import rationale
+from rubriclab.services.rubric_choice import RubricLike
+from rubriclab.services.text_scorer import TextScorer
+
+with imported_from("Weave", "weave"):
+    import weave
+    from weave import Scorer
+    from weave.trace.call import Call
+    from weave.trace.feedback import Feedback
+
+# Annotations that people make on Weave's pages have this type, with the name of the field at its end.
+ANNOTATION = "wandb.annotation."
+
+
+class RubricScorer(Scorer):  # type: ignore[misc]
+    """A scorer for `Evaluation`; close it at the end, or use it in a `with` statement.
+
+    Args:
+        rubric: a version, a rubric, `NAME`, `NAME@3`, `NAME@production`, or what `Lab.scorer` returns.
+        store: path or URL of the store; by default the user's own.
+        judge: by default the one that the rubric was learned with.
+        name: of the scores; by default that of the rubric.
+        row: returns the row of a text, given the output as `output` and the columns of the data set by name; by default
+            `row_of`.
+        options: as for `Lab`: `max_cost`, `concurrency`, `record` and others.
+
+    Attributes:
+        rubric: `NAME@NUMBER`.
+
+    Raises:
+        NotInStore: if there is no such rubric.
+        NotConfirmed: if only an imported version that is not confirmed names the judge.
+        SettingsError: for an unknown option.
+    """
+
+    rubric: str
+    _open: OpenRubric = PrivateAttr()
+    _row: RowFunction = PrivateAttr()
+
+    def __init__(
+        self,
+        rubric: RubricLike | TextScorer,
+        *,
+        store: str | Path | None = None,
+        judge: str | None = None,
+        name: str | None = None,
+        row: RowFunction | None = None,
+        **options: Any,
+    ) -> None:
+        opened = OpenRubric(rubric, store=store, judge=judge, name=name, **options)
+        super().__init__(name=opened.name, rubric=opened.opened.name)
+        self._open, self._row = opened, row or row_of
+
+    @weave.op  # type: ignore[untyped-decorator]
+    async def score(self, *, output: Any, **columns: Any) -> dict[str, Any]:
+        """Return the score of one text.
+
+        `score` is on the scale of the rubric, `reason` its interval and each criterion's contribution and reason;
+        `rubric`, `judge`, `interval`, and in `criteria` by id what `Score.to_row` has of each criterion. A text without
+        a score has the `score` `None`, which Weave's means leave out, and the `reason`.
+
+        Raises:
+            DataError: if it is not clear what the text and its source are.
+            RubriclabError: as `TextScorer.score_row` does.
+        """
+        if columns.get("inputs") == {key: value for key, value in columns.items() if key != "inputs"}:
+            del columns["inputs"]  # Weave adds all columns under this name
+        opened = self._open.opened
+        score = await opened.score_row_async(self._row(output=output, **columns))
+        return {"score": score.score, "reason": rationale(score, opened.rubric), **metadata_of(score)}
+
+    def close(self) -> None:
+        """Close the rubric."""
+        self._open.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+def row_of(*, output: Any, **columns: Any) -> dict[str, Any]:
+    """Return the row of a text.
+
+    `output` is the output of the model, or the field `output` of it, or its only field. The columns `source`,
+    `context`, `reference`, `id`, `group` and `system` are those of the row; without a source or context among them, the
+    only other column is the source.
+
+    Raises:
+        DataError: if there are several outputs or columns, and none has the name of a field.
+    """
+    return row_of_text(columns, output)
+
+
+def rows(
+    calls: Iterable[Call], feedback: Iterable[Feedback], *, row: RowFunction | None = None
+) -> list[dict[str, Any]]:
+    """Return calls as labelled rows, with annotations of people by aspect, the name of the field.
+
+    The `id` of a row is that of its call. A person is named by `wb_user_id`, or else by `creator`. Reactions, notes,
+    results of scorers, and annotations of other calls are left out.
+
+    Args:
+        calls: as `client.get_calls` returns them.
+        feedback: as `client.get_feedback` returns it.
+        row: returns the row of a call, given its output as `output` and its inputs by name; by default `row_of`.
+
+    Raises:
+        DataError: if it is not clear what a text and its source are.
+    """
+    texts = []
+    for call in calls:
+        inputs = {str(name): value for name, value in call.inputs.items() if name != "self"}
+        texts.append({**(row or row_of)(output=call.output, **inputs), "id": call.id})
+    given = sorted(feedback, key=lambda each: each.created_at)
+    found = [_annotation(each) for each in given if each.feedback_type.startswith(ANNOTATION)]
+    return annotated_rows(texts, [each for each in found if each])
+
+
+def _annotation(given: Feedback) -> Annotation | None:
+    payload: Mapping[str, Any] = given.payload
+    value = payload.get("value")
+    if not isinstance(value, str | int | float):
+        return None
+    return Annotation(
+        text=given.weave_ref.rpartition("/")[2],
+        aspect=given.feedback_type.removeprefix(ANNOTATION),
+        score=value if isinstance(value, str) else float(value),
+        rater=given.wb_user_id or given.creator,
+    )
