@@ -20,9 +20,9 @@ def test_embedded_judge_is_found_by_name() -> None:
 
 
 async def test_every_fault_is_survived_and_counted(server: RunningServer) -> None:
-    server.faults, server.seed, server.hang = 0.2, 2, 4.0
+    server.faults, server.seed, server.hang = 0.2, 2, 2.5
     ledger = Ledger()
-    options = JudgeOptions(timeout=3, concurrency=16)
+    options = JudgeOptions(timeout=2, concurrency=16)
     judge = connect("openai/fake", options=options, ledger=ledger, answers=MemoryAnswers())
     answers = await asyncio.gather(*(ask(judge, rate(f"text {n}")) for n in range(120)))
     missing = sum(answer.value is None for answer in answers)
