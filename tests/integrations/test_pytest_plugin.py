@@ -190,7 +190,7 @@ def test_the_cap_of_a_mark_holds_for_its_test_alone(project: Project) -> None:
     project.write(CAPPED.replace("max_calls=1", f"max_calls={per_text}"))
     done = project.pytest(*JUDGE)
     assert "1 failed, 4 passed" in done.out
-    assert f"BudgetReached: The cap of {per_text} calls is reached." in done.out
+    assert f"BudgetReached: The cap of {per_text} call" in done.out
 
 
 def _calls_per_text(project: Project) -> int:
