@@ -154,10 +154,10 @@ class LanguageModel:
         return reply
 
     def _check_key(self) -> None:
-        # litellm's own client would send the request without a key. A server of one's own may need none.
-        at_openai = self._api_base is None and environment_address("openai") is None
-        if at_openai and provider_of(self.model) == "openai" and not os.environ.get("OPENAI_API_KEY"):
-            raise JudgeRefused(f"{self.model}: OpenAI's API key is missing.", "Set OPENAI_API_KEY.")
+        # litellm's own client would send the request without a key.
+        if provider_of(self.model) == "openai" and not os.environ.get("OPENAI_API_KEY"):
+            hint = "Set OPENAI_API_KEY (any text will do for a server of your own)."
+            raise JudgeRefused(f"{self.model}: the API key is missing.", hint)
 
     async def _received(self, prompt: Prompt[Any], reception: Reception) -> Any:
         from openai import OpenAIError

@@ -11,8 +11,10 @@ import re
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from typing import Any
 
 from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, PromptRejected
+from rubriclab.judges.json_objects import json_objects
 from rubriclab.judges.providers import key_variable, provider_of
 from rubriclab.masking import masked
 
@@ -106,6 +108,8 @@ def refused_setting(error: Exception, settings: Collection[str]) -> str | None:
 def provider_message(error: Exception) -> str:
     """Return the provider's message on one line, without keys, paths, tracebacks and litellm's class names."""
     message = _PREFIX.sub("", _TRACEBACK.split(_message(error))[0])
+    if message.startswith("{") and isinstance(stated := _stated(message).get("message"), str):
+        message = stated
     cause = _first_cause(error)
     if isinstance(cause, OSError) and str(cause) not in message:
         message = f"{message} {masked(str(cause))}"  # "Connection error." alone does not name the address
@@ -165,7 +169,14 @@ def _first_cause(error: BaseException) -> BaseException:
 
 def _code(error: Exception) -> object:
     body = getattr(error, "body", None)
-    return body.get("code") if isinstance(body, Mapping) else None
+    return (body if isinstance(body, Mapping) else _stated(_message(error))).get("code")
+
+
+def _stated(message: str) -> Mapping[str, Any]:
+    """Return the error in the JSON of a response's body, as most providers state it; an empty one if there is none."""
+    body = next((body for _, body in json_objects(message, usable=False)), {})
+    error = body.get("error", body)
+    return error if isinstance(error, Mapping) else {"message": error}
 
 
 def _headers(error: Exception) -> Mapping[str, str]:

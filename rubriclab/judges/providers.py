@@ -41,7 +41,7 @@ def load_litellm() -> Any:
     # Of litellm's own types.
     warnings.filterwarnings("ignore", r"Item '\w+' on TypedDict class", UserWarning)
     # A cancelled request may leave a coroutine behind in litellm's thread.
-    warnings.filterwarnings("ignore", r"coroutine '\w+\.a?completion' was never awaited", RuntimeWarning)
+    warnings.filterwarnings("ignore", r"coroutine '[\w.]*completion' was never awaited", RuntimeWarning)
     return litellm
 
 

@@ -270,11 +270,3 @@ def test_litellm_reads_its_own_price_table_and_no_other_file(tmp_path: Path) -> 
         [sys.executable, "-c", program], check=False, cwd=tmp_path, env=environment, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-
-
-async def test_a_server_of_ones_own_is_asked_without_a_key(
-    server: RunningServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    assert (await LanguageModel("openai/fake", timeout=60, api_base=server.url).reply(rate())).text
-    await close_connections()

@@ -63,6 +63,9 @@ def test_no_retry_after_header_breaks_the_reading(wish: str) -> None:
         ("litellm.AuthenticationError: AuthenticationError: OpenAIException - wrong key", "wrong key"),
         ("litellm.Timeout: APITimeoutError - Request timed out.", "Request timed out."),
         ("litellm.BadRequestError: no\nsuch  thing\nTraceback (most recent call last):\n  File", "no such thing"),
+        ('litellm.APIError: OpenAIException - {"error": {"message": "no\\nroom", "code": null}}', "no room"),
+        ('OpenAIException - {"error": "no room"}', "no room"),
+        ('OpenAIException - {"detail": "no room"}', '{"detail": "no room"}'),
         ("", "ProviderFault"),
     ],
 )
@@ -93,6 +96,8 @@ def test_rejected_key_names_the_variable_to_check() -> None:
 def test_used_up_credit_is_no_passing_rate_limit() -> None:
     fault = ProviderFault("You exceeded your current quota", 429, {"code": "insufficient_quota"})
     assert isinstance(translated(fault, "gpt-4o"), JudgeRefused)
+    written = 'OpenAIException - {"error": {"message": "You exceeded your quota", "code": "insufficient_quota"}}'
+    assert isinstance(translated(ProviderFault(written, 429), "gpt-4o"), JudgeRefused)
     assert isinstance(translated(ProviderFault("You exceeded your current quota", 429), "gemini/x"), JudgeUnavailable)
 
 
