@@ -174,7 +174,7 @@ def _code(error: Exception) -> object:
 
 def _stated(message: str) -> Mapping[str, Any]:
     """Return the error in the JSON of a response's body, as most providers state it; an empty one if there is none."""
-    body = next((body for _, body in json_objects(message, usable=False)), {})
+    body: Mapping[str, Any] = next((body for _, body in json_objects(message, usable=False)), {})
     error = body.get("error", body)
     return error if isinstance(error, Mapping) else {"message": error}
 
