@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sqlite3
 import threading
@@ -10,12 +11,14 @@ import uuid
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from label_pages import ROWS, label_page, output_of
 
 from rubriclab.data import read, training_examples
 from rubriclab.labeling.judgment import LONGEST_REASON
+from rubriclab.services import label_learning
 
 HOSTILE = '</script><script>document.title="hacked"</script><img src=x onerror=alert(1)>\'"&{{ 7*7 }}\u202e'
 
@@ -305,7 +308,18 @@ def test_learning_shows_its_price_then_its_progress_then_the_report(tmp_path: Pa
         assert "script-src" not in report.headers["content-security-policy"]
 
 
-def test_learning_is_started_once_however_often_it_is_asked_for(tmp_path: Path) -> None:
+def test_learning_is_started_once_however_often_it_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[str] = []
+    under_way = threading.Event()
+
+    async def learn_until_cancelled(*_arguments: Any) -> None:
+        begun.append("learning")
+        under_way.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(label_learning, "learn", learn_until_cancelled)
     with label_page(tmp_path, judge="embedded") as page:
         page.answer_all("anna", lambda text: 1 + sum(map(ord, text)) % 5)
         started = threading.Barrier(8)
@@ -316,9 +330,9 @@ def test_learning_is_started_once_however_often_it_is_asked_for(tmp_path: Path) 
 
         with ThreadPoolExecutor(8) as pool:
             list(pool.map(start, range(8)))
-        learning = [thread for thread in threading.enumerate() if thread.name == "rubriclab"]
+        assert under_way.wait(60)
         page.learning.stop()
-        assert len(learning) == 1
+    assert begun == ["learning"]
 
 
 def test_only_who_started_a_shared_page_may_learn(tmp_path: Path) -> None:
