@@ -209,17 +209,18 @@ if TYPE_CHECKING:
     from rubriclab.services.lint import (
         LintResult as LintResult,
     )
-    from rubriclab.services.literature_add import (
-        LiteratureAdded as LiteratureAdded,
-        LiteratureAddOptions as LiteratureAddOptions,
+    from rubriclab.services.literature_add import LiteratureAdded as LiteratureAdded
+    from rubriclab.services.literature_check import (
+        LiteratureCheck as LiteratureCheck,
+        LiteratureCheckOptions as LiteratureCheckOptions,
     )
     from rubriclab.services.literature_files import (
         FindingList as FindingList,
-        LiteratureCheck as LiteratureCheck,
-        LiteratureCheckOptions as LiteratureCheckOptions,
         LiteratureListOptions as LiteratureListOptions,
         LiteratureOptions as LiteratureOptions,
+        LiteratureShowOptions as LiteratureShowOptions,
     )
+    from rubriclab.services.literature_request import LiteratureAddOptions as LiteratureAddOptions
     from rubriclab.services.plan import (
         PlanOptions as PlanOptions,
         PlanResult as PlanResult,
@@ -407,17 +408,15 @@ _HOMES = {
     "services.batches": ("Batches", "BatchesOptions"),
     "services.check": ("CheckOptions", "CheckResult", "ColumnUse"),
     "services.lint": ("LintResult",),
-    "services.literature_add": (
-        "LiteratureAddOptions",
-        "LiteratureAdded",
-    ),
+    "services.literature_add": ("LiteratureAdded",),
+    "services.literature_check": ("LiteratureCheck", "LiteratureCheckOptions"),
     "services.literature_files": (
         "FindingList",
-        "LiteratureCheck",
-        "LiteratureCheckOptions",
         "LiteratureListOptions",
         "LiteratureOptions",
+        "LiteratureShowOptions",
     ),
+    "services.literature_request": ("LiteratureAddOptions",),
     "services.split": ("SplitOptions", "SplitResult"),
     "data.reading": ("ReadingOptions",),
     "data.source_format": ("SourceFormat",),

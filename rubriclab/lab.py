@@ -33,6 +33,7 @@ from rubriclab.services import (
     learn as learning,
     lint as linting,
     literature_add as literature_adding,
+    literature_check,
     literature_files,
     plan as planning,
     score as scoring,
@@ -58,14 +59,15 @@ from rubriclab.services.label_options import LabelOptions, LabelResult
 from rubriclab.services.labels import LabelsOptions, LabelsResult
 from rubriclab.services.learn import LearnOptions
 from rubriclab.services.lint import LintResult
-from rubriclab.services.literature_add import LiteratureAdded, LiteratureAddOptions
+from rubriclab.services.literature_add import LiteratureAdded
+from rubriclab.services.literature_check import LiteratureCheck, LiteratureCheckOptions
 from rubriclab.services.literature_files import (
     FindingList,
-    LiteratureCheck,
-    LiteratureCheckOptions,
     LiteratureListOptions,
     LiteratureOptions,
+    LiteratureShowOptions,
 )
+from rubriclab.services.literature_request import LiteratureAddOptions
 from rubriclab.services.plan import PlanOptions, PlanResult
 from rubriclab.services.progress_log import ProgressDisplay
 from rubriclab.services.rubric_choice import RubricLike, ref_of
@@ -846,14 +848,14 @@ class Lab:
         """
         return literature_files.list_findings(self._options(LiteratureListOptions, options))
 
-    @_with_options(LiteratureOptions)
+    @_with_options(LiteratureShowOptions)
     def literature_show(self, /, finding: str, **options: Any) -> FindingList:
         """Return the findings with an id, one for each task that has it.
 
         Raises:
             LiteratureError: if there is none.
         """
-        return literature_files.show_finding(finding, self._options(LiteratureOptions, options))
+        return literature_files.show_finding(finding, self._options(LiteratureShowOptions, options))
 
     @_with_options(LiteratureOptions)
     def literature_remove(self, /, *findings: str, **options: Any) -> FindingList:
@@ -871,7 +873,7 @@ class Lab:
         Raises:
             LiteratureError: if no finding is about the paper, or a file cannot be used.
         """
-        return literature_files.check(paper, self._options(LiteratureCheckOptions, options))
+        return literature_check.check(paper, self._options(LiteratureCheckOptions, options))
 
     literature_list_async = _asynchronous(literature_list)
     literature_show_async = _asynchronous(literature_show)

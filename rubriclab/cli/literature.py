@@ -36,6 +36,7 @@ place_options = together(
     option("--task", help="Only findings for this kind of text."),
     folder_option,
 )
+included_option = option("--included", is_flag=True, help="The findings that ship with rubriclab, instead of your own.")
 
 
 @click.group("literature")
@@ -88,14 +89,15 @@ def add(paper: str, bibliography: str | None, *, yes: bool, dry_run: bool, as_js
     from rubriclab.cli.printing import effort_row, print_dry_run, print_json, print_view
     from rubriclab.cli.workspace import options_of, workspace_of
     from rubriclab.services import literature_add as service
+    from rubriclab.services.literature_request import LiteratureAddOptions, generator_of
     from rubriclab.services.running import finish
 
-    options = options_of(service.LiteratureAddOptions, values)
+    options = options_of(LiteratureAddOptions, values)
     with workspace_of(values) as workspace:
         if dry_run:
             print_dry_run(service.literature_add_at_most(workspace, paper, bibliography, options), as_json=as_json)
             return
-        service.generator_of(options)
+        generator_of(options)
         if not yes:
             _check_can_ask(as_json=as_json)
         proposals = finish(lambda: service.propose(workspace, paper, bibliography, options))
@@ -111,10 +113,10 @@ def add(paper: str, bibliography: str | None, *, yes: bool, dry_run: bool, as_js
 @command("list")
 @place_options
 @option("--aspect", help="Only findings that bear on this aspect.")
-@option("--included", is_flag=True, help="The findings that ship with rubriclab, instead of your own.")
+@included_option
 @json_option
 def list_(*, as_json: bool, **values: Any) -> None:
-    """List the findings that you keep."""
+    """List the findings that you keep, or those that ship."""
     from rubriclab.cli.workspace import options_of
     from rubriclab.services import literature_files as service
 
@@ -124,13 +126,14 @@ def list_(*, as_json: bool, **values: Any) -> None:
 @command("show")
 @click.argument("finding", metavar="ID")
 @place_options
+@included_option
 @json_option
 def show(finding: str, *, as_json: bool, **values: Any) -> None:
     """Show a finding with its quotation, page and paper."""
     from rubriclab.cli.workspace import options_of
     from rubriclab.services import literature_files as service
 
-    _print(service.show_finding(finding, options_of(service.LiteratureOptions, values)), as_json=as_json)
+    _print(service.show_finding(finding, options_of(service.LiteratureShowOptions, values)), as_json=as_json)
 
 
 @command("remove")
@@ -154,7 +157,7 @@ def check(paper: str, *, as_json: bool, **values: Any) -> None:
     """Check the quotations of findings against PAPER; exit code 1 if one is not there."""
     from rubriclab.cli.printing import print_json, print_view
     from rubriclab.cli.workspace import options_of
-    from rubriclab.services import literature_files as service
+    from rubriclab.services import literature_check as service
 
     checked = service.check(paper, options_of(service.LiteratureCheckOptions, values))
     print_json(checked.to_row()) if as_json else print_view(checked)

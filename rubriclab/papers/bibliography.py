@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+import string
 import unicodedata
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
 EXTRA = "install it with: pip install 'rubriclab[literature]'"
 MOST_BIB_BYTES = 5_000_000
+LONGEST_KEY_PART = 30
 # Where a work appeared, the most telling field first.
 _VENUES = ("journal", "journaltitle", "booktitle", "publisher", "school", "institution", "howpublished", "eprinttype")
 
@@ -70,17 +73,26 @@ def entry_of(reference: Reference) -> str:
 
 def new_key(authors: Collection[str], title: str, year: int, known: Collection[str] = ()) -> str:
     """Return a key such as `lin2004rouge` that is not known yet."""
-    family = _ascii(next(iter(authors), "").split(",")[0])
-    word = next((word for word in map(_ascii, title.split()) if len(word) > 3), "paper")
-    key = f"{family or 'anonymous'}{year}{word}"
-    return next(
-        name for name in (key, *(f"{key}{letter}" for letter in "bcdefghijklmnopqrstuvwxyz")) if name not in known
-    )
+    family = _bare(next(iter(authors), "").split(",")[0])
+    words = [word for word in map(_bare, title.split()) if word]
+    word = next((word for word in words if len(word) > 3 or not word.isascii()), "paper")
+    key = f"{family[:LONGEST_KEY_PART] or 'anonymous'}{year}{word[:LONGEST_KEY_PART]}"
+    letters = (f"{key}{letter}" for letter in string.ascii_lowercase[1:])
+    numbers = (f"{key}-{number}" for number in itertools.count(len(string.ascii_lowercase) + 1))
+    return next(name for name in itertools.chain([key], letters, numbers) if name not in known)
 
 
 def is_same_work(one: Reference, other: Reference) -> bool:
     """Return whether two entries are about the same publication, by title and year."""
-    return (_ascii(one.title), one.year) == (_ascii(other.title), other.year)
+    titles = [_bare(each.title) or each.title for each in (one, other)]
+    return titles[0] == titles[1] and one.year == other.year
+
+
+def folded(text: str) -> str:
+    """Return a text in lower case without ligatures and accents, which PDF files write in several ways."""
+    letters = "".join(letter for letter in text if unicodedata.category(letter) != "Sk")
+    decomposed = unicodedata.normalize("NFKD", letters).casefold()
+    return unicodedata.normalize("NFC", re.sub("[\u0300-\u036f]", "", decomposed))
 
 
 def _entries(path: Path) -> Mapping[str, Entry]:
@@ -136,6 +148,6 @@ def _safe_key(key: str) -> str:
     return re.sub(r"[\s,{}]+", "-", key).strip("-") or "paper"
 
 
-def _ascii(text: str) -> str:
-    folded = unicodedata.normalize("NFKD", text).casefold()
-    return "".join(letter for letter in folded if letter.isascii() and letter.isalnum())
+def _bare(text: str) -> str:
+    """Return the letters, digits and vowel signs of a text in any script."""
+    return "".join(letter for letter in folded(text) if letter.isalnum() or unicodedata.category(letter)[0] == "M")

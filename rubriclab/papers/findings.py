@@ -7,8 +7,8 @@ is a finding of its own with the passage that supports it, and one whose passage
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rubriclab.data.aspect import Aspect, TaskWords
@@ -18,7 +18,7 @@ from rubriclab.methods.gathering import gathered
 from rubriclab.methods.method import Progress, silent
 from rubriclab.papers.paper import Paper, PaperPage, parts
 from rubriclab.papers.quotation import FEWEST_WORDS, find_quotation, word_count
-from rubriclab.papers.replies import QuotedFinding, QuotedFindings, UsableFindings
+from rubriclab.papers.replies import QuotedFinding, QuotedFindings, UsableFindings, unusable_entries
 from rubriclab.prompts import Prompt
 
 TEMPLATE = "literature/findings"
@@ -65,11 +65,11 @@ class ProposedFinding:
 
 @dataclass(frozen=True)
 class DroppedFinding:
-    """A finding that is not offered, and why."""
+    """A finding that is not offered, and why; `page` is `None` if the reply names none."""
 
     claim: str
     quotation: str
-    page: int
+    page: int | None
     reason: str
 
 
@@ -79,7 +79,8 @@ class PaperReading:
 
     Attributes:
         found: in the order of the pages.
-        dropped: without a quotation that stands in the paper, or saying the same as another one.
+        dropped: without a quotation that stands in the paper, saying the same as another one, beyond the number that
+            was asked for, or with an entry in the reply that cannot be used.
         unread: for each part without a usable reply, its pages and the reason.
         parts: how many parts the paper was read in.
     """
@@ -109,18 +110,20 @@ async def propose_findings(
     prompts = findings_prompts(paper, subject, tokens)
     done = 0
 
-    async def reply_to(prompt: Prompt[QuotedFindings]) -> tuple[Sequence[QuotedFinding], str]:
+    async def reply_to(prompt: Prompt[QuotedFindings]) -> tuple[list[ProposedFinding | DroppedFinding], str]:
         nonlocal done
         answer = await ask(generator, prompt, salvage=UsableFindings)
         done += 1
         on_progress(f"{done} of {len(prompts)} parts read", done / len(prompts))
         if answer.value is None:
-            return (), f"{_pages(prompt.fields['pages'])}: {answer.missing}"
-        return answer.value.findings[:MOST_FINDINGS], ""
+            return [], f"{_pages(prompt.fields['pages'])}: {answer.missing}"
+        asked_for, more = answer.value.findings[:MOST_FINDINGS], answer.value.findings[MOST_FINDINGS:]
+        checked = [_checked(each, paper, subject) for each in asked_for]
+        surplus = [_dropped(each, f"its part already has {MOST_FINDINGS} findings") for each in more]
+        return [*checked, *surplus, *_unusable(answer.value, prompt.fields)], ""
 
     replies = await gathered([reply_to(prompt) for prompt in prompts])
-    checked = [_checked(each, paper, subject) for proposed, _ in replies for each in proposed]
-    found, dropped = _distinct(checked)
+    found, dropped = _distinct([each for checked, _ in replies for each in checked])
     return PaperReading(found, dropped, tuple(why for _, why in replies if why), len(prompts))
 
 
@@ -157,10 +160,23 @@ def _checked(proposed: QuotedFinding, paper: Paper, subject: Subject) -> Propose
     if passage is None:
         few = word_count(proposed.quotation) < FEWEST_WORDS
         reason = f"its quotation has fewer than {FEWEST_WORDS} words" if few else "its quotation is not in the paper"
-        return DroppedFinding(claim, " ".join(proposed.quotation.split()), proposed.page, reason)
+        return _dropped(proposed, reason)
     names = (benchmark_name(name, subject.benchmarks) for name in proposed.benchmarks)
     benchmarks = tuple(dict.fromkeys(filter(None, names)))
     return ProposedFinding(claim, _aspects(proposed, subject), benchmarks, passage.text, passage.page)
+
+
+def _dropped(proposed: QuotedFinding, reason: str) -> DroppedFinding:
+    return DroppedFinding(" ".join(proposed.claim.split()), " ".join(proposed.quotation.split()), proposed.page, reason)
+
+
+def _unusable(reply: QuotedFindings, fields: Mapping[str, Any]) -> Iterator[DroppedFinding]:
+    """Yield the entries that were left out of a reply that failed twice."""
+    for entry, fault in unusable_entries(reply, fields):
+        claim, quotation = (" ".join(str(entry.get(name) or "").split()) for name in ("claim", "quotation"))
+        page = entry.get("page")
+        number = page if isinstance(page, int) else None
+        yield DroppedFinding(claim, quotation, number, f"its entry in the reply cannot be used, {fault}")
 
 
 def _aspects(proposed: QuotedFinding, subject: Subject) -> tuple[str, ...]:
@@ -179,10 +195,15 @@ def _distinct(
     for each in checked:
         if isinstance(each, DroppedFinding):
             dropped.append(each)
-        elif is_same_claim(each.claim, [other.claim for other in found]):
-            dropped.append(DroppedFinding(each.claim, each.passage, each.page, "it says the same as another one"))
-        else:
+            continue
+        same = next((place for place, other in enumerate(found) if is_same_claim(each.claim, [other.claim])), None)
+        if same is None:
             found.append(each)
+            continue
+        # Whoever tests on a data set that either of them names must be able to leave the finding out.
+        benchmarks = tuple(dict.fromkeys((*found[same].benchmarks, *each.benchmarks)))
+        found[same] = replace(found[same], benchmarks=benchmarks)
+        dropped.append(DroppedFinding(each.claim, each.passage, each.page, "it says the same as another one"))
     return tuple(found), tuple(dropped)
 
 

@@ -58,6 +58,18 @@ def add_reference(file: Path, reference: Reference) -> None:
     _write(bib, f"{before.rstrip()}\n\n{entry_of(reference)}")
 
 
+def reference_kept(file: Path, reference: Reference) -> Reference:
+    """Return the publication as the references beside a findings file have it, under whichever key, or else as given.
+
+    Raises:
+        LiteratureError: if the references cannot be used.
+    """
+    known = references_beside(file)
+    ordered = [known[reference.key]] if reference.key in known else []
+    same = (each for each in [*ordered, *known.values()] if is_same_work(each, reference))
+    return next(same, reference)
+
+
 def check_same_work(file: Path, known: Reference, reference: Reference) -> None:
     """Return if two entries with one key are about the same publication.
 

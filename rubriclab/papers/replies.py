@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ValidationInfo
+from pydantic import AfterValidator, BaseModel, ValidationError, ValidationInfo, model_validator
 
 from rubriclab.bounds import LONGEST_WORDING
 from rubriclab.data.aspect import Words
 from rubriclab.data.fields import LONGEST_NAME
 from rubriclab.methods.replies import NewName, Whole, Wording, at_most, keep_valid
+from rubriclab.pydantic_errors import first_fault
 
 LONGEST_QUOTATION = 3_000
 
@@ -42,10 +44,34 @@ class QuotedFindings(BaseModel):
 
 
 class UsableFindings(QuotedFindings):
-    """The same, where entries that cannot be used are left out of a reply that failed twice."""
+    """The same, where entries that cannot be used are left out of a reply that failed twice.
+
+    Attributes:
+        entries: all entries, also those that cannot be used.
+    """
 
     reasoning: str = ""
     findings: Annotated[list[QuotedFinding], keep_valid(())]
+    entries: list[Any] = []
+
+    @model_validator(mode="before")
+    @classmethod
+    def _keep_entries(cls, reply: Any) -> Any:
+        return {**reply, "entries": reply.get("findings")} if isinstance(reply, dict) else reply
+
+
+def unusable_entries(reply: QuotedFindings, context: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], str]]:
+    """Yield the entries that were left out of a reply, each with its fault.
+
+    Args:
+        context: the fields of the prompt.
+    """
+    for entry in reply.entries if isinstance(reply, UsableFindings) else ():
+        given = entry if isinstance(entry, dict) else {}
+        try:
+            QuotedFinding.model_validate(given, context=context)
+        except ValidationError as error:
+            yield given, first_fault(error)
 
 
 class ReadCitation(BaseModel):

@@ -12,7 +12,8 @@ from rubriclab.report.wording import count, effort
 if TYPE_CHECKING:
     from rubriclab.literature import FindingEntry
     from rubriclab.services.literature_add import LiteratureAdded
-    from rubriclab.services.literature_files import FindingList, KeptFinding, LiteratureCheck
+    from rubriclab.services.literature_check import LiteratureCheck
+    from rubriclab.services.literature_files import FindingList, KeptFinding
 
 ALL_ASPECTS = "all"
 
@@ -39,7 +40,8 @@ def findings_view(found: FindingList) -> View:
         return View((), (Paragraph(("No findings are kept in ", quoted(str(found.place)), f". Add some: {add}")),))
     rows = [(quoted(each.task), *_row(each.finding)) for each in found.findings]
     number = Paragraph((f"{count(len(rows), 'finding')} in ", quoted(str(found.place))), "quiet")
-    return View((), (table(("task", "id", "aspects", "raters of", "claim"), rows), number))
+    listed = table(("task", "id", "aspects", "raters of", "claim"), rows)
+    return View((), (listed, *_unnamed(found), number))
 
 
 def finding_view(found: FindingList) -> View:
@@ -60,6 +62,13 @@ def check_view(checked: LiteratureCheck) -> View:
     missing = sum(each.outcome == "not found" for each in checked.checked)
     said = f": {count(len(rows), 'finding')}, {missing or 'none'} with a quotation that is not there"
     return View((), (table(("id", "quotation", "page", "wording"), rows), Paragraph((quoted(checked.paper), said))))
+
+
+def _unnamed(found: FindingList) -> Iterator[Block]:
+    if found.unnamed and found.findings:
+        words = ["No finding names the aspect ", quoted(found.unnamed), "; these bear on all aspects."]
+        words += [" Did you mean ", quoted(found.close), "?"] if found.close else []
+        yield Paragraph(tuple(words))
 
 
 def _row(entry: FindingEntry) -> tuple[Cell, ...]:
@@ -91,7 +100,7 @@ def _kept(each: KeptFinding) -> Iterator[Block]:
 
 def _outcome(added: LiteratureAdded) -> Iterator[Words]:
     for each in added.dropped:
-        page = f" (page {each.page})"
+        page = "" if each.page is None else f" (page {each.page})"
         yield "Dropped, as ", f"{each.reason}{page}: ", quoted(each.claim), " — ", quoted(each.quotation)
     for reason in added.unread:
         yield "Not read: ", quoted(reason)

@@ -25,6 +25,7 @@ from rubriclab.literature import Finding, load_findings
 from rubriclab.methods.method import Method, TrainingInput
 from rubriclab.methods.names import DEFAULT_METHODS, JOINT
 from rubriclab.option_names import command, option
+from rubriclab.papers.findings import benchmark_name
 from rubriclab.provenance import Effort
 from rubriclab.report.wording import count, listed
 from rubriclab.services.base import JudgeOption, ScaleText, SettingsOption
@@ -326,12 +327,15 @@ def _findings(aspect: str, options: LearnOptions, notify: Notify) -> tuple[Findi
     """Return the findings that the options leave, and say where a benchmark to leave out has none."""
     if options.no_literature:
         return ()
-    findings, without = _all_findings(options), options.literature_without
-    for name in without:
-        if not any(name in finding.benchmarks for finding in findings):
+    findings = _all_findings(options)
+    known = {name for finding in findings for name in finding.benchmarks}
+    without = [benchmark_name(name, known) for name in options.literature_without]
+    for given, name in zip(options.literature_without, without, strict=True):
+        if name not in known:
+            there = f"; there are some about {', '.join(sorted(known))}" if known else ""
             notify(
-                f"{option('literature_without', name)} leaves nothing out: no finding for {options.task} is about the "
-                f"raters of {name}"
+                f"{option('literature_without', given)} leaves nothing out: no finding for {options.task} is about the "
+                f"raters of {given}{there}"
             )
     return tuple(each for each in findings if each.bears_on(aspect) and not {*without} & {*each.benchmarks})
 

@@ -1,26 +1,22 @@
-"""Findings that the user keeps: list, show, remove, and check their quotations against the paper again."""
+"""Findings that the user keeps: list, show and remove them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from rubriclab.base_options import Options
 from rubriclab.display import Displayed
-from rubriclab.errors import LiteratureError
+from rubriclab.errors import LiteratureError, SettingsError
 from rubriclab.literature import Finding, findings_file, load_findings
-from rubriclab.option_names import command, did_you_mean, option
+from rubriclab.option_names import close_match, command, did_you_mean, option
 from rubriclab.papers.findings_file import remove_findings
-from rubriclab.papers.paper import Paper, read_paper
-from rubriclab.papers.quotation import find_quotation
 from rubriclab.shipped_files import content_path
 
 if TYPE_CHECKING:
     from rubriclab.report.model import View
-
-Outcome = Literal["found", "on another page", "not found", "no quotation"]
 
 
 class LiteratureOptions(Options):
@@ -33,21 +29,18 @@ class LiteratureOptions(Options):
     """Only findings for this kind of text."""
 
 
-class LiteratureListOptions(LiteratureOptions):
-    """Which findings are listed."""
-
-    aspect: str | None = None
-    """Only findings that bear on this aspect."""
+class LiteratureShowOptions(LiteratureOptions):
+    """Which findings are shown."""
 
     included: bool = False
     """The findings that ship with rubriclab, instead of your own."""
 
 
-class LiteratureCheckOptions(LiteratureOptions):
-    """Which findings are checked against a paper."""
+class LiteratureListOptions(LiteratureShowOptions):
+    """Which findings are listed."""
 
-    source: str | None = None
-    """The paper's key in `references.bib`. Default: findings whose quotations were taken from a file of this name."""
+    aspect: str | None = None
+    """Only findings that bear on this aspect."""
 
 
 @dataclass(frozen=True)
@@ -65,11 +58,19 @@ class KeptFinding:
 
 @dataclass(frozen=True, repr=False)
 class FindingList(Displayed):
-    """Findings, and the place where they are; `detailed` shows each with its quotation."""
+    """Findings, and the place where they are.
+
+    Attributes:
+        detailed: whether each is shown with its quotation.
+        unnamed: the aspect that was asked about, if no finding there names it, so that all listed bear on any aspect.
+        close: an aspect that findings there name, with a similar name.
+    """
 
     place: Path
     findings: tuple[KeptFinding, ...]
     detailed: bool = False
+    unnamed: str | None = None
+    close: str | None = None
 
     def to_row(self) -> dict[str, Any]:
         """Return the findings as one JSON object."""
@@ -82,74 +83,36 @@ class FindingList(Displayed):
         return finding_view(self) if self.detailed else findings_view(self)
 
 
-@dataclass(frozen=True)
-class CheckedFinding:
-    """A finding, and whether its quotation stands in the paper.
-
-    Attributes:
-        page: where it was found.
-    """
-
-    kept: KeptFinding
-    outcome: Outcome
-    page: int | None = None
-
-    def to_row(self) -> dict[str, Any]:
-        """Return the outcome as one JSON object."""
-        quotation = self.kept.finding.quotation
-        return {
-            "id": self.kept.finding.id,
-            "task": self.kept.task,
-            "outcome": self.outcome,
-            "page": self.page,
-            "recorded_page": quotation.page if quotation else None,
-            "quotation": quotation.text if quotation else None,
-        }
-
-
-@dataclass(frozen=True, repr=False)
-class LiteratureCheck(Displayed):
-    """Findings checked against a paper."""
-
-    paper: str
-    checked: tuple[CheckedFinding, ...]
-
-    @property
-    def passed(self) -> bool:
-        """Whether every quotation stands in the paper."""
-        return all(each.outcome != "not found" for each in self.checked)
-
-    def to_row(self) -> dict[str, Any]:
-        """Return the outcomes as one JSON object."""
-        return {"paper": self.paper, "passed": self.passed, "findings": [each.to_row() for each in self.checked]}
-
-    def view(self) -> View:
-        """Return what is shown in a terminal and a notebook."""
-        from rubriclab.report.literature import check_view
-
-        return check_view(self)
-
-
 def list_findings(options: LiteratureListOptions) -> FindingList:
     """Return the user's own findings, or those that ship.
 
     Raises:
-        LiteratureError: if a file cannot be used, or a place that was given has none.
+        LiteratureError: if a file cannot be used, a place that was given is missing, or there are findings but none for
+            the task or on the aspect.
+        SettingsError: if a folder is given with the findings that ship.
     """
-    place = content_path("literature") if options.included else place_of(options.folder)
-    found = _findings(place, options.task)
-    if not found and options.folder and not place.exists():
-        raise LiteratureError(f"There is no findings file or folder {place}.", "Give one that exists.")
-    return FindingList(place, tuple(each for each in found if each.finding.bears_on(options.aspect)))
+    place = _place_shown(options)
+    found = kept_findings(place, options.task)
+    chosen = tuple(each for each in found if each.finding.bears_on(options.aspect))
+    named = {name for each in found for name in each.finding.aspects}
+    unnamed = options.aspect if options.aspect and options.aspect not in named else None
+    if unnamed and found and not chosen:
+        raise LiteratureError(
+            f"No finding in {place} bears on the aspect {unnamed!r}.",
+            f"{did_you_mean(unnamed, named)}There are findings on: {', '.join(sorted(named))}.",
+        )
+    close = close_match(unnamed, named) if unnamed else None
+    return FindingList(place, chosen, unnamed=unnamed, close=close)
 
 
-def show_finding(name: str, options: LiteratureOptions) -> FindingList:
+def show_finding(name: str, options: LiteratureShowOptions) -> FindingList:
     """Return the findings with an id: one, or one for each task.
 
     Raises:
         LiteratureError: if there is none, or a file cannot be used.
+        SettingsError: if a folder is given with the findings that ship.
     """
-    place = place_of(options.folder)
+    place = _place_shown(options)
     return FindingList(place, _named(place, [name], options.task), detailed=True)
 
 
@@ -159,7 +122,7 @@ def remove(names: Sequence[str], options: LiteratureOptions) -> FindingList:
     Raises:
         LiteratureError: if there is no finding of a name, several tasks have it, or a file cannot be used or written.
     """
-    place = place_of(options.folder)
+    place = existing_place(options.folder)
     found = _named(place, names, options.task)
     for name in names:
         tasks = [each.task for each in found if each.finding.id == name]
@@ -173,30 +136,33 @@ def remove(names: Sequence[str], options: LiteratureOptions) -> FindingList:
     return FindingList(place, found, detailed=True)
 
 
-def check(paper: str | Path, options: LiteratureCheckOptions) -> LiteratureCheck:
-    """Return whether the quotations of findings stand in a paper.
-
-    Raises:
-        LiteratureError: if no finding is about the paper, or a file cannot be used.
-    """
-    path, place = Path(paper), place_of(options.folder)
-    found = _findings(place, options.task)
-    chosen = [each for each in found if _is_about(each.finding, path.name, options.source)]
-    if not chosen:
-        about = f"the source {options.source!r}" if options.source else f"a quotation from a file {path.name}"
-        sources = ", ".join(sorted({each.finding.source for each in found})) or "none"
-        raise LiteratureError(
-            f"No finding in {place} has {about}.", f"Name the paper with {option('source', 'KEY')}; known: {sources}."
-        )
-    text = read_paper(path)
-    return LiteratureCheck(str(paper), tuple(_checked(each, text) for each in chosen))
-
-
 def place_of(folder: Path | None) -> Path:
     """Return the folder or file of findings: the one given, or the user's own folder."""
     import platformdirs
 
     return folder or platformdirs.user_data_path("rubriclab", appauthor=False) / "literature"
+
+
+def existing_place(folder: Path | None) -> Path:
+    """Return the place of findings, which exists if it was given.
+
+    Raises:
+        LiteratureError: if not.
+    """
+    place = place_of(folder)
+    if folder and not place.exists():
+        raise LiteratureError(f"There is no findings file or folder {place}.", "Give one that exists.")
+    return place
+
+
+def _place_shown(options: LiteratureShowOptions) -> Path:
+    if options.included and options.folder:
+        raise SettingsError(
+            f"{option('folder', str(options.folder))} names findings of your own, and {option('included')} those that "
+            "ship.",
+            "Give one of them.",
+        )
+    return content_path("literature") if options.included else existing_place(options.folder)
 
 
 def file_for(task: str, folder: Path | None) -> Path:
@@ -213,8 +179,19 @@ def file_for(task: str, folder: Path | None) -> Path:
     return findings_file(task, place) if place.is_dir() else place / f"{task}.json"
 
 
-def _findings(place: Path, task: str | None) -> list[KeptFinding]:
+def kept_findings(place: Path, task: str | None) -> list[KeptFinding]:
+    """Return the findings for a task in a folder, or all of a file.
+
+    Raises:
+        LiteratureError: if the folder has findings but none for the task, or a file cannot be used.
+    """
     files = [place] if place.is_file() else sorted(place.glob("*.json"))
+    tasks = [file.stem for file in files]
+    if tasks and task is not None and task not in tasks and not place.is_file():
+        raise LiteratureError(
+            f"There are no findings for the task {task!r} in {place}.",
+            f"{did_you_mean(task, tasks)}There are findings for: {', '.join(tasks)}.",
+        )
     return [
         KeptFinding(file.stem, file, finding)
         for file in files
@@ -224,35 +201,23 @@ def _findings(place: Path, task: str | None) -> list[KeptFinding]:
 
 
 def _named(place: Path, names: Sequence[str], task: str | None) -> tuple[KeptFinding, ...]:
-    found = _findings(place, task)
+    found = kept_findings(place, task)
     known = [each.finding.id for each in found]
     for name in names:
         if name not in known:
-            there = f"{did_you_mean(name, known)}See: {command('literature list')}" if known else "There are none."
+            there = f"{did_you_mean(name, known)}See: {_list_command(place)}" if known else "There are none."
             raise LiteratureError(f"There is no finding {name!r} in {place}.", there)
     return tuple(each for each in found if each.finding.id in names)
 
 
-def _is_about(finding: Finding, file: str, source: str | None) -> bool:
-    if source is not None:
-        return finding.source == source
-    return finding.quotation is not None and finding.quotation.file == file
-
-
-def _checked(kept: KeptFinding, paper: Paper) -> CheckedFinding:
-    quotation = kept.finding.quotation
-    if quotation is None:
-        return CheckedFinding(kept, "no quotation")
-    passage = find_quotation(quotation.text, paper.pages, quotation.page)
-    if passage is None:
-        return CheckedFinding(kept, "not found")
-    page = passage.page if paper.paged else None
-    moved = None not in (page, quotation.page) and page != quotation.page
-    return CheckedFinding(kept, "on another page" if moved else "found", page)
+def _list_command(place: Path) -> str:
+    if place == content_path("literature"):
+        return command("literature list", included="")
+    return command("literature list") if place == place_of(None) else command("literature list", folder=str(place))
 
 
 def known_benchmarks(place: Path) -> Iterator[str]:
     """Yield the names of public data sets that findings carry, those that ship first."""
     for folder in (content_path("literature"), place):
-        for each in _findings(folder, None):
+        for each in kept_findings(folder, None):
             yield from each.finding.benchmarks

@@ -18,8 +18,9 @@ from server import RunningServer
 
 from rubriclab import Lab
 from rubriclab.errors import BudgetReached, JudgeError, LiteratureError, UserError
-from rubriclab.literature import load_findings
+from rubriclab.literature import load_findings, load_references
 from rubriclab.services.literature_add import LiteratureAdded
+from rubriclab.shipped_files import content_path
 
 ADD = ("literature", "add", "paper.txt", "paper.bib", "--task", "summarization", "--folder", "found")
 JUDGE = ("--judge", "openai/fake")
@@ -63,7 +64,7 @@ def test_findings_reach_the_prompt_for_hypotheses_and_those_of_a_tested_set_do_n
     server.reset()
     server.brain = hypoeval_brain.reply
     learn = ("learn", LABELLED, "--task", "summarization", "--aspect", "coherence", "--scale", "1:5", *JUDGE)
-    chosen = ("--literature", "found", "--literature-included", "--literature-without", "summeval")
+    chosen = ("--literature", "found", "--literature-included", "--literature-without", "SummEval")
     done = reader(*learn, "--method", "hypoeval", *chosen, "--max-calls", 3)
     asked = "\n".join(message["content"] for body in server.bodies for message in body["messages"])
     assert ORDER in asked, done.err
@@ -121,6 +122,20 @@ def test_without_an_entry_the_citation_is_read_off_the_paper(lab: Lab, tmp_path:
     (tmp_path / "paper.txt").write_text("Nobody says who wrote this text about the raters of a paper.", "utf-8")
     with pytest.raises(LiteratureError, match="not found: title, authors, year"):
         add(lab, tmp_path, entry=False)
+
+
+def test_the_same_paper_has_one_key_whether_its_citation_is_given_or_read(lab: Lab, tmp_path: Path) -> None:
+    assert add(lab, tmp_path, entry=False).reference.key == "lind2021what"
+    again = [add(lab, tmp_path, entry=entry) for entry in (False, True)]
+    assert [(each.reference.key, each.kept, each.known) for each in again] == [("lind2021what", (), 2)] * 2
+    assert list(load_references(tmp_path / "found" / "references.bib")) == ["lind2021what"]
+
+
+def test_findings_in_the_file_without_the_name_of_a_data_set_given_now_are_named(reader: Commands) -> None:
+    assert reader(*ADD, *JUDGE, "--yes").code == 0
+    said = " ".join(reader(*ADD, *JUDGE, "--yes", "--benchmark", "SummEval").err.split())
+    assert "the finding 'Lind_2021-1' does not carry the name summeval, so nothing leaves it out" in said
+    assert "Lind_2021-2" not in said
 
 
 def test_a_paper_without_findings_leaves_no_file(lab: Lab, server: RunningServer, tmp_path: Path) -> None:
@@ -234,6 +249,41 @@ def test_findings_are_listed_shown_checked_and_removed(reader: Commands) -> None
     assert reader("literature", "remove", "Lind_2021-1", *place).code == 0
     assert [each["id"] for each in kept(reader.folder)] == ["Lind_2021-2"]
     assert "no finding 'Lind_2021-1'" in reader("literature", "remove", "Lind_2021-1", *place).error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (("list", "--included", "--task", "sumarization"), "the task 'sumarization' in {shipped}. Did you mean 'summa"),
+        (
+            ("list", "--included", "--task", "dialogue", "--aspect", "engagin"),
+            "bears on the aspect 'engagin'. Did you mean 'engagingness'?",
+        ),
+        (("list", "--included", "--folder", "x"), "--folder x names findings of your own, and --included those that"),
+        (("show", "sum-01", "--included", "--folder", "x"), "--folder x names findings of your own, and --included"),
+        (("list", "--folder", "x"), "There is no findings file or folder x. Give one that exists."),
+        (("show", "a-1", "--folder", "x"), "There is no findings file or folder x."),
+        (("remove", "a-1", "--folder", "x"), "There is no findings file or folder x."),
+        (("show", "sum-99", "--included"), "Did you mean 'sum-09'? See: rubriclab literature list --included"),
+        (("check", "none.pdf"), "There is no file none.pdf. Give the PDF or text file of the paper."),
+    ],
+)
+def test_a_name_or_file_that_is_not_there_is_said(arguments: tuple[str, ...], error: str, rubriclab: Commands) -> None:
+    done = rubriclab("literature", *arguments)
+    assert (done.code, done.out) == (2, "")
+    assert error.format(shipped=content_path("literature")) in done.error
+
+
+def test_an_aspect_that_no_finding_names_is_said_beside_findings_on_all_aspects(rubriclab: Commands) -> None:
+    listed = rubriclab("literature", "list", "--included", "--task", "summarization", "--aspect", "coherense")
+    said = " ".join(listed.out.split())
+    assert "No finding names the aspect coherense; these bear on all aspects. Did you mean coherence?" in said
+    assert "No finding names" not in rubriclab("literature", "list", "--included", "--aspect", "empathy").out
+
+
+def test_findings_that_ship_are_shown(rubriclab: Commands) -> None:
+    (shown,) = rubriclab("literature", "show", "sum-01", "--included", "--json").json["findings"]
+    assert (shown["id"], shown["task"], shown["benchmarks"]) == ("sum-01", "summarization", ["summeval"])
 
 
 def use_terminal(name: str) -> None:

@@ -64,6 +64,35 @@ def test_flat_entries_need_no_library_and_others_name_the_extra(
 def test_keys_are_made_of_family_year_and_title_and_are_new() -> None:
     assert new_key(["Lin, Chin-Yew"], "A ROUGE Package", 2004) == "lin2004rouge"
     assert new_key(["Kryściński, W."], "On it", 2020, {"kryscinski2020paper"}) == "kryscinski2020paperb"
+    assert new_key(["김, 민수"], "요약 평가", 2024) == "김2024요약"
+    assert new_key(["Иванов, И."], "Оценка текстов", 2024) == "иванов2024оценка"
+    assert new_key(["陈, 梅"], "读者喜欢什么" * 20, 2024) == f"陈2024{'读者喜欢什么' * 5}"
+    assert new_key([], "¿?", 2024) == "anonymous2024paper"
+
+
+def test_keys_do_not_run_out_and_are_read_by_the_strict_reader(tmp_path: Path) -> None:
+    keys: list[str] = []
+    for _ in range(60):
+        keys.append(new_key(["陈, 梅"], "读者喜欢什么", 2024, keys))
+    assert len(set(keys)) == 60
+    assert keys[1].endswith("b")
+    entries = "\n".join(entry_of(reference_of(key, ["陈, 梅"], "读者喜欢什么", 2024, "计算语言学")) for key in keys)
+    assert list(load_references(write(tmp_path, entries))) == keys
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("读者喜欢什么", "读者讨厌什么"),
+        ("Оценка текстов", "Перевод текстов"),
+        ("요약 평가", "대화 평가"),
+        ("की", "का"),
+        ("?", "!"),
+    ],
+)
+def test_different_titles_in_any_script_are_different_works(one: str, other: str) -> None:
+    assert is_same_work(reference_of("a", ["A"], one, 2021, "J"), reference_of("b", ["A"], one, 2021, "K"))
+    assert not is_same_work(reference_of("a", ["A"], one, 2021, "J"), reference_of("b", ["A"], other, 2021, "J"))
 
 
 def test_the_same_work_has_the_same_title_and_year() -> None:

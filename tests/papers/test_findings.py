@@ -1,0 +1,59 @@
+"""Findings that a model proposes: none of them is lost without a reason."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from rubriclab.data import task_words
+from rubriclab.judges import FakeJudge
+from rubriclab.papers.findings import MOST_FINDINGS, PaperReading, Subject, propose_findings
+from rubriclab.papers.paper import Paper, PaperPage
+
+PAPER = Paper("p.txt", (PaperPage(1, "In this study the raters liked short texts with many facts in them."),), True)
+QUOTATION = "the raters liked short texts with many facts"
+
+
+def entry(number: int, **fields: Any) -> dict[str, Any]:
+    """Return an entry of a reply."""
+    made = {"page": 1, "quotation": QUOTATION, "claim": f"Raters like {number} facts.", "aspects": [], "benchmarks": []}
+    return {**made, **fields}
+
+
+def reading(*entries: Mapping[str, Any]) -> PaperReading:
+    """Return what is made of a reply with these entries."""
+    judge = FakeJudge(lambda _: json.dumps({"reasoning": "They liked facts.", "findings": entries}))
+    subject = Subject(task_words("summarization"), benchmarks=("summeval",))
+    return asyncio.run(propose_findings(PAPER, subject, judge, tokens=8_000))
+
+
+def test_findings_beyond_the_number_asked_for_are_dropped_with_the_reason() -> None:
+    read = reading(*map(entry, range(MOST_FINDINGS + 2)))
+    assert len(read.found) == MOST_FINDINGS
+    reason = "its part already has 6 findings"
+    assert [(each.claim, each.page, each.reason) for each in read.dropped] == [
+        ("Raters like 6 facts.", 1, reason),
+        ("Raters like 7 facts.", 1, reason),
+    ]
+
+
+def test_entries_that_cannot_be_used_are_dropped_with_their_fault() -> None:
+    read = reading(entry(1), entry(2, page="two"), {"claim": "Raters hate blue."}, entry(3, aspects=["wit"]))
+    assert [each.claim for each in read.found] == ["Raters like 1 facts."]
+    assert [(each.claim, each.page) for each in read.dropped] == [
+        ("Raters like 2 facts.", None),
+        ("Raters hate blue.", None),
+        ("Raters like 3 facts.", 1),
+    ]
+    faults = [each.reason.removeprefix("its entry in the reply cannot be used, ") for each in read.dropped]
+    assert faults[0].startswith("page: expected a whole number")
+    assert faults[1].startswith("page: missing")
+    assert "'wit' is none of the qualities asked about" in faults[2]
+
+
+def test_a_finding_found_twice_carries_the_data_sets_of_both() -> None:
+    read = reading(entry(1), entry(1, benchmarks=["SummEval"]), entry(1, benchmarks=["My Set"]))
+    assert [each.benchmarks for each in read.found] == [("summeval", "my_set")]
+    assert [each.reason for each in read.dropped] == ["it says the same as another one"] * 2
