@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 from commands import HELDOUT, Commands, Done
+from parity_table import same_scores
 from server import RunningServer
 
 if find_spec("ray") is None:
@@ -98,6 +99,11 @@ def test_a_cluster_writes_the_same_bytes_as_one_process_faulty_rows_included(rub
     written = (rubriclab.folder / "cluster.jsonl").read_bytes()
     assert written == (rubriclab.folder / "one.jsonl").read_bytes()
     assert written.count(b"\n") == len(rows) - 1
+    found, expected = (
+        {f"{place}": row["score"] for place, row in enumerate(map(json.loads, file.splitlines())) if "score" in row}
+        for file in (written, (rubriclab.folder / "one.jsonl").read_bytes())
+    )
+    same_scores("Ray", "ray", found, expected)
 
 
 def test_a_killed_worker_loses_no_answer_and_repeats_none_that_was_kept(
