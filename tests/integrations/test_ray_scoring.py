@@ -99,9 +99,10 @@ def test_a_cluster_writes_the_same_bytes_as_one_process_faulty_rows_included(rub
     written = (rubriclab.folder / "cluster.jsonl").read_bytes()
     assert written == (rubriclab.folder / "one.jsonl").read_bytes()
     assert written.count(b"\n") == len(rows) - 1
+    files = [rubriclab.folder / name for name in ("cluster.jsonl", "one.jsonl")]
+    lines = [list(map(json.loads, file.read_bytes().splitlines())) for file in files]
     found, expected = (
-        {f"{place}": row["score"] for place, row in enumerate(map(json.loads, file.splitlines())) if "score" in row}
-        for file in (written, (rubriclab.folder / "one.jsonl").read_bytes())
+        {str(place): row["score"] for place, row in enumerate(rows) if row["score"] is not None} for rows in lines
     )
     same_scores("Ray", "ray", found, expected)
 
