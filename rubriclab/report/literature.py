@@ -66,9 +66,8 @@ def check_view(checked: LiteratureCheck) -> View:
 
 def _unnamed(found: FindingList) -> Iterator[Block]:
     if found.unnamed and found.findings:
-        words = ["No finding names the aspect ", quoted(found.unnamed), "; these bear on all aspects."]
-        words += [" Did you mean ", quoted(found.close), "?"] if found.close else []
-        yield Paragraph(tuple(words))
+        meant = f" Did you mean {found.close!r}?" if found.close else ""
+        yield Paragraph(("No finding names the aspect ", quoted(found.unnamed), f"; these bear on all aspects.{meant}"))
 
 
 def _row(entry: FindingEntry) -> tuple[Cell, ...]:

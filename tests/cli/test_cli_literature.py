@@ -277,7 +277,7 @@ def test_a_name_or_file_that_is_not_there_is_said(arguments: tuple[str, ...], er
 def test_an_aspect_that_no_finding_names_is_said_beside_findings_on_all_aspects(rubriclab: Commands) -> None:
     listed = rubriclab("literature", "list", "--included", "--task", "summarization", "--aspect", "coherense")
     said = " ".join(listed.out.split())
-    assert "No finding names the aspect coherense; these bear on all aspects. Did you mean coherence?" in said
+    assert "No finding names the aspect coherense; these bear on all aspects. Did you mean 'coherence'?" in said
     assert "No finding names" not in rubriclab("literature", "list", "--included", "--aspect", "empathy").out
 
 
