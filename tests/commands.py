@@ -11,9 +11,11 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -31,6 +33,8 @@ HELDOUT = CHECKOUT / "experiments" / "sample" / "heldout.jsonl"
 # Whatever runs longer hangs.
 PATIENCE = 120
 NUMBERS = count()
+# The digits of the port are followed by something, so that none is still to come.
+ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+(?=\W)")
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,15 @@ class Started:
     def pid(self) -> int:
         """The id of its process."""
         return int(self._process.pid)
+
+    def address(self) -> str:
+        """Return the address that it serves pages at, once it has printed it."""
+        until = time.monotonic() + PATIENCE
+        while not (found := ADDRESS.search(said := self._out.read_text("utf-8") + self._err.read_text("utf-8"))):
+            if self._process.exitcode is not None or time.monotonic() > until:
+                raise TimeoutError(f"The command serves nothing; it has said: {said}")
+            time.sleep(0.02)
+        return found[0]
 
     def wait(self) -> Done:
         """Return how it ended, once it has."""

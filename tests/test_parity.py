@@ -8,12 +8,12 @@ import os
 import re
 import shutil
 import signal
-import socket
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Coroutine
+from contextlib import redirect_stdout, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ import hypoeval_brain
 import literature_brain
 import pytest
 from batch_server import BatchServer
-from commands import HELDOUT, LABELLED, PATIENCE, Commands, Done
+from commands import ADDRESS, HELDOUT, LABELLED, PATIENCE, Commands, Done
 from paper_samples import write_paper
 from server import RunningServer
 from single_call_scripts import rating
@@ -362,47 +362,30 @@ def _label(sides: Side) -> Pair:
 
 @parity("studio")
 def _studio(sides: Side) -> Pair:
-    port = free_port()
-    address = f"http://127.0.0.1:{port}/news@1"
-    started = sides.command.start("studio", "news@1", "--no-browser", "--port", port)
+    started = sides.command.start("studio", "news@1", "--no-browser")
+    address = f"{started.address()}/news@1"
     from_command = page_at(address)
     os.kill(started.pid, signal.SIGINT)
     done = started.wait()
     assert (done.code, done.out) == (0, f"{address}\n")
-
-    async def from_lab() -> str:
-        serving = asyncio.create_task(sides.lab.studio_async("news@1", port=port, browser=False))
-        try:
-            return await asyncio.to_thread(page_at, address)
-        finally:
-            serving.cancel()
-
     with reader_of_commands(flags):
-        return from_command, asyncio.run(from_lab())
+        served = sides.lab.studio_async("news@1", browser=False)
+        return from_command, asyncio.run(while_serving(served, lambda address: page_at(f"{address}/news@1")))
 
 
 @parity("serve")
 def _serve(sides: Side) -> Pair:
     text = json.loads(Path("texts.jsonl").read_text("utf-8").splitlines()[0])
     text = {name: text[name] for name in ("id", "output", "source")}
-    port = free_port()
-    address = f"http://127.0.0.1:{port}"
-    started = sides.command.start("serve", "news@1", "--port", port)
-    from_command = score_at(address, text)
+    started = sides.command.start("serve", "news@1", "--port", 0)
+    from_command = score_at(started.address(), text)
     os.kill(started.pid, signal.SIGTERM)
     done = started.wait()
     assert (done.code, [entry["status"] for entry in done.rows]) == (0, [200])
-
-    async def from_lab() -> Any:
-        serving = asyncio.create_task(sides.lab.serve_async("news@1", port=port))
-        try:
-            return await asyncio.to_thread(score_at, address, text)
-        finally:
-            serving.cancel()
-
     row = sides.run("score", "-", "--rubric", "news@1", stdin=json.dumps(text).encode()).rows[0]
     assert from_command == {name: row[name] for name in from_command}
-    return from_command, asyncio.run(from_lab())
+    served = sides.lab.serve_async("news@1", port=0)
+    return from_command, asyncio.run(while_serving(served, lambda address: score_at(address, text)))
 
 
 @parity("mcp")
@@ -424,11 +407,17 @@ def score_at(address: str, text: dict[str, Any]) -> Any:
     raise TimeoutError(f"{address} does not answer")
 
 
-def free_port() -> int:
-    """Return a port that nothing listens at."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+async def while_serving(served: Coroutine[Any, Any, None], ask: Callable[[str], Any]) -> Any:
+    """Return what `ask`, called in a thread, returns for the address that a service of this process prints."""
+    with redirect_stdout(StringIO()) as printed:
+        serving = asyncio.create_task(served)
+        try:
+            async with asyncio.timeout(PATIENCE):
+                while not (found := ADDRESS.search(printed.getvalue())):
+                    await asyncio.wait([serving], timeout=0.02)
+            return await asyncio.to_thread(ask, found[0])
+        finally:
+            serving.cancel()
 
 
 def page_at(address: str) -> str:

@@ -91,14 +91,10 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
     assert not {"numpy", "pydantic", "litellm", "sqlmodel", "scipy"} & set(loaded)
 
 
-# Integrations with several tools have the same names, since a program uses one of them.
-OF_EACH_TOOL = {"RubricEvaluator", "RubricScorer"}
-
-
 def test_no_class_name_is_defined_in_two_modules() -> None:
     modules: dict[str, list[str]] = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         for node in ast.parse(path.read_text("utf-8")).body:
-            if isinstance(node, ast.ClassDef) and node.name not in OF_EACH_TOOL:
+            if isinstance(node, ast.ClassDef):
                 modules.setdefault(node.name, []).append(str(path.relative_to(PACKAGE)))
     assert {name: found for name, found in modules.items() if len(found) > 1} == {}

@@ -28,7 +28,7 @@ class TextUnscored(RubriclabError):
     """A text has no score; Langfuse has no evaluation without a value."""
 
 
-class RubricEvaluator(OpenRubric):
+class LangfuseEvaluator(OpenRubric):
     """An evaluator for `run_experiment`, which returns one `Evaluation` for each item.
 
     `value` is on the scale of the rubric, `comment` its interval and each criterion's contribution and reason.

@@ -22,7 +22,7 @@ with imported_from("LangSmith", "langsmith"):
 PEOPLE = ("app",)
 
 
-class RubricEvaluator(OpenRubric, RunEvaluator):  # type: ignore[misc]
+class LangSmithEvaluator(OpenRubric, RunEvaluator):  # type: ignore[misc]
     """An evaluator for `evaluate` and `aevaluate`, which returns one `EvaluationResult` for each run.
 
     `score` is on the scale of the rubric, which `feedback_config` says, `comment` its interval and each criterion's

@@ -24,7 +24,7 @@ PEOPLE = ("HUMAN",)
 JSON = "application/json"
 
 
-class RubricEvaluator(OpenRubric, BaseEvaluator):  # type: ignore[misc]
+class PhoenixEvaluator(OpenRubric, BaseEvaluator):  # type: ignore[misc]
     """An evaluator for `run_experiment`, which returns one evaluation for each run.
 
     `score` is on the scale of the rubric, `explanation` its interval and each criterion's contribution and reason.

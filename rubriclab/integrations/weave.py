@@ -25,7 +25,7 @@ with imported_from("Weave", "weave"):
 ANNOTATION = "wandb.annotation."
 
 
-class RubricScorer(Scorer):  # type: ignore[misc]
+class WeaveScorer(Scorer):  # type: ignore[misc]
     """A scorer for `Evaluation`; close it at the end, or use it in a `with` statement.
 
     Args:

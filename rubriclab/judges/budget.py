@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -71,7 +73,7 @@ class Caps:
 
 
 class LocalBudget:
-    """The budget of one process; its caps are those of `Caps`.
+    """The budget of one process, for judges in any of its threads and event loops; its caps are those of `Caps`.
 
     Attributes:
         calls, cost: settled so far.
@@ -84,31 +86,46 @@ class LocalBudget:
         self.cost = 0.0
         self._calls_in_flight = 0
         self._cost_in_flight = 0.0
-        self._settled: list[asyncio.Future[None]] = []
+        self._lock = threading.Lock()
+        # Not asyncio's futures, which belong to one event loop: another thread cannot wake their tasks.
+        self._waiting: list[Future[None]] = []
 
     async def reserve(self, cost: float) -> None:
         """Reserve one call and `cost` US dollars; see `Budget`."""
-        while reached := self._reached(cost):
-            if not self._calls_in_flight:
-                _log.info("budget reached after %d calls and %.4g US dollars: %s", self.calls, self.cost, reached)
-                raise BudgetReached(reached, CONTINUE)
-            waiting = asyncio.get_running_loop().create_future()
-            self._settled.append(waiting)
-            await waiting
-        self._calls_in_flight += 1
-        self._cost_in_flight += cost
+        while (settled := self._reserve(cost)) is not None:
+            await asyncio.wrap_future(settled)
 
     def settle(self, reserved: float, cost: float | None) -> None:
         """Replace a reservation by the actual `cost` in US dollars; see `Budget`."""
-        self._calls_in_flight -= 1
-        self._cost_in_flight = self._cost_in_flight - reserved if self._calls_in_flight else 0.0
-        if cost is not None:
-            self.calls += 1
-            self.cost += cost
-        waiting, self._settled = self._settled, []
-        for future in waiting:
-            if not future.done():
-                future.set_result(None)
+        with self._lock:
+            self._calls_in_flight -= 1
+            self._cost_in_flight = self._cost_in_flight - reserved if self._calls_in_flight else 0.0
+            if cost is not None:
+                self.calls += 1
+                self.cost += cost
+            waiting, self._waiting = self._waiting, []
+        for settled in waiting:
+            if settled.set_running_or_notify_cancel():
+                settled.set_result(None)
+
+    def _reserve(self, cost: float) -> Future[None] | None:
+        """Reserve a call and its cost, or return what is done once another call has settled.
+
+        Raises:
+            BudgetReached: if a cap is reached and nothing is in flight.
+        """
+        with self._lock:
+            reached = self._reached(cost)
+            if reached is None:
+                self._calls_in_flight += 1
+                self._cost_in_flight += cost
+                return None
+            if self._calls_in_flight:
+                settled: Future[None] = Future()
+                self._waiting.append(settled)
+                return settled
+        _log.info("budget reached after %d calls and %.4g US dollars: %s", self.calls, self.cost, reached)
+        raise BudgetReached(reached, CONTINUE)
 
     def _reached(self, cost: float) -> str | None:
         return self._caps.reached(self.calls + self._calls_in_flight, self.cost, self._cost_in_flight + cost)

@@ -316,17 +316,18 @@ def price_of(model: str) -> Price | None:
 
 
 async def close_connections() -> None:
-    """Close the connections of all language models in this process; the next request opens new ones.
+    """Close the connections that language models have opened in this event loop; the next request opens new ones.
 
-    litellm keeps its clients per process, so this is called once, before the event loop ends.
+    This is called once, before the event loop ends. Other threads go on with the connections of theirs.
     """
     if is_loaded():
         from rubriclab.judges.transport import close_transports
 
         litellm = load_litellm()
-        await litellm.close_litellm_async_clients()
-        await close_transports()
-        litellm.in_memory_llm_clients_cache.flush_cache()  # closed clients would be used again
+        if await close_transports():
+            await litellm.close_litellm_async_clients()
+        # Closed clients would be used again.
+        litellm.in_memory_llm_clients_cache.flush_cache()
 
 
 def _address(model: str, api_base: str | None) -> str | None:

@@ -9,6 +9,7 @@ This module imports httpx, and is imported with the first call of a language mod
 
 from __future__ import annotations
 
+import asyncio
 import zlib
 from typing import Any
 
@@ -32,6 +33,7 @@ class BoundedTransport(httpx.AsyncBaseTransport):
     def __init__(self, source: httpx.AsyncBaseTransport) -> None:
         self._source = source
         self._closed = False
+        self._loop = _running_loop()
         _open.add(self)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -42,6 +44,7 @@ class BoundedTransport(httpx.AsyncBaseTransport):
         """
         if self._closed:  # litellm's transport would open a session that is never closed
             raise httpx.ConnectError("the connections are closed")
+        self._loop = _running_loop()  # the source opens new connections where another event loop uses it
         reception = RECEPTION.get() or Reception(request.url.host)
         request.headers["Accept-Encoding"] = "gzip"
         response = await self._source.handle_async_request(request)
@@ -52,6 +55,11 @@ class BoundedTransport(httpx.AsyncBaseTransport):
             await response.aclose()
         headers = [(name, value) for name, value in response.headers.multi_items() if name not in _FRAMING]
         return httpx.Response(response.status_code, headers=headers, content=body, request=request)
+
+    @property
+    def in_use_elsewhere(self) -> bool:
+        """Whether another event loop, which is running in another thread, uses the connections."""
+        return self._loop is not None and self._loop.is_running() and self._loop is not _running_loop()
 
     async def aclose(self) -> None:
         """Close the connections for good."""
@@ -95,10 +103,22 @@ def bound_sdk_responses(sdk: Any, handler: Any) -> None:
     sdk.AsyncHttpxClientWrapper = BoundedClient
 
 
-async def close_transports() -> None:
-    """Close the connections of every transport, including those that litellm has forgotten."""
+async def close_transports() -> bool:
+    """Close the connections of this event loop and of those that have ended, and return whether none are left open.
+
+    They include those of transports that litellm has forgotten.
+    """
     for transport in list(_open):
-        await transport.aclose()
+        if not transport.in_use_elsewhere:
+            await transport.aclose()
+    return not any(transport.in_use_elsewhere for transport in list(_open))
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
 
 
 def _refuse_redirect(request: httpx.Request, response: httpx.Response, reception: Reception) -> None:

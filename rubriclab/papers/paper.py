@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,8 @@ MOST_PAGES = 500
 MOST_CHARACTERS = 3_000_000
 # A word that is split at the end of a line.
 _SPLIT_WORD = re.compile(r"(?<=[^\W\d_])[-\u00ad\u2010]\n[ \t]*(?=[a-zà-ÿ])")
+# A stroke through the sign after it, as TeX writes "≠": Unicode puts it behind the sign.
+_NEGATED = re.compile("\u0338[ \t]*([<=>≤≥∈≡∼≈])")
 _UNSAFE = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2060-\u2069\ud800-\udfff]")
 _NAME_OF_PDF = b"%PDF-"
 # Where a page that is longer than a part may be cut, best first.
@@ -80,7 +83,8 @@ def read_paper(path: Path, pages: tuple[int, int] | None = None) -> Paper:
 def cleaned(text: str) -> str:
     """Return the text of a page without control characters, and with words joined that were split at a line's end."""
     lines = _UNSAFE.sub("", text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n"))
-    return _SPLIT_WORD.sub("", re.sub(r"[ \t]+\n", "\n", lines)).strip()
+    composed = unicodedata.normalize("NFC", _NEGATED.sub("\\1\u0338", lines))
+    return _SPLIT_WORD.sub("", re.sub(r"[ \t]+\n", "\n", composed)).strip()
 
 
 def parts(paper: Paper, most: int) -> tuple[tuple[PaperPage, ...], ...]:

@@ -1,35 +1,53 @@
 """Whether a quotation stands in a paper, and on which page.
 
-Letters, digits and the signs of numbers are compared; white space, hyphens, quotation marks and other punctuation are
-not, nor are upper case and ligatures, since they change when text is extracted from a file. Where this finds nothing, a
-passage of at least `SIMILARITY` percent similarity (rapidfuzz's partial ratio) is accepted if each of its words is the
-same or differs as a misspelling does: a ratio of at least `WORD_SIMILARITY`, the same first letter, five letters or
-more, no digit. So a passage with another number, an added or left out word such as "not", or an opposite
-("consistent", "inconsistent") is refused.
+What counts of both must agree (`rubriclab.papers.comparable`): each letter, digit and sign, in the same order, and the
+boundaries between words. Two differences are allowed, since they come from the layout and from extraction: where a line
+of the paper ends, a word may be split, with or without a hyphen; and a word of at least `SHORTEST_RESTORED` letters may
+have lost a ligature of f in the paper ("signicant"). So a passage with another number or sign, an added or left out
+word such as "not", or an opposite ("consistent", "inconsistent") is refused.
 """
 
 from __future__ import annotations
 
-import itertools
+import functools
 import re
-import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
+from itertools import accumulate, groupby
 
+from rubriclab.papers.comparable import (
+    HYPHEN,
+    JOINING,
+    LINE_END,
+    MINUS,
+    SPACE,
+    SPLIT,
+    Comparable,
+    comparable,
+    is_letter,
+    is_sign,
+    is_spaceless,
+)
 from rubriclab.papers.paper import PaperPage
 
-SIMILARITY = 93.0
-WORD_SIMILARITY = 88.0
 FEWEST_WORDS = 5
-# Letters on either side of a similar passage that are looked at to find the whole words at its ends.
-_MARGIN = 15
-_SIGNS = "<>=%+"
-_IN_NUMBER = ".%"
-_BEFORE_NUMBER = "-−"
-_WORD = re.compile(r"[<>=+]|(?<![^\W_])[-−](?=\d)|[^\W_]+(?:[.,]\d+)*%?")
-_AROUND = re.compile(r"([^\w<>=%+−-]*)(?:.*[\w%+])?([^\w%+]*)", re.DOTALL)
-_INSIDE_WORD = re.compile(r"[^\W_][-\u00ad\u2010\u2011'’]?$")
+SHORTEST_RESTORED = 5
+# Each doubles the ways in which a word can be compared.
+_MOST_RESTORED = 3
+# In writing without spaces, about this many letters make a word.
+_LETTERS_OF_A_WORD = 2
+_PAGE_END = "\n"
+# Where the quotation has nothing between two letters, the paper may have the end of a line.
+_SPLIT_WORD = f"[{SPLIT}{LINE_END}]?"
+# Lines that end with the hyphen of a compound were joined without it when the paper was read.
+_IN_COMPOUND = f"[{HYPHEN}{SPLIT}]"
+_BETWEEN_WORDS = f"[{SPACE}{LINE_END}]"
+_LIGATURE = re.compile("ffi|ffl|ff|fi|fl")
+# Signs that belong to the number before them, and those beside which a quotation may begin or end with a number.
+_AFTER_NUMBER = "%‰°/^*"
+_APART_BEFORE = "=%&"
+_APART_AFTER = f"<>=≤≥≠~≈{MINUS}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,157 +59,131 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class _Letters:
-    """What is compared of a text, and the place of each letter in it."""
+class _Pages:
+    """The text of all pages, and where each of them begins in it."""
 
-    text: str
-    letters: str
-    places: tuple[int, ...]
+    compared: Comparable
+    starts: tuple[int, ...]
+    numbers: tuple[int, ...]
 
-    def passage(self, start: int, end: int, quotation: str) -> str:
-        """Return the text from one letter to the one before another, with punctuation around it as in the quotation."""
-        first, last = self.places[start], self.places[end - 1] + 1
-        before, after = _AROUND.fullmatch(quotation.strip()).groups()  # type: ignore[union-attr]  # it matches any text
-        first -= len(before) if self.text[:first].endswith(before) else 0
-        last += len(after) if self.text[last:].startswith(after) else 0
-        return " ".join(self.text[first:last].split())
-
-    def starts_word(self, at: int) -> bool:
-        """Return whether a word or number begins with the letter at `at`."""
-        if self.letters[at] in _IN_NUMBER or self.letters[at - 1 : at] == ".":
-            return False
-        place = self.places[at]
-        before = self.text[max(0, place - 2) : place]
-        return not (self.text[place].isalnum() and _INSIDE_WORD.search(before))
-
-    def ends_word(self, end: int) -> bool:
-        """Return whether a word or number ends before the letter at `end`."""
-        return end == len(self.places) or self.starts_word(end)
+    def number_at(self, place: int) -> int:
+        return self.numbers[bisect_right(self.starts, place) - 1]
 
 
 def word_count(quotation: str) -> int:
     """Return the number of words and numbers."""
-    return len(_words(quotation))
+    letters = comparable(quotation).letters
+    words = re.findall(r"[^\W_](?:[^\W_]|[.,:](?=\d))*", letters)
+    spaceless = sum(map(is_spaceless, letters))
+    return sum(not is_spaceless(word[0]) for word in words) + spaceless // _LETTERS_OF_A_WORD
 
 
 def find_quotation(quotation: str, pages: Sequence[PaperPage], page: int | None = None) -> Passage | None:
-    """Return where a quotation stands in a paper, or `None` if it does not.
+    """Return where a quotation stands in a paper, in the paper's own words, or `None` if it does not.
 
-    It may run on from one page to the next; the passage is then the quotation itself, on the first of both.
+    It may run on from one page to the next; the page is then the first of both.
 
     Args:
         quotation: at least `FEWEST_WORDS` words; with fewer, nothing is found.
-        page: the page that is searched first.
+        page: the page that is preferred if the quotation stands on several.
     """
-    sought = _letters(quotation)
-    if word_count(quotation) < FEWEST_WORDS or not sought.letters:
+    if word_count(quotation) < FEWEST_WORDS or not pages:
         return None
-    ordered = sorted(pages, key=lambda each: each.number != page)
-    compared = {id(each): _letters(each.text) for each in ordered}
-    for each in ordered:
-        if found := _exact(sought, compared[id(each)]):
-            return Passage(each.number, found)
-    for each, following in itertools.pairwise(pages):
-        if _exact(sought, _letters(f"{each.text}\n{following.text}")):
-            return Passage(each.number, " ".join(quotation.split()))
-    for each in ordered:
-        if similar := _similar(sought, compared[id(each)]):
-            return Passage(each.number, similar)
-    return None
+    sought = comparable(quotation.strip())
+    there = _joined(tuple(pages))
+    passages = [
+        Passage(there.number_at(there.compared.places[start]), _passage(there.compared, start, end, sought))
+        for start, end in _occurrences(sought.letters, there.compared.letters)
+    ]
+    return min(passages, key=lambda each: each.page != page, default=None)
 
 
-def _letters(text: str) -> _Letters:
-    """Return the compared letters of a text; one character can stand for several, such as the ligature of f and i."""
-    kept = [(letter, place) for place, character in enumerate(text) for letter in _kept(character, text, place)]
-    return _Letters(text, "".join(letter for letter, _ in kept), tuple(place for _, place in kept))
+@functools.lru_cache(2)
+def _joined(pages: tuple[PaperPage, ...]) -> _Pages:
+    compared = [comparable(each.text).text for each in pages]
+    starts = accumulate((len(text) + len(_PAGE_END) for text in compared[:-1]), initial=0)
+    return _Pages(comparable(_PAGE_END.join(compared)), tuple(starts), tuple(each.number for each in pages))
 
 
-def _kept(character: str, text: str, place: int) -> Iterable[str]:
-    if character in _SIGNS:
-        return character
-    around = text[place - 1 : place] + text[place + 1 : place + 2]
-    if character in ".,":
-        return "." if len(around) == 2 and around.isdecimal() else ""
-    if character in _BEFORE_NUMBER:
-        return "-" if around[-1:].isdecimal() and not (place and text[place - 1].isalnum()) else ""
-    folded = unicodedata.normalize("NFKC", character).casefold()
-    return [letter for letter in folded if letter.isalnum()]
+def _occurrences(sought: str, text: str) -> Iterator[tuple[int, int]]:
+    """Yield the places where a quotation begins and ends in a text, both with whole words and numbers."""
+    pattern = _pattern(sought)
+    found = pattern.search(text)
+    while found:
+        start, end = found.span()
+        if _begins_word(text, start) and _ends_word(text, end):
+            yield start, end
+        found = pattern.search(text, start + 1)
 
 
-def _exact(sought: _Letters, page: _Letters) -> str | None:
-    """Return the passage of a page with the same letters, which begins and ends with whole words."""
-    start = page.letters.find(sought.letters)
-    while start >= 0:
-        end = start + len(sought.letters)
-        if page.starts_word(start) and page.ends_word(end):
-            return page.passage(start, end, sought.text)
-        start = page.letters.find(sought.letters, start + 1)
-    return None
-
-
-def _similar(sought: _Letters, page: _Letters) -> str | None:
-    """Return the passage of a page that differs from the quotation by misspellings only."""
-    from rapidfuzz import fuzz
-
-    if len(page.letters) < len(sought.letters):
-        return None
-    found = fuzz.partial_ratio_alignment(sought.letters, page.letters, score_cutoff=SIMILARITY)
-    if found is None:
-        return None
-    start, end = max(0, found.dest_start - _MARGIN), min(len(page.letters), found.dest_end + _MARGIN)
-    around = page.text[page.places[start] : page.places[end - 1] + 1]
-    spans = [match.span() for match in _WORD.finditer(around)]
-    words = [_folded(around[slice(*span)]) for span in spans]
-    matched = list(_matched(words, _words(sought.text)))
-    if not matched or None in matched:
-        return None
-    used = [place for place in matched if place is not None]
-    return " ".join(around[spans[used[0]][0] : spans[used[-1]][1]].split())
-
-
-def _matched(page: Sequence[str], quotation: Sequence[str]) -> Iterator[int | None]:
-    """Yield the places of the page's words that the quotation has, `None` where one of either is missing or another."""
-    steps = SequenceMatcher(None, page, quotation, autojunk=False).get_opcodes()
-    for number, (_, start, end, first, last) in enumerate(steps):
-        outside = number in (0, len(steps) - 1)
-        if first == last:
-            # Words around the passage are none of it.
-            yield from () if outside else (None,)
-        elif page[start:end] == quotation[first:last]:
-            yield from range(start, end)
+def _pattern(sought: str) -> re.Pattern[str]:
+    parts = []
+    for are_letters, run in groupby(sought.replace(LINE_END, SPACE), key=is_letter):
+        part = "".join(run)
+        if are_letters:
+            parts.append(_word_pattern(part))
+        elif part in (HYPHEN, SPLIT):
+            parts.append(f"{_IN_COMPOUND}?")
         else:
-            yield from _misspelt(page, range(start, end), quotation[first:last], outside=outside)
+            parts += [_character_pattern(character) for character in part]
+    return re.compile("".join(parts))
 
 
-def _misspelt(page: Sequence[str], places: range, words: Sequence[str], *, outside: bool) -> Iterator[int | None]:
-    """Yield the places of words that are misspelt or split otherwise; around the passage there may be more words."""
-    runs: list[range] = [places]
-    if outside:
-        runs += [places[-count:] for count in range(1, len(places))] + [
-            places[:count] for count in range(1, len(places))
-        ]
-    for run in runs:
-        there = [page[place] for place in run]
-        same_count = len(there) == len(words)
-        if "".join(there) == "".join(words) or (same_count and all(map(_is_misspelling, there, words))):
-            yield from run
-            return
-    yield None
+def _word_pattern(word: str) -> str:
+    """Return a pattern of a word that may be split between two lines, or have lost a ligature."""
+    ligatures = list(_LIGATURE.finditer(word)) if len(word) >= SHORTEST_RESTORED else []
+    parts: list[str] = []
+    at = 0
+    for ligature in ligatures if len(ligatures) <= _MOST_RESTORED else ():
+        parts += map(re.escape, word[at : ligature.start()])
+        space = " ?" if ligature.start() > 0 and ligature.end() < len(word) else ""
+        parts.append(f"(?:{_SPLIT_WORD.join(ligature[0])}|{space})")
+        at = ligature.end()
+    # Atomic, so that a word without a match is not tried again for each way of matching those before it.
+    return f"(?>{_SPLIT_WORD.join([*parts, *map(re.escape, word[at:])])})"
 
 
-def _is_misspelling(one: str, other: str) -> bool:
-    from rapidfuzz import fuzz
+def _character_pattern(character: str) -> str:
+    return {SPACE: _BETWEEN_WORDS, HYPHEN: _IN_COMPOUND, SPLIT: _IN_COMPOUND}.get(character, re.escape(character))
 
-    if one == other:
+
+def _begins_word(text: str, start: int) -> bool:
+    """Return whether nothing that belongs to the word or number at `start` stands before it."""
+    if start == 0:
         return True
-    if min(len(one), len(other)) < 5 or one[0] != other[0] or not (one + other).isalpha():
+    before, first = text[start - 1], text[start]
+    if before in (SPACE, LINE_END):
+        return True
+    if before in (HYPHEN, SPLIT, JOINING, MINUS):
         return False
-    return fuzz.ratio(one, other) >= WORD_SIMILARITY
+    if is_sign(first):
+        belongs = before.isdigit() and first in f"{_AFTER_NUMBER}.,:"
+        return not belongs and first != JOINING and (not is_sign(before) or before in _AFTER_NUMBER)
+    if is_sign(before):
+        return before in _APART_BEFORE or not first.isdigit()
+    return is_spaceless(before) or is_spaceless(first)
 
 
-def _words(text: str) -> list[str]:
-    return [_folded(word) for word in _WORD.findall(text)]
+def _ends_word(text: str, end: int) -> bool:
+    """Return whether nothing that belongs to the word or number before `end` stands after it."""
+    if end == len(text):
+        return True
+    last, after = text[end - 1], text[end]
+    if after in (SPACE, LINE_END):
+        return True
+    if after in (HYPHEN, SPLIT, JOINING):
+        return False
+    if is_sign(last):
+        return last in _AFTER_NUMBER or not (after.isdigit() or is_sign(after))
+    if is_sign(after):
+        return after in _APART_AFTER or not last.isdigit()
+    return is_spaceless(last) or is_spaceless(after)
 
 
-def _folded(word: str) -> str:
-    return unicodedata.normalize("NFKC", word).casefold().replace(",", ".").replace("−", "-")
+def _passage(there: Comparable, start: int, end: int, sought: Comparable) -> str:
+    """Return the text between two places, with the punctuation around it that the quotation has too."""
+    first, last = there.places[start], there.places[end - 1] + 1
+    before, after = sought.text[: sought.places[0]], sought.text[sought.places[-1] + 1 :]
+    first -= len(before) if there.text[:first].endswith(before) else 0
+    last += len(after) if there.text[last:].startswith(after) else 0
+    return " ".join(there.text[first:last].split())

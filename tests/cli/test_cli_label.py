@@ -6,8 +6,6 @@ import json
 import os
 import re
 import signal
-import socket
-import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,29 +14,17 @@ from typing import Any
 
 import httpx
 import pytest
-from commands import HELDOUT, Commands, Done
+from commands import HELDOUT, PATIENCE, Commands, Done
 
 ASKED = ("--task", "summarization", "--aspect", "coherence")
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def ready(address: str) -> httpx.Client:
-    """Return a client of the page once it answers."""
-    for _ in range(600):
-        try:
-            page = httpx.get(address, params={"rater": "anna"}, trust_env=False)
-        except httpx.TransportError:
-            time.sleep(0.05)
-            continue
-        token = re.search(r'name="token" content="([^"]+)"', page.text)
-        headers = {"X-Rubriclab-Token": token[1], "Origin": address}
-        return httpx.Client(base_url=address, trust_env=False, params={"rater": "anna"}, headers=headers)
-    raise TimeoutError(f"nothing answers at {address}")
+def client_of(address: str) -> httpx.Client:
+    """Return a client of the page with the token that is in it."""
+    page = httpx.get(address, params={"rater": "anna"}, trust_env=False, timeout=PATIENCE)
+    token = re.search(r'name="token" content="([^"]+)"', page.text)
+    headers = {"X-Rubriclab-Token": token[1], "Origin": address}
+    return httpx.Client(base_url=address, trust_env=False, params={"rater": "anna"}, headers=headers, timeout=PATIENCE)
 
 
 def rate(client: httpx.Client, most: int, value: int) -> int:
@@ -55,16 +41,14 @@ def test_a_killed_server_goes_on_and_ctrl_c_writes_rows_to_learn_from(rubriclab:
     few = HELDOUT.read_bytes().splitlines(keepends=True)[:14]
     bare = [{**json.loads(line), "scores": None, "annotations": None} for line in few]
     (rubriclab.folder / "texts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in bare))
-    port = free_port()
-    address = f"http://127.0.0.1:{port}"
 
     @contextmanager
     def served(end: signal.Signals) -> Iterator[tuple[httpx.Client, list[Done]]]:
         """Yield a client of the page, and a list that holds how the process ended once it has got the signal."""
-        process = rubriclab.start("label", "texts.jsonl", *ASKED, "--no-browser", "--port", port, "-o", "labelled.csv")
+        process = rubriclab.start("label", "texts.jsonl", *ASKED, "--no-browser", "-o", "labelled.csv")
         ended = list[Done]()
         try:
-            with ready(address) as client:
+            with client_of(process.address()) as client:
                 yield client, ended
         except BaseException:
             end = signal.SIGKILL

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import CHECKOUT, Commands
+from commands import CHECKOUT
+from parity_table import same_scores
 from pytest_projects import BAD, GOOD, TEXTS, UNSCORABLE
 from server import RunningServer
 
@@ -36,22 +37,20 @@ def case(text: dict[str, Any], words: str = "") -> LLMTestCase:
 
 
 def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(
-    store: Path, tmp_path: Path, server: RunningServer
+    store: Path, command_rows: Callable[[], dict[str, Any]], server: RunningServer
 ) -> None:
-    (tmp_path / "texts.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in TEXTS), "utf-8")
-    judge: dict[str, Any] = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": "none"}
-    commands = Commands(tmp_path, RUBRICLAB_STORE="store.db", **judge)
-    rows = {row["id"]: row for row in commands("score", "texts.jsonl", "--rubric", "remote@1").rows}
+    rows = command_rows()
     asked = len(server.bodies)
     with RubricMetric("remote@1", 3, store=store) as metric:
         results = evaluate([case(text) for text in TEXTS], [metric]).test_results
         own = {text["id"]: (metric.measure(case(text)), metric.result) for text in TEXTS}
     assert len(server.bodies) == asked > 0
     assert len(results) == len(TEXTS)
+    scores = {name: score.score for name, (_, score) in own.items()}
+    same_scores("DeepEval", "deepeval", scores, {name: row["score"] for name, row in rows.items()})
     for result in results:
         (found,), row = result.metrics_data, rows[result.name]
         assert found.score == (row["score"] - 1) / 4 == own[result.name][0]
-        assert own[result.name][1].score == row["score"]
         assert (found.threshold, found.success) == (0.5, row["score"] >= 3)
         assert (found.name, found.evaluation_model) == ("Rubric remote@1", "openai/fake")
         assert all(criterion["reason"] in found.reason for criterion in row["criteria"])

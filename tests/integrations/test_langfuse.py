@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from commands import CHECKOUT
+from parity_table import same_scores
 from pytest_projects import GOOD, TEXTS, UNSCORABLE
 from server import RunningServer
 
@@ -22,7 +23,7 @@ from langfuse import Langfuse
 from langfuse.api import ObservationV2, ScoreV3
 from langfuse.api.core.pydantic_utilities import parse_obj_as
 
-from rubriclab.integrations.langfuse import RubricEvaluator, TextUnscored, row_of, rows
+from rubriclab.integrations.langfuse import LangfuseEvaluator, TextUnscored, row_of, rows
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 PAGE = CHECKOUT / "docs" / "integrations" / "langfuse.md"
@@ -37,7 +38,7 @@ def client() -> Iterator[Langfuse]:
     client.shutdown()
 
 
-def run(texts: list[dict[str, Any]], evaluator: RubricEvaluator, client: Langfuse) -> dict[str, list[Any]]:
+def run(texts: list[dict[str, Any]], evaluator: LangfuseEvaluator, client: Langfuse) -> dict[str, list[Any]]:
     """Return the evaluations of Langfuse's `run_experiment` by id of the text."""
 
     def answer(*, item: Any, **_other: Any) -> str:
@@ -56,10 +57,11 @@ def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(
 ) -> None:
     expected = command_rows()
     asked = len(server.bodies)
-    with RubricEvaluator("remote@1", store=store) as evaluator:
+    with LangfuseEvaluator("remote@1", store=store) as evaluator:
         found = {name: each for name, (each,) in run(TEXTS, evaluator, client).items()}
     assert len(server.bodies) == asked > 0
-    assert {name: each.value for name, each in found.items()} == {name: row["score"] for name, row in expected.items()}
+    scores = {name: each.value for name, each in found.items()}
+    same_scores("Langfuse", "langfuse", scores, {name: row["score"] for name, row in expected.items()})
     for name, each in found.items():
         assert (each.name, each.data_type, each.metadata["rubric"]) == ("remote", "NUMERIC", "remote@1")
         assert each.metadata["interval"] == expected[name]["interval"]
@@ -70,7 +72,7 @@ def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(
 
 async def test_a_text_without_a_score_has_no_evaluation_but_an_error(store: Path, client: Langfuse) -> None:
     texts = [{**TEXTS[0], "output": f"It is {GOOD}."}, {**TEXTS[1], "output": f"It is {UNSCORABLE}."}]
-    with RubricEvaluator("remote", store=store) as evaluator:
+    with LangfuseEvaluator("remote", store=store) as evaluator:
         good, bad = (run(texts, evaluator, client)[text["id"]] for text in texts)
         with pytest.raises(TextUnscored, match="criteria without a usable rating"):
             await evaluator(input=texts[1]["source"], output=texts[1]["output"])
@@ -78,7 +80,7 @@ async def test_a_text_without_a_score_has_no_evaluation_but_an_error(store: Path
 
 
 def test_a_cap_holds_for_all_texts(store: Path, client: Langfuse, server: RunningServer) -> None:
-    with RubricEvaluator("remote", store=store, max_calls=2) as evaluator:
+    with LangfuseEvaluator("remote", store=store, max_calls=2) as evaluator:
         found = run(TEXTS[:4], evaluator, client)
     assert len(server.bodies) == 2
     assert [] in found.values()
@@ -86,7 +88,7 @@ def test_a_cap_holds_for_all_texts(store: Path, client: Langfuse, server: Runnin
 
 def test_an_unknown_rubric_is_named_before_anything_runs(store: Path) -> None:
     with pytest.raises(NotInStore):
-        RubricEvaluator("nothing", store=store)
+        LangfuseEvaluator("nothing", store=store)
 
 
 def test_the_fields_of_a_row_are_those_of_the_item() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from commands import CHECKOUT
+from parity_table import same_scores
 from pytest_projects import GOOD, TEXTS, UNSCORABLE
 from server import RunningServer
 
@@ -23,7 +24,7 @@ pytest.importorskip("langsmith", reason="needs LangSmith: run make test-integrat
 from langsmith import Client, aevaluate, evaluate
 from langsmith.schemas import Example, Feedback, FeedbackSourceBase, Run
 
-from rubriclab.integrations.langsmith import RubricEvaluator, row_of, rows
+from rubriclab.integrations.langsmith import LangSmithEvaluator, row_of, rows
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 PAGE = CHECKOUT / "docs" / "integrations" / "langsmith.md"
@@ -54,7 +55,7 @@ def answer(inputs: dict[str, Any]) -> dict[str, Any]:
     return {"answer": inputs["answer"]}
 
 
-def run(texts: list[dict[str, Any]], evaluator: RubricEvaluator, client: Client, **options: Any) -> dict[str, Any]:
+def run(texts: list[dict[str, Any]], evaluator: LangSmithEvaluator, client: Client, **options: Any) -> dict[str, Any]:
     """Return the results of LangSmith's `evaluate` by id of the text."""
     results = evaluate(
         answer, data=examples(texts), evaluators=[evaluator], client=client, upload_results=False, **options
@@ -69,12 +70,11 @@ def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(
 ) -> None:
     expected = command_rows()
     asked = len(server.bodies)
-    with RubricEvaluator("remote@1", store=store, row=row_of_example) as evaluator:
+    with LangSmithEvaluator("remote@1", store=store, row=row_of_example) as evaluator:
         found = run(TEXTS, evaluator, client, max_concurrency=4)
     assert len(server.bodies) == asked > 0
-    assert {name: result.score for name, result in found.items()} == {
-        name: row["score"] for name, row in expected.items()
-    }
+    scores = {name: result.score for name, result in found.items()}
+    same_scores("LangSmith", "langsmith", scores, {name: row["score"] for name, row in expected.items()})
     for name, result in found.items():
         assert (result.key, result.metadata["rubric"]) == ("remote", "remote@1")
         assert result.metadata["interval"] == expected[name]["interval"]
@@ -89,7 +89,7 @@ async def test_runs_are_scored_in_a_running_event_loop(store: Path, client: Clie
     async def target(inputs: dict[str, Any]) -> dict[str, Any]:
         return answer(inputs)
 
-    with RubricEvaluator("remote", store=store, row=row_of_example) as evaluator:
+    with LangSmithEvaluator("remote", store=store, row=row_of_example) as evaluator:
         results = await aevaluate(
             target, data=examples(TEXTS[:3]), evaluators=[evaluator], client=client, upload_results=False
         )
@@ -100,7 +100,7 @@ async def test_runs_are_scored_in_a_running_event_loop(store: Path, client: Clie
 
 def test_a_text_without_a_score_has_no_number_but_the_reason(store: Path, client: Client) -> None:
     texts = [{**TEXTS[0], "output": f"It is {GOOD}."}, {**TEXTS[1], "output": f"It is {UNSCORABLE}."}]
-    with RubricEvaluator("remote", store=store, row=row_of_example) as evaluator:
+    with LangSmithEvaluator("remote", store=store, row=row_of_example) as evaluator:
         good, bad = (run(texts, evaluator, client)[text["id"]] for text in texts)
     assert good.score is not None
     assert (bad.score, bad.extra["error"]) == (None, True)
@@ -108,7 +108,7 @@ def test_a_text_without_a_score_has_no_number_but_the_reason(store: Path, client
 
 
 def test_a_cap_is_an_error_of_the_texts_that_it_concerns(store: Path, client: Client, server: RunningServer) -> None:
-    with RubricEvaluator("remote", store=store, row=row_of_example, max_calls=2) as evaluator:
+    with LangSmithEvaluator("remote", store=store, row=row_of_example, max_calls=2) as evaluator:
         found = run(TEXTS[:4], evaluator, client)
     assert len(server.bodies) == 2
     stopped = [result for result in found.values() if result.score is None]
@@ -118,7 +118,7 @@ def test_a_cap_is_an_error_of_the_texts_that_it_concerns(store: Path, client: Cl
 
 def test_an_unknown_rubric_is_named_before_anything_runs(store: Path) -> None:
     with pytest.raises(NotInStore):
-        RubricEvaluator("nothing", store=store)
+        LangSmithEvaluator("nothing", store=store)
 
 
 def finished(inputs: dict[str, Any], outputs: dict[str, Any] | None, **fields: Any) -> Run:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from commands import CHECKOUT, Commands
+from parity_table import same_scores
 from pytest_projects import TEXTS, UNSCORABLE
 from server import RunningServer
 
@@ -87,6 +88,8 @@ def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(store:
     assert (shown["rubric"], shown["verdict"], shown["judge"]) == ("remote@1", "better", "openai/fake")
     assert sum(abs(criterion["weight"]) for criterion in shown["criteria"]) == pytest.approx(1, abs=1e-6)
     assert scores == [{name: row[name] for name in score} for row, score in zip(rows, scores, strict=True)]
+    found, expected = ({row["id"]: row["score"] for row in each} for each in (scores, rows))
+    same_scores("Model Context Protocol", "mcp", found, expected)
     own = Lab(store, progress=None).explain("remote", [ROWS[0]], nearest=2).to_row()
     assert explained == json.loads(json.dumps(own))
     assert len(server.bodies) == asked > 0

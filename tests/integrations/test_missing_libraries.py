@@ -15,12 +15,12 @@ from rubriclab.errors import UserError
     [
         ("deepeval", "RubricMetric", "deepeval", "deepeval"),
         ("inspect_ai", "rubric_scorer", "inspect_ai", "inspect-ai"),
-        ("langfuse", "RubricEvaluator", "langfuse", "langfuse"),
-        ("langsmith", "RubricEvaluator", "langsmith", "langsmith"),
+        ("langfuse", "LangfuseEvaluator", "langfuse", "langfuse"),
+        ("langsmith", "LangSmithEvaluator", "langsmith", "langsmith"),
         ("mcp", "RubricTools", "mcp", "mcp"),
         ("mlflow", "rubric_scorer", "mlflow", "mlflow"),
-        ("phoenix", "RubricEvaluator", "phoenix", "phoenix"),
-        ("weave", "RubricScorer", "weave", "weave"),
+        ("phoenix", "PhoenixEvaluator", "phoenix", "phoenix"),
+        ("weave", "WeaveScorer", "weave", "weave"),
     ],
 )
 def test_the_error_names_the_extra(

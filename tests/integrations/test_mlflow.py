@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import CHECKOUT, Commands
+from commands import CHECKOUT
+from parity_table import same_scores
 from pytest_projects import GOOD, TEXTS, UNSCORABLE
 from server import RunningServer
 
@@ -57,17 +57,15 @@ def feedbacks(result: Any, name: str) -> dict[str, dict[str, Any]]:
 
 
 def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(
-    store: Path, tmp_path: Path, server: RunningServer
+    store: Path, command_rows: Callable[[], dict[str, Any]], server: RunningServer
 ) -> None:
-    (tmp_path / "texts.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in TEXTS), "utf-8")
-    judge: dict[str, Any] = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": "none"}
-    commands = Commands(tmp_path, RUBRICLAB_STORE="store.db", **judge)
-    rows = {row["id"]: row for row in commands("score", "texts.jsonl", "--rubric", "remote@1").rows}
+    rows = command_rows()
     asked = len(server.bodies)
     with rubric_scorer("remote@1", store=store, at_least=3) as remote:
         result = mlflow.genai.evaluate(data=items(TEXTS), scorers=[remote])
     assert len(server.bodies) == asked > 0
-    assert by_id(result, "remote/value") == {name: row["score"] for name, row in rows.items()}
+    expected = {name: row["score"] for name, row in rows.items()}
+    same_scores("MLflow", "mlflow", by_id(result, "remote/value"), expected)
     mean = sum(row["score"] for row in rows.values()) / len(rows)
     assert result.metrics["remote/mean"] == pytest.approx(mean, abs=1e-12)
     assert result.passed == all(row["score"] >= 3 for row in rows.values())

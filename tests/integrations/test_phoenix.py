@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 from commands import CHECKOUT
+from parity_table import same_scores
 from pytest_projects import GOOD, TEXTS, UNSCORABLE
 from server import RunningServer
 
@@ -22,7 +23,7 @@ pytest.importorskip("phoenix.client", reason="needs Phoenix: run make test-integ
 from phoenix.client import Client
 from phoenix.client.experiments import run_experiment
 
-from rubriclab.integrations.phoenix import RubricEvaluator, row_of, rows
+from rubriclab.integrations.phoenix import PhoenixEvaluator, row_of, rows
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 PAGE = CHECKOUT / "docs" / "integrations" / "phoenix.md"
@@ -55,7 +56,7 @@ def client_with(texts: list[dict[str, Any]]) -> Client:
     return Client(http_client=httpx.Client(base_url="http://phoenix", transport=httpx.MockTransport(answer)))
 
 
-def run(texts: list[dict[str, Any]], evaluator: RubricEvaluator) -> dict[str, Any]:
+def run(texts: list[dict[str, Any]], evaluator: PhoenixEvaluator) -> dict[str, Any]:
     """Return the evaluation runs of Phoenix's `run_experiment` by id of the text."""
 
     def answer(metadata: Any) -> str:
@@ -75,12 +76,11 @@ def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(
 ) -> None:
     expected = command_rows()
     asked = len(server.bodies)
-    with RubricEvaluator("remote@1", store=store) as evaluator:
+    with PhoenixEvaluator("remote@1", store=store) as evaluator:
         found = run(TEXTS, evaluator)
     assert len(server.bodies) == asked > 0
-    assert {name: each.result["score"] for name, each in found.items()} == {
-        name: row["score"] for name, row in expected.items()
-    }
+    scores = {name: each.result["score"] for name, each in found.items()}
+    same_scores("Phoenix", "arize-phoenix-client", scores, {name: row["score"] for name, row in expected.items()})
     for name, each in found.items():
         assert (each.name, each.annotator_kind) == ("remote", "LLM")
         assert each.result["metadata"]["interval"] == expected[name]["interval"]
@@ -91,7 +91,7 @@ def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(
 
 async def test_a_text_without_a_score_has_no_number_but_the_reason(store: Path) -> None:
     texts = [{**TEXTS[0], "output": f"It is {GOOD}."}, {**TEXTS[1], "output": f"It is {UNSCORABLE}."}]
-    with RubricEvaluator("remote", store=store) as evaluator:
+    with PhoenixEvaluator("remote", store=store) as evaluator:
         good, bad = (run(texts, evaluator)[text["id"]].result for text in texts)
         again = await evaluator.async_evaluate(input={"article": texts[0]["source"]}, output=texts[0]["output"])
     assert again == good
@@ -100,17 +100,17 @@ async def test_a_text_without_a_score_has_no_number_but_the_reason(store: Path) 
 
 
 def test_a_cap_is_an_error_of_the_texts_that_it_concerns(store: Path, server: RunningServer) -> None:
-    with RubricEvaluator("remote", store=store, max_calls=2) as evaluator:
+    with PhoenixEvaluator("remote", store=store, max_calls=2) as evaluator:
         found = run(TEXTS[:4], evaluator)
     assert len(server.bodies) == 2
     assert any("The cap of 2 calls is reached" in str(each.error) for each in found.values())
 
 
 def test_the_offline_judge_is_code_and_an_unknown_rubric_is_named_at_once(store: Path) -> None:
-    with RubricEvaluator("planted", store=store, judge="embedded", name="coherence") as evaluator:
+    with PhoenixEvaluator("planted", store=store, judge="embedded", name="coherence") as evaluator:
         assert (evaluator.kind, evaluator.name) == ("CODE", "coherence")
     with pytest.raises(NotInStore):
-        RubricEvaluator("nothing", store=store)
+        PhoenixEvaluator("nothing", store=store)
 
 
 def test_the_fields_of_a_row_are_those_of_the_example() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from commands import CHECKOUT, Commands
+from parity_table import same_scores
 from pytest_projects import GOOD, TEXTS, UNSCORABLE, brain
 from server import RunningServer
 
@@ -92,9 +93,11 @@ def test_an_assertion_in_promptfoo_has_the_scores_of_the_command_and_asks_nothin
     (store.parent / "suite.json").write_text(json.dumps(suite), "utf-8")
     shown = {result["vars"]["id"]: result for result in promptfoo(store, server, "suite.json")}
     assert shown.keys() == {*rows, "unscorable"}
+    installed = json.loads((FOLDER / "node_modules" / "promptfoo" / "package.json").read_text("utf-8"))["version"]
+    scores = {name: shown[name]["namedScores"]["remote"] for name in rows}
+    same_scores("promptfoo", "promptfoo", scores, {name: row["score"] for name, row in rows.items()}, installed)
     for name, row in rows.items():
         grading = shown[name]["gradingResult"]
-        assert shown[name]["namedScores"]["remote"] == row["score"]
         assert grading["score"] == pytest.approx((row["score"] - 1) / 4, abs=1e-12)
         assert all(shown[name]["namedScores"][f"remote.{each['id']}"] == each["score"] for each in row["criteria"])
         assert row["criteria"][0]["reason"] in grading["componentResults"][0]["reason"]

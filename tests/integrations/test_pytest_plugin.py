@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from commands import CHECKOUT, Commands
 from in_full import in_full
+from parity_table import same_scores
 from pytest_projects import BAD, GOOD, TEXTS, UNSCORABLE, Project, brain, row_of
 from server import RunningServer
 
@@ -52,6 +53,8 @@ def test_all(rubric):
     assert len(server.bodies) == asked > 0
     found = json.loads((project.folder / "found.json").read_text("utf-8"))
     assert found == [{name: row[name] for name in score} for row, score in zip(rows, found, strict=True)]
+    scores, expected = ({row["id"]: row["score"] for row in each} for each in (found, rows))
+    same_scores("pytest", "pytest", scores, expected)
     assert row_of(done.out, "remote@1")[4] == "0"  # calls
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 from commands import HELDOUT, Commands, Done
+from parity_table import same_scores
 from server import RunningServer
 
 if find_spec("ray") is None:
@@ -98,6 +99,12 @@ def test_a_cluster_writes_the_same_bytes_as_one_process_faulty_rows_included(rub
     written = (rubriclab.folder / "cluster.jsonl").read_bytes()
     assert written == (rubriclab.folder / "one.jsonl").read_bytes()
     assert written.count(b"\n") == len(rows) - 1
+    files = [rubriclab.folder / name for name in ("cluster.jsonl", "one.jsonl")]
+    lines = [list(map(json.loads, file.read_bytes().splitlines())) for file in files]
+    found, expected = (
+        {str(place): row["score"] for place, row in enumerate(rows) if row["score"] is not None} for rows in lines
+    )
+    same_scores("Ray", "ray", found, expected)
 
 
 def test_a_killed_worker_loses_no_answer_and_repeats_none_that_was_kept(

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from commands import LABELLED, Commands
 from in_full import in_full
+from parity_table import same_scores
 from pytest_projects import brain
 from server import RunningServer
 from sklearn import config_context
@@ -53,7 +54,8 @@ def fitted(store: Path) -> RubricRegressor:
 def test_predictions_and_ratings_are_those_of_the_command(fitted: RubricRegressor, store: Path, tmp_path: Path) -> None:
     FRAME.to_json(tmp_path / "texts.jsonl", orient="records", lines=True)
     done = Commands(tmp_path, RUBRICLAB_STORE=str(store))("score", "texts.jsonl", "--rubric", fitted.version_.ref)
-    assert fitted.predict(FRAME).tolist() == [row["score"] for row in done.rows]
+    predicted = dict(zip(FRAME["id"], fitted.predict(FRAME).tolist(), strict=True))
+    same_scores("scikit-learn", "scikit-learn", predicted, {row["id"]: row["score"] for row in done.rows})
     ratings = [[criterion["score"] for criterion in row["criteria"]] for row in done.rows]
     assert fitted.transform(FRAME).tolist() == ratings
     names = fitted.get_feature_names_out().tolist()

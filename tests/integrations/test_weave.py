@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from commands import CHECKOUT
+from parity_table import same_scores
 from pytest_projects import GOOD, TEXTS, UNSCORABLE
 from server import RunningServer
 
@@ -23,13 +24,13 @@ import weave
 from weave.trace.call import Call
 from weave.trace.feedback import Feedback
 
-from rubriclab.integrations.weave import RubricScorer, row_of, rows
+from rubriclab.integrations.weave import WeaveScorer, row_of, rows
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 PAGE = CHECKOUT / "docs" / "integrations" / "weave.md"
 
 
-def run(texts: list[dict[str, Any]], scorer: RubricScorer) -> tuple[dict[str, Any], dict[str, Any]]:
+def run(texts: list[dict[str, Any]], scorer: WeaveScorer) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the scores of Weave's `Evaluation` by id of the text, and its summary."""
     answers = {text["id"]: text["output"] for text in texts}
 
@@ -50,12 +51,11 @@ def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(
 ) -> None:
     expected = command_rows()
     asked = len(server.bodies)
-    with RubricScorer("remote@1", store=store) as scorer:
+    with WeaveScorer("remote@1", store=store) as scorer:
         found, summary = run(TEXTS, scorer)
     assert len(server.bodies) == asked > 0
-    assert {name: each["score"] for name, each in found.items()} == {
-        name: row["score"] for name, row in expected.items()
-    }
+    scores = {name: each["score"] for name, each in found.items()}
+    same_scores("Weave", "weave", scores, {name: row["score"] for name, row in expected.items()})
     values = [row["score"] for row in expected.values()]
     assert summary["remote"]["score"]["mean"] == pytest.approx(sum(values) / len(values))
     for name, each in found.items():
@@ -67,7 +67,7 @@ def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(
 
 def test_a_text_without_a_score_has_none_and_does_not_count_in_the_mean(store: Path) -> None:
     texts = [{**TEXTS[0], "output": f"It is {GOOD}."}, {**TEXTS[1], "output": f"It is {UNSCORABLE}."}]
-    with RubricScorer("remote", store=store) as scorer:
+    with WeaveScorer("remote", store=store) as scorer:
         found, summary = run(texts, scorer)
     good, bad = (found[text["id"]] for text in texts)
     assert bad["score"] is None
@@ -76,7 +76,7 @@ def test_a_text_without_a_score_has_none_and_does_not_count_in_the_mean(store: P
 
 
 def test_a_cap_holds_for_all_texts(store: Path, server: RunningServer) -> None:
-    with RubricScorer("remote", store=store, max_calls=2) as scorer:
+    with WeaveScorer("remote", store=store, max_calls=2) as scorer:
         found, _ = run(TEXTS[:4], scorer)
     assert len(server.bodies) == 2
     assert any(not each for each in found.values())
@@ -84,7 +84,7 @@ def test_a_cap_holds_for_all_texts(store: Path, server: RunningServer) -> None:
 
 def test_an_unknown_rubric_is_named_before_anything_runs(store: Path) -> None:
     with pytest.raises(NotInStore):
-        RubricScorer("nothing", store=store)
+        WeaveScorer("nothing", store=store)
 
 
 def test_the_fields_of_a_row_are_the_columns() -> None:

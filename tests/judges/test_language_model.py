@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -270,3 +271,15 @@ def test_litellm_reads_its_own_price_table_and_no_other_file(tmp_path: Path) -> 
         [sys.executable, "-c", program], check=False, cwd=tmp_path, env=environment, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
+
+
+async def test_a_client_that_litellm_has_forgotten_is_closed_too(
+    server: RunningServer, recwarn: pytest.WarningsRecorder
+) -> None:
+    await LanguageModel("openai/fake").reply(rate())
+    import litellm  # not before rubriclab has: it would fetch a price table from the network
+
+    litellm.in_memory_llm_clients_cache.cache_dict.clear()  # as it does after an hour
+    await close_connections()
+    gc.collect()
+    assert [str(warning.message) for warning in recwarn if "nclosed" in str(warning.message)] == []

@@ -26,6 +26,13 @@ def sharing(document: MemoryDocument, sleep: Sleeper, **limits: Any) -> list[Sha
     return [SharedLimits(document, concurrency=100, sleep=sleep, **limits) for _ in range(2)]
 
 
+async def changed(document: MemoryDocument, times: int) -> None:
+    """Return once a document was changed so many times."""
+    async with asyncio.timeout(30):
+        while document.changes < times:  # a thread changes it  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+
+
 async def test_processes_share_the_requests_per_minute() -> None:
     sleep = Sleeper()
     both = sharing(MemoryDocument(), sleep, requests_per_minute=60)
@@ -39,7 +46,7 @@ async def test_tokens_that_were_not_used_are_given_back_to_all() -> None:
     assert first.counts_tokens
     await first.acquire(110)
     first.release(110, 10, 0.0)
-    await asyncio.sleep(0.05)
+    await changed(document, 2)
     await second.acquire(10)
     assert sleep.slept == pytest.approx([10.0, 1.0])
 
@@ -49,7 +56,7 @@ async def test_a_pause_that_the_provider_asks_for_holds_for_all() -> None:
     first, second = sharing(document, sleep, requests_per_minute=6000)
     await first.acquire(0)
     first.release(0, None, 7.0)
-    await asyncio.sleep(0.05)
+    await changed(document, 2)
     await second.acquire(0)
     assert sleep.slept == pytest.approx([7.0])
 

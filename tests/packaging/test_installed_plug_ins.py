@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import sys
 import tomllib
+from functools import partial
 from pathlib import Path
 from textwrap import dedent
 
 import orjson
 import pytest
-from commands import CHECKOUT, HELDOUT, LABELLED
+from commands import CHECKOUT, HELDOUT, LABELLED, SCRIPT, Commands, Done
 
 MODULE = '''
 """A judge that answers with the length of the text, and a method that asks for one number."""
@@ -156,25 +156,33 @@ def documented(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def learned(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder whose store has `toy@1`, learned by the plug-in's method with its judge."""
+    """A folder whose store has `toy@1`, learned by the plug-in's method with its judge, as a user would."""
     folder = tmp_path_factory.mktemp("learned")
-    done = run(site, folder, "learn", LABELLED, *SCALE, *TOY)
-    assert done.returncode == 0, done.stderr
+    done = started(site, folder, "learn", LABELLED, *SCALE, *TOY)
+    assert done.code == 0, done.err
     return folder
 
 
-def run(site: Path | None, folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
-    """Return how `rubriclab ARGUMENTS` ended in a fresh interpreter that has the plug-in, or not."""
-    environment = {"HOME": str(folder), "PATH": "", "LANG": "C.UTF-8", **({"PYTHONPATH": str(site)} if site else {})}
-    script = shutil.which("rubriclab", path=str(Path(sys.executable).parent)) or str(CHECKOUT)
-    command = [sys.executable, script, *map(str, arguments), "--store", "store.db"]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+def started(site: Path, folder: Path, *arguments: object) -> Done:
+    """Return how `rubriclab ARGUMENTS` ended in a fresh interpreter that has the plug-in."""
+    return Commands(folder, PYTHONPATH=str(site)).script(*arguments, "--store", "store.db")
+
+
+def run(site: Path | None, folder: Path, *arguments: object) -> Done:
+    """Return how `rubriclab ARGUMENTS` ended in a forked process that has the plug-in, or not."""
+    before = partial(install, str(site)) if site else None
+    return Commands(folder, before=before)(*arguments, "--store", "store.db")
+
+
+def install(site: str) -> None:
+    """Have this process find the packages in a folder, as if it had been started with it on its path."""
+    sys.path.insert(0, site)
 
 
 def test_a_judge_and_a_method_of_a_package_learn_and_score(site: Path, learned: Path) -> None:
-    scored = run(site, learned, "score", HELDOUT, "--rubric", "toy")
-    assert scored.returncode == 0, scored.stderr
-    rows = [orjson.loads(line) for line in scored.stdout.splitlines()]
+    scored = started(site, learned, "score", HELDOUT, "--rubric", "toy")
+    assert scored.code == 0, scored.err
+    rows = scored.rows
     assert rows
     assert all(1 <= row["score"] <= 5 for row in rows)
     assert rows[0]["criteria"][0]["reason"].endswith(" words")
@@ -183,12 +191,12 @@ def test_a_judge_and_a_method_of_a_package_learn_and_score(site: Path, learned: 
 def test_the_documented_package_works_as_written(documented: Path, tmp_path: Path) -> None:
     toy = ("--method", "toy", "--judge", "counter:20", "--name", "toy")
     learned = run(documented, tmp_path, "learn", LABELLED, *SCALE, *toy)
-    assert learned.returncode == 0, learned.stderr
-    assert "toy@1: 2 rated traits" in learned.stdout
+    assert learned.code == 0, learned.err
+    assert "toy@1: 2 rated traits" in learned.out
     scored = run(documented, tmp_path, "score", HELDOUT, "--rubric", "toy")
-    assert scored.returncode == 0, scored.stderr
+    assert scored.code == 0, scored.err
     together = run(documented, tmp_path, "learn", LABELLED, *SCALE, "--method", "direct", *toy)
-    assert together.returncode == 0, together.stderr
+    assert together.code == 0, together.err
 
 
 def test_the_documented_tests_pass(documented: Path, tmp_path: Path) -> None:
@@ -203,34 +211,33 @@ def test_the_documented_tests_pass(documented: Path, tmp_path: Path) -> None:
 
 def test_the_offline_judge_refuses_the_prompts_of_a_plug_in(documented: Path, tmp_path: Path) -> None:
     done = run(documented, tmp_path, "learn", LABELLED, *SCALE, "--method", "toy", "--judge", "embedded")
-    assert done.returncode == 4
-    assert "The offline judge cannot answer 'toy/rate' prompts." in done.stderr
+    assert done.code == 4
+    assert "The offline judge cannot answer 'toy/rate' prompts." in done.err
 
 
 def test_it_takes_settings_and_joins_other_methods(site: Path, tmp_path: Path) -> None:
     together = ("--method", "toy", "--method", "direct", "--judge", "toyjudge:x", "--set", "toy.step=0.25")
     learned = run(site, tmp_path, "learn", LABELLED, *SCALE, *together, "--name", "both", "--json")
-    assert learned.returncode == 0, learned.stderr
+    assert learned.code == 0, learned.err
     shown = run(site, tmp_path, "show", "both", "--json")
-    assert orjson.loads(shown.stdout)["provenance"]["settings"]["toy"] == {"step": 0.25}
+    assert shown.json["provenance"]["settings"]["toy"] == {"step": 0.25}
 
 
 def test_without_the_package_a_rubric_says_which_method_is_missing(site: Path, learned: Path) -> None:
     scored = run(None, learned, "score", HELDOUT, "--rubric", "toy", "--judge", "embedded")
-    assert scored.returncode == 2
-    assert "error: The method 'toy' is not installed." in scored.stderr
-    assert "Traceback" not in scored.stderr
+    assert scored.code == 2
+    assert "error: The method 'toy' is not installed." in scored.err
 
 
 def test_a_method_that_cannot_be_loaded_is_named_with_its_package(site: Path, tmp_path: Path) -> None:
     done = run(site, tmp_path, "learn", LABELLED, *SCALE, "--method", "broken", "--judge", "embedded")
-    assert done.returncode == 2
-    assert "The method 'broken' of the package rubriclab-toy 1.0 cannot be loaded: AttributeError" in done.stderr
+    assert done.code == 2
+    assert "The method 'broken' of the package rubriclab-toy 1.0 cannot be loaded: AttributeError" in done.err
 
 
 def test_a_package_cannot_replace_a_method_that_is_built_in(site: Path, tmp_path: Path) -> None:
     done = run(site, tmp_path, "learn", LABELLED, *SCALE, "--method", "hypoeval", "--judge", "embedded", "--dry-run")
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.err
 
 
 @pytest.mark.parametrize(
@@ -245,27 +252,28 @@ def test_a_fault_of_a_plug_in_is_no_bug_of_rubriclab(
     site: Path, tmp_path: Path, method: str, judge: str, message: str
 ) -> None:
     done = run(site, tmp_path, "learn", LABELLED, *SCALE, "--method", method, "--judge", judge, "--name", "toy")
-    assert done.returncode == 2, done.stderr
-    assert message in done.stderr
-    assert "Traceback" not in done.stderr
+    assert done.code == 2, done.err
+    assert message in done.err
 
 
 def test_verbose_logs_the_traceback_of_a_plug_in(site: Path, tmp_path: Path) -> None:
-    crash = ("--method", "toy", "--judge", "toyjudge:crash", "--name", "toy")
-    done = run(site, tmp_path, "-v", "learn", LABELLED, *SCALE, *crash)
+    crash = ("--method", "toy", "--judge", "toyjudge:crash", "--name", "toy", "--store", "store.db")
+    command = [SCRIPT, "-v", "learn", LABELLED, *SCALE, *crash]
+    environment = {"HOME": str(tmp_path), "PATH": "", "LANG": "C.UTF-8", "PYTHONPATH": str(site)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert 'raise ZeroDivisionError("division by zero")' in done.stderr
 
 
 def test_a_score_off_the_scale_ends_scoring_with_the_text_s_id(site: Path, learned: Path) -> None:
     scored = run(site, learned, "score", HELDOUT, "--rubric", "toy", "--judge", "toyjudge:high")
-    assert scored.returncode == 2
+    assert scored.code == 2
     first = orjson.loads(HELDOUT.read_bytes().splitlines()[0])["id"]
-    assert f"gave the text {first!r} the score 9, expected a score from 1 to 5." in scored.stderr
+    assert f"gave the text {first!r} the score 9, expected a score from 1 to 5." in scored.err
 
 
 def test_a_criterion_of_a_plug_in_shows_its_agreement_with_the_labels(site: Path, learned: Path) -> None:
-    (part,) = orjson.loads(run(site, learned, "show", "toy", "--json").stdout)["rubric"]["parts"]
+    (part,) = run(site, learned, "show", "toy", "--json").json["rubric"]["parts"]
     evidence = part["criteria"][0]["evidence"]
     assert evidence["judged"] == len(LABELLED.read_bytes().splitlines())
     assert -1 <= evidence["pearson"] <= 1
@@ -274,7 +282,7 @@ def test_a_criterion_of_a_plug_in_shows_its_agreement_with_the_labels(site: Path
 def test_a_baseline_that_scores_no_text_is_left_out_and_not_saved(site: Path, learned: Path) -> None:
     mute = ("--rubric", "toy", "--judge", "toyjudge:mute", "--baseline", "direct", "--json")
     done = run(site, learned, "evaluate", HELDOUT, *mute)
-    assert done.returncode == 0, done.stderr
-    assert "the baseline direct is left out and not saved: toyjudge:mute gave no usable score" in done.stderr
-    assert "direct" not in {row["evaluator"].partition("@")[0] for row in orjson.loads(done.stdout)["results"]}
-    assert "direct" not in run(site, learned, "list").stdout
+    assert done.code == 0, done.err
+    assert "the baseline direct is left out and not saved: toyjudge:mute gave no usable score" in done.err
+    assert "direct" not in {row["evaluator"].partition("@")[0] for row in done.json["results"]}
+    assert "direct" not in run(site, learned, "list").out

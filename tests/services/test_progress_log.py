@@ -77,7 +77,8 @@ def test_a_phase_that_reports_by_itself_has_no_further_lines(caplog: pytest.LogC
     assert lines == ["0 texts", "1 texts", "2 texts", "3 texts", "done"]
 
 
-def test_without_a_log_no_thread_waits(caplog: pytest.LogCaptureFixture) -> None:
-    threads = threading.active_count()
+def test_without_a_log_no_thread_waits(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[threading.Thread] = []
+    monkeypatch.setattr(threading.Thread, "start", started.append)
     with caplog.at_level(logging.WARNING, "rubriclab"), shown(Minutes(), Ledger()):
-        assert threading.active_count() == threads
+        assert started == []

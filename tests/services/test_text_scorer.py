@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from server import RunningServer
 
 from rubriclab import BudgetReached, Lab, NotInStore, SettingsError, TextScorer, Version
 
+# Seconds after which a scorer hangs.
+PATIENCE = 30.0
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in HELDOUT.read_text().splitlines()[:12]]
 
 
@@ -72,6 +75,47 @@ def test_all_texts_share_the_limits_and_the_budget_of_one_judge(lab: Lab, server
         assert opened.score_row(ROWS[0]).score is not None  # an answer in the store needs no call
     assert server.most_at_once == 2
     assert len(server.bodies) == 5
+
+
+def test_a_scorer_that_waits_for_the_cap_of_its_lab_goes_on_when_another_scorer_makes_room(
+    server: RunningServer, version: Any
+) -> None:
+    shared = Lab(version[0], progress=None, judge="openai/fake", max_calls=1, attempts=1, concurrency=1)
+    server.script.append("server_error")
+    server.held = True
+    with shared.scorer("news") as one, shared.scorer("news") as two, ThreadPoolExecutor(2) as threads:
+        refused = threads.submit(one.score_row, ROWS[6])
+        until(lambda: server.bodies)
+        waiting = threads.submit(two.score_row, ROWS[7])
+        until(lambda: shared._budget._waiting)
+        server.held = False
+        assert refused.result(PATIENCE).score is None
+        assert waiting.result(PATIENCE).score is not None
+    assert len(server.bodies) == 2
+
+
+def test_a_scorer_that_is_closed_leaves_the_requests_of_another_scorer_under_way(
+    server: RunningServer, version: Any
+) -> None:
+    shared = Lab(version[0], progress=None, judge="openai/fake", attempts=1)
+    with shared.scorer("news") as staying, ThreadPoolExecutor(1) as threads:
+        with shared.scorer("news") as closed:
+            assert closed.score_row(ROWS[8]).score is not None
+            server.held = True
+            under_way = threads.submit(staying.score_row, ROWS[9])
+            until(lambda: len(server.bodies) == 2)
+        server.held = False
+        assert under_way.result(PATIENCE).score is not None
+        assert staying.score_row(ROWS[10]).score is not None
+    assert len(server.bodies) == 3
+
+
+def until(found: Callable[[], object]) -> None:
+    """Wait until `found` returns a true value."""
+    end = time.monotonic() + PATIENCE
+    while not found():
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 def test_a_faulty_row_is_unscored_and_a_missing_source_is_refused(scorer: TextScorer) -> None:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from commands import LABELLED, PATIENCE, Commands
+from commands import LABELLED, Commands
 from selenium.webdriver import ActionChains, Chrome, Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
@@ -33,19 +31,9 @@ SCORES = {" ".join(row["output"].split()): row["scores"]["coherence"] for row in
 @contextmanager
 def page_of(rubriclab: Commands, *arguments: object) -> Iterator[str]:
     """Yield the address of the page that a command serves; Ctrl-C ends it."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    started = rubriclab.start(*arguments, "--no-browser", "--port", port)
-    deadline = time.monotonic() + PATIENCE
+    started = rubriclab.start(*arguments, "--no-browser")
     try:
-        while True:
-            with socket.socket() as client:
-                if client.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-        yield f"http://127.0.0.1:{port}"
+        yield started.address()
     finally:
         os.kill(started.pid, signal.SIGINT)
         done = started.wait()

@@ -8,7 +8,7 @@ from rubriclab.lazy_names import home_of, lazy_getattr
 
 if TYPE_CHECKING:
     from rubriclab.integrations.mlflow.scorer import (
-        RubricScorer as RubricScorer,
+        MLflowScorer as MLflowScorer,
         row_of as row_of,
         rubric_scorer as rubric_scorer,
     )
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _HOME_OF = home_of(
     {
-        "integrations.mlflow.scorer": ("RubricScorer", "row_of", "rubric_scorer"),
+        "integrations.mlflow.scorer": ("MLflowScorer", "row_of", "rubric_scorer"),
         "integrations.mlflow.versions": ("LoggedVersion", "load_version", "log_version"),
     }
 )

@@ -40,7 +40,7 @@ def rubric_scorer(
     at_least: float | None = None,
     row: RowFunction | None = None,
     **options: Any,
-) -> RubricScorer:
+) -> MLflowScorer:
     """Return a rubric as a scorer; close it at the end, or use it in a `with` statement.
 
     Args:
@@ -61,13 +61,13 @@ def rubric_scorer(
     """
     opened = Lab(store, judge, progress=None, **options).scorer(rubric)
     try:
-        return RubricScorer(opened, name=name, at_least=at_least, row=row or row_of)
+        return MLflowScorer(opened, name=name, at_least=at_least, row=row or row_of)
     except BaseException:
         opened.close()
         raise
 
 
-class RubricScorer(Scorer):  # type: ignore[misc]
+class MLflowScorer(Scorer):  # type: ignore[misc]
     """A scorer that returns one feedback for each text: the score, its rationale, and metadata.
 
     The metadata are texts: `rubriclab.rubric`, `rubriclab.judge`, `rubriclab.low` and `rubriclab.high` (the interval),
