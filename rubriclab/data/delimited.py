@@ -7,7 +7,7 @@ import re
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import dropwhile, islice
 from typing import Any
 
 from rubriclab.data.formats import LINE_OVERHEAD, LONGEST_ROW, Gap, Lines, Numbered, numbered, too_long
@@ -78,8 +78,12 @@ def _fit(lines: Sequence[str], mark: str, header_rows: int) -> tuple[float, int]
     return round(share, 1), usual
 
 
-def delimited_rows(where: str, lines: Lines, longest: int = LONGEST_ROW, dialect: Dialect = Dialect()) -> Numbered:
+def delimited_rows(
+    where: str, lines: Lines, longest: int = LONGEST_ROW, dialect: Dialect = Dialect(), start: int = 0
+) -> Numbered:
     """Yield the rows of a text file with a header, as texts by column; blank lines are skipped.
+
+    Lines between the header and the line `start`, the first of a row, are not parsed.
 
     Raises:
         DataError: if the header cannot be used, or a record over several lines takes more than `longest` bytes.
@@ -93,7 +97,8 @@ def delimited_rows(where: str, lines: Lines, longest: int = LONGEST_ROW, dialect
     if len(header) < dialect.header_rows:
         return
     columns = _header(where, header, dialect.delimiter)
-    for number, cells in records:
+    rest = dropwhile(lambda line: line[0] < start, source)
+    for number, cells in _records(where, rest, longest, dialect.delimiter):
         if isinstance(cells, RowError):
             yield number, cells
         elif len(cells) != len(columns):

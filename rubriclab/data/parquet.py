@@ -6,7 +6,9 @@ batch is limited. The size of a page is not: pyarrow unpacks a page at once, and
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +30,7 @@ def parquet_rows(
 ) -> Numbered:
     """Yield the rows of a Parquet file, counted from 1, or those of some row groups, with `before` rows before them.
 
-    Only rows after the row `after` are yielded; those up to it are not converted to Python values.
+    Only rows after the row `after` are yielded; row groups without such rows are not read.
 
     A text that many rows share stays packed until its row is read. As many rows are read at once as fit into
     `longest` bytes, according to the sizes in the file's metadata.
@@ -47,15 +49,27 @@ def parquet_rows(
         # With `pre_buffer`, pyarrow's default, what was read of the file stays in memory until the file is closed.
         with ParquetFile(path, read_dictionary=_packed_columns(path), pre_buffer=False) as file:
             size = _batch_size(path, file.metadata, longest)
-            for batch in file.iter_batches(batch_size=size, row_groups=row_groups):
+            groups, number = _row_groups_after(after, file.metadata, row_groups, before)
+            for batch in file.iter_batches(batch_size=size, row_groups=groups):
                 left_out = min(max(after - number, 0), len(batch))
                 number += left_out
+                if left_out == len(batch):
+                    continue
                 for rows in _fitting_slices(str(path), number, batch.slice(left_out), longest):
                     for row in _batch_rows(str(path), number, rows):
                         number += 1
                         yield number, row
     except (ArrowException, OSError) as error:
         yield number + 1, broken_off(str(path), number, error)
+
+
+def _row_groups_after(after: int, metadata: Any, row_groups: list[int] | None, before: int) -> tuple[list[int], int]:
+    """Return the row groups from the first with a row after the row `after`, and the number of rows before them."""
+    groups = list(range(metadata.num_row_groups)) if row_groups is None else row_groups
+    sizes = [metadata.row_group(group).num_rows for group in groups]
+    ends = list(accumulate(sizes, initial=before))
+    read = bisect_right(ends, after, lo=1) - 1
+    return groups[read:], ends[read]
 
 
 def _batch_rows(where: str, before: int, batch: Any) -> list[Any]:

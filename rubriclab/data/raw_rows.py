@@ -80,7 +80,8 @@ class RawRows:
 def raw_rows(source: str | Path | Lines, options: ReadingOptions, after: int = 0) -> RawRows:
     """Return the rows of a file, of `-` (standard input), or of a stream or iterable of lines.
 
-    Only rows after the line `after` are returned; those of JSON Lines and Parquet up to it are not parsed.
+    Only rows after the line `after`, in which a row begins, are returned; those before it are not parsed, except those
+    of a workbook and of an annotation tool's export.
 
     Raises:
         DataError: if the file is missing, unreadable, or of an unknown format or encoding.
@@ -88,9 +89,9 @@ def raw_rows(source: str | Path | Lines, options: ReadingOptions, after: int = 0
     """
     if not isinstance(source, str | Path):
         name = getattr(source, "name", None)
-        return _json_lines(name if isinstance(name, str) else "stream", source, options, after=after)
+        return _stream(name if isinstance(name, str) else "stream", source, options, after)
     if str(source) == "-":
-        return _json_lines("stdin", sys.stdin.buffer, options, after=after)
+        return _stream("stdin", sys.stdin.buffer, options, after)
     path = Path(source)
     kind = _kind(path)
     _check_readable(path)
@@ -144,9 +145,13 @@ def _own_rows(raw: RawRows, options: ReadingOptions) -> RawRows:
     return RawRows(source, iter(rows), rules, table=True)
 
 
-def _json_lines(where: str, lines: Lines, options: ReadingOptions, encoding: str = UTF_8, after: int = 0) -> RawRows:
-    bounded = bounded_lines(where, lines, options.longest)
-    rows = json_lines(where, islice(bounded, after, None), options.longest, after)
+def _stream(where: str, lines: Lines, options: ReadingOptions, after: int) -> RawRows:
+    return _json_lines(where, islice(bounded_lines(where, lines, options.longest), after, None), options, UTF_8, after)
+
+
+def _json_lines(where: str, lines: Lines, options: ReadingOptions, encoding: str, before: int) -> RawRows:
+    """Return the rows of lines of limited length; `before` is the number of lines before these."""
+    rows = json_lines(where, lines, options.longest, before)
     return RawRows(SourceFormat(where, "JSON Lines", encoding), rows, options.rules(typed=True))
 
 
@@ -157,7 +162,12 @@ def _text(path: Path, kind: str, options: ReadingOptions, after: int) -> RawRows
     check_text(where, sample)
     encoding = options.encoding or encoding_of(where, sample, complete=complete, only_unicode=kind in JSON_LINES)
     longest = options.longest
-    lines: Lines = lines_of(path, longest) if encoding == UTF_8 else decoded_lines(path, longest, encoding)
+    # Rows of other formats may take several lines.
+    left_out = after if kind in JSON_LINES else 0
+    if encoding == UTF_8:
+        lines: Lines = lines_of(path, longest, left_out)
+    else:
+        lines = islice(decoded_lines(path, longest, encoding), left_out, None)
     if kind in JSON_LINES:
         if (exported := exported_list(path, sample, longest)) is not None:
             numbered = enumerate(exported, start=1)
@@ -179,7 +189,7 @@ def _text(path: Path, kind: str, options: ReadingOptions, after: int) -> RawRows
         where, "TSV" if kind != ".csv" else "CSV", encoding, dialect.delimiter, comma, point, DELIMITED[kind]
     )
     rules = options.rules(typed=False, decimal_comma=comma)
-    rows = delimited_rows(where, lines, options.longest, dialect)
+    rows = delimited_rows(where, lines, options.longest, dialect, start=after)
     return _rows_after(after, RawRows(source, rows, rules, table=True))
 
 

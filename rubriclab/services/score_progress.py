@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from hashlib import blake2b
+from hashlib import sha256
 from pathlib import Path
 from threading import Thread
 
@@ -191,7 +191,8 @@ def digest_of(path: Path, start: int = 0, end: int | None = None) -> str:
     Raises:
         OSError: if it cannot be read.
     """
-    found, left = blake2b(digest_size=32), end if end is None else end - start
+    # Twice as fast as BLAKE2 where the processor has instructions for it.
+    found, left = sha256(), end if end is None else end - start
     with path.open("rb") as file:
         file.seek(start)
         while block := file.read(BLOCK if left is None else min(BLOCK, left)):
