@@ -103,7 +103,7 @@ class RubricTools:
         rows = [text.model_dump(exclude_none=True) for text in texts]
         with self._workspace() as workspace, _asking(self.allow_calls):
             found = await scoring.score(workspace, rows, rubric, ScoreOptions(judge=self._judge))
-            return {"scores": [score.to_row() for score in found]}
+            return {"scores": [score.to_row() for score in found], "warnings": list(found.warnings)}
 
     async def explain_score(
         self,

@@ -21,17 +21,24 @@ class LevelDescription(DescriptionModel):
     """What a text is like that deserves a score."""
 
     score: float
+    """On the scale of the criterion."""
     description: str
+    """What such a text is like."""
 
 
 class CriterionDescription(DescriptionModel):
     """A criterion of the rubric."""
 
     id: str
+    """Names it in scores."""
     kind: CriterionKind
+    """What the judge is asked for."""
     trait: str
+    """What it is about, in a few words."""
     statement: str
+    """What the judge is asked."""
     levels: tuple[LevelDescription, ...] = ()
+    """What texts of each score are like, if the criterion says it."""
     weight: float | None = None
     """Its share of the score; the sizes of all weights sum to 1. Null without learned weights."""
 
@@ -40,14 +47,18 @@ class AspectDescription(DescriptionModel):
     """What is judged."""
 
     name: str
+    """Such as coherence."""
     definition: str
+    """What it means."""
 
 
 class ScaleDescription(DescriptionModel):
     """The ends of the scale of scores."""
 
     low: float
+    """The lowest score."""
     high: float
+    """The highest score."""
 
 
 class RubricDescription(DescriptionModel):
@@ -58,14 +69,19 @@ class RubricDescription(DescriptionModel):
     digest: str
     """Equal rubrics have equal digests."""
     task: str
+    """The kind of text."""
     aspect: AspectDescription
+    """What the rubric judges."""
     scale: ScaleDescription
+    """The scale of the scores."""
     judge: str
+    """Who rates the texts; `recorded` for a recording."""
     needs: tuple[str, ...]
     """Fields that every text should have, since all texts had them that the rubric was learned from."""
     verdict: Literal["better", "not better", "inconclusive"] | None
     """Whether it agrees better with people than what costs nothing; null if that was not measured."""
     criteria: tuple[CriterionDescription, ...]
+    """What the judge rates, in the order of the rubric."""
 
 
 def shown_judge(judge: str) -> str:

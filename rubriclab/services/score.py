@@ -155,10 +155,14 @@ class Scoring:
         notify_left_out(rows, work.notify)
         for note in rival_notes(self.counts.rivals):
             work.notify(note)
-        if self.version:
-            texts = self.counts.rows - kept
-            for note in without_fields(self.version, self.counts.without, describe(self.data), texts):
-                work.notify(note)
+        for warning in self.warnings(self.counts.rows - kept):
+            work.notify(warning)
+
+    def warnings(self, texts: int) -> list[str]:
+        """Return a warning for each field that some of the `texts` scored lack and all training texts had."""
+        if self.version is None:
+            return []
+        return without_fields(self.version, self.counts.without, describe(self.data), texts)
 
     def count(self, scored: ScoredRow) -> None:
         """Add a scored row to the counts and the summary."""
@@ -271,7 +275,8 @@ async def score(workspace: Workspace, data: Data, rubric: RubricLike | None, opt
 async def score_all(scoring: Scoring) -> Scores:
     """Return all scores of a prepared scoring."""
     scored = tuple([row async for row in scoring.stream()])
-    return Scores(scored, scoring.name, scoring.workspace.effort(), scoring.summary, scoring.counts.rivals)
+    warnings = tuple(scoring.warnings(len(scored)))
+    return Scores(scored, scoring.name, scoring.workspace.effort(), scoring.summary, scoring.counts.rivals, warnings)
 
 
 def score_at_most(workspace: Workspace, data: Data, rubric: RubricLike | None, options: ScoreOptions) -> DryRun:

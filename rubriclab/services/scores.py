@@ -104,6 +104,7 @@ class Scores(Displayed):
 
     Attributes:
         rivals: what was rated together; `None` for a part of the scores.
+        warnings: what makes scores less reliable, such as texts without a source.
     """
 
     scored: tuple[ScoredRow, ...]
@@ -111,6 +112,7 @@ class Scores(Displayed):
     effort: Effort
     summary: ScoreDistribution
     rivals: RivalCounts | None = None
+    warnings: tuple[str, ...] = ()
 
     def view(self) -> View:
         """Return how many there are, their mean, and the first."""

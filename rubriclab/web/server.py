@@ -13,6 +13,7 @@ from types import FrameType
 
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from rubriclab.errors import SettingsError
 from rubriclab.option_names import option
@@ -21,6 +22,8 @@ LOOPBACK = "127.0.0.1"
 EVERYWHERE = "0.0.0.0"
 # Seconds that open connections get once the server is to end.
 PATIENCE = 1
+# Seconds until the head of a request has to be complete.
+HEAD_PATIENCE = 10.0
 QUEUED = 1024
 
 
@@ -89,6 +92,7 @@ class Server:
             server_header=False,
             date_header=False,
             proxy_headers=False,
+            http=_Connection,
             ws="none",
             timeout_graceful_shutdown=patience,
         )
@@ -107,6 +111,29 @@ class Server:
             raise
         finally:
             self._bound.close()
+
+
+class _Connection(H11Protocol):
+    """A connection that is closed if no complete head of a request arrives for `HEAD_PATIENCE` seconds.
+
+    uvicorn itself waits without a limit for the rest of a head that has begun, and for the rest of the body of a
+    request that was refused.
+    """
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)  # type: ignore[arg-type]
+        self._expect_request()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._expect_request()
+
+    def _expect_request(self) -> None:
+        self.loop.call_later(HEAD_PATIENCE, self._close_unless_requested, self.cycle)
+
+    def _close_unless_requested(self, latest: RequestResponseCycle | None) -> None:
+        if self.cycle is latest and (latest is None or latest.response_complete):
+            self.transport.close()
 
 
 class _Server(uvicorn.Server):

@@ -18,6 +18,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from rubriclab.descriptions import describe
 from rubriclab.errors import BudgetReached, RubriclabError
 from rubriclab.metrics import MetricsRegistry
 from rubriclab.services.rubric_description import describe_rubric
@@ -27,6 +28,7 @@ from rubriclab.web.api.gate import AccessLog, Gate
 from rubriclab.web.api.models import Health, score_row
 from rubriclab.web.api.openapi import DOCS, HEALTH, METRICS, OPEN, OPENAPI, PATHS, RUBRIC, SCORE, description
 from rubriclab.web.api.page import docs_view
+from rubriclab.web.api.problem_kinds import KINDS
 from rubriclab.web.api.problems import Refused, problem_response, refused
 from rubriclab.web.api.scoring import ScoringWork
 from rubriclab.web.api.tokens import Tokens
@@ -40,27 +42,30 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False)
 class Service:
-    """What the routes share."""
+    """What the routes share.
+
+    Attributes:
+        has_tokens: whether callers need a token.
+    """
 
     work: ScoringWork
     metrics: MetricsRegistry
+    has_tokens: bool
 
     async def score(self, request: Request) -> Response:
         """Score the texts in the body."""
+        _check_query(request)
         options = self.work.options
-        self.work.begin(request.state.caller)
-        try:
-            texts, several = await texts_of(request, options.max_body_bytes, options.max_texts)
-        except BaseException:
-            self.work.end()
-            raise
+        # Before the request takes a slot: a caller whose bodies arrive slowly must not keep others waiting.
+        texts, several = await texts_of(request, options.max_body_bytes, options.max_texts)
         request.state.noted["texts"] = len(texts)
-        scores = await self.work.scores(texts)
+        scores = await self.work.scores(request.state.caller, texts)
         request.state.noted["unscored"] = len(scores.unscored)
         return _json(_results(scores, several=several))
 
-    async def rubric(self, _request: Request) -> Response:
+    async def rubric(self, request: Request) -> Response:
         """Return the rubric that scores."""
+        _check_query(request)
         return _json(self._rubric)
 
     async def read_metrics(self, _request: Request) -> Response:
@@ -73,16 +78,16 @@ class Service:
             async with asyncio.timeout(RESPONSIVE):
                 await self.work.scorer.respond()
         except (TimeoutError, RuntimeError):
-            raise Refused(503, "not_responding", "The service does not score at present.", RESPONSIVE) from None
+            raise Refused("not_responding", "The service does not score at present.", RESPONSIVE) from None
         return _json(Health(status="ok").model_dump())
 
     async def openapi(self, _request: Request) -> Response:
         """Return the description of the service."""
-        return _json(description())
+        return _json(description(tokens=self.has_tokens))
 
     async def docs(self, _request: Request) -> Response:
         """Return the description as a page."""
-        return report_page(docs_view())
+        return report_page(docs_view(tokens=self.has_tokens))
 
     @cached_property
     def _rubric(self) -> dict[str, Any]:
@@ -104,7 +109,7 @@ def application(
         hosts: the `HOST:PORT` that requests must name if there are no tokens.
         access_log: told about each request once it is answered.
     """
-    service = Service(work, metrics)
+    service = Service(work, metrics, bool(tokens))
     posts: Mapping[str, Callable[[Request], Awaitable[Response]]] = {SCORE: service.score}
     gets: Mapping[str, Callable[[Request], Awaitable[Response]]] = {
         RUBRIC: service.rubric,
@@ -120,8 +125,10 @@ def application(
     handlers: dict[Any, Callable[[Request, Exception], Response]] = dict.fromkeys(
         (Refused, RubriclabError, HTTPException, Exception), _failed
     )
+    starlette = Starlette(routes=routes, exception_handlers=handlers)
+    starlette.router.redirect_slashes = False  # its redirects repeat the `Host` header of the request
     return Gate(
-        Starlette(routes=routes, exception_handlers=handlers),
+        starlette,
         tokens=tokens,
         paths=PATHS,
         open_paths=OPEN,
@@ -133,15 +140,23 @@ def application(
 
 def _results(scores: Scores, *, several: bool) -> Mapping[str, Any]:
     rows = [score_row(score) for score in scores]
-    return {"scores": rows} if several else rows[0]
+    return {"scores": rows, "warnings": scores.warnings} if several else rows[0]
+
+
+def _check_query(request: Request) -> None:
+    if names := list(request.query_params):
+        raise Refused(
+            "unknown_parameter",
+            f"Expected no query in the address, got {describe(names[0])}: the body says what to do.",
+        )
 
 
 def _failed(request: Request, error: Exception) -> Response:
     """Return the response to a request that failed; what the caller must not know goes to the log."""
-    if isinstance(error, HTTPException):
-        codes = {404: "no_such_path", 405: "other_method"}
-        code = codes.get(error.status_code, "http_error")
-        return problem_response(Refused(error.status_code, code, error.detail), request.state.id, error.headers)
+    codes = {404: "no_such_path", 405: "other_method"}
+    if isinstance(error, HTTPException) and error.status_code in codes:
+        code = request.state.noted["problem"] = codes[error.status_code]
+        return problem_response(Refused(code, KINDS[code].meaning), request.state.id, error.headers)
     found = refused(error)
     if isinstance(error, RubriclabError) and (found.status >= 500 or isinstance(error, BudgetReached)):
         _log.warning("request %s: %s: %s", request.state.id, type(error).__name__, error)

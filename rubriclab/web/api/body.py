@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import orjson
 from pydantic import ValidationError
 from starlette.requests import ClientDisconnect, Request
 
 from rubriclab.characters import one_line
+from rubriclab.descriptions import describe, preview
 from rubriclab.pydantic_errors import faults
 from rubriclab.web.api.models import InputText, InputTexts
+from rubriclab.web.api.problem_kinds import KINDS
 from rubriclab.web.api.problems import Refused
 
 # Seconds until the whole body has to be there.
@@ -21,29 +27,59 @@ async def texts_of(request: Request, most_bytes: int, most_texts: int) -> tuple[
     """Return the texts in the body of a request, and whether it is a list of texts.
 
     Raises:
-        Refused: if the body is no JSON, too large, late, or of another form.
+        Refused: if the body is no JSON, too large, late, or of another form, or says something twice.
     """
     _check_type(request)
     content = await _content(request, most_bytes)
     try:
         value = orjson.loads(content)
     except orjson.JSONDecodeError as error:
-        raise Refused(400, "not_json", f"The body is not JSON: {one_line(str(error))}.") from None
+        raise Refused("not_json", f"The body is not JSON: {one_line(str(error))}.") from None
+    _check_keys(content)
     several = isinstance(value, dict) and "texts" in value
     try:
         texts = InputTexts.model_validate(value).texts if several else (InputText.model_validate(value),)
     except ValidationError as error:
-        raise Refused(422, "invalid_body", f"{faults(error)}.") from None
+        raise Refused("invalid_body", f"{faults(error)}.") from None
     if len(texts) > most_texts:
-        raise Refused(413, "too_many_texts", f"Expected at most {most_texts:,} texts, got {len(texts):,}.")
+        raise Refused("too_many_texts", f"Expected at most {most_texts:,} texts, got {len(texts):,}.")
+    _check_ids(texts)
     return texts, several
 
 
 def _check_type(request: Request) -> None:
     # Pages of other sites can send other types without asking (cross-site request forgery).
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if media_type != "application/json" or request.headers.get("content-encoding", "identity") != "identity":
-        raise Refused(415, "not_json", "Send the body as application/json, without compression.")
+    if media_type != "application/json":
+        given = f"got {describe(media_type)}" if media_type else "there is none"
+        raise Refused("other_media_type", f"Expected the Content-Type application/json; {given}.")
+    encodings = request.headers.getlist("content-encoding")
+    if any(encoding.strip().lower() != "identity" for encoding in encodings):
+        raise Refused("compressed_body", f"Send the body without compression; it is sent as {describe(encodings[0])}.")
+
+
+def _check_keys(content: bytes) -> None:
+    """Check that no object has a key twice: the reader of JSON would take the last value in silence."""
+    try:
+        json.loads(content, object_pairs_hook=_unique)
+    except RecursionError:
+        raise Refused("not_json", "The body is nested too deeply.") from None
+
+
+def _unique(pairs: Sequence[tuple[str, Any]]) -> Mapping[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        repeated = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+        raise Refused("repeated_key", f"The key {preview(repeated)} occurs twice in an object; send it once.")
+    return found
+
+
+def _check_ids(texts: Sequence[InputText]) -> None:
+    places: dict[str, int] = {}
+    for place, text in enumerate(texts):
+        if text.id is not None and (first := places.setdefault(text.id, place)) != place:
+            detail = f"texts[{place}]: the id {preview(text.id)} is that of texts[{first}] already; each needs its own."
+            raise Refused("repeated_id", detail)
 
 
 async def _content(request: Request, most: int) -> bytes:
@@ -58,11 +94,11 @@ async def _content(request: Request, most: int) -> bytes:
                 if len(content) > most:
                     raise _too_large(most)
     except TimeoutError:
-        raise Refused(408, "late_body", f"The body was not complete after {PATIENCE:g} seconds.") from None
+        raise Refused("late_body", f"The body was not complete after {PATIENCE:g} seconds.") from None
     except ClientDisconnect:
-        raise Refused(400, "incomplete_body", "The connection was closed before the body was complete.") from None
+        raise Refused("incomplete_body", KINDS["incomplete_body"].meaning) from None
     return bytes(content)
 
 
 def _too_large(most: int) -> Refused:
-    return Refused(413, "too_large", f"Expected a body of at most {most:,} bytes.")
+    return Refused("too_large", f"Expected a body of at most {most:,} bytes.")

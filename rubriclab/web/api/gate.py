@@ -14,15 +14,23 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rubriclab.metrics import BUCKETS, MetricsRegistry
+from rubriclab.web.api.problem_kinds import KINDS
 from rubriclab.web.api.problems import Refused, problem_response, refused
-from rubriclab.web.api.tokens import ANYBODY, Tokens
+from rubriclab.web.api.tokens import ANYBODY, Tokens, is_bearer
 from rubriclab.web.security import HEADERS
 
-# Characters of a path in the log.
+# Characters of a path and of a method in the log.
 LONGEST_PATH = 200
+LONGEST_METHOD = 20
 # The status in the log of a request whose caller has gone.
 CLIENT_CLOSED = 499
 OTHER = "other"
+# RFC 6750, section 3; RFC 9112, section 6.1.
+_HEADERS: Mapping[str, Mapping[str, str]] = {
+    "no_token": {"WWW-Authenticate": "Bearer"},
+    "wrong_token": {"WWW-Authenticate": 'Bearer error="invalid_token"'},
+    "two_lengths": {"Connection": "close"},
+}
 
 AccessLog = Callable[[Mapping[str, Any]], object]
 
@@ -56,7 +64,7 @@ class Gate:
         self._tokens = tokens
         self._paths = paths
         self._open = open_paths
-        self._hosts = hosts
+        self._hosts = [[host] for host in hosts]
         self._access_log = access_log
         registry = metrics.registry
         self._answered = Counter(
@@ -107,18 +115,24 @@ class Gate:
         try:
             self._admit(scope)
         except Refused as error:
-            headers = {"WWW-Authenticate": "Bearer"} if error.status == 401 else {}
-            await problem_response(error, scope["state"]["id"], headers)(scope, receive, send)
+            scope["state"]["noted"]["problem"] = error.code
+            await problem_response(error, scope["state"]["id"], _HEADERS.get(error.code))(scope, receive, send)
         else:
             await self._app(scope, receive, send)
 
     def _admit(self, scope: Scope) -> None:
         headers = Headers(scope=scope)
-        if not self._tokens and headers.get("host", "").lower() not in self._hosts:
-            raise Refused(421, "other_host", "Without a token, the service answers under its own address only.")
-        caller = self._tokens.caller(headers.get("authorization", ""))
+        if "content-length" in headers and "transfer-encoding" in headers:
+            # A proxy may take the other one, and what it takes for the body for the next request (request smuggling).
+            raise Refused("two_lengths", KINDS["two_lengths"].meaning)
+        if not self._tokens and [host.lower() for host in headers.getlist("host")] not in self._hosts:
+            raise Refused("other_host", KINDS["other_host"].meaning)
+        given = headers.getlist("authorization")
+        caller = self._tokens.caller(given[0] if len(given) == 1 else "")
         if caller is None and scope["path"] not in self._open:
-            raise Refused(401, "no_token", "Send a token of this service: Authorization: Bearer TOKEN.")
+            if any(is_bearer(each) for each in given):
+                raise Refused("wrong_token", "The token is not one of this service.")
+            raise Refused("no_token", "Send a token of this service: Authorization: Bearer TOKEN.")
         scope["state"]["caller"] = caller
 
     def _note(self, scope: Scope, status: int, seconds: float) -> None:
@@ -133,8 +147,8 @@ class Gate:
                 "request": state["id"],
                 "client": (scope.get("client") or ("",))[0],
                 "caller": None if caller == ANYBODY else caller,
-                "method": scope["method"],
-                "path": path[:LONGEST_PATH],
+                "method": scope["method"][:LONGEST_METHOD],
+                "path": scope["raw_path"][:LONGEST_PATH].decode("ascii", "backslashreplace"),
                 "status": status,
                 "seconds": round(seconds, 4),
                 **state["noted"],

@@ -45,11 +45,13 @@ class UnitResult(DescriptionModel):
     """The answer for a piece of a text."""
 
     unit: str
+    """The piece, as the judge was asked about it."""
     sentences: tuple[int, ...]
     """The sentences that it is in, from 0."""
     value: float | None
     """1 in favour of the text, 0 against it, null without a usable answer."""
     reason: str
+    """The judge's reason, or why there is no value."""
     support: tuple[str, ...]
     """The facts that support it."""
 
@@ -58,6 +60,7 @@ class CriterionResult(DescriptionModel):
     """A text's score by one criterion."""
 
     id: str
+    """The criterion, as in the rubric."""
     score: float | None
     """Null if the judge gave no usable rating, or the criterion does not apply."""
     reason: str
@@ -76,15 +79,19 @@ class ScoreResult(DescriptionModel):
     """A text's score; either `score` or `unscored` is null."""
 
     id: str
+    """That of the text."""
     aspect: str
+    """What is judged."""
     score: float | None
     """On the scale of the rubric."""
     criteria: tuple[CriterionResult, ...]
+    """The score by each criterion; empty if the text was not judged."""
     unscored: str | None
     """Why there is no score."""
     rubric: str
     """The rubric with its version."""
     judge: str
+    """Who rated the text; `recorded` for a recording."""
     interval: tuple[float, float] | None = None
     """What holds the score that people would give; left out if the rubric has no intervals."""
     rivals: Literal["together"] | None = None
@@ -92,25 +99,33 @@ class ScoreResult(DescriptionModel):
 
 
 class ScoreResults(DescriptionModel):
-    """The scores of several texts, in their order."""
+    """The scores of several texts."""
 
     scores: tuple[ScoreResult, ...]
+    """In the order of the texts."""
+    warnings: tuple[str, ...]
+    """What makes scores less reliable, such as texts without a source where the rubric was learned from texts with one;
+    mostly empty."""
 
 
 class Health(DescriptionModel):
     """That the service works."""
 
     status: Literal["ok"]
+    """Present if the thread that scores responds."""
 
 
 class ProblemDetails(DescriptionModel):
     """Why a request failed (RFC 9457)."""
 
     title: str
+    """The words of the status."""
     status: int
+    """The HTTP status of the response."""
     code: str
-    """The kind of problem, which does not change with its wording."""
+    """The kind of problem, for programs."""
     detail: str
+    """What is wrong with this request."""
     request: str
     """The id of the request, by which the service's log names it."""
 

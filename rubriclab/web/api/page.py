@@ -6,24 +6,36 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from rubriclab.report.model import Block, Paragraph, Section, Table, View, quoted, table
-from rubriclab.web.api.openapi import description
+from rubriclab.web.api.openapi import description, problem_codes
+from rubriclab.web.api.problem_kinds import KINDS
 
 CURL = """curl -X POST ADDRESS/v1/score \\
-  -H "Authorization: Bearer $RUBRICLAB_SERVE_TOKEN" -H "Content-Type: application/json" \\
+  {token}-H "Content-Type: application/json" \\
   -d '{"output": "The council closes the bridge.", "source": "The council met on Monday."}'"""
 
 
-def docs_view() -> View:
-    """Return the page: the requests, what they take and return, and the problems."""
-    found = description()
+TOKEN = '-H "Authorization: Bearer $RUBRICLAB_SERVE_TOKEN" '
+
+
+def docs_view(*, tokens: bool) -> View:
+    """Return the page: the requests, what they take and return, and the problems.
+
+    Args:
+        tokens: whether callers need a token.
+    """
+    found = description(tokens=tokens)
     components = found["components"]
-    problems = [(quoted(status, "id"), quoted(each["description"])) for status, each in components["responses"].items()]
+    problems = [
+        (str(KINDS[code].status), quoted(code, "id"), quoted(KINDS[code].meaning))
+        for code in problem_codes(tokens=tokens)
+    ]
+    curl = CURL.replace("{token}", TOKEN if tokens else "")
     blocks: list[Block] = [
         Paragraph("A service that scores texts by a rubric. Its description for programs is /openapi.json.", "lead"),
-        Section("Requests", (_requests(found["paths"]),), name="requests"),
-        Section("Example", (Paragraph(quoted(CURL), "quote"),), name="example"),
+        Section("Requests", (_requests(found["paths"], tokens=tokens),), name="requests"),
+        Section("Example", (Paragraph(quoted(curl), "quote"),), name="example"),
         *(_schema(name, components["schemas"][name]) for name in _named(found["paths"], components["schemas"])),
-        Section("Problems", (table(("status", "meaning"), problems),), name="problems"),
+        Section("Problems", (table(("status", "code", "meaning"), problems),), name="problems"),
     ]
     return View("Scores over HTTP", tuple(blocks), "rubriclab serve")
 
@@ -47,17 +59,17 @@ def _named(part: Any, schemas: Mapping[str, Any]) -> Iterator[str]:
     yield from (name for name in schemas if name not in seen)
 
 
-def _requests(paths: Mapping[str, Any]) -> Table:
+def _requests(paths: Mapping[str, Any], *, tokens: bool) -> Table:
     rows = [
         (
             quoted(f"{method.upper()} {path}", "id"),
             quoted(operation["summary"]),
-            "no" if operation.get("security") == [] else "yes",
+            *(("no" if operation.get("security") == [] else "yes",) if tokens else ()),
         )
         for path, operations in paths.items()
         for method, operation in operations.items()
     ]
-    return table(("request", "what it does", "needs a token"), rows)
+    return table(("request", "what it does", *(("needs a token",) if tokens else ())), rows)
 
 
 def _schema(name: str, schema: Mapping[str, Any]) -> Section:

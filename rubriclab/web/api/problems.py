@@ -22,6 +22,7 @@ from rubriclab.errors import (
 )
 from rubriclab.option_names import in_python
 from rubriclab.web.api.models import ProblemDetails
+from rubriclab.web.api.problem_kinds import KINDS
 
 MEDIA_TYPE = "application/problem+json"
 # Seconds after which another attempt is worthwhile.
@@ -33,14 +34,14 @@ class Refused(Exception):
 
     Attributes:
         status: the HTTP status.
-        code: the kind of problem.
+        code: the kind of problem, one of `KINDS`.
         detail: for the caller.
         retry_after: seconds after which another attempt is worthwhile.
     """
 
-    def __init__(self, status: int, code: str, detail: str, retry_after: float | None = None) -> None:
+    def __init__(self, code: str, detail: str, retry_after: float | None = None) -> None:
         super().__init__(detail)
-        self.status = status
+        self.status = KINDS[code].status
         self.code = code
         self.detail = detail
         self.retry_after = retry_after
@@ -51,7 +52,6 @@ _REFUSALS: Sequence[tuple[tuple[type[Exception], ...], Refused]] = (
     (
         (BudgetReached,),
         Refused(
-            402,
             "budget_reached",
             "The cap on calls or cost of this service is reached: no text is sent to the judge any more. Texts whose "
             "answers are in the store are still scored.",
@@ -59,19 +59,19 @@ _REFUSALS: Sequence[tuple[tuple[type[Exception], ...], Refused]] = (
     ),
     (
         (ProviderDown, JudgeUnavailable),
-        Refused(503, "judge_unavailable", "The judge does not answer at present; send the request again.", WHEN_DOWN),
+        Refused("judge_unavailable", "The judge does not answer at present; send the request again.", WHEN_DOWN),
     ),
     (
         (ReplayMiss,),
-        Refused(502, "not_recorded", "The judge is a recording, which has no answer about this text."),
+        Refused("not_recorded", "The judge is a recording, which has no answer about this text."),
     ),
     (
         (JudgeError,),
-        Refused(502, "judge_failed", "The judge refused the request; the log of the service says why."),
+        Refused("judge_failed", "The judge refused the request; the log of the service says why."),
     ),
     (
         (StoreUnavailable,),
-        Refused(503, "store_unavailable", "The store cannot be used at present; send the request again.", WHEN_LOCKED),
+        Refused("store_unavailable", "The store cannot be used at present; send the request again.", WHEN_LOCKED),
     ),
 )
 
@@ -82,9 +82,9 @@ def refused(error: Exception) -> Refused:
         return error
     if isinstance(error, SettingsError | DataError):
         # The hint is about options, which the caller does not have.
-        return Refused(422, "unusable_texts", plain(in_python(error.message)))
+        return Refused("unusable_texts", plain(in_python(error.message)))
     known = (refusal for kinds, refusal in _REFUSALS if isinstance(error, kinds))
-    return next(known, Refused(500, "internal_error", "An unexpected error; the log of the service has it."))
+    return next(known, Refused("internal_error", "An unexpected error; the log of the service has it."))
 
 
 def problem_response(error: Refused, request: str, headers: Mapping[str, str] | None = None) -> Response:

@@ -32,33 +32,14 @@ class ScoringWork:
         self._rate = RateLimit(options.rate)
         self._under_way: set[asyncio.Task[Scores]] = set()
 
-    def begin(self, caller: str) -> None:
-        """Count a request of a caller, and take a slot for it, which `end` or its scores give back.
+    async def scores(self, caller: str, texts: Sequence[InputText]) -> Scores:
+        """Return the scores of the texts of a request, which takes a slot until they are known.
 
         Raises:
-            Refused: if the caller has sent too many requests, or too many are under way.
-        """
-        # A request that finds no slot does not count.
-        if not self._slots.take():
-            raise Refused(
-                429, "too_many_at_once", f"{self._slots.most:,} requests are under way; send this one later.", WHEN_BUSY
-            )
-        if wait := self._rate.wait(caller):
-            self._slots.free()
-            most = f"{self._rate.per_minute:g} requests in a minute"
-            raise Refused(429, "rate_limit", f"More than {most}; send this one later.", wait)
-
-    def end(self) -> None:
-        """Give back the slot of a request whose texts are not scored."""
-        self._slots.free()
-
-    async def scores(self, texts: Sequence[InputText]) -> Scores:
-        """Return the scores of the texts of a request that has a slot.
-
-        Raises:
-            Refused: after the time limit.
+            Refused: if the caller has sent too many requests, too many are under way, or after the time limit.
             RubriclabError: as `TextScorer.score_rows` does.
         """
+        self._begin(caller)
         rows: list[dict[str, Any]] = [text.model_dump(exclude_none=True) for text in texts]
         work = asyncio.create_task(self.scorer.score_rows_async(rows))
         self._under_way.add(work)
@@ -69,7 +50,7 @@ class ScoringWork:
         except TimeoutError:
             late = f"No score within {self.options.request_timeout:g} seconds."
             kept = "The judge's answers are kept when they arrive: send the same request again."
-            raise Refused(504, "timeout", f"{late} {kept}", WHEN_BUSY) from None
+            raise Refused("timeout", f"{late} {kept}", WHEN_BUSY) from None
 
     async def finish(self, patience: float) -> int:
         """Return, once all work has ended or `patience` seconds have passed, how many requests' work is left."""
@@ -77,6 +58,17 @@ class ScoringWork:
             return 0
         _, left = await asyncio.wait(self._under_way, timeout=patience)
         return len(left)
+
+    def _begin(self, caller: str) -> None:
+        """Count a request of a caller, and take a slot for it."""
+        # A request that finds no slot does not count.
+        if not self._slots.take():
+            most = f"{self._slots.most:,} requests are under way"
+            raise Refused("too_many_at_once", f"{most}; send this one later.", WHEN_BUSY)
+        if wait := self._rate.wait(caller):
+            self._slots.free()
+            most = f"{self._rate.per_minute:g} requests in a minute"
+            raise Refused("rate_limit", f"More than {most}; send this one later.", wait)
 
     def _ended(self, work: asyncio.Task[Scores]) -> None:
         self._under_way.discard(work)

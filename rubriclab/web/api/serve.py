@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import json
 import logging
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -28,8 +29,8 @@ _access = logging.getLogger("rubriclab.access")
 
 
 def log_access(entry: Mapping[str, Any]) -> None:
-    """Log a request as `name=value` pairs."""
-    _access.info(" ".join(f"{name}={value}" for name, value in entry.items()))
+    """Log a request as `name=value` pairs with values in JSON, so that no path can look like another pair or line."""
+    _access.info(" ".join(f"{name}={json.dumps(value)}" for name, value in entry.items()))
 
 
 async def serve_rubric(

@@ -40,13 +40,19 @@ class Tokens:
         """
         if not self.digests:
             return ANYBODY
-        scheme, _, given = authorization.partition(" ")
-        digest = _digest(given.strip() if scheme.lower() == "bearer" else "")
+        given = authorization.partition(" ")[2].strip() if is_bearer(authorization) else ""
+        digest = _digest(given)
         found = None
         for name, own in self.digests.items():
             if hmac.compare_digest(own, digest):
                 found = name
         return found
+
+
+def is_bearer(authorization: str) -> bool:
+    """Return whether an `Authorization` header has a bearer token, of whatever service."""
+    scheme, _, token = authorization.partition(" ")
+    return scheme.lower() == "bearer" and bool(token.strip())
 
 
 def read_tokens(file: str | Path | None, environment: Mapping[str, str] | None = None) -> Tokens:

@@ -7,10 +7,12 @@ import os
 import re
 import shutil
 import signal
+import socket
 import time
 import tomllib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +27,12 @@ from rubriclab import Lab
 from rubriclab.errors import NotInStore, SettingsError
 from rubriclab.services.rubric_description import RubricDescription
 from rubriclab.web.api.models import ScoreResult, ScoreResults
-from rubriclab.web.api.openapi import OPEN, PATHS, description
+from rubriclab.web.api.openapi import OPEN, PATHS, description, problem_codes
+from rubriclab.web.api.page import docs_view
+from rubriclab.web.api.problem_kinds import KINDS
+from rubriclab.web.api.serve import log_access
 from rubriclab.web.api.tokens import VARIABLE
+from rubriclab.web.page import report_page
 
 KEY = "sk-the-operators-own-key-0123456789"
 JSON = {"Content-Type": "application/json"}
@@ -132,9 +138,17 @@ def test_the_path_of_a_recording_is_not_told(store: Path, tmp_path: Path) -> Non
         (b'{"texts": ["a", "b"]}', JSON, (422, "invalid_body", "texts[0]: expected an object")),
         (json.dumps({"texts": TEXTS[:6]}).encode(), JSON, (413, "too_many_texts", "at most 5 texts, got 6")),
         (b'"' + b"a" * 30_000 + b'"', JSON, (413, "too_large", "at most 20,000 bytes")),
-        (b'{"output": "a"}', {"Content-Type": "text/plain"}, (415, "not_json", "application/json")),
-        (b'{"output": "a"}', {}, (415, "not_json", "application/json")),
-        (b"x", {**JSON, "Content-Encoding": "gzip"}, (415, "not_json", "without compression")),
+        (b'{"output": "a"}', {"Content-Type": "text/plain"}, (415, "other_media_type", "got the text 'text/plain'")),
+        (b'{"output": "a"}', {}, (415, "other_media_type", "application/json; there is none")),
+        (b"x", {**JSON, "Content-Encoding": "gzip"}, (415, "compressed_body", "without compression")),
+        (b'{"output": "a", "output": "b"}', JSON, (422, "repeated_key", "'output' occurs twice")),
+        (b'{"texts": [{"output": "a", "id": "1", "id": "2"}]}', JSON, (422, "repeated_key", "'id' occurs twice")),
+        (b'{"output": %b, "output": "b"}' % (b"[" * 1000 + b"]" * 1000), JSON, (400, "not_json", "too deeply")),
+        (
+            b'{"texts": [{"output": "a", "id": "1"}, {"output": "b"}, {"output": "c", "id": "1"}]}',
+            JSON,
+            (422, "repeated_id", "texts[2]: the id '1' is that of texts[0] already"),
+        ),
     ],
     ids=lambda value: str(value)[:20] if isinstance(value, bytes) else None,
 )
@@ -171,6 +185,7 @@ def test_other_paths_and_methods_are_refused(service: Service) -> None:
         assert problem(client.get("/v2"), 404).code == "no_such_path"
         refused = client.get("/v1/score")
         assert (problem(refused, 405).code, refused.headers["allow"]) == ("other_method", "POST")
+    assert [entry["problem"] for entry in service.log] == ["no_such_path", "other_method"]
 
 
 def test_a_request_for_another_host_is_refused_where_there_is_no_token(service: Service, server: RunningServer) -> None:
@@ -178,6 +193,136 @@ def test_a_request_for_another_host_is_refused_where_there_is_no_token(service: 
         for path in PATHS:
             assert problem(client.get(path, headers={"Host": "evil.example"}), 421).code == "other_host"
     assert not server.bodies
+
+
+@pytest.mark.parametrize("path", ["/v1/score", "/v1/rubric"])
+def test_a_query_is_refused_and_not_ignored(service: Service, path: str) -> None:
+    with service.client() as client:
+        found = problem(client.request("POST" if "score" in path else "GET", f"{path}?explain=maybe"), 400)
+        assert (found.code, "'explain'" in found.detail) == ("unknown_parameter", True)
+        assert problem(client.post("/v1/score/", json=TEXTS[0]), 404).code == "no_such_path"
+
+
+# Connections
+
+
+def connected(service: Service) -> socket.socket:
+    """Return a connection to a service."""
+    host, port = service.address.removeprefix("http://").split(":")
+    return socket.create_connection((host, int(port)), PATIENCE)
+
+
+def head(service: Service, *lines: str) -> bytes:
+    """Return the head of a request to score."""
+    host = service.address.removeprefix("http://")
+    return "\r\n".join(["POST /v1/score HTTP/1.1", f"Host: {host}", *lines, "", ""]).encode()
+
+
+def test_callers_whose_bodies_arrive_slowly_keep_nobody_waiting(store: Path) -> None:
+    with serving(store, at_once=2) as service, service.client() as client, ExitStack() as held:
+        for _ in range(10):
+            slow = held.enter_context(connected(service))
+            slow.sendall(head(service, "Content-Type: application/json", "Content-Length: 1000") + b'{"output": "')
+        until(lambda: b"in_flight 11.0" in client.get("/metrics").content)
+        assert score(client, TEXTS[0]).status_code == 200
+
+
+def test_a_body_that_does_not_arrive_is_refused(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rubriclab.web.api.body.PATIENCE", 0.2)
+    with serving(store) as service, connected(service) as slow:
+        slow.sendall(head(service, "Content-Type: application/json", "Content-Length: 1000") + b'{"output": "')
+        assert slow.recv(10_000).startswith(b"HTTP/1.1 408 ")
+    assert [entry["problem"] for entry in service.log] == ["late_body"]
+
+
+@pytest.mark.parametrize(
+    "sent", [b"", b"POST /v1/score HTTP/1.1\r\nHost: a", b"POST /v2 HTTP/1.1\r\nHost: a\r\nContent-Length: 99\r\n\r\na"]
+)
+def test_a_connection_without_the_rest_of_a_request_is_closed(
+    store: Path, monkeypatch: pytest.MonkeyPatch, sent: bytes
+) -> None:
+    monkeypatch.setattr("rubriclab.web.server.HEAD_PATIENCE", 0.5)
+    with serving(store) as service, connected(service) as slow:
+        slow.sendall(sent)
+        slow.settimeout(0.1)
+        closed = False
+        end = time.monotonic() + PATIENCE
+        while not closed and time.monotonic() < end:
+            with suppress(TimeoutError):
+                closed = slow.recv(10_000) == b""
+            with suppress(OSError):
+                slow.send(b"a")  # a little more, as an attacker would
+        assert closed
+        with service.client() as client:
+            assert client.get("/health").status_code == 200
+
+
+def test_a_request_that_takes_longer_than_its_head_may_is_answered(
+    store: Path, server: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rubriclab.web.server.HEAD_PATIENCE", 0.2)
+    server.latency = 0.5
+    with serving(store) as service, service.client() as client:
+        assert score(client, TEXTS[0]).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (("Content-Length: 5", "Transfer-Encoding: chunked"), b'"code":"two_lengths"'),
+        (("Content-Length: 5", "Content-Length: 6"), b"400 Bad Request"),
+        (("Transfer-Encoding: gzip, chunked",), b"400 Bad Request"),
+        (("Host: evil.example",), b"400 Bad Request"),
+        ((f"X: {'a' * 100_000}",), b"400 Bad Request"),
+    ],
+    ids=["two-lengths", "repeated-length", "encoding", "two-hosts", "huge-head"],
+)
+def test_an_ambiguous_or_huge_head_is_refused_and_the_connection_closed(
+    service: Service, server: RunningServer, lines: tuple[str, ...], expected: bytes
+) -> None:
+    with connected(service) as sent:
+        with suppress(OSError):
+            sent.sendall(head(service, "Content-Type: application/json", *lines) + b"0\r\n\r\n")
+        with suppress(ConnectionResetError):
+            response = b"".join(iter(lambda: sent.recv(10_000), b""))
+            assert expected in response, response
+    assert not server.bodies
+
+
+def test_two_authorization_headers_are_no_token(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, TOKEN)
+    with serving(store) as service, service.client() as client:
+        twice = [("Authorization", f"Bearer {TOKEN}"), ("Authorization", f"Bearer {TOKEN}x")]
+        assert problem(client.get("/v1/rubric", headers=twice), 401).code == "wrong_token"
+
+
+def test_no_request_can_write_a_line_of_its_own_into_the_log(
+    service: Service, caplog: pytest.LogCaptureFixture
+) -> None:
+    with service.client() as client:
+        problem(client.request("A" * 1000, "/%0A%1b%5B31mtime=now%20status=200"), 404)
+    (entry,) = service.log
+    assert (entry["path"], entry["method"]) == ("/%0A%1b%5B31mtime=now%20status=200", "A" * 20)
+    with caplog.at_level("INFO", "rubriclab.access"):
+        log_access(entry)
+        log_access({"path": "/ status=200\n"})
+    assert 'path="/%0A%1b%5B31mtime=now%20status=200" status=404' in caplog.messages[0]
+    assert caplog.messages[1] == 'path="/ status=200\\n"'
+
+
+# Warnings
+
+
+def test_texts_without_a_source_in_a_list_are_scored_with_a_warning(store: Path) -> None:
+    options: dict[str, Any] = {"task": "summarization", "aspect": "coherence", "methods": "direct", "name": "news"}
+    Lab(store, "embedded", progress=None).learn(TEXTS_WITH_LABELS, **options)
+    with serving(store, "news", judge="embedded") as service, service.client() as client:
+        mixed = ScoreResults.model_validate(score(client, {"texts": [TEXTS[0], {"output": "A summary."}]}).json())
+        complete = score(client, {"texts": TEXTS[:2]}).json()
+    assert [found.score is None for found in mixed.scores] == [False, False]
+    (warning,) = mixed.warnings
+    assert "1 of 2 texts have no source" in warning
+    assert complete["warnings"] == []
 
 
 # Tokens
@@ -196,8 +341,9 @@ def test_without_a_token_only_health_and_the_description_are_answered(
                     if path in OPEN:
                         assert response.status_code == 200
                     else:
-                        assert problem(response, 401).code == "no_token"
-                        assert response.headers["www-authenticate"] == "Bearer"
+                        assert problem(response, 401).code == ("wrong_token" if given else "no_token")
+                        invalid = ' error="invalid_token"' if given else ""
+                        assert response.headers["www-authenticate"] == f"Bearer{invalid}"
                     assert "planted" not in response.text
                     assert "remote" not in response.text
         assert not server.bodies
@@ -356,10 +502,40 @@ def test_the_page_loads_nothing_from_elsewhere_and_names_every_request(service: 
         page, openapi = client.get("/"), client.get("/openapi.json")
     assert "default-src 'none'" in page.headers["content-security-policy"]
     assert not re.search(r"(?:src|href)=\"(?!#|data:)", page.text)
+    assert not re.search("needs a token|Bearer|401|no_token", page.text), "it has none"
+    assert "security" not in openapi.json()
     requests = [f"{method.upper()} {path}" for path, own in openapi.json()["paths"].items() for method in own]
     assert [request for request in requests if request not in page.text] == []
-    assert openapi.json() == json.loads(json.dumps(description()))
+    assert openapi.json() == json.loads(json.dumps(description(tokens=False)))
     assert set(openapi.json()["paths"]) == PATHS
+
+
+def test_the_page_of_a_service_with_tokens_says_where_they_are_needed_and_how_to_send_them() -> None:
+    page = bytes(report_page(docs_view(tokens=True)).body).decode()
+    assert "needs a token" in page
+    assert "Authorization: Bearer $RUBRICLAB_SERVE_TOKEN" in page
+    assert [code for code in problem_codes(tokens=True) if f">{code}<" not in page] == []
+    assert description(tokens=True)["security"] == [{"token": []}]
+
+
+def test_every_problem_and_every_field_is_explained_on_the_page_and_in_the_documentation(service: Service) -> None:
+    with service.client() as client:
+        page = client.get("/").text
+    documented = (CHECKOUT / "docs" / "integrations" / "serve.md").read_text("utf-8")
+    possible = problem_codes(tokens=False)
+    assert {"no_such_path", "other_method"} <= set(possible)
+    assert [code for code in possible if f">{code}<" not in page] == []
+    rows = re.findall(r"^\| ([\d, ]+) \| (`.*?`) \|", documented, re.MULTILINE)
+    named = {
+        code: {int(each) for each in given.split(", ")}
+        for given, codes in rows
+        for code in re.findall(r"`(\w+)`", codes)
+    }
+    assert {code: kind.status in named.get(code, ()) for code, kind in KINDS.items()} == dict.fromkeys(KINDS, True)
+    assert set(named) == set(KINDS)
+    schemas = description(tokens=True)["components"]["schemas"]
+    fields = {f"{name}.{field}": own for name, schema in schemas.items() for field, own in schema["properties"].items()}
+    assert [name for name, own in fields.items() if not own.get("description")] == []
 
 
 def test_metrics_count_requests_and_texts(service: Service) -> None:
