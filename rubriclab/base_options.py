@@ -36,6 +36,9 @@ class Options(BaseModel):
 
 def option_error(error: ValidationError, model: type[BaseModel]) -> SettingsError:
     """Return the first fault of some options as an error that names the option."""
+    raised = error.errors(include_url=False)[0].get("ctx", {}).get("error")
+    if isinstance(raised, SettingsError):  # pydantic wraps it, since it is a ValueError; it names the option itself
+        return raised
     name, _, fault = first_fault(error).partition(":")
     if has_unknown_name(error):
         known = ", ".join(option(name) for name in model.model_fields)

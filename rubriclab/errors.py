@@ -30,7 +30,8 @@
         ├── ProviderDown        every request fails: ends the command
         └── BatchCancelled      a batch was cancelled while a command waited for it: ends the command
 
-The branch says who has to act, `retryable` whether a retry can help.
+The branch says who has to act, `retryable` whether a retry can help. `DataError` and `SettingsError` are also of
+Python's `ValueError`, `UnknownMethod` of its `KeyError`.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ class UserError(RubriclabError):
     """The user must fix something."""
 
 
-class DataError(UserError):
+class DataError(UserError, ValueError):
     """Rows that cannot be read or used. `faults` names each one: file, line, field, what came, what was expected."""
 
     def __init__(self, message: str, hint: str | None = None, faults: Sequence[str] = ()) -> None:
@@ -86,7 +87,7 @@ class PlugInError(UserError):
     """An installed package offers a judge or method that cannot be used."""
 
 
-class SettingsError(UserError):
+class SettingsError(UserError, ValueError):
     """An option or setting that is unknown or out of bounds."""
 
 

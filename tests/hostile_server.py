@@ -79,7 +79,8 @@ class HostileServer:
             others = asyncio.all_tasks(self._loop)
             for task in others:
                 task.cancel()
-            self._loop.run_until_complete(asyncio.gather(*others, return_exceptions=True))
+            if others:
+                self._loop.run_until_complete(asyncio.wait(others))
         self._loop.close()
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -18,7 +18,7 @@ from rubriclab.cli.options import json_option, option, rows_options
 @rows_options
 @json_option
 def check(files: tuple[str, ...], *, as_json: bool, **values: Any) -> None:
-    """Report the format, columns and all problems of each FILE; exit code 2 if any cannot be used.
+    """Report the format, columns and all problems of each FILE; exit code 2 if any cannot be used or read.
 
     The result has the format, encoding and delimiter, the use of each column, raters, scale, distribution of the
     scores, groups, the agreement of the raters, missing and repeated texts, and the command to run next. No calls are
@@ -30,7 +30,7 @@ def check(files: tuple[str, ...], *, as_json: bool, **values: Any) -> None:
     from rubriclab.services import check as service
 
     options = options_of(service.CheckOptions, values)
-    results = [service.check(file, options) for file in files]
+    results = service.check_each(files, options) if len(files) > 1 else [service.check(files[0], options)]
     if as_json:
         rows = [check_row(result) for result in results]
         print_json(rows if len(files) > 1 else rows[0])

@@ -15,7 +15,7 @@ import click
 from rubriclab.cli.help import command
 from rubriclab.cli.options import option
 from rubriclab.errors import UserError
-from rubriclab.services.sample import HELDOUT, LABELLED, README, RECORDING, UNLABELLED, write_sample
+from rubriclab.services.sample import FILES, HELDOUT, LABELLED, README, RECORDING, UNLABELLED, write_sample
 
 NAME, OFFLINE, STORE = "news-coherence", "news-coherence-offline", "store.db"
 TASK = ("--task", "summarization", "--aspect", "coherence", "--scale", "1:5")
@@ -36,6 +36,7 @@ def demo(context: click.Context, folder: Path, *, sample_only: bool) -> None:
     """
     write_sample(folder)
     if sample_only:
+        click.echo(f"The sample is in the folder {folder}: {', '.join(FILES)}.")
         return
     click.echo(
         "The sample's labels are not human ratings: each follows from how its summary was damaged, as "

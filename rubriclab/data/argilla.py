@@ -93,7 +93,7 @@ def _answers(export: Export, given: Iterable[tuple[str, Any, Any, Any]]) -> Iter
     for number, (question, value, rater, status) in enumerate(given, start=1):
         if status not in _SUBMITTED:
             export.leave_out(f"{status} responses")
-        elif value not in (None, ""):
+        elif value != "":
             yield Answer(question, str(rater or f"response-{number}"), value)
 
 

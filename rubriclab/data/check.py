@@ -165,11 +165,16 @@ def _check_any(examples: tuple[Example, ...], labels: int, aspect: str, row: Any
         )
 
 
+def _few(labels: int, rows: int) -> str:
+    if labels < rows:
+        return f"Only {labels} of {rows} rows {'has' if labels == 1 else 'have'}"
+    return "There is only 1 row with" if rows == 1 else f"There are only {rows} rows with"
+
+
 def _check_labels(examples: tuple[Example, ...], labels: list[float], aspect: str) -> None:
     if len(labels) < FEWEST_LABELS:
         raise DataError(
-            f"Only {len(labels)} of {len(examples)} rows have a score for {aspect!r}; "
-            f"learning needs at least {FEWEST_LABELS}.",
+            f"{_few(len(labels), len(examples))} a score for {aspect!r}; learning needs at least {FEWEST_LABELS}.",
             "Thirty are a good start.",
         )
     if len(set(labels)) == 1:

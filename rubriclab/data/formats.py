@@ -204,7 +204,7 @@ def _json_row(where: str, number: int, line: bytes) -> Any:
         around = line[max(0, error.start - 10) : error.end + 10].strip()
         came = f"bytes that are not UTF-8, in {around!r}"
         return RowError(where, number, None, came, "JSON in UTF-8")
-    row = _lenient(line)
+    row = with_infinite_numbers(line)
     if row is not None:
         return _named_once(where, number, line, row)
     ending = "" if line.endswith(b"\n") else "; the last line is incomplete"
@@ -226,12 +226,15 @@ def _named_once(where: str, number: int, line: bytes, row: Any) -> Any:
     )
 
 
-def _lenient(line: bytes) -> Any:
-    """Return a row with NaN or Infinity, which Python writes but JSON lacks, so that the error can name the field."""
-    if b"NaN" not in line and b"Infinity" not in line:
+def with_infinite_numbers(content: bytes) -> Any:
+    """Return parsed JSON with NaN or Infinity, which Python writes but JSON lacks, so that an error can name the field.
+
+    `None` for other content, also if it is valid JSON.
+    """
+    if b"NaN" not in content and b"Infinity" not in content:
         return None
     try:
-        row = json.loads(line)
+        row = json.loads(content)
         # Unlike the standard library, orjson refuses lone surrogates and numbers beyond 64 bits.
         orjson.dumps(row)
     except (ValueError, TypeError, RecursionError):

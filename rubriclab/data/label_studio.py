@@ -15,10 +15,13 @@ from typing import Any
 from rubriclab.data.annotation_export import Answer, Export, Kind, Task
 from rubriclab.data.row import RowError
 from rubriclab.descriptions import describe
+from rubriclab.option_names import option
 
 # Columns of JSON-MIN and CSV that are about the annotation.
 _OF_ANNOTATION = ("annotator", "annotation_id", "created_at", "updated_at", "lead_time", "agreement")
 _NUMBERS = ("rating", "number")
+# Names by which a value says that it is about a region: a part of a text, an image, audio or video.
+_REGION = frozenset({"start", "startOffset", "x", "points", "vertices", "rle", "sequence", "ranges"})
 
 
 def is_json(row: Mapping[str, Any]) -> bool:
@@ -54,8 +57,9 @@ def from_json(where: str, rows: Iterable[tuple[int, Any]]) -> Export:
 def from_minimal(where: str, rows: Iterable[tuple[int, Any]]) -> Export:
     """Return the tasks of a JSON-MIN or CSV export.
 
-    It does not say which columns are answers: those are that hold Label Studio's ratings and numbers, and those that
-    differ between two annotations of one task.
+    It does not say which columns are answers. Those are that hold Label Studio's ratings and numbers, written
+    `[{"rating": 4}]` and `[{"number": 4}]`, and those that differ between two annotations of one task. A column of
+    plain numbers is data of the task.
     """
     export = Export("Label Studio export with a row for each annotation")
     tasks: dict[str, list[tuple[int, Mapping[str, Any]]]] = {}
@@ -82,6 +86,11 @@ def from_minimal(where: str, rows: Iterable[tuple[int, Any]]) -> Export:
             if row.get(name) not in (None, "", [])
         )
         export.tasks.append(Task(line, columns, answers))
+    if tasks and not answered:
+        export.notes.append(
+            "no column is known to be an answer, since this export does not say it: export JSON, or map the columns of "
+            f"the scores ({option('mapping', 'scores.ASPECT=COLUMN')})"
+        )
     return export
 
 
@@ -130,7 +139,7 @@ def _answers(annotation: Mapping[str, Any], rater: str) -> Iterator[Answer]:
     for question, values in by_question.items():
         # Several values are ratings of regions, not of the text.
         value, kind = _value_and_kind(values[0] if len(values) == 1 else {"regions": values})
-        if value not in (None, ""):
+        if value not in ("", []):
             yield Answer(question, rater, value, kind)
 
 
@@ -140,12 +149,13 @@ def _value_and_kind(cell: Any) -> tuple[Any, Kind | None]:
         cell = cell[0]
     if not isinstance(cell, Mapping):
         return cell, None
-    number = next((cell[name] for name in _NUMBERS if name in cell), None)
-    if number is not None:
-        return number, "score"
+    if not _REGION.isdisjoint(cell):
+        return dict(cell), "other"
+    if number := next((name for name in _NUMBERS if name in cell), None):
+        return cell[number], "score"
     if isinstance(choices := cell.get("choices"), list):
-        return (choices[0], "choice") if len(choices) == 1 else (choices, "other")
-    if isinstance(text := cell.get("text"), str | list) and "start" not in cell:
+        return choices[0] if len(choices) == 1 else choices, "choice"
+    if isinstance(text := cell.get("text"), str | list):
         return "\n".join(map(str, text)) if isinstance(text, list) else text, "comment"
     return dict(cell), "other"
 

@@ -88,7 +88,7 @@ class Scorer:
             version = workspace.store.load(rubric)
             choice = judge_of(version, judge, workspace.store, workspace.notify)
         self._rubric = version.rubric
-        self._reading = ReadingOptions.model_validate({} if mapping is None else {"mapping": mapping})
+        self._reading = ReadingOptions(**({} if mapping is None else {"mapping": mapping}))
         job = ClusterJob(store, version.rubric, version.ref, choice, chosen, run or "")
         self._worker = ClusterWorker(job, lambda _note: None)
 

@@ -17,8 +17,10 @@ from sklearn.metrics import r2_score
 from sklearn.utils import Tags, check_array, check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
+from rubriclab.data.mapping import ABSENT, look_up
 from rubriclab.data.raw_rows import raw_table
 from rubriclab.data.reading import ReadingOptions
+from rubriclab.data.row import check_columns
 from rubriclab.descriptions import describe
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.judges.connect import EMBEDDED
@@ -49,7 +51,7 @@ class RubricRegressor(TransformerMixin, RegressorMixin, BaseEstimator):  # type:
         store: path or URL of the store in which `fit` saves a version; by default a temporary one, which is deleted
             with the estimator. A judge that may cost money needs one of your own, where its answers are kept.
         name: the rubric's name in the store; by default `TASK-ASPECT`.
-        methods: one method alone, or several whose criteria become one rubric; by default four of them.
+        methods: the name of one method, or those of several whose criteria become one rubric; by default four of them.
         seed: decides the order in which the texts are seen.
         mapping: where fields stand in rows: `{"output": "summary"}`.
         learn_options: other options of `Lab.learn`: `{"text_features": "include"}`.
@@ -72,7 +74,7 @@ class RubricRegressor(TransformerMixin, RegressorMixin, BaseEstimator):  # type:
         generator: str | None = None,
         store: str | Path | None = None,
         name: str | None = None,
-        methods: Sequence[str] = (),
+        methods: str | Sequence[str] = (),
         seed: int = 42,
         mapping: Mapping[str, str] | None = None,
         learn_options: Mapping[str, Any] | None = None,
@@ -127,7 +129,7 @@ class RubricRegressor(TransformerMixin, RegressorMixin, BaseEstimator):  # type:
             "scale": self.scale,
             "generator": self.generator,
             "name": self.name,
-            "methods": tuple(self.methods),
+            "methods": (self.methods,) if isinstance(self.methods, str) else tuple(self.methods),
             "seed": self.seed,
             **(self.learn_options or {}),
         }
@@ -142,6 +144,7 @@ class RubricRegressor(TransformerMixin, RegressorMixin, BaseEstimator):  # type:
         A text without a score is NaN, and a warning says why.
 
         Raises:
+            DataError: if there is no text, or no row has the field `output`.
             RubriclabError: as `Lab.score` does.
         """
         scores = self._scores(X)
@@ -239,12 +242,19 @@ class RubricRegressor(TransformerMixin, RegressorMixin, BaseEstimator):  # type:
                     "Give a data frame with the column 'output' for texts with other fields.",
                 )
             given = given.tolist()
-        options = ReadingOptions.model_validate({"mapping": self._columns()})
+        reading: dict[str, Any] = {"mapping": self._columns()}
+        options = ReadingOptions(**reading)
+        raw = raw_table(given, "X", options)
         rows = []
-        for place, row in raw_table(given, "X", options).numbered:
+        for place, row in raw.numbered:
             if not isinstance(row, Mapping):
                 raise DataError(f"X: expected texts or rows, got {describe(row)} in place {place}.", "Give texts.")
             rows.append({name: value for name, value in row.items() if str(name).partition(".")[0] not in LABELS})
+        if not rows:
+            raise DataError("X: expected at least one text, got none.", "Give texts.")
+        column = options.mapping.columns.get("output", "output")
+        if raw.table or all(look_up(row, column) is ABSENT for row in rows):
+            check_columns(rows[0], "X", options.mapping)
         return rows
 
 

@@ -6,6 +6,7 @@ text, or its beginning up to a mark before an explanation; an ambiguous text is 
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 from typing import Annotated, Any, Literal
@@ -56,6 +57,8 @@ _DENIAL = re.compile(
 )
 
 
+# Most answers are one of a few words.
+@functools.lru_cache(maxsize=256)
 def read_answer(text: str) -> YesNo | None:
     """Return the answer of `text` to a yes/no question, or `None` if it is unreadable or ambiguous.
 

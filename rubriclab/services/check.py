@@ -23,7 +23,7 @@ from rubriclab.data.scale import Scale
 from rubriclab.data.source_format import SourceFormat
 from rubriclab.data.training_faults import NumberedExample, training_faults, without_invalid_ratings
 from rubriclab.display import Displayed
-from rubriclab.errors import DataError
+from rubriclab.errors import DataError, SettingsError
 from rubriclab.option_names import command, option
 from rubriclab.services.aspect_check import AspectCheck, aspects_of, check_aspect
 from rubriclab.services.base import ScaleText
@@ -128,6 +128,19 @@ def check(data: Data, options: CheckOptions) -> CheckResult:
     return _Reading(raw, options).result(data)
 
 
+def check_each(files: Sequence[str | Path], options: CheckOptions) -> list[CheckResult]:
+    """Return what each file is taken for; of one of which nothing can be read, the error is the only problem."""
+    return [_checked(file, options) for file in files]
+
+
+def _checked(file: str | Path, options: CheckOptions) -> CheckResult:
+    try:
+        return check(file, options)
+    except (DataError, SettingsError) as error:
+        raw = RawRows(SourceFormat(str(file), "unknown"), iter(()), options.rules(typed=True))
+        return _Reading(raw, options, problems=[error.text]).result(file)
+
+
 @dataclass
 class _Reading:
     """The rows of a file as they are read for a check."""
@@ -154,11 +167,10 @@ class _Reading:
         checked = tuple(check_aspect(examples, name, scale if name == chosen else None) for name in aspects)
         single = [fault for row in sorted(self.faults, key=lambda fault: fault.line) for fault in row.all]
         skipped = len({fault.line for fault in single}) if self.options.skip_faulty else 0
-        others = len(self.problems)
-        if not self.options.skip_faulty:
-            self.problems += first_of(fault_lines(single))
+        lines = [] if self.options.skip_faulty else first_of(fault_lines(single))
+        self.problems += lines
         notes = [*self._training(examples, chosen, aspects), *_answer_columns(self.sample)]
-        found = len(self.problems) - others if self.options.skip_faulty else len(single)
+        cells = 0 if self.options.skip_faulty else len(single)
         return CheckResult(
             source=self.raw.source,
             columns=tuple(self._columns()),
@@ -172,7 +184,7 @@ class _Reading:
             missing=_missing(examples),
             aspects=checked,
             problems=tuple(self.problems),
-            problem_count=others + found,
+            problem_count=len(self.problems) - len(lines) + cells,
             hints=() if self.options.skip_faulty else tuple(fault_hints(single)),
             notes=tuple(notes),
             next=None if self.problems else self._next(data, chosen, checked),
@@ -208,7 +220,7 @@ class _Reading:
             if readable:
                 self._add(line, parsed_row(row, where, line, mapping, rules))
         self._propose()
-        if not self.rows:
+        if not self.rows and not self.problems:
             self.problems.append(f"{where} has no rows")
 
     def _add(self, line: int, parsed: Example | RowError | tuple[Comparison, ...]) -> None:

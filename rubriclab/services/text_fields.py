@@ -8,7 +8,7 @@ from typing import Any
 from rubriclab.data import Example, Rows
 from rubriclab.data.example import ShownField
 from rubriclab.data.fields import COLUMNS_NAMED
-from rubriclab.data.mapping import FIELDS, TABLES, FieldMap, mapping_text
+from rubriclab.data.mapping import ABSENT, FIELDS, TABLES, FieldMap, look_up, mapping_text
 from rubriclab.data.proposed_mapping import proposed_mapping
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.errors import SettingsError
@@ -84,7 +84,7 @@ def _check(
     raise SettingsError(
         f"{searched or f'No row of {name} has'} the field {listed(map(repr, missing))}, and every text that "
         f"{version.ref} was learned from had it, so the scores would not be comparable.",
-        f"{_columns(row)}Map the column that holds it: {option('mapping', _proposal(row, mapping, missing, needed))}.",
+        f"{_advice(row, mapping, missing)}: {option('mapping', _proposal(row, mapping, missing, needed))}.",
     )
 
 
@@ -93,6 +93,14 @@ def _first_row(data: Data, options: ReadingOptions) -> Any:
         return None
     found = rows_of(data, options).look_ahead(lambda _example: True, 1)
     return found[0][0] if found else None
+
+
+def _advice(row: Any, mapping: FieldMap, missing: Sequence[ShownField]) -> str:
+    mapped = {field: mapping.columns.get(field, field) for field in missing}
+    if isinstance(row, Mapping) and all(look_up(row, column) is not ABSENT for column in mapped.values()):
+        columns = listed(map(repr, mapped.values()))
+        return f"There is no text in any cell of {columns}. Fill them, or map the column that holds it"
+    return f"{_columns(row)}Map the column that holds it"
 
 
 def _columns(row: Any) -> str:

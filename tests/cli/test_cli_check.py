@@ -62,6 +62,35 @@ def test_of_several_files_each_is_described_and_one_that_cannot_be_used_fails(he
     assert [row["usable"] for row in here("check", "texts.jsonl", "umfrage.csv", "--json").json] == [True, False]
 
 
+def test_a_file_of_which_nothing_can_be_read_is_described_among_several(here: Commands) -> None:
+    (here.folder / "texts.jsonl").write_text('{"output": "A text."}\n', "utf-8")
+    (here.folder / "notes.docx").write_text("x")
+    files = ("check", "notes.docx", "missing.csv", "texts.jsonl")
+    done = here(*files)
+    shown = " ".join(done.out.split())
+    assert done.code == 2
+    for said in (
+        "notes.docx: Not usable: 1 problem.",
+        "missing.csv: Not usable: 1 problem.",
+        "there is no such file",
+        "texts.jsonl: Usable.",
+    ):
+        assert said in shown
+    rows = here(*files, "--json").json
+    assert [(row["usable"], row["problem_count"]) for row in rows] == [(False, 1), (False, 1), (True, 0)]
+    alone = here("check", "notes.docx")
+    assert (alone.code, alone.out) == (2, "")
+
+
+def test_what_keeps_valid_rows_from_being_learned_from_is_counted_as_a_problem(here: Commands) -> None:
+    for rows, said in ((1, "There is only 1 row with"), (4, "There are only 4 rows with")):
+        lines = [json.dumps({"output": f"T{n}.", "scores": {"tone": n}}) for n in range(rows)]
+        (here.folder / "few.jsonl").write_text("\n".join(lines))
+        shown = " ".join(here("check", "few.jsonl", "--aspect", "tone").out.split())
+        assert "few.jsonl: Not usable: 1 problem." in shown
+        assert f"{said} a score for 'tone'; learning needs at least 10." in shown
+
+
 def test_the_command_it_says_to_run_next_learns(here: Commands) -> None:
     survey(here.folder / "umfrage.csv")
     arguments = ("--aspect", "coherence", "--scale", "1:5", "--task", "summarization", "--map", MAPPING)

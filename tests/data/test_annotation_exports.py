@@ -168,6 +168,117 @@ def test_a_word_that_is_no_level_is_a_fault_and_is_never_dropped(tmp_path: Path)
     assert (fault.field, fault.word) == ("annotations.q.2", "Odd")
 
 
+ODD = [None, True, {"a": 1}, ["Good", "Bad"]]
+
+
+@pytest.mark.parametrize("value", ODD)
+def test_one_odd_answer_of_label_studio_is_left_out_and_named_and_the_others_count(value: Any, tmp_path: Path) -> None:
+    ratings_of = [annotation("anna", ("q", {"rating": 4})), annotation("ben", ("q", {"rating": value}))]
+    words = [annotation("anna", ("q", {"choices": ["Good"]})), annotation("ben", ("q", {"choices": ["Good", "Bad"]}))]
+    for given, shown in ((ratings_of, value), (words, ["Good", "Bad"])):
+        rows = read(written(tmp_path, [task(41, given[0]), task(42, *given)]), level_scores="good=4,bad=1")
+        first, second = rows
+        assert isinstance(first, Example)
+        assert isinstance(second, Example)
+        assert ratings(first, "q") == ratings(second, "q") == {"anna": 4}
+        text = {None: "null", True: "true"}.get(shown) if isinstance(shown, bool | None) else repr(shown)
+        said = f"not one number or word: 1; the first: {text} to 'q' in row 2 (id 42)"
+        assert said in str(rows.source.note())
+        assert rows.row["answers"] == {"q": {"ben": shown}}
+
+
+def test_one_odd_answer_in_each_export_of_label_studio_leaves_the_labels_of_the_others(tmp_path: Path) -> None:
+    rows = json.loads((EXPORTS / "label-studio-min.json").read_text("utf-8"))
+    rows[0]["coherence"] = [{"rating": None}]
+    found = examples(written(tmp_path, rows))
+    assert sum("coherence" in example.annotations for example in found) == len(found) - 1
+    assert "null to 'coherence' in row 1" in str(read(written(tmp_path, rows), **MAPPED).source.note())
+
+
+@pytest.mark.parametrize("value", ODD)
+@pytest.mark.parametrize("name", ["argilla.json", "argilla-data-set.jsonl"])
+def test_one_odd_answer_of_argilla_is_left_out_and_named_and_the_others_count(
+    name: str, value: Any, tmp_path: Path
+) -> None:
+    text = (EXPORTS / name).read_text("utf-8")
+    rows = json.loads(text) if name.endswith(".json") else [json.loads(line) for line in text.splitlines()]
+    if name.endswith(".json"):
+        rows[0]["responses"]["coherence"][0]["value"] = value
+    else:
+        rows[0]["coherence.responses"][0] = value
+    source = from_rows(rows, **MAPPED)
+    found = [row for row in source if isinstance(row, Example)]
+    assert len(found) == len(rows)
+    assert all("coherence" in example.annotations for example in found[1:])
+    assert "not one number or word: 1; the first:" in str(source.source.note())
+
+
+def test_a_word_among_the_numbers_of_argilla_is_a_fault_and_keeps_the_numbers() -> None:
+    rows = [{"output": f"T{n}.", "q.responses": [n], "q.responses.users": ["a"]} for n in (1, 2, 3)]
+    rows[1]["q.responses"] = ["n/a"]
+    first, fault, third = from_rows(rows)
+    assert isinstance(first, Example)
+    assert isinstance(third, Example)
+    assert isinstance(fault, RowError)
+    assert (fault.field, fault.word) == ("annotations.q.a", "n/a")
+    assert not [row for row in from_rows(rows, missing="n/a") if isinstance(row, RowError)]
+
+
+def test_a_control_is_left_out_only_if_none_of_its_answers_is_usable_and_this_is_said(tmp_path: Path) -> None:
+    given = [annotation("anna", ("q", {"rating": None})), annotation("ben", ("q", {"choices": ["A", "B"]}))]
+    rows = read(written(tmp_path, [task(1, *given)]))
+    (example,) = rows
+    assert isinstance(example, Example)
+    assert not example.annotations
+    assert "answers 'q' not read, since none of them is one number or word" in str(rows.source.note())
+
+
+def test_a_comment_of_a_rater_without_a_score_is_kept_and_named(tmp_path: Path) -> None:
+    given = [annotation("anna", ("q", {"rating": 4})), annotation("ben", ("why", {"text": ["It wanders."]}))]
+    rows = read(written(tmp_path, [task(5, *given)]))
+    list(rows)
+    assert rows.row["answers"] == {"why": {"ben": "It wanders."}}
+    assert "rater scored nothing in the text: 1; the first: that of 'ben' in row 1 (id 5)" in str(rows.source.note())
+
+
+@pytest.mark.parametrize("place", [{"start": 0, "end": 4}, {"x": 1.5, "y": 2}, {"startOffset": 0}])
+def test_one_rating_of_a_part_is_no_rating_of_the_text_beside_ratings_of_it(place: Any, tmp_path: Path) -> None:
+    given = annotation(1, ("part", {"rating": 4, **place}), ("all", {"rating": 3}))
+    (example,) = read(written(tmp_path, [task(1, given)]))
+    assert isinstance(example, Example)
+    assert dict(example.annotations) == {"all": (3,)}
+
+
+def test_nan_in_a_list_is_a_fault_that_names_the_rating_and_elsewhere_no_fault(tmp_path: Path) -> None:
+    tasks = [task(n, annotation("anna", ("q", {"rating": n}), lead_time=float("nan"))) for n in (1, 2)]
+    assert not faults(written(tmp_path, tasks))
+    tasks[1]["annotations"][0]["result"][0]["value"]["rating"] = float("nan")
+    (fault,) = faults(written(tmp_path, tasks))
+    assert (fault.line, fault.field, fault.got) == (2, "annotations.q.anna", "NaN")
+
+
+def test_a_damaged_list_of_several_lines_is_one_error_with_its_place(tmp_path: Path) -> None:
+    (tmp_path / "cut.json").write_text(json.dumps([task(1)], indent=1)[:-9], "utf-8")
+    with pytest.raises(DataError, match=r"is one JSON list that ends early or is damaged: .*, in line \d+, column \d+"):
+        read(tmp_path / "cut.json")
+    (tmp_path / "rows.jsonl").write_text('[{"output": "A"}]\n{"output": "B"}\n', "utf-8")
+    (fault,) = faults(tmp_path / "rows.jsonl")
+    assert fault.line == 1
+
+
+def test_plain_numbers_in_an_export_with_a_row_for_each_annotation_are_data_until_they_are_mapped(
+    tmp_path: Path,
+) -> None:
+    about = {"annotator": 1, "lead_time": 2.5, "created_at": "x", "updated_at": "x"}
+    rows = [{"id": n, "output": f"T{n}.", "quality": n, "annotation_id": n, **about} for n in (1, 2)]
+    found = read(written(tmp_path, rows))
+    assert not any(row.annotations for row in found if isinstance(row, Example))
+    assert "no column is known to be an answer" in str(found.source.note())
+    (first, _) = read(written(tmp_path, rows), mapping="scores.quality=quality")
+    assert isinstance(first, Example)
+    assert first.scores == {"quality": 1}
+
+
 def test_ratings_of_parts_of_a_text_are_no_ratings_of_the_text(tmp_path: Path) -> None:
     given = annotation(1, ("q", {"rating": 4, "start": 0}), ("q", {"rating": 2, "start": 5}), ("all", {"rating": 3}))
     rows = read(written(tmp_path, [task(1, given)]))

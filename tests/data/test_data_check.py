@@ -121,7 +121,8 @@ def test_an_aspect_that_nobody_rated_is_answered_with_those_that_somebody_did():
 
 @pytest.mark.parametrize("count", [1, 9])
 def test_fewer_than_ten_labels_are_too_few(count):
-    assert f"Only {count} of {count} rows" in str(stopped(rows(count)))
+    only = "is only 1 row" if count == 1 else f"are only {count} rows"
+    assert f"There {only} with a score for 'coherence'; learning needs at least 10." in str(stopped(rows(count)))
     assert len(learnable(rows(10)).examples) == 10
 
 

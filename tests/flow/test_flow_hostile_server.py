@@ -166,10 +166,11 @@ async def echo_prompt(request: Request, send: Send) -> None:
     await send(response(completion("\n".join(turn["content"] for turn in request.body["messages"]))))
 
 
-def bomb() -> bytes:
-    """Return 200 MB of spaces in 200 kB."""
+async def bomb(_request: Request, send: Send) -> None:
+    """Send 200 MB of spaces, packed to 200 kB."""
     packer = zlib.compressobj(9, wbits=zlib.MAX_WBITS | 16)
-    return b"".join(packer.compress(b" " * 1_000_000) for _ in range(200)) + packer.flush()
+    packed = b"".join(packer.compress(b" " * 1_000_000) for _ in range(200)) + packer.flush()
+    await send(response(packed, content_encoding="gzip"))
 
 
 async def junk_behind_packed(_request: Request, send: Send) -> None:
@@ -292,7 +293,7 @@ FAULTS: dict[str, Fault] = {
     "hundred-megabytes": Fault(hundred_megabytes, REJECTED, LARGE),
     "endless-chunks": Fault(endless_chunks, REJECTED, LARGE),
     "packed-well": body(gzip.compress(json.dumps(completion(GOOD)).encode()), ANSWERED, content_encoding="gzip"),
-    "packed-bomb": body(bomb(), REJECTED, LARGE, content_encoding="gzip"),
+    "packed-bomb": Fault(bomb, REJECTED, LARGE),
     "packed-cut": body(gzip.compress(json.dumps(completion(GOOD)).encode())[:-20], MISSING, content_encoding="gzip"),
     "packed-not-at-all": body(completion(GOOD), MISSING, content_encoding="gzip"),
     "packed-junk-behind": Fault(junk_behind_packed, ANSWERED),

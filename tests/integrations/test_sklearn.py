@@ -121,6 +121,24 @@ def test_a_text_without_a_score_is_nan_with_a_warning_and_has_no_r2(fitted: Rubr
     assert np.isfinite(fitted.score(FRAME, SCORES))
 
 
+def test_rows_without_texts_are_refused_and_the_column_is_named(fitted: RubricRegressor) -> None:
+    for rows in (FRAME[["source"]], [{"source": "S"}]):
+        with pytest.raises(DataError, match=r"X: field 'output': got nothing.*the columns are 'source'.*mapping="):
+            fitted.predict(rows)
+    for nothing in ([], FRAME[:0]):
+        with pytest.raises(ValueError, match="X: expected at least one text, got none"):
+            fitted.predict(nothing)
+    with pytest.raises(SettingsError, match="There is no text in any cell of 'source'"):
+        fitted.predict(FRAME[:2].assign(source=""))
+
+
+def test_one_method_is_given_by_its_name() -> None:
+    (part,) = regressor(methods="direct").fit(TEXTS, SCORES).version_.rubric.parts
+    assert part.method == "direct"
+    with pytest.raises(SettingsError, match="there is no method 'nothing'"):
+        regressor(methods="nothing").fit(TEXTS, SCORES)
+
+
 def test_labels_among_the_fields_of_texts_are_not_read() -> None:
     labelled = FRAME.assign(scores=1)
     labelled["annotations.coherence.anna"] = 5

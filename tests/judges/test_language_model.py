@@ -276,6 +276,8 @@ def test_litellm_reads_its_own_price_table_and_no_other_file(tmp_path: Path) -> 
 async def test_a_client_that_litellm_has_forgotten_is_closed_too(
     server: RunningServer, recwarn: pytest.WarningsRecorder
 ) -> None:
+    gc.collect()  # what other tests have left
+    recwarn.clear()
     await LanguageModel("openai/fake").reply(rate())
     import litellm  # not before rubriclab has: it would fetch a price table from the network
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -247,6 +248,7 @@ def _shortcut(name: str, agreement: float, left: float, length: float, *, marked
     return Shortcut(name=name, agreement=agreement, left=left, follows=follows, marked=marked)
 
 
+@cache
 def joint_record() -> TrainingRecord:
     """Return the texts with what every candidate said of them; a few cells are missing, a few do not apply."""
     texts = tuple(_text(place) for place in range(len(TOPICS) * RIVALS))

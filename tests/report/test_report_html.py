@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 
 import pytest
@@ -10,7 +12,7 @@ from joint_samples import hostile_joint, joint_record, joint_version
 from kinds_samples import hostile_kinds
 from pages import ALLOWED, ALLOWED_ATTRIBUTES, HOSTILE, Page
 from report_samples import examples, hostile_evaluation, results_of, scores_of, version
-from view_samples import hostile_views, usual_views
+from view_samples import USUAL_VIEWS, hostile_views
 
 from rubriclab.data.example import Example
 from rubriclab.report.evaluation import evaluation_view
@@ -36,14 +38,13 @@ def training() -> str:
     return training_report(joint_version(), joint_record())
 
 
-def hostile_pages() -> dict[str, str]:
-    """Return pages in which every word is hostile."""
-    return {
-        "evaluation": evaluation_view(*hostile_evaluation(HOSTILE)).page(),
-        "training": training_report(*hostile_joint(HOSTILE)),
-        "kinds": training_report(hostile_kinds(HOSTILE), None),
-        **{name: view.page() for name, view in hostile_views(HOSTILE).items()},
-    }
+# Pages in which every word is hostile, made when they are called for.
+HOSTILE_PAGES: dict[str, Callable[[], str]] = {
+    "evaluation": lambda: evaluation_view(*hostile_evaluation(HOSTILE)).page(),
+    "training": lambda: training_report(*hostile_joint(HOSTILE)),
+    "kinds": lambda: training_report(hostile_kinds(HOSTILE), None),
+    **{name: partial(lambda name: hostile_views(HOSTILE)[name].page(), name) for name in hostile_views(HOSTILE)},
+}
 
 
 def check_harmless(page: Page) -> None:
@@ -56,9 +57,9 @@ def check_harmless(page: Page) -> None:
     assert not re.search(r"@import|url\(|https?:", "".join(page.content["style"]))
 
 
-@pytest.mark.parametrize("page", [evaluation(), training()], ids=["evaluation", "training"])
-def test_a_page_needs_no_network_and_can_be_read_without_seeing_it(page: str) -> None:
-    seen = Page(page)
+@pytest.mark.parametrize("made", [evaluation, training])
+def test_a_page_needs_no_network_and_can_be_read_without_seeing_it(made: Callable[[], str]) -> None:
+    seen = Page(made())
     check_harmless(seen)
     policy = next(meta["content"] for meta in seen.having("meta") if "http-equiv" in meta)
     assert policy
@@ -82,9 +83,9 @@ def test_the_same_input_gives_the_same_page() -> None:
     assert training() == training()
 
 
-@pytest.mark.parametrize("name", list(hostile_pages()))
+@pytest.mark.parametrize("name", list(HOSTILE_PAGES))
 def test_hostile_words_are_shown_and_add_no_element_and_no_attribute(name: str) -> None:
-    page = Page(hostile_pages()[name])
+    page = Page(HOSTILE_PAGES[name]())
     check_harmless(page)
     assert len(page.having("style")) == len(page.having("title")) == len(page.having("main")) == 1
     assert " ".join(SHOWN.split()) in page.reading
@@ -92,7 +93,7 @@ def test_hostile_words_are_shown_and_add_no_element_and_no_attribute(name: str) 
 
 
 def test_texts_from_outside_end_their_own_direction() -> None:
-    page = Page(hostile_pages()["evaluation"])
+    page = Page(HOSTILE_PAGES["evaluation"]())
     assert page.reading.count(" ".join(SHOWN.split())) > 20
     assert len(page.having("bdi")) > 50
     assert {quote.get("dir") for quote in page.having("blockquote")} == {"auto"}
@@ -108,9 +109,9 @@ def test_half_a_character_in_a_text_does_not_stop_the_file_from_being_written() 
     assert "half \\ud83d" in Page(page).reading
 
 
-@pytest.mark.parametrize("name", list(usual_views()))
+@pytest.mark.parametrize("name", list(USUAL_VIEWS))
 def test_a_notebook_gets_every_view_with_styles_that_reach_nothing_else(name: str) -> None:
-    fragment = Page(usual_views()[name]._repr_html_())
+    fragment = Page(USUAL_VIEWS[name]()._repr_html_())
     check_harmless(fragment)
     assert fragment.tags[0] == ("div", {"class": "rubriclab fragment"})
     assert not {"html", "head", "body", "title", "script", "h1", "h2"} & {tag for tag, _ in fragment.tags}

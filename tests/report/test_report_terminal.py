@@ -15,7 +15,7 @@ from report_samples import printed
 from rich.cells import cell_len
 from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
-from view_samples import BINNED, hostile_views, interrater, usual_views
+from view_samples import BINNED, USUAL_VIEWS, hostile_views, interrater
 
 import rubriclab
 from rubriclab.characters import is_blank
@@ -44,16 +44,16 @@ def widest(text: str) -> int:
     return max(map(cell_len, text.split("\n")))
 
 
-@pytest.mark.parametrize("name", list(usual_views()))
+@pytest.mark.parametrize("name", list(USUAL_VIEWS))
 def test_views_are_as_pinned(name: str, snapshot: SnapshotAssertion) -> None:
-    lines = printed(usual_views()[name]).splitlines()
+    lines = printed(USUAL_VIEWS[name]()).splitlines()
     assert "\n".join(line.rstrip() for line in lines) == snapshot
 
 
 @pytest.mark.parametrize("width", [30, 80, 200])
 def test_views_fit_the_width(width: int) -> None:
-    for name, view in usual_views().items():
-        assert widest(printed(view, width)) <= width, name
+    for name, view in USUAL_VIEWS.items():
+        assert widest(printed(view(), width)) <= width, name
 
 
 @pytest.mark.parametrize("name", list(hostile_views("x")))
@@ -86,7 +86,8 @@ def test_half_a_character_is_shown_and_does_not_stop_the_print() -> None:
 
 
 def test_a_pipe_gets_no_colour_and_a_terminal_does() -> None:
-    for name, view in usual_views().items():
+    for name, made in USUAL_VIEWS.items():
+        view = made()
         assert "\x1b" not in printed(view), name
         console = Console(file=StringIO(), width=80, force_terminal=True, color_system="standard", no_color=False)
         console.print(view)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from joint_samples import hostile_joint, joint_record, joint_version
@@ -174,32 +174,39 @@ def listed(rubric: str, scores: Sequence[Score]) -> Scores:
     return Scores(tuple(ScoredRow(score, None, None) for score in scores), rubric, Effort(), summary)
 
 
-def usual_views() -> dict[str, View]:
-    """Return one view of each kind."""
+def _scores() -> list[Score]:
+    return scores_of(version(), examples(), lambda number, _: None if number == 5 else 1.0 + (number * 3) % 4)
+
+
+def _results() -> View:
     news, texts = version(), examples()
-    scored = {news.ref: scores_of(news, texts, lambda number, _: None if number == 5 else 1.0 + (number * 3) % 4)}
-    return {
-        "training": evidence_view(joint_version()),
-        "version": evidence_view(version()),
-        "combined": version_view(joint_version()),
-        "checklist": evidence_view(checklist()),
-        "explanation": version_view(explained()),
-        "demonstrations": version_view(shown()),
-        "unlabelled": version_view(unlabelled()),
-        "rubric": rubric_view(news.rubric),
-        "results": evaluation_view([news], results_of([news], scored, texts), scored, texts, brief=True),
-        "scores": scores_view(listed(news.ref, scored[news.ref])),
-        "transfer": transfer_view(transfer()),
-        "transfers": transfer_matrix_view([transfer()]),
-        "difference": difference_view(compare(version(), checklist(2))),
-        "matrix": matrix_view(joint_record()),
-        "interrater": interrater_view("news@2", interrater()),
-        "revision": improvement_view(revision(), Effort(calls=7)),
-        "rewriting": rewrite_view(improvement()),
-        "names": names_view([version(), version(2, name="stories", agreement=None, tags=())]),
-        "log": log_view([version(2), version(1, parent=None, judge="embedded", generator="embedded")]),
-        "problems": problems_view([Problem("news@1", "its rubric is missing"), Problem("news@2", "it differs")]),
-    }
+    scored = {news.ref: _scores()}
+    return evaluation_view([news], results_of([news], scored, texts), scored, texts, brief=True)
+
+
+# One view of each kind, made when it is called for.
+USUAL_VIEWS: dict[str, Callable[[], View]] = {
+    "training": lambda: evidence_view(joint_version()),
+    "version": lambda: evidence_view(version()),
+    "combined": lambda: version_view(joint_version()),
+    "checklist": lambda: evidence_view(checklist()),
+    "explanation": lambda: version_view(explained()),
+    "demonstrations": lambda: version_view(shown()),
+    "unlabelled": lambda: version_view(unlabelled()),
+    "rubric": lambda: rubric_view(version().rubric),
+    "results": _results,
+    "scores": lambda: scores_view(listed(version().ref, _scores())),
+    "transfer": lambda: transfer_view(transfer()),
+    "transfers": lambda: transfer_matrix_view([transfer()]),
+    "difference": lambda: difference_view(compare(version(), checklist(2))),
+    "matrix": lambda: matrix_view(joint_record()),
+    "interrater": lambda: interrater_view("news@2", interrater()),
+    "revision": lambda: improvement_view(revision(), Effort(calls=7)),
+    "rewriting": lambda: rewrite_view(improvement()),
+    "names": lambda: names_view([version(), version(2, name="stories", agreement=None, tags=())]),
+    "log": lambda: log_view([version(2), version(1, parent=None, judge="embedded", generator="embedded")]),
+    "problems": lambda: problems_view([Problem("news@1", "its rubric is missing"), Problem("news@2", "it differs")]),
+}
 
 
 def hostile_views(words: str) -> dict[str, View]:

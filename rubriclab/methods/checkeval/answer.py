@@ -51,8 +51,11 @@ def split_into_parts(text: str, length: int) -> tuple[str, ...]:
     character is a word. Cuts are between paragraphs if possible near the point of equal parts, otherwise between
     sentences, otherwise between words.
     """
+    # The words of an ASCII text are those between spaces, which are found sooner.
+    if not length or (text.isascii() and len(text.split()) <= length):
+        return (text,)
     words = list(_WORD.finditer(text))
-    if not length or len(words) <= length:
+    if len(words) <= length:
         return (text,)
     number = math.ceil(len(words) / length)
     equal, good = len(words) / number, _preferences(text, words)

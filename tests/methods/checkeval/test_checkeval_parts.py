@@ -5,7 +5,7 @@ import itertools
 import pytest
 from hypothesis import given, strategies as st
 
-from rubriclab.methods.checkeval.answer import SLACK, split_into_parts
+from rubriclab.methods.checkeval.answer import _WORD, SLACK, split_into_parts
 
 TEXTS = st.text(st.sampled_from("ab. !?\n'\"é「。」"), max_size=400)
 
@@ -28,6 +28,11 @@ def test_every_part_of_a_long_text_has_words_and_none_is_much_too_long(text: str
         assert part == part.strip()
         assert (1 - 2 * SLACK) * equal - 1 <= len(part.split()) <= (1 + 2 * SLACK) * equal + 1
         assert part in text
+
+
+@given(st.text(st.sampled_from('a.(" \t\v\f\r\n\x1c\x1f\x00'), max_size=60), st.integers(1, 12))
+def test_a_word_of_an_ascii_text_is_what_stands_between_spaces(text: str, length: int):
+    assert (len(split_into_parts(text, length)) > 1) == (len(_WORD.findall(text)) > length)
 
 
 @given(TEXTS)
