@@ -97,7 +97,8 @@ check: lint types test
 
 EXTRAS = $(filter-out $(SEPARATE),$(shell $(BIN)/python -c \
 	"import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies'])"))
-COMPILE = $(UV) pip compile pyproject.toml --universal --python-version 3.11 --upgrade \
+# Without a bound, uv takes graphene 2.0, which does not limit graphql-core, to have the newest graphql-core.
+COMPILE = echo "graphene>=3" | $(UV) pip compile pyproject.toml --constraint - --universal --python-version 3.11 --upgrade \
 	--no-emit-index-url --no-emit-find-links --no-annotate --no-header --quiet
 
 # Pins carry no addresses, so the file works with any package index.
