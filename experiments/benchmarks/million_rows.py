@@ -34,6 +34,7 @@ from experiments.benchmarks.machine import described, this_machine
 SAMPLE = Path(__file__).parents[1] / "sample"
 COMMAND = [str(Path(sys.executable).parent / "rubriclab")]
 RESULT = Path(__file__).parent / "results" / "million_rows.json"
+FEWER = RESULT.with_name("fewer_rows.json")
 OUTPUT_WORDS, SOURCE_WORDS, RIVALS = 60, 30, 8
 # Rows of a Parquet row group, and seconds between two looks at a process.
 GROUP = 50_000
@@ -179,9 +180,12 @@ def check(scores: Path, others: Path, count: int, in_table: int) -> None:
 
 def readme_figures() -> dict[str, str]:
     """Return the figures of the README, by block; none before the first measurement."""
-    if not RESULT.exists():
-        return {}
-    found = json.loads(RESULT.read_text())
+    results = {"million rows": RESULT, "fewer rows": FEWER}
+    return {name: table(json.loads(path.read_text())) for name, path in results.items() if path.exists()}
+
+
+def table(found: dict[str, Any]) -> str:
+    """Return the figures of one measurement as a sentence and a table."""
     megabytes = {name: size / 1e6 for name, size in found["bytes"].items()}
     sizes = ", ".join(f"{name} {size:,.0f} MB" for name, size in megabytes.items())
     names = {"parquet": "Parquet", "killed": "JSON Lines, killed", "resumed": "JSON Lines, resumed"}
@@ -195,7 +199,7 @@ def readme_figures() -> dict[str, str]:
         memory = ", ".join(f"{resident:.0f}" for resident in run["mb"])
         figures = (f"{run['rows']:,}", run["seconds"], run["first row after, s"], f"{run['rows a second']:,}", memory)
         lines.append(f"| {name} | {' | '.join(map(str, figures))} |")
-    return {"million rows": "\n".join(lines)}
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":
