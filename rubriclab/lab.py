@@ -180,8 +180,8 @@ def _with_options(model: type[Options]) -> Callable[[Callable[P, T]], Callable[P
 class Lab:
     """A store of rubrics, the judge to ask, and everything that can be done with them.
 
-    Every method has an asynchronous twin (`await lab.learn_async(...)`) with the same arguments. The others may be
-    called where an event loop is running, as in a notebook.
+    Every method has an asynchronous form (`await lab.learn_async(...)`) with the same arguments. The synchronous forms
+    may be called where an event loop is running, too, as in a notebook.
 
     Args:
         store: an SQLite file or any SQLAlchemy URL; by default the user's own store.

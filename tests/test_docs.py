@@ -100,6 +100,13 @@ def test_every_link_of_the_file_for_assistants_leads_to_a_file() -> None:
     assert [target for target in targets if not (CHECKOUT / target).is_file()] == []
 
 
+def test_the_file_for_assistants_names_every_page_of_the_documentation_once() -> None:
+    targets = re.findall(r"\]\(([^)]+)\)", (CHECKOUT / "llms.txt").read_text("utf-8"))
+    pages = [path for folder in ("docs", "docs/integrations") for path in (CHECKOUT / folder).glob("*.md")]
+    assert [page.name for page in pages if targets.count(str(page.relative_to(CHECKOUT))) != 1] == []
+    assert len(targets) == len(set(targets))
+
+
 @pytest.mark.parametrize("command", sorted(every_command()))
 def test_every_command_is_documented(command: str) -> None:
     assert re.search(rf"rubriclab {command}\b", ALL_TEXT), f"`rubriclab {command}` is missing"

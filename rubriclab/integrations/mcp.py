@@ -6,25 +6,30 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from rubriclab import __version__
 from rubriclab.characters import plain
+from rubriclab.descriptions import preview
 from rubriclab.errors import BudgetReached, RubriclabError, SettingsError, UserError
 from rubriclab.integrations.library import imported_from
 from rubriclab.judges.budget import LocalBudget
-from rubriclab.option_names import command, option
+from rubriclab.option_names import command, did_you_mean, option
+from rubriclab.pydantic_errors import faults
 from rubriclab.services import explain as explaining, score as scoring, versions
 from rubriclab.services.explain import ExplainOptions
+from rubriclab.services.inputs import repeated_id
 from rubriclab.services.rubric_description import describe_rubric
 from rubriclab.services.score import ScoreOptions
+from rubriclab.services.text_fields import FieldMissing
 from rubriclab.services.workspace import Workspace, no_progress
 from rubriclab.store import Version
 
 with imported_from("The SDK of the Model Context Protocol", "mcp"):
     from mcp.server import MCPServer
+    from mcp.server.mcpserver import Context
     from mcp.server.mcpserver.exceptions import ToolError
-    from mcp.types import ToolAnnotations
+    from mcp.types import CallToolResult, InputRequiredResult, ToolAnnotations
 
 # The most texts that a call of the tool scores.
 MOST_TEXTS = 100
@@ -87,7 +92,7 @@ class RubricTools:
         self._budget = given.budget if allow_calls else LocalBudget(max_calls=0)
 
     async def list_rubrics(self) -> dict[str, Any]:
-        """List the rubrics of the store, each by its newest version, with what it judges and how well it agrees."""
+        """List the rubrics of the store, each by its newest version: what it judges, its scale, judge and verdict."""
         with self._workspace() as workspace, _told():
             return {"rubrics": [_entry(version) for version in versions.list_versions(workspace)]}
 
@@ -100,6 +105,8 @@ class RubricTools:
 
     async def score_texts(self, rubric: Rubric, texts: Texts) -> dict[str, Any]:
         """Score texts by a rubric. Each score has its interval, and the contribution and reason of each criterion."""
+        if repeated := repeated_id(text.id for text in texts):
+            raise ToolError(f"texts[{repeated[1]}]: its id is that of texts[{repeated[0]}] already; give each its own.")
         rows = [text.model_dump(exclude_none=True) for text in texts]
         with self._workspace() as workspace, _asking(self.allow_calls):
             found = await scoring.score(workspace, rows, rubric, ScoreOptions(judge=self._judge))
@@ -137,9 +144,33 @@ class RubricTools:
         )
 
 
+class RubricServer(MCPServer[Any]):
+    """A server that says in plain words what is wrong with the arguments of a call, and ignores none of them."""
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        """Return the result of a tool.
+
+        Raises:
+            ToolError: for faulty or unknown arguments, and as the tool does.
+        """
+        known = {tool.name: tool.input_schema.get("properties", {}) for tool in await self.list_tools()}
+        if name in known and (unknown := [argument for argument in arguments if argument not in known[name]]):
+            expected = ", ".join(known[name]) or "no argument"
+            hint = f"{did_you_mean(unknown[0], known[name])}Expected {expected}."
+            raise ToolError(f"{name} has no argument {preview(unknown[0])}. {hint}")
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if isinstance(error.__cause__, ValidationError):
+                raise ToolError(f"{name}: {faults(error.__cause__)}.") from error
+            raise
+
+
 def server(tools: RubricTools) -> MCPServer[Any]:
     """Return the server that offers the tools."""
-    found: MCPServer[Any] = MCPServer(
+    found = RubricServer(
         "rubriclab", title="rubriclab", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING"
     )
     reading = ToolAnnotations(read_only_hint=True, open_world_hint=False)
@@ -175,6 +206,9 @@ def _told() -> Iterator[None]:
     """Tell the assistant what is wrong."""
     try:
         yield
+    except FieldMissing as error:
+        # Its hint is about columns of a file.
+        raise ToolError(f"{plain(error.message)} Give it in each text.") from error
     except RubriclabError as error:
         raise ToolError(plain(str(error))) from error
 

@@ -61,6 +61,15 @@ def row_count(data: Data) -> int:
         return sum(block.count(b"\n") for block in iter(lambda: file.read(BLOCK), b""))
 
 
+def repeated_id(ids: Iterable[str | None]) -> tuple[int, int] | None:
+    """Return the places, from 0, of an id that is given twice; `None` if there is none."""
+    places: dict[str, int] = {}
+    for place, given in enumerate(ids):
+        if given is not None and (first := places.setdefault(given, place)) != place:
+            return first, place
+    return None
+
+
 def describe(data: Data) -> str:
     """Return what data is called in messages: its path, or else `the data`."""
     return str(data) if isinstance(data, str | Path) else "the data"

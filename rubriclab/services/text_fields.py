@@ -17,6 +17,11 @@ from rubriclab.report.wording import count, listed
 from rubriclab.services.inputs import Data, can_be_read_again, describe, rows_of
 from rubriclab.store import Version
 
+
+class FieldMissing(SettingsError):
+    """No text has a field that every text had that the rubric was learned from."""
+
+
 # Rows that are searched for a field before scoring begins.
 ROWS_SEARCHED = 100
 
@@ -27,7 +32,7 @@ def check_next_rows(version: Version, rows: Rows, name: str, options: ReadingOpt
     The rows are not consumed. Only one row is read ahead if it has every field.
 
     Raises:
-        SettingsError: if no row has one of them; the message proposes a mapping.
+        FieldMissing: if no row has one of them; the message proposes a mapping.
     """
     needed = set(version.provenance.text_fields or ())
     found = rows.look_ahead(lambda example: all(getattr(example, field) for field in needed), ROWS_SEARCHED)
@@ -42,7 +47,7 @@ def check_text_fields(
     """Check that one text or more of `examples` has each field that all training texts of `version` had.
 
     Raises:
-        SettingsError: if none has one of them; the message proposes a mapping.
+        FieldMissing: if none has one of them; the message proposes a mapping.
     """
     _check(version, examples, name or describe(data), (_first_row(data, options), options.mapping))
 
@@ -81,7 +86,7 @@ def _check(
     if not missing:
         return
     row, mapping = columns
-    raise SettingsError(
+    raise FieldMissing(
         f"{searched or f'No row of {name} has'} the field {listed(map(repr, missing))}, and every text that "
         f"{version.ref} was learned from had it, so the scores would not be comparable.",
         f"{_advice(row, mapping, missing)}: {option('mapping', _proposal(row, mapping, missing, needed))}.",

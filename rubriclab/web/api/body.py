@@ -15,6 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 from rubriclab.characters import one_line
 from rubriclab.descriptions import describe, preview
 from rubriclab.pydantic_errors import faults
+from rubriclab.services.inputs import repeated_id
 from rubriclab.web.api.models import InputText, InputTexts
 from rubriclab.web.api.problem_kinds import KINDS
 from rubriclab.web.api.problems import Refused
@@ -75,11 +76,13 @@ def _unique(pairs: Sequence[tuple[str, Any]]) -> Mapping[str, Any]:
 
 
 def _check_ids(texts: Sequence[InputText]) -> None:
-    places: dict[str, int] = {}
-    for place, text in enumerate(texts):
-        if text.id is not None and (first := places.setdefault(text.id, place)) != place:
-            detail = f"texts[{place}]: the id {preview(text.id)} is that of texts[{first}] already; each needs its own."
-            raise Refused("repeated_id", detail)
+    if repeated := repeated_id(text.id for text in texts):
+        first, second = repeated
+        raise Refused(
+            "repeated_id",
+            f"texts[{second}]: the id {preview(texts[second].id or '')} is that of texts[{first}] already; "
+            "give each its own, or none.",
+        )
 
 
 async def _content(request: Request, most: int) -> bytes:
