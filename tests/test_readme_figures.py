@@ -80,6 +80,8 @@ def copy(tmp_path: Path) -> Path:
     """The package with the results of one measurement and one study, in a folder of its own."""
     for path in EXPERIMENTS.rglob("*"):
         place = path.relative_to(EXPERIMENTS)
+        if "__pycache__" in place.parts:
+            continue  # other processes write there
         if path.suffix == ".py" or place.parts[:1] == ("weighing",) or place.parts[:2] == ("studies", "dcr-main"):
             target = tmp_path / "experiments" / place
             target.parent.mkdir(parents=True, exist_ok=True)

@@ -23,13 +23,13 @@ from typing import Any
 from experiments.benchmarks.machine import this_machine
 
 TESTS = Path(__file__).resolve().parents[2] / "tests"
-sys.path[:0] = [str(TESTS), str(TESTS / "flow")]
 # Trials for each kill that has to hit a running command.
 MOST_TRIALS = 5
 
 
 def measure(kills: int, seed: int) -> list[Any]:
     """Return the trials, until `kills` of them have hit a running command."""
+    sys.path[:0] = [str(TESTS), str(TESTS / "flow")]
     from killing import OPERATIONS, kill_once, starting_folder, undisturbed
     from server import RunningServer
 

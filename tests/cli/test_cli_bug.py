@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from rubriclab.cli.logs import stop_logging
 from rubriclab.cli.main import run
 from rubriclab.cli.versions import list_names
 
@@ -17,10 +19,12 @@ def broken(**_options: object) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _broken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _broken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.setattr(list_names, "callback", broken)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.chdir(tmp_path)
+    yield
+    stop_logging()
 
 
 def test_a_bug_exits_with_70_and_one_line_that_names_the_file_of_its_traceback(

@@ -258,7 +258,7 @@ def test_a_fault_of_a_plug_in_is_no_bug_of_rubriclab(
 
 def test_verbose_logs_the_traceback_of_a_plug_in(site: Path, tmp_path: Path) -> None:
     crash = ("--method", "toy", "--judge", "toyjudge:crash", "--name", "toy", "--store", "store.db")
-    command = [str(SCRIPT), "-v", "learn", str(LABELLED), *SCALE, *crash]
+    command = [str(SCRIPT), "-v", "learn", str(LABELLED), *map(str, SCALE), *crash]
     environment = {"HOME": str(tmp_path), "PATH": "", "LANG": "C.UTF-8", "PYTHONPATH": str(site)}
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 2

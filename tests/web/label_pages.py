@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from commands import PATIENCE
 
 from rubriclab.services.label import Labeling
 from rubriclab.services.label_learning import LabelLearning
@@ -104,9 +105,9 @@ def label_page(folder: Path, rows: Sequence[Mapping[str, Any]] = ROWS, **options
         thread = threading.Thread(target=lambda: asyncio.run(server.run()))
         thread.start()
         try:
-            assert ready.wait(20)
+            assert ready.wait(PATIENCE)
             address = f"http://127.0.0.1:{port_of(bound)}"
-            with httpx.Client(base_url=address, trust_env=False, timeout=20) as client:
+            with httpx.Client(base_url=address, trust_env=False, timeout=PATIENCE) as client:
                 yield LabelPage(client, access, labeling, learning, output)
         finally:
             server.stop()

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import httpx
+from commands import PATIENCE
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse
@@ -40,7 +41,7 @@ def served(links: Mapping[str, str] | None = None) -> Iterator[tuple[httpx.Clien
     thread = threading.Thread(target=lambda: asyncio.run(server.run()))
     thread.start()
     try:
-        assert ready.wait(20)
+        assert ready.wait(PATIENCE)
         with httpx.Client(base_url=f"http://127.0.0.1:{port_of(bound)}", trust_env=False) as client:
             yield client, access
     finally:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from commands import LABELLED
+from commands import LABELLED, PATIENCE
 
 from rubriclab import Lab, Version
 from rubriclab.provenance import EditChange, EditOrigin
@@ -91,8 +91,8 @@ def reading(store: str | Path) -> Iterator[httpx.Client]:
     thread = threading.Thread(target=lambda: asyncio.run(server.run()))
     thread.start()
     try:
-        assert ready.wait(20)
-        with httpx.Client(base_url=f"http://127.0.0.1:{port_of(bound)}", trust_env=False, timeout=30) as client:
+        assert ready.wait(PATIENCE)
+        with httpx.Client(base_url=f"http://127.0.0.1:{port_of(bound)}", trust_env=False, timeout=PATIENCE) as client:
             yield client
     finally:
         server.stop()

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from commands import LABELLED
+from commands import LABELLED, PATIENCE
 
 from rubriclab import Lab
 from rubriclab.errors import JudgeRefused
@@ -112,7 +112,7 @@ def served(store: Path, *, judge: str | None = None, **options: Any) -> Iterator
     thread = threading.Thread(target=lambda: asyncio.run(server.run()))
     thread.start()
     try:
-        assert ready.wait(20)
+        assert ready.wait(PATIENCE)
         with httpx.Client(base_url=f"http://127.0.0.1:{port_of(bound)}", trust_env=False, timeout=60) as http:
             yield Client(http, access)
     finally:
