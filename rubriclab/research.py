@@ -85,7 +85,6 @@ if TYPE_CHECKING:
         Recording as Recording,
     )
     from rubriclab.learning import (
-        gate as gate,
         joint as joint,
     )
     from rubriclab.learning.baselines import (
@@ -235,7 +234,6 @@ if TYPE_CHECKING:
         TargetTexts as TargetTexts,
     )
     from rubriclab.validation import (
-        EvaluatorAgreement as EvaluatorAgreement,
         Validation as Validation,
     )
 
@@ -396,12 +394,9 @@ _HOMES = {
         "SourceRubric",
         "TargetTexts",
     ),
-    "validation": (
-        "EvaluatorAgreement",
-        "Validation",
-    ),
+    "validation": ("Validation",),
     # Modules whose functions are used by the module's name, as in `joint.train`.
-    "learning.": ("gate", "joint"),
+    "learning.": ("joint",),
     "report.": ("wording",),
 }
 _HOME_OF = home_of(_HOMES)

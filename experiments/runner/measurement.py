@@ -31,7 +31,6 @@ MODULES = {
     "coverage": "experiments.coverage.coverage",
     "gate": "experiments.gate.gate",
     "gate-recorded": "experiments.gate.recorded",
-    "leaks": "experiments.leaks.leaks",
     "planning": "experiments.planning.planning",
     "weighing": "experiments.weighing.weighing",
 }

@@ -59,11 +59,6 @@ def encoding_of(where: str, sample: bytes, *, complete: bool, only_unicode: bool
     return _western(where, sample)
 
 
-def byte_order_mark(sample: bytes) -> bool:
-    """Return whether a file begins with a byte order mark."""
-    return sample.startswith(tuple(_BYTE_ORDER_MARKS))
-
-
 def _without_mark(sample: bytes) -> str | None:
     """Return the kind of UTF-16 indicated by the positions of zero bytes, if any."""
     pairs = len(sample) // 2

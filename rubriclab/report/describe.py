@@ -28,13 +28,6 @@ ANSWERS = ("yes", "no", "n/a")
 SHOWN_BY_EVIDENCE = by_reader(python="the HTML report shows them", command_line="--evidence shows them")
 
 
-def evidence_command(version: Version) -> str:
-    """Return the command that shows all of a version."""
-    return by_reader(
-        python=f"lab.report({version.ref!r}, 'report.html')", command_line=f"rubriclab show {version.ref} --evidence"
-    )
-
-
 def labels_title(provenance: Provenance) -> str:
     """Return `learned from`, or `labelled texts` if a version was only measured on them."""
     measured_only = provenance.agreement is not None and not provenance.agreement.optimistic

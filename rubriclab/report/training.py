@@ -43,13 +43,8 @@ if TYPE_CHECKING:
     from rubriclab.store.version import Version
     from rubriclab.training_record import TrainingRecord
 
-RATERS_NAME, RUBRIC_NAME = "raters", "rubric"
-REASON_ONLY = "shown as a reason; does not change the score"
-EXCERPT, TITLE = 150, 60
-MOST_PATHS = 6
 KINDS = {"rubric": "", "judged": "with a judge:", "baseline": "free baselines:"}
 KIND: Mapping[str, Literal["", "baseline", "total"]] = {"rubric": "total", "judged": "", "baseline": "baseline"}
-CALIBRATIONS = {"none": "the mean of the judge's scores", "linear": "a straight line", "isotonic": "increasing steps"}
 
 
 def gate_view(version: Version, validation: Validation) -> View:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rubriclab.aggregation import Term
-from rubriclab.learning.shortcuts import FALSE_MARKS
+from rubriclab.learning.shortcuts import FALSE_MARKS, RATERS, RUBRIC
 from rubriclab.option_names import command
 from rubriclab.report import charts, describe, verdicts, wording
 from rubriclab.report.criteria import spark
@@ -34,7 +34,6 @@ from rubriclab.validation import Shortcut, Validation
 if TYPE_CHECKING:
     from rubriclab.store.version import Version
 
-RATERS_NAME, RUBRIC_NAME = "raters", "rubric"
 REASON_ONLY = "shown as a reason; does not change the score"
 EXCERPT, TITLE = 150, 60
 MOST_PATHS, MOST_MAIN = 6, 5
@@ -127,17 +126,17 @@ def _near_repeats(criteria: Sequence[Criterion]) -> Iterator[tuple[str, str]]:
 def shortcut_warnings(version: Version) -> dict[str, str]:
     """Return the warning of each criterion that takes a shortcut, by id."""
     by_name = {shortcut.name: shortcut for shortcut in shortcuts(version)}
-    raters = by_name.get(RATERS_NAME)
-    found = ((name, _warning(by_name[name], raters)) for name in by_name if name not in (RATERS_NAME, RUBRIC_NAME))
+    raters = by_name.get(RATERS)
+    found = ((name, _warning(by_name[name], raters)) for name in by_name if name not in (RATERS, RUBRIC))
     return {name: warning for name, warning in found if warning}
 
 
 def rubric_shortcut(version: Version) -> str:
     """Return whether the rubric as a whole follows a shortcut, where one of its criteria does; else empty."""
-    rubric = next((each for each in shortcuts(version) if each.name == RUBRIC_NAME), None)
+    rubric = next((each for each in shortcuts(version) if each.name == RUBRIC), None)
     if rubric is None or not shortcut_warnings(version):
         return ""
-    raters = next((each for each in shortcuts(version) if each.name == RATERS_NAME), None)
+    raters = next((each for each in shortcuts(version) if each.name == RATERS), None)
     if rubric.marked:
         return f"The rubric as a whole {_warning(rubric, raters).removeprefix(SHORTCUT)}."
     of_raters = f" (raters: {verdicts.follows(raters)})" if raters else ""
@@ -243,7 +242,7 @@ def _paths(criteria: Sequence[Criterion]) -> Section:
 def shortcuts(version: Version) -> list[Shortcut]:
     """Return what the raters, the rubric and each of its criteria follow; empty where that was not looked into."""
     validation = version.provenance.validation
-    names = {RATERS_NAME, RUBRIC_NAME} | {criterion.id for criterion in version.rubric.criteria}
+    names = {RATERS, RUBRIC} | {criterion.id for criterion in version.rubric.criteria}
     return [shortcut for shortcut in validation.shortcuts if shortcut.name in names] if validation else []
 
 

@@ -1,4 +1,4 @@
-"""Inference on Pearson correlations: jackknife intervals, and comparison of dependent correlations.
+"""Inference on Pearson correlations: the jackknife, and comparison of dependent correlations.
 
 Texts that share an input are dependent, so clusters of rows are left out or resampled, never single rows. Everything is
 computed from sums over the rows of each cluster.
@@ -49,30 +49,6 @@ def jackknife_error(without: FloatArray) -> FloatArray:
     units = len(without)
     error: FloatArray = np.sqrt((units - 1) / units * ((without - without.mean(axis=0)) ** 2).sum(axis=0))
     return error
-
-
-def correlation_intervals(
-    columns: FloatArray, labels: FloatArray, units: IntArray, confidence: float | FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return each column's correlation with the labels and the ends of its interval, each of shape (k,).
-
-    Intervals are symmetric on Fisher's scale, with the jackknife's standard error and Student's quantile for one degree
-    of freedom less than units. If a correlation is undefined without one of the units, its interval is -1 to 1. NaN if
-    the correlation is undefined.
-
-    Args:
-        columns, labels, units: as for `correlations_without`.
-        confidence: of all intervals, or of each, shape (k,).
-    """
-    from scipy.special import stdtrit
-
-    r, without = correlations_without(columns, labels, units)
-    if len(without) < 2:
-        return r, np.where(np.isnan(r), np.nan, -1.0), np.where(np.isnan(r), np.nan, 1.0)
-    margin = stdtrit(len(without) - 1, (1 + confidence) / 2) * jackknife_error(fisher_z(without))
-    low, high = np.tanh(fisher_z(r) - margin), np.tanh(fisher_z(r) + margin)
-    unbounded = np.isnan(margin) & ~np.isnan(r)
-    return r, np.where(unbounded, -1.0, low), np.where(unbounded, 1.0, high)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Strengths from paired comparisons, alone or together with scores.
+"""Strengths from paired comparisons together with scores.
 
 Bradley & Terry 1952, "Rank analysis of incomplete block designs": one text is preferred to another with the log odds of
 the difference of their strengths. A tie counts as half a win for each, as in Turner & Firth 2012, "Bradley-Terry Models
@@ -55,21 +55,6 @@ class Latents:
 
     values: FloatArray
     reliability: float
-
-
-def bradley_terry(comparisons: Comparisons, texts: int, *, spread: float) -> FloatArray:
-    """Return the maximum a posteriori strengths, in log odds, shape (texts,), by a normal prior with mean 0.
-
-    `spread` is the prior's standard deviation: the wider the prior, the closer to maximum likelihood, which exists only
-    if no text or set of texts won or lost every comparison with the others. Strengths of connected texts sum to 0.
-
-    Raises:
-        ValueError: `spread` is not positive.
-    """
-    if not spread > 0:
-        raise ValueError(f"spread: expected a positive number, got {spread}")
-    precision = np.full(texts, spread**-2.0)
-    return _most_likely(comparisons, np.zeros(texts), precision, slope=1.0)[0]
 
 
 def joint_scores(

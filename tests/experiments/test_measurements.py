@@ -15,7 +15,6 @@ SMALL = {
     "agreement": ("sets=hanna:empathy,hanna:surprise", "variants=direct", "test_groups=3"),
     "gate": ("sets=hanna:empathy", "runs=1", "whole=0"),
     "coverage": ("aspects=", "runs=1", "chosen=0", "population=100"),
-    "leaks": ("runs=1",),
     "planning": ("sets=newsroom:fluency", "splits=0", "draws=2"),
     "weighing": ("sets=newsroom:fluency", "splits=0"),
 }
@@ -99,7 +98,6 @@ OLDER = {
     "coverage/results/embedded.json",
     "gate/results/embedded.json",
     "gate/results/recorded.json",
-    "leaks/results/drawn.json",
     "planning/results/planning.json",
     "studies/labels-needed/results/embedded.json",
     "studies/transfer/results/embedded.json",

@@ -1,4 +1,4 @@
-"""Jackknife intervals of correlations, and the comparison of dependent correlations."""
+"""Correlations without each unit, the jackknife's error, and the comparison of dependent correlations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from scipy.stats import norm
 
 from rubriclab.stats import pearson
 from rubriclab.stats.jackknife_correlations import (
-    correlation_intervals,
     correlations_without,
     dependent_correlation,
     jackknife_error,
@@ -112,34 +111,3 @@ def test_error_of_a_mean_is_the_standard_error():
     values = np.random.default_rng(1).normal(size=20)
     without = np.array([[np.delete(values, place).mean()] for place in range(20)])
     assert jackknife_error(without)[0] == pytest.approx(values.std(ddof=1) / np.sqrt(20))
-
-
-def test_a_correlation_that_hangs_on_one_unit_says_nothing():
-    column = np.zeros((10, 1))
-    column[3] = 1
-    r, low, high = correlation_intervals(column, np.arange(10.0), np.arange(10), 0.9)
-    assert (r[0] != 0, low[0], high[0]) == (True, -1, 1)
-
-
-def test_what_does_not_vary_has_no_correlation():
-    found = correlation_intervals(np.ones((6, 1)), np.arange(6.0), np.arange(6), 0.9)
-    assert np.isnan(found).all()
-    found = correlation_intervals(np.arange(6.0)[:, np.newaxis], np.full(6, 0.3), np.arange(6), 0.9)
-    assert np.isnan(found).all()
-
-
-def test_one_unit_tells_nothing():
-    _, low, high = correlation_intervals(np.arange(4.0)[:, np.newaxis], np.arange(4.0) ** 2, np.zeros(4, int), 0.9)
-    assert (low[0], high[0]) == (-1, 1)
-
-
-def test_intervals_cover_the_true_correlation_of_grouped_texts():
-    rng = np.random.default_rng(2)
-    units = np.repeat(np.arange(15), 2)
-    held = []
-    for _ in range(30):
-        labels = rng.normal(size=30)
-        columns = 0.5 * labels[:, np.newaxis] + np.sqrt(0.75) * rng.normal(size=(30, 20))
-        _, low, high = correlation_intervals(columns, labels, units, 0.9)
-        held.append(((low < 0.5) & (high > 0.5)).mean())
-    assert 0.85 < np.mean(held) < 0.95

@@ -74,11 +74,6 @@ class FeatureScore:
         (x0, y0), (x1, y1) = self.points[place - 1 : place + 1]
         return min(max(y0 + (value - x0) * (y1 - y0) / (x1 - x0), low), high)
 
-    @property
-    def rises(self) -> bool:
-        """Whether more of the feature scores higher."""
-        return self.points[-1][1] >= self.points[0][1]
-
 
 def level_text(feature: TextFeature, value: float) -> str:
     """Return what a level says of a feature; a value out of its range is the nearest one in it."""
