@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from rubriclab.errors import DataError
 from rubriclab.judges.recording import recorded_name
@@ -15,59 +15,8 @@ from rubriclab.services.text_scorer import TextScorer
 
 RowFunction = Callable[..., Mapping[str, Any]]
 
-# Fields of a row that the inputs or the metadata of a text may hold under these names.
+# Fields of a row that the inputs, the metadata or the variables of a text may hold under these names.
 FIELDS = ("source", "context", "reference", "id", "group", "system")
-
-
-class OpenRubric:
-    """A rubric that stays open until `close`, or for a `with` statement.
-
-    Args:
-        rubric: a version, a rubric, `NAME`, `NAME@3`, `NAME@production`, or what `Lab.scorer` returns.
-        store: path or URL of the store; by default the user's own.
-        judge: by default the one that the rubric was learned with.
-        name: of the scores; by default that of the rubric.
-        options: as for `Lab`: `max_cost`, `concurrency`, `record` and others.
-
-    Attributes:
-        opened: what `Lab.scorer` returns.
-
-    Raises:
-        NotInStore: if there is no such rubric.
-        NotConfirmed: if only an imported version that is not confirmed names the judge.
-        SettingsError: for an unknown option.
-    """
-
-    opened: TextScorer
-
-    def __init__(
-        self,
-        rubric: RubricLike | TextScorer,
-        *,
-        store: str | Path | None = None,
-        judge: str | None = None,
-        name: str | None = None,
-        **options: Any,
-    ) -> None:
-        self.opened = (
-            rubric if isinstance(rubric, TextScorer) else Lab(store, judge, progress=None, **options).scorer(rubric)
-        )
-        self._name = name or self.opened.name.partition("@")[0]
-
-    @property
-    def name(self) -> str:
-        """Name of the scores."""
-        return self._name
-
-    def close(self) -> None:
-        """Close the rubric."""
-        self.opened.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
 
 def row_of_text(
@@ -96,6 +45,61 @@ def row_of_text(
     if isinstance(outputs, Mapping) and outputs:
         outputs = outputs["output" if "output" in outputs else _only(outputs.keys(), "outputs", "output")]
     return {**row, "output": outputs}
+
+
+class OpenRubric:
+    """A rubric that stays open until `close`, or for a `with` statement.
+
+    Args:
+        rubric: a version, a rubric, `NAME`, `NAME@3`, `NAME@production`, or what `Lab.scorer` returns.
+        store: path or URL of the store; by default the user's own.
+        judge: by default the one that the rubric was learned with.
+        name: of the scores; by default that of the rubric.
+        row: returns the row of a text; by default the function that the evaluator has for it.
+        options: as for `Lab`: `max_cost`, `concurrency`, `record` and others.
+
+    Attributes:
+        opened: what `Lab.scorer` returns.
+
+    Raises:
+        NotInStore: if there is no such rubric.
+        NotConfirmed: if only an imported version that is not confirmed names the judge.
+        SettingsError: for an unknown option.
+    """
+
+    opened: TextScorer
+    _default_row: ClassVar[RowFunction] = staticmethod(row_of_text)
+
+    def __init__(
+        self,
+        rubric: RubricLike | TextScorer,
+        *,
+        store: str | Path | None = None,
+        judge: str | None = None,
+        name: str | None = None,
+        row: RowFunction | None = None,
+        **options: Any,
+    ) -> None:
+        self.opened = (
+            rubric if isinstance(rubric, TextScorer) else Lab(store, judge, progress=None, **options).scorer(rubric)
+        )
+        self._name = name or self.opened.name.partition("@")[0]
+        self._row = row or self._default_row
+
+    @property
+    def name(self) -> str:
+        """Name of the scores."""
+        return self._name
+
+    def close(self) -> None:
+        """Close the rubric."""
+        self.opened.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
 
 
 def metadata_of(score: Score) -> dict[str, Any]:

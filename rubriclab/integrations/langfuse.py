@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from rubriclab.errors import RubriclabError
@@ -11,8 +10,6 @@ from rubriclab.integrations.annotations import Annotation, annotated_rows
 from rubriclab.integrations.evaluator import OpenRubric, RowFunction, metadata_of, row_of_text
 from rubriclab.integrations.library import imported_from
 from rubriclab.integrations.rationale import rationale
-from rubriclab.services.rubric_choice import RubricLike
-from rubriclab.services.text_scorer import TextScorer
 
 with imported_from("Langfuse", "langfuse"):
     from langfuse import Evaluation
@@ -26,6 +23,26 @@ LABELS = ("NUMERIC", "BOOLEAN", "CATEGORICAL")
 
 class TextUnscored(RubriclabError):
     """A text has no score; Langfuse has no evaluation without a value."""
+
+
+def row_of(
+    *,
+    input: Any,  # noqa: A002 (Langfuse's own names)
+    output: Any,
+    expected_output: Any = None,
+    metadata: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Return the row of a text.
+
+    `output` is the output, or the field `output` of it, or its only field. The fields `source`, `context`, `reference`,
+    `id`, `group` and `system` of the input, or else of the metadata, are those of the row; without a source or context
+    among them, the only other field of the input, or the input itself, is the source. The expected output is the
+    reference if it is a text, and else its field `reference` or its only text.
+
+    Raises:
+        DataError: if there are several outputs or inputs, and none has the name of a field.
+    """
+    return row_of_text(input, output, expected_output, metadata)
 
 
 class LangfuseEvaluator(OpenRubric):
@@ -49,18 +66,7 @@ class LangfuseEvaluator(OpenRubric):
         SettingsError: for an unknown option.
     """
 
-    def __init__(
-        self,
-        rubric: RubricLike | TextScorer,
-        *,
-        store: str | Path | None = None,
-        judge: str | None = None,
-        name: str | None = None,
-        row: RowFunction | None = None,
-        **options: Any,
-    ) -> None:
-        super().__init__(rubric, store=store, judge=judge, name=name, **options)
-        self._row = row or row_of
+    _default_row = staticmethod(row_of)
 
     @property
     def __name__(self) -> str:
@@ -90,26 +96,6 @@ class LangfuseEvaluator(OpenRubric):
         return Evaluation(
             name=self.name, value=score.score, comment=comment, metadata=metadata_of(score), data_type="NUMERIC"
         )
-
-
-def row_of(
-    *,
-    input: Any,  # noqa: A002 (Langfuse's own names)
-    output: Any,
-    expected_output: Any = None,
-    metadata: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
-    """Return the row of a text.
-
-    `output` is the output, or the field `output` of it, or its only field. The fields `source`, `context`, `reference`,
-    `id`, `group` and `system` of the input, or else of the metadata, are those of the row; without a source or context
-    among them, the only other field of the input, or the input itself, is the source. The expected output is the
-    reference if it is a text, and else its field `reference` or its only text.
-
-    Raises:
-        DataError: if there are several outputs or inputs, and none has the name of a field.
-    """
-    return row_of_text(input, output, expected_output, metadata)
 
 
 def rows(

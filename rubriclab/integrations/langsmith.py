@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from rubriclab.integrations.annotations import Annotation, annotated_rows
@@ -11,8 +10,6 @@ from rubriclab.integrations.evaluator import OpenRubric, RowFunction, metadata_o
 from rubriclab.integrations.library import imported_from
 from rubriclab.integrations.rationale import rationale
 from rubriclab.scoring import Score
-from rubriclab.services.rubric_choice import RubricLike
-from rubriclab.services.text_scorer import TextScorer
 
 with imported_from("LangSmith", "langsmith"):
     from langsmith.evaluation import EvaluationResult, RunEvaluator
@@ -20,6 +17,23 @@ with imported_from("LangSmith", "langsmith"):
 
 # The type of feedback that people give on LangSmith's pages.
 PEOPLE = ("app",)
+
+
+def row_of(run: Run, example: Example | None = None) -> dict[str, Any]:
+    """Return the row of a run.
+
+    `output` is the field `output` of its outputs, or the only one. The fields `source`, `context`, `reference`, `id`,
+    `group` and `system` of the inputs, or else of the example's metadata, are those of the row; without a source or
+    context among them, the only other input is the source. The reference is the example's output `reference`, or its
+    only one if that is a text. Without an `id`, it is that of the run.
+
+    Raises:
+        DataError: if there are several outputs or inputs, and none has the name of a field.
+    """
+    inputs = example.inputs if example and example.inputs else run.inputs
+    reference, metadata = (example.outputs, example.metadata) if example else (None, None)
+    row = row_of_text(inputs, run.outputs, reference, metadata)
+    return {"id": str(run.id), **row}
 
 
 class LangSmithEvaluator(OpenRubric, RunEvaluator):  # type: ignore[misc]
@@ -44,18 +58,7 @@ class LangSmithEvaluator(OpenRubric, RunEvaluator):  # type: ignore[misc]
         SettingsError: for an unknown option.
     """
 
-    def __init__(
-        self,
-        rubric: RubricLike | TextScorer,
-        *,
-        store: str | Path | None = None,
-        judge: str | None = None,
-        name: str | None = None,
-        row: RowFunction | None = None,
-        **options: Any,
-    ) -> None:
-        super().__init__(rubric, store=store, judge=judge, name=name, **options)
-        self._row = row or row_of
+    _default_row = staticmethod(row_of)
 
     @property
     def feedback_keys(self) -> list[str]:
@@ -87,23 +90,6 @@ class LangSmithEvaluator(OpenRubric, RunEvaluator):  # type: ignore[misc]
             feedback_config={"type": "continuous", "min": scale.low, "max": scale.high},
             extra=about if score.unscored is None else {**about, "error": True},  # of these, what is sent to LangSmith
         )
-
-
-def row_of(run: Run, example: Example | None = None) -> dict[str, Any]:
-    """Return the row of a run.
-
-    `output` is the field `output` of its outputs, or the only one. The fields `source`, `context`, `reference`, `id`,
-    `group` and `system` of the inputs, or else of the example's metadata, are those of the row; without a source or
-    context among them, the only other input is the source. The reference is the example's output `reference`, or its
-    only one if that is a text. Without an `id`, it is that of the run.
-
-    Raises:
-        DataError: if there are several outputs or inputs, and none has the name of a field.
-    """
-    inputs = example.inputs if example and example.inputs else run.inputs
-    reference, metadata = (example.outputs, example.metadata) if example else (None, None)
-    row = row_of_text(inputs, run.outputs, reference, metadata)
-    return {"id": str(run.id), **row}
 
 
 def rows(

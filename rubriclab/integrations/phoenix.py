@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from rubriclab.integrations.annotations import Annotation, annotated_rows
@@ -13,8 +12,6 @@ from rubriclab.integrations.library import imported_from
 from rubriclab.integrations.rationale import rationale
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.scoring import Score
-from rubriclab.services.rubric_choice import RubricLike
-from rubriclab.services.text_scorer import TextScorer
 
 with imported_from("Phoenix", "phoenix"):
     from phoenix.client.resources.experiments.types import AnnotatorKind, BaseEvaluator
@@ -22,6 +19,27 @@ with imported_from("Phoenix", "phoenix"):
 # The kind of annotator that people are.
 PEOPLE = ("HUMAN",)
 JSON = "application/json"
+
+
+def row_of(
+    *,
+    input: Any,  # noqa: A002 (Phoenix's own name)
+    output: Any,
+    expected: Any = None,
+    metadata: Mapping[str, Any] | None = None,
+    **_other: Any,
+) -> dict[str, Any]:
+    """Return the row of a text.
+
+    `output` is the output, or the field `output` of it, or its only field. The fields `source`, `context`, `reference`,
+    `id`, `group` and `system` of the input, or else of the metadata, are those of the row; without a source or context
+    among them, the only other input is the source. The expected output is the reference if it is a text, and else its
+    field `reference` or its only text.
+
+    Raises:
+        DataError: if there are several outputs or inputs, and none has the name of a field.
+    """
+    return row_of_text(input, output, expected, metadata)
 
 
 class PhoenixEvaluator(OpenRubric, BaseEvaluator):  # type: ignore[misc]
@@ -46,19 +64,11 @@ class PhoenixEvaluator(OpenRubric, BaseEvaluator):  # type: ignore[misc]
         SettingsError: for an unknown option.
     """
 
-    def __init__(
-        self,
-        rubric: RubricLike | TextScorer,
-        *,
-        store: str | Path | None = None,
-        judge: str | None = None,
-        name: str | None = None,
-        row: RowFunction | None = None,
-        **options: Any,
-    ) -> None:
-        super().__init__(rubric, store=store, judge=judge, name=name, **options)
-        self._row = row or row_of
-        self._kind = AnnotatorKind.CODE if self.opened.judge == EMBEDDED else AnnotatorKind.LLM
+    _default_row = staticmethod(row_of)
+
+    @property
+    def _kind(self) -> AnnotatorKind:
+        return AnnotatorKind.CODE if self.opened.judge == EMBEDDED else AnnotatorKind.LLM
 
     def evaluate(self, **given: Any) -> dict[str, Any]:
         """Return the evaluation of one text.
@@ -76,27 +86,6 @@ class PhoenixEvaluator(OpenRubric, BaseEvaluator):  # type: ignore[misc]
     def _evaluation(self, score: Score) -> dict[str, Any]:
         about = {"explanation": rationale(score, self.opened.rubric), "metadata": metadata_of(score)}
         return about if score.score is None else {"score": score.score, **about}
-
-
-def row_of(
-    *,
-    input: Any,  # noqa: A002 (Phoenix's own name)
-    output: Any,
-    expected: Any = None,
-    metadata: Mapping[str, Any] | None = None,
-    **_other: Any,
-) -> dict[str, Any]:
-    """Return the row of a text.
-
-    `output` is the output, or the field `output` of it, or its only field. The fields `source`, `context`, `reference`,
-    `id`, `group` and `system` of the input, or else of the metadata, are those of the row; without a source or context
-    among them, the only other input is the source. The expected output is the reference if it is a text, and else its
-    field `reference` or its only text.
-
-    Raises:
-        DataError: if there are several outputs or inputs, and none has the name of a field.
-    """
-    return row_of_text(input, output, expected, metadata)
 
 
 def rows(

@@ -12,14 +12,13 @@ from functools import cache
 from typing import Any
 
 from rubriclab.errors import DataError, SettingsError
+from rubriclab.integrations.evaluator import FIELDS
 from rubriclab.integrations.rationale import rationale
 from rubriclab.lab import Lab
 from rubriclab.option_names import option
 from rubriclab.services.scores import criterion_cells
 from rubriclab.services.text_scorer import TextScorer
 
-# Fields of a row that variables of a test hold under these names.
-FIELDS = ("source", "context", "reference", "id", "group", "system")
 # What promptfoo itself reads from the `config` of a provider, or adds to it.
 OWN_SETTINGS = ("basePath", "pythonExecutable", "timeout", "workers")
 CAPS = ("max_calls", "max_cost")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
 from pydantic import PrivateAttr
 
-from rubriclab.integrations.evaluator import row_of_text
+from rubriclab.integrations.evaluator import RowFunction, row_of_text
 from rubriclab.integrations.library import imported_from
 from rubriclab.integrations.rationale import rationale
 from rubriclab.judges.connect import EMBEDDED
@@ -23,9 +23,6 @@ from rubriclab.services.text_scorer import TextScorer
 with imported_from("MLflow", "mlflow"):
     from mlflow.entities import AssessmentError, AssessmentSource, Feedback, Trace
     from mlflow.genai.scorers import Scorer
-
-# Returns the row of a text, given `inputs`, `outputs`, `expectations` and `trace` by name.
-RowFunction = Callable[..., Mapping[str, Any]]
 
 # The code of the error of a text without a score.
 UNSCORED = "UNSCORED"
