@@ -19,7 +19,7 @@ from rubriclab.base_models import Bounded, FrozenModel, dumped_without_empty
 from rubriclab.data.scale import Scale
 from rubriclab.stats.conformal import error_bound, expected_error
 from rubriclab.stats.correlation import FloatArray
-from rubriclab.stats.interval import DIGITS
+from rubriclab.stats.interval import rounded_number
 
 # Scores are kept at six digits, so that a spread or a distance of knots below this is no learned one; dividing by it
 # would overflow.
@@ -230,8 +230,9 @@ def combine(aggregation: Aggregation, scores: Mapping[str, float | None], scale:
     given_on = aggregation.onto or scale
     per_raw = _slope(aggregation.calibration, raw, scale) * given_on.width / scale.width
     low, high = _interval(aggregation, value, z, scale)
-    shares = {criterion: _rounded(part * per_raw) for criterion, part in parts.items()}
-    score, low, high = (None if end is None else _rounded(scale.moved_to(given_on, end)) for end in (value, low, high))
+    shares = {criterion: rounded_number(part * per_raw) for criterion, part in parts.items()}
+    ends = (value, low, high)
+    score, low, high = (None if end is None else rounded_number(scale.moved_to(given_on, end)) for end in ends)
     return AggregatedScore(score, low, high, shares)
 
 
@@ -242,7 +243,7 @@ def average_score(aggregation: Aggregation, scale: Scale) -> float:
         scale: what criteria are asked on.
     """
     value = _clipped(aggregation.calibration(0.0), scale)
-    return _rounded(scale.moved_to(aggregation.onto or scale, value))
+    return rounded_number(scale.moved_to(aggregation.onto or scale, value))
 
 
 def raw_value(aggregation: Aggregation, scores: Mapping[str, float | None]) -> float | None:
@@ -307,8 +308,3 @@ def _interval(
     expected = float(expected_error(disagreement(weights, row), conformal.unrest)[0])
     half = error_bound(conformal.errors, conformal.confidence) * expected
     return _clipped(value - half, scale), _clipped(value + half, scale)
-
-
-def _rounded(value: float) -> float:
-    # Adding 0.0 turns a negative zero into zero.
-    return round(value, DIGITS) + 0.0

@@ -38,6 +38,7 @@ from rubriclab.stats.bootstrap import Statistic, batch_size, estimate
 from rubriclab.stats.correlation import FloatArray, IntArray, spearman_rows
 from rubriclab.stats.interval import Interval
 from rubriclab.stats.levels import Unit
+from rubriclab.stats.missing import floats
 from rubriclab.stats.reliability import fleiss_kappa, krippendorff_alpha, weighted_kappa
 
 if TYPE_CHECKING:
@@ -195,7 +196,7 @@ def interrater_agreement(
     _check(examples, scored, bins)
     bins = bins or len(rubric.scores_on.anchors())
     drawing = _Drawing.of(examples, resamples, seed)
-    scores = {judge: _values(rows) for judge, rows in scored.items()}
+    scores = {judge: floats(row.score for row in rows) for judge, rows in scored.items()}
     answers = _answers(rubric, scored)
     kinds = [[answer for answer in answers if answer.kind == kind] for kind in get_args(Kind)]
     return InterraterAgreement(
@@ -270,8 +271,7 @@ def _answers(rubric: Rubric, scored: Mapping[str, Sequence[Score]]) -> list[_Cri
     answers = []
     for name in sorted(ids, key=lambda name: order.get(name, len(order))):
         ratings = [[row.get(name) for row in rows] for rows in rated]
-        given = [[np.nan if r is None or r.score is None else r.score for r in rows] for rows in ratings]
-        values = np.array(given, dtype=float)
+        values = np.stack([floats(rating.score if rating else None for rating in rows) for rows in ratings])
         inapplicable = sum(r is not None and not r.applies for rows in ratings for r in rows)
         criterion = known.get(name)
         trait = criterion.trait if criterion else "all criteria as one"
@@ -356,10 +356,6 @@ def _pair(first: str, second: str, scores: Mapping[str, FloatArray], drawing: _D
         return apart
 
     return JudgePair(first, second, len(x), drawing.estimate(spearman), drawing.estimate(difference))
-
-
-def _values(rows: Sequence[Score]) -> FloatArray:
-    return np.array([np.nan if row.score is None else row.score for row in rows], dtype=float)
 
 
 def _check(examples: Sequence[Example], scored: Mapping[str, Sequence[Score]], bins: int | None) -> None:

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-import numpy as np
 from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, TypeAdapter, model_serializer
 
 from rubriclab.base_models import FrozenModel, dumped_without_empty
@@ -17,6 +16,7 @@ from rubriclab.data.example import Example
 from rubriclab.digest import canonical
 from rubriclab.rubric import Criterion
 from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.missing import float_table
 
 
 class RecordedText(FrozenModel):
@@ -112,8 +112,7 @@ class TrainingRecord(FrozenModel):
     @property
     def matrix(self) -> FloatArray:
         """Scores, shape (texts, candidates), NaN where there is none."""
-        rows = [[np.nan if cell.score is None else cell.score for cell in row] for row in self.cells]
-        return np.array(rows, dtype=float).reshape(len(self.texts), len(self.candidates))
+        return float_table(([cell.score for cell in row] for row in self.cells), len(self.candidates))
 
 
 _ROW = TypeAdapter(tuple[Cell, ...])

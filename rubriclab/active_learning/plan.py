@@ -18,6 +18,7 @@ from rubriclab.provenance import Provenance
 from rubriclab.rubric import Criterion, Rubric
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.interval import DIGITS, Interval, rounded
+from rubriclab.stats.missing import float_table
 from rubriclab.training_record import TrainingRecord
 
 
@@ -164,9 +165,7 @@ def _order(text: PoolText) -> tuple[str, ...]:
 
 def _ratings(texts: Sequence[PoolText], criteria: Sequence[str]) -> FloatArray:
     """Return the ratings, shape (texts, criteria), NaN where missing."""
-    rows = [[text.ratings.get(name) for name in criteria] for text in texts]
-    values = [[math.nan if rating is None else rating for rating in row] for row in rows]
-    return np.array(values, dtype=float).reshape(len(texts), len(criteria))
+    return float_table(([text.ratings.get(name) for name in criteria] for text in texts), len(criteria))
 
 
 def _width(variance: float, spread: float) -> float:

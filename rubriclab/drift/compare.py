@@ -26,7 +26,7 @@ from rubriclab.stats.agreement import agreement
 from rubriclab.stats.bootstrap import clustered_mean
 from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.stats.folds import units
-from rubriclab.stats.interval import DIGITS
+from rubriclab.stats.interval import rounded_number
 
 # A visible difference, as a share of the scale's width: 0.4 points from 1 to 5.
 VISIBLE = 0.1
@@ -78,8 +78,8 @@ def _summary(scorer: VersionWithJudge, results: Sequence[tuple[float | None, str
         scored=len(scores),
         unscored=len(reasons),
         unscored_reason=reasons[-1] if reasons else None,
-        mean=_rounded(scores.mean()) if len(scores) else None,
-        standard_deviation=_rounded(scores.std(ddof=1)) if len(scores) > 1 else None,
+        mean=rounded_number(scores.mean()) if len(scores) else None,
+        standard_deviation=rounded_number(scores.std(ddof=1)) if len(scores) > 1 else None,
     )
 
 
@@ -89,10 +89,10 @@ def _shift(scores: FloatArray, groups: Sequence[str], scale: Scale, seed: int) -
     visible = np.abs(differences) > tolerance + ROUNDING
     return ScoreShift(
         mean=clustered_mean(differences, units(groups), seed=seed).rounded(),
-        standardized=_rounded(differences.mean() / spread) if spread > 0 else None,
-        mean_absolute=_rounded(np.abs(differences).mean()) if len(scores) else None,
-        share_moved=_rounded(visible.mean()) if len(scores) else None,
-        tolerance=_rounded(tolerance),
+        standardized=rounded_number(differences.mean() / spread) if spread > 0 else None,
+        mean_absolute=rounded_number(np.abs(differences).mean()) if len(scores) else None,
+        share_moved=rounded_number(visible.mean()) if len(scores) else None,
+        tolerance=rounded_number(tolerance),
     )
 
 
@@ -163,7 +163,9 @@ def _flipped_text(
 ) -> FlippedText:
     largest = np.argsort(-aligned, kind="stable")[:EFFECTS].tolist()
     effects = (
-        CriterionEffect(criterion=criteria[row].name, state=criteria[row].state, change=_rounded(pair.changes[row]))
+        CriterionEffect(
+            criterion=criteria[row].name, state=criteria[row].state, change=rounded_number(pair.changes[row])
+        )
         for row in largest
         if aligned[row] > ROUNDING
     )
@@ -191,9 +193,9 @@ def _criterion(pair: CriterionPair, changes: FloatArray, flips: int) -> Criterio
         state=pair.state,
         trait=criterion.trait if criterion else "intercept",
         statement=criterion.statement if criterion else "the score of a text that is average by all criteria",
-        total=_rounded(defined.sum()) if len(defined) else None,
-        mean=_rounded(defined.mean()) if len(defined) else None,
-        mean_absolute=_rounded(np.abs(defined).mean()) if len(defined) else None,
+        total=rounded_number(defined.sum()) if len(defined) else None,
+        mean=rounded_number(defined.mean()) if len(defined) else None,
+        mean_absolute=rounded_number(np.abs(defined).mean()) if len(defined) else None,
         flips=flips,
     )
 
@@ -207,10 +209,6 @@ def _intervals(pairs: Sequence[PairedScore]) -> IntervalComparison | None:
         texts=len(rows),
         disjoint=int(((high < low_after) | (high_after < low)).sum()),
         outside=int(((score < low) | (score > high)).sum()),
-        width_before=_rounded((high - low).mean()),
-        width_after=_rounded((high_after - low_after).mean()),
+        width_before=rounded_number((high - low).mean()),
+        width_after=rounded_number((high_after - low_after).mean()),
     )
-
-
-def _rounded(value: float | np.floating) -> float:
-    return round(float(value), DIGITS) + 0.0

@@ -46,12 +46,14 @@ class RequestObserver(Protocol):
         ...
 
 
-class Queued(JudgeWrapper):
-    """A judge whose requests are counted from here on; it is wrapped around the limits."""
-
+class _Observed(JudgeWrapper):
     def __init__(self, judge: Judge, observer: RequestObserver) -> None:
         super().__init__(judge)
         self._observer = observer
+
+
+class Queued(_Observed):
+    """A judge whose requests are counted from here on; it is wrapped around the limits."""
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         """Return the judge's reply."""
@@ -62,12 +64,8 @@ class Queued(JudgeWrapper):
             self._observer.queued(-1)
 
 
-class Sent(JudgeWrapper):
+class Sent(_Observed):
     """A judge whose requests are counted and timed; it is next to the provider."""
-
-    def __init__(self, judge: Judge, observer: RequestObserver) -> None:
-        super().__init__(judge)
-        self._observer = observer
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         """Return the judge's reply."""
@@ -88,12 +86,8 @@ class Sent(JudgeWrapper):
             self._observer.ended(outcome, time.monotonic() - started)
 
 
-class SentInBatches(JudgeWrapper):
+class SentInBatches(_Observed):
     """A judge that asks by batches, whose prompts are counted."""
-
-    def __init__(self, judge: Judge, observer: RequestObserver) -> None:
-        super().__init__(judge)
-        self._observer = observer
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         """Return the judge's reply."""

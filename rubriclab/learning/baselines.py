@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from rubriclab.data.example import Example
-from rubriclab.learning.rating_matrix import BoolArray, centers_and_spreads, standardised
+from rubriclab.learning.rating_matrix import centers_and_spreads, standardised
 from rubriclab.provenance import Baseline
-from rubriclab.stats.correlation import FloatArray, IntArray, pearson
+from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, pearson
 from rubriclab.stats.interval import DIGITS
 from rubriclab.text_features import CATALOGUE, WORD_COUNT, extract_features
 

@@ -16,9 +16,8 @@ import numpy as np
 
 from rubriclab.aggregation import Calibration, Conformal
 from rubriclab.data.scale import Scale
-from rubriclab.learning.rating_matrix import BoolArray
 from rubriclab.stats.conformal import enough, error_bound, expected_error
-from rubriclab.stats.correlation import FloatArray, IntArray
+from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
 from rubriclab.stats.interval import DIGITS
 from rubriclab.stats.paired import standard_error
 

@@ -28,6 +28,7 @@ from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.method import CriterionRating, Learned, Method, Progress, TrainingInput, silent
 from rubriclab.methods.single_call import can_join, estimate_single_call, joins, rival_calls
 from rubriclab.rubric import Criterion, DroppedCriterion, Part
+from rubriclab.stats.missing import float_table
 from rubriclab.text_features.prior import prior_directions
 from rubriclab.training_record import Candidate, Cell
 
@@ -102,10 +103,9 @@ class Candidates:
         """Return the rating matrix of the candidates for this way of asking."""
         aspect = assignment.aspect
         directions = prior_directions(aspect.name, aspect.definition, assignment.words.task)
-        rows = [[np.nan if cell.score is None else cell.score for cell in row] for row in self.rated(ask)]
         return candidate_table(
             self.candidates,
-            np.array(rows, dtype=float).reshape(len(self.examples), len(self.candidates)),
+            float_table(([cell.score for cell in row] for row in self.rated(ask)), len(self.candidates)),
             np.array([example.scores[aspect.name] for example in self.examples], dtype=float),
             texts=[(example.id, example.group) for example in self.examples],
             bundles=self.bundles(ask),

@@ -31,6 +31,7 @@ from rubriclab.rubric import Part
 from rubriclab.scoring.score import ratings_of_texts
 from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.stats.folds import grouped_folds
+from rubriclab.stats.missing import float_table
 
 # The gate computes these from the table and from the texts.
 COMPARED_ELSEWHERE = ("direct", "text_features")
@@ -161,8 +162,7 @@ async def _values(
     """
     rated = await ratings_of_texts(rows, parts, ask, assignment, judge, rivals=candidates.rivals)
     by_id = [{rating.criterion: rating.score for rating in ratings} for ratings in rated]
-    values = [[np.nan if row.get(name) is None else row[name] for name in candidates.ids] for row in by_id]
-    return np.array(values, dtype=float).reshape(len(rows), len(candidates.ids))
+    return float_table(([row.get(name) for name in candidates.ids] for row in by_id), len(candidates.ids))
 
 
 def held_out_hardness(held_out_fits: HeldOut, table: RatingMatrix) -> FloatArray:

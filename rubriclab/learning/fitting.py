@@ -17,11 +17,11 @@ from rubriclab.data.scale import Scale
 from rubriclab.errors import SettingsError
 from rubriclab.learning.calibration import Kind, calibrate, chosen_kind, linear_map, mean_rating_map
 from rubriclab.learning.feature_selection import DroppedColumn, constant_columns, distinct
-from rubriclab.learning.rating_matrix import BoolArray, RatingMatrix, in_order, standardised
+from rubriclab.learning.rating_matrix import RatingMatrix, in_order, standardised
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.weight_limits import within_rounding
 from rubriclab.learning.weighting import DesignMatrix, Moments, Posterior, design, posterior, shrunken_correlations
-from rubriclab.stats.correlation import FloatArray, IntArray
+from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
 from rubriclab.stats.folds import grouped_folds, units
 from rubriclab.stats.interval import DIGITS
 

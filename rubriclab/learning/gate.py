@@ -21,10 +21,10 @@ from typing import Literal
 import numpy as np
 
 from rubriclab.learning.baselines import CONSTANT, held_out_baselines
-from rubriclab.learning.rating_matrix import BoolArray, RatingMatrix, centers_and_spreads, standardised
+from rubriclab.learning.rating_matrix import RatingMatrix, centers_and_spreads, standardised
 from rubriclab.methods.names import JOINT
 from rubriclab.stats.bootstrap import Statistic, batch_size, estimate, expanded_confidence
-from rubriclab.stats.correlation import FloatArray, IntArray, is_constant, pearson_rows, spearman_rows
+from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, is_constant, pearson_rows, spearman_rows
 from rubriclab.stats.interval import Interval
 from rubriclab.stats.jackknife_correlations import correlations_without
 from rubriclab.stats.levels import (

@@ -6,15 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from rubriclab.data.scale import Scale
 from rubriclab.rubric import Criterion
-from rubriclab.stats.correlation import FloatArray, IntArray
+from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
 from rubriclab.stats.folds import grouped_folds
 from rubriclab.training_record import Candidate
-
-BoolArray = npt.NDArray[np.bool_]
 
 # Values of a column that differ by less than this, relative to their size, differ by rounding only.
 SAME = 1e-9

@@ -30,10 +30,10 @@ from rubriclab.learning.fitting import (
     usable,
 )
 from rubriclab.learning.gate import held_out_pearson
-from rubriclab.learning.rating_matrix import BoolArray, RatingMatrix, in_order
+from rubriclab.learning.rating_matrix import RatingMatrix, in_order
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.weighting import DesignMatrix, Moments, design, posterior, shrunken_correlations
-from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.correlation import BoolArray, FloatArray
 from rubriclab.stats.jackknife_correlations import jackknife_error
 
 # Bundles of candidates without a call, and of those rated in the single call.

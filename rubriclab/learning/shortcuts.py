@@ -13,8 +13,8 @@ import numpy as np
 
 from rubriclab.learning.baselines import FEATURE_NAMES
 from rubriclab.learning.gate import RESAMPLES, gate_level
-from rubriclab.learning.rating_matrix import BoolArray, RatingMatrix, centers_and_spreads, standardised
-from rubriclab.stats.correlation import FloatArray, partial_correlation, pearson
+from rubriclab.learning.rating_matrix import RatingMatrix, centers_and_spreads, standardised
+from rubriclab.stats.correlation import BoolArray, FloatArray, partial_correlation, pearson
 from rubriclab.stats.folds import unit_sums, units
 from rubriclab.stats.interval import DIGITS, rounded
 from rubriclab.stats.jackknife_correlations import DependentCorrelation, dependent_correlation

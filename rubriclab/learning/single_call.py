@@ -18,6 +18,7 @@ from rubriclab.option_names import option
 from rubriclab.scoring.score import ratings_of_texts
 from rubriclab.stats.correlation import FloatArray, label_correlations
 from rubriclab.stats.interval import rounded
+from rubriclab.stats.missing import float_table
 from rubriclab.training_record import Candidate, Cell
 
 
@@ -71,7 +72,7 @@ def _with_evidence(candidate: Candidate, cells: Sequence[Cell], labels: FloatArr
     """Return a question with its statistics on the training texts as evidence."""
     better = question_of(candidate.criterion).better
     worse = "no" if better == "yes" else "yes"
-    scores = np.array([[np.nan if cell.score is None else cell.score] for cell in cells], dtype=float)
+    scores = float_table(([cell.score] for cell in cells), 1)
     judged = int((~np.isnan(scores)).sum())
     counts = {better: int(np.nansum(scores)), "n/a": sum(not cell.applies for cell in cells)}
     counts[worse] = judged - counts[better]

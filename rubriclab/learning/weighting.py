@@ -18,9 +18,9 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from rubriclab.learning.rating_matrix import SAME, BoolArray, RatingMatrix, centers_and_spreads, standardised
+from rubriclab.learning.rating_matrix import SAME, RatingMatrix, centers_and_spreads, standardised
 from rubriclab.learning.weight_limits import within_limits
-from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.correlation import BoolArray, FloatArray
 
 # In units of the labels' standard deviation. Chosen on 220 learning sets of 20 aspects with the offline judge and three
 # recorded ones of a language model (`experiments/weighing`); agreement on other groups changes by 0.01 to 0.02

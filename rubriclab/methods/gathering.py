@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any, TypeVar
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 
@@ -18,3 +19,19 @@ async def gathered(requests: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     if len(coroutines) == 1:
         return [await coroutines[0]]
     return await asyncio.gather(*coroutines)
+
+
+async def for_each(
+    items: Sequence[S], request: Callable[[S], Coroutine[Any, Any, T]], on_done: Callable[[int], None]
+) -> list[T]:
+    """Return the result of a request for each item, in order; `on_done` is called with how many are done."""
+    done = 0
+
+    async def counted(item: S) -> T:
+        nonlocal done
+        result = await request(item)
+        done += 1
+        on_done(done)
+        return result
+
+    return await asyncio.gather(*map(counted, items))

@@ -33,6 +33,7 @@ from rubriclab.rubric import Criterion, Part
 from rubriclab.segmentation import Units
 from rubriclab.stats.correlation import FloatArray, pearson
 from rubriclab.stats.interval import DIGITS, rounded
+from rubriclab.stats.missing import floats
 
 # The most that providers report at each position of a reply.
 ALTERNATIVES = 20
@@ -203,8 +204,7 @@ def require_scores(rated: Sequence[CriterionRating]) -> None:
 
 def values(rated: Mapping[str, CriterionRating], ids: Sequence[str]) -> FloatArray:
     """Return the scores of the texts with these ids, NaN if missing or not requested."""
-    scores = (rated[name].score if name in rated else None for name in ids)
-    return np.array([np.nan if score is None else score for score in scores], dtype=float)
+    return floats(rated[name].score if name in rated else None for name in ids)
 
 
 def with_evidence(criterion: Criterion, scores: FloatArray, labels: FloatArray) -> Criterion:

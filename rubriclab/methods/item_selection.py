@@ -14,16 +14,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field
 
+from rubriclab.data.example import Example
+from rubriclab.errors import SettingsError
 from rubriclab.methods.questions import by_trait, is_handwritten, is_seed
 from rubriclab.methods.replies import Number, Whole
 from rubriclab.rubric import Criterion
-from rubriclab.stats.correlation import FloatArray, label_correlations
+from rubriclab.stats.correlation import BoolArray, FloatArray, label_correlations
 from rubriclab.stats.interval import DIGITS
-
-BoolArray = npt.NDArray[np.bool_]
 
 # Equal weights; equal weights of the sub-dimensions, shared by their questions; or weights by regression on the labels.
 Weighing = Literal["equal", "sub-dimensions", "regression"]
@@ -70,6 +69,24 @@ class SelectionSettings(BaseModel):
     @abstractmethod
     def weighing(self) -> Weighing:
         """How the selected questions are weighted."""
+
+    @property
+    @abstractmethod
+    def needs_labels(self) -> str | None:
+        """The setting that needs labelled texts; `None` if there is none."""
+
+
+def check_labels(settings: SelectionSettings, examples: Sequence[Example]) -> None:
+    """Check that there are labelled texts if a setting needs them.
+
+    Raises:
+        SettingsError: if there are none.
+    """
+    if settings.needs_labels and not examples:
+        raise SettingsError(
+            f"The setting {settings.needs_labels} needs labelled texts, and there are none.",
+            "Give labelled texts, or leave the setting at its default.",
+        )
 
 
 @dataclass(frozen=True, slots=True)

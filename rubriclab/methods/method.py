@@ -19,6 +19,7 @@ from rubriclab.methods.estimate import CallEstimate
 from rubriclab.rubric import CriterionKind, Part
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.folds import grouped_folds
+from rubriclab.stats.missing import float_table
 
 # Settings by the name of the preset that sets them.
 Presets = Mapping[str, Mapping[str, Any]]
@@ -61,6 +62,16 @@ class TrainingInput:
     def shown(self) -> tuple[Example, ...]:
         """The labelled texts that a generator may be shown."""
         return self.examples or self.unrated
+
+    @property
+    def in_order(self) -> tuple[Example, ...]:
+        """The examples sorted by id, so that nothing depends on the order of rows."""
+        return tuple(sorted(self.examples, key=lambda example: example.id))
+
+    @property
+    def label_array(self) -> FloatArray:
+        """The human scores of `in_order`, shape (examples,)."""
+        return np.array([example.scores[self.assignment.aspect.name] for example in self.in_order], dtype=float)
 
     @property
     def labels(self) -> dict[str, float]:
@@ -215,8 +226,7 @@ class Method:
 
 def scores_of(ratings: Sequence[Sequence[CriterionRating]], criteria: int) -> FloatArray:
     """Return the scores of ratings, shape (texts, criteria), NaN if missing."""
-    rows = [[np.nan if rated.score is None else rated.score for rated in row] for row in ratings]
-    return np.array(rows, dtype=float).reshape(len(rows), criteria)
+    return float_table(([rated.score for rated in row] for row in ratings), criteria)
 
 
 def cross_validated(groups: Sequence[str], predict: Callable[[np.ndarray, np.ndarray], FloatArray]) -> FloatArray:

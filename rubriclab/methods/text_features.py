@@ -44,8 +44,7 @@ async def learn(
     Raises:
         DataError: if there is no such feature.
     """
-    texts = sorted(training_input.examples, key=lambda example: example.id)
-    labels = np.array([training_input.labels[text.id] for text in texts], dtype=float)
+    texts, labels = training_input.in_order, training_input.label_array
     rows = [_measured(text) for text in texts]
     rated = {entry: [_rated(entry, row, text) for row, text in zip(rows, texts, strict=True)] for entry in CATALOGUE}
     varying = {entry: column for entry, column in rated.items() if _varies(column)}

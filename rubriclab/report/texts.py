@@ -12,6 +12,7 @@ from rubriclab.report.model import Block, Card, Details, Drawing, Paragraph, Sta
 from rubriclab.report.wording import excerpt
 from rubriclab.scoring.score import Score
 from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.missing import floats
 
 MOST_SHOWN = 5
 SOURCE_EXCERPT = 1500
@@ -69,13 +70,12 @@ def human_scores(texts: Sequence[JudgedText]) -> FloatArray:
 
 def rubric_scores(texts: Sequence[JudgedText]) -> FloatArray:
     """Return the scores of the rubric, shape (texts,), NaN for unscored texts."""
-    return np.array([np.nan if text.score.score is None else text.score.score for text in texts], dtype=float)
+    return floats(text.score.score for text in texts)
 
 
 def criterion_scores(texts: Sequence[JudgedText], criterion: str) -> FloatArray:
     """Return the ratings by one criterion, shape (texts,), NaN where there is none."""
-    scores = ({part.id: part.score for part in text.score.criteria}.get(criterion) for text in texts)
-    return np.array([np.nan if score is None else score for score in scores], dtype=float)
+    return floats({part.id: part.score for part in text.score.criteria}.get(criterion) for text in texts)
 
 
 def furthest_apart(texts: Sequence[JudgedText], most: int = MOST_SHOWN) -> tuple[list[Placed], list[Placed]]:

@@ -21,8 +21,10 @@ from rubriclab.rubric import Rubric
 from rubriclab.scoring.score import Score
 from rubriclab.sentences import split_sentences
 from rubriclab.stats.bootstrap import clustered_mean
+from rubriclab.stats.correlation import BoolArray
 from rubriclab.stats.folds import units
 from rubriclab.stats.interval import Interval
+from rubriclab.stats.missing import float_table
 
 OUTCOMES: tuple[RevisionOutcome, ...] = get_args(RevisionOutcome)
 
@@ -170,9 +172,9 @@ def _directions(pairs: Sequence[Pair]) -> dict[str, int]:
 
 
 def _gain(name: str, pairs: Sequence[Pair], texts: Sequence[RevisionMetrics]) -> ScoreGain:
-    table = np.array([[np.nan if score is None else score for score in pair] for pair in pairs], dtype=float)
-    both = ~np.isnan(table.reshape(-1, 2)).any(axis=1)
-    before, after = table.reshape(-1, 2)[both].T
+    first, second = float_table(pairs, 2).T
+    both: BoolArray = ~np.isnan(first) & ~np.isnan(second)
+    before, after = first[both], second[both]
     groups = [text.group for text, used in zip(texts, both, strict=True) if used]
     if not groups:
         return ScoreGain(name, 0, None, None, Interval(None))

@@ -10,6 +10,7 @@ import numpy as np
 from rubriclab.data.scale import show
 from rubriclab.stats.correlation import FloatArray, spearman
 from rubriclab.stats.interval import rounded
+from rubriclab.stats.missing import floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +68,7 @@ class OrderCheck:
 
     def add(self, first: Sequence[float | None], reverse: Sequence[float | None]) -> None:
         """Add the scores of a call's texts, each in the order in which its call showed them."""
-        both = [first, list(reversed(reverse))]
-        self.pairs.append(np.array([[np.nan if value is None else value for value in row] for row in both]))
+        self.pairs.append(np.stack([floats(first), floats(reversed(reverse))]))
 
     def agreement(self) -> OrderAgreement | None:
         """Return the agreement of the two orders, `None` if no call was repeated."""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from pydantic import Field
 
 from rubriclab.base_options import Texts
@@ -34,6 +32,7 @@ from rubriclab.services.rubric_choice import versions_of
 from rubriclab.services.text_fields import check_text_fields, missing_fields, without_fields
 from rubriclab.services.workspace import Workspace
 from rubriclab.stats.levels import ConstantRule, Level
+from rubriclab.stats.missing import floats
 from rubriclab.store import Version
 
 if TYPE_CHECKING:
@@ -344,6 +343,6 @@ def _results(
 
 
 def _evaluator(name: str, scores: Sequence[Score]) -> Evaluator:
-    values = np.array([math.nan if score.score is None else score.score for score in scores], dtype=float)
+    values = floats(score.score for score in scores)
     missing, answers = sum(score.answers_missing for score in scores), sum(score.answers for score in scores)
     return Evaluator(name, values, missing, answers)

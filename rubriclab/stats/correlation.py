@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
 
 PAIR_LIMIT = 2000
 """Up to this many elements, Kendall's tau is computed from the matrix of all pairs (32 MB at this size); above, by

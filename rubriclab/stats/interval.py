@@ -15,6 +15,11 @@ def rounded(value: float | None) -> float | None:
     return None if value is None or math.isnan(value) else round(float(value), DIGITS)
 
 
+def rounded_number(value: float) -> float:
+    """Return a defined number rounded to the stored decimal places; 0 is never negative."""
+    return round(float(value), DIGITS) + 0.0
+
+
 @dataclass(frozen=True)
 class Interval:
     """A statistic with its confidence interval.

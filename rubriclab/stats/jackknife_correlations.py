@@ -11,13 +11,10 @@ from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
-import numpy.typing as npt
 
 from rubriclab.stats.bootstrap import batch_size, resample_counts
-from rubriclab.stats.correlation import FloatArray, IntArray, fisher_z
+from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, fisher_z
 from rubriclab.stats.folds import unit_sums
-
-BoolArray = npt.NDArray[np.bool_]
 
 # A variable with less than this share of its sum of squares remaining is constant.
 CONSTANT = 1e-9

@@ -12,7 +12,7 @@ Scores of labelled texts are cross-validated over groups, with every choice repe
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -35,14 +35,15 @@ from rubriclab.data.scale import Scale
 from rubriclab.learning.calibration import calibrate, chosen_kind, conformal, mean_rating_map
 from rubriclab.learning.cross_validation import held_out_hardness
 from rubriclab.learning.fitting import Fit, fit, held_out, significant
-from rubriclab.learning.rating_matrix import BoolArray, RatingMatrix, candidate_table, centers_and_spreads
+from rubriclab.learning.rating_matrix import RatingMatrix, candidate_table, centers_and_spreads
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.single_method import Trained
 from rubriclab.provenance import Action
 from rubriclab.rubric import DroppedCriterion, Part, Rubric
-from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.correlation import BoolArray, FloatArray
 from rubriclab.stats.folds import grouped_folds, units
 from rubriclab.stats.interval import DIGITS
+from rubriclab.stats.missing import floats
 from rubriclab.text_features.prior import usual_directions
 from rubriclab.training_record import TrainingRecord
 from rubriclab.transfer.rating_matrix import RatedTexts
@@ -285,11 +286,6 @@ def hardness_of(aggregation: Aggregation, rated: RatedTexts) -> FloatArray:
 def rescaled(scores: FloatArray, scale: Scale, onto: Scale) -> FloatArray:
     """Return scores mapped linearly from one scale to another."""
     return np.array([scale.moved_to(onto, score) for score in scores.tolist()], dtype=float)
-
-
-def floats(values: Iterable[float | None]) -> FloatArray:
-    """Return numbers, NaN for missing ones."""
-    return np.array([np.nan if value is None else value for value in values], dtype=float)
 
 
 def _with_aggregation(rubric: Rubric, aggregation: Aggregation) -> Rubric:

@@ -12,7 +12,7 @@ from rubriclab.aggregation import Term
 from rubriclab.base_models import FrozenModel
 from rubriclab.learning.rating_matrix import centers_and_spreads
 from rubriclab.stats.correlation import FloatArray, IntArray
-from rubriclab.stats.interval import DIGITS
+from rubriclab.stats.interval import rounded_number
 from rubriclab.transfer.sample import Sample
 
 # The false discovery rate among significant shifts (Benjamini & Hochberg 1995, "Controlling the false discovery rate",
@@ -83,8 +83,8 @@ def shifts_from_terms(terms: Sequence[Term], ratings: Mapping[str, FloatArray]) 
         FeatureShift(
             name=term.criterion,
             source_mean=term.center,
-            target_mean=_rounded(column.mean()),
-            standardized_shift=_rounded((column.mean() - term.center) / term.spread),
+            target_mean=rounded_number(column.mean()),
+            standardized_shift=rounded_number((column.mean() - term.center) / term.spread),
             texts=len(column),
         )
         for term, column in columns
@@ -101,12 +101,12 @@ def _shift(name: str, source: FloatArray, target: FloatArray, distance: float, p
     spread = float(centers_and_spreads(source[:, np.newaxis])[1][0])
     return FeatureShift(
         name=name,
-        source_mean=_rounded(source.mean()),
-        target_mean=_rounded(target.mean()),
-        standardized_shift=_rounded((target.mean() - source.mean()) / spread) if spread > 0 else None,
-        ks_distance=_rounded(distance),
-        out_of_range=_rounded(((target < source.min()) | (target > source.max())).mean()),
-        p_value=_rounded(p_value),
+        source_mean=rounded_number(source.mean()),
+        target_mean=rounded_number(target.mean()),
+        standardized_shift=rounded_number((target.mean() - source.mean()) / spread) if spread > 0 else None,
+        ks_distance=rounded_number(distance),
+        out_of_range=rounded_number(((target < source.min()) | (target > source.max())).mean()),
+        p_value=rounded_number(p_value),
         texts=len(target),
     )
 
@@ -146,7 +146,3 @@ def _one_per_unit(sample: Sample, rng: np.random.Generator) -> IntArray:
 
 def _present(column: FloatArray) -> FloatArray:
     return np.asarray(column[~np.isnan(column)])
-
-
-def _rounded(value: float | np.floating) -> float:
-    return round(float(value), DIGITS) + 0.0

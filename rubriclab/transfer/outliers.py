@@ -14,9 +14,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from rubriclab.base_models import FrozenModel
-from rubriclab.learning.rating_matrix import BoolArray, centers_and_spreads
+from rubriclab.learning.rating_matrix import centers_and_spreads
 from rubriclab.stats.bootstrap import clustered_mean
-from rubriclab.stats.correlation import FloatArray, IntArray
+from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
 from rubriclab.stats.interval import Interval
 from rubriclab.transfer.sample import Sample
 

@@ -16,6 +16,7 @@ from rubriclab.scoring.rivals import row_key
 from rubriclab.scoring.score import assignment_of, ratings_of_texts
 from rubriclab.scoring.stream import score_stream, stream
 from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.missing import float_table, floats
 from rubriclab.training_record import Candidate, Cell, TrainingRecord
 
 
@@ -41,8 +42,7 @@ class RatedTexts:
     @property
     def values(self) -> FloatArray:
         """Ratings, shape (texts, criteria), NaN where missing."""
-        rows = [[np.nan if cell.score is None else cell.score for cell in row] for row in self.cells]
-        return np.array(rows, dtype=float).reshape(len(self.examples), len(self.candidates))
+        return float_table(([cell.score for cell in row] for row in self.cells), len(self.candidates))
 
     def select(self, examples: Sequence[Example]) -> RatedTexts:
         """Return the ratings of `examples`, matched by id; `examples` replace the texts rated, as with labels."""
@@ -64,17 +64,17 @@ async def rate(rubric: Rubric, ref: str, examples: Sequence[Example], judge: Jud
     Raises:
         JudgeRefused, BudgetReached, ReplayMiss: from the judge; they concern every text.
     """
-    rows, scores, reason = list[tuple[Cell, ...]](), list[float](), None
+    rows, scores, reason = list[tuple[Cell, ...]](), list[float | None](), None
     async for score in score_stream(rubric, examples, judge, ref, under_way):
         cells = {
             rating.id: Cell(score=rating.score, reason=rating.reason, applies=rating.applies)
             for rating in score.criteria
         }
         rows.append(tuple(cells[criterion.id] for criterion in rubric.criteria))
-        scores.append(np.nan if score.score is None else score.score)
+        scores.append(score.score)
         reason = score.unscored or reason
     candidates = _candidates(rubric.parts, kept=True)
-    return RatedTexts(tuple(examples), candidates, tuple(rows), np.array(scores, dtype=float), reason)
+    return RatedTexts(tuple(examples), candidates, tuple(rows), floats(scores), reason)
 
 
 async def rate_parts(

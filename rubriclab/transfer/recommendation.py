@@ -14,9 +14,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from rubriclab.base_models import FrozenModel
-from rubriclab.learning.rating_matrix import BoolArray
 from rubriclab.provenance import Action
-from rubriclab.stats.correlation import FloatArray, IntArray
+from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
 from rubriclab.stats.folds import units
 from rubriclab.stats.interval import Interval, rounded
 from rubriclab.stats.levels import FEWEST_GROUPS

@@ -13,11 +13,10 @@ from rubriclab.base_models import FrozenModel
 from rubriclab.data.scale import Scale
 from rubriclab.display import Displayed
 from rubriclab.learning.gate import GateLevel
-from rubriclab.learning.rating_matrix import BoolArray
 from rubriclab.provenance import Action
 from rubriclab.stats.agreement import agreement
 from rubriclab.stats.bootstrap import estimate
-from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.correlation import BoolArray, FloatArray
 from rubriclab.stats.folds import units
 from rubriclab.stats.interval import Interval, rounded
 from rubriclab.transfer.distribution_shift import DistributionShift

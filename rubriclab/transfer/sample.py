@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rubriclab.learning.rating_matrix import BoolArray
-from rubriclab.stats.correlation import FloatArray, IntArray
+from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
 from rubriclab.stats.folds import units
 
 # Beyond this, more texts in one sample do not make an estimate more certain if the other has thirty.

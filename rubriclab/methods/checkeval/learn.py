@@ -8,7 +8,6 @@ labelled texts, if any -> every question is answered for every text once; the la
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from rubriclab.data.example import Example
-from rubriclab.errors import ChecklistError, JudgeError, SettingsError
+from rubriclab.errors import ChecklistError, JudgeError
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.checkeval.answer import QuestionAnswer, ask_questions
 from rubriclab.methods.checkeval.augment import augment, explained_texts
@@ -25,7 +24,8 @@ from rubriclab.methods.checkeval.filtering import FilterResult, filter_questions
 from rubriclab.methods.checkeval.score import rate_question, text_score
 from rubriclab.methods.checkeval.seeds import starting_checklist
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
-from rubriclab.methods.item_selection import AnswerMatrix, BoolArray, SelectedQuestions, select_questions
+from rubriclab.methods.gathering import for_each
+from rubriclab.methods.item_selection import AnswerMatrix, SelectedQuestions, check_labels, select_questions
 from rubriclab.methods.method import (
     CriterionRating,
     Learned,
@@ -37,8 +37,9 @@ from rubriclab.methods.method import (
 )
 from rubriclab.option_names import option
 from rubriclab.rubric import Criterion, DroppedCriterion, Part
-from rubriclab.stats.correlation import FloatArray, label_correlations
+from rubriclab.stats.correlation import BoolArray, FloatArray, label_correlations
 from rubriclab.stats.interval import rounded
+from rubriclab.stats.missing import floats
 
 AUGMENTED, FILTERED = 0.2, 0.4
 
@@ -85,9 +86,7 @@ class _CheckEvalRun:
     on_progress: Progress
 
     def __post_init__(self) -> None:
-        self.texts = tuple(sorted(self.training_input.examples, key=lambda example: example.id))
-        labels = self.training_input.labels
-        self.labels = np.array([labels[text.id] for text in self.texts], dtype=float)
+        self.texts, self.labels = self.training_input.in_order, self.training_input.label_array
 
     async def run(self) -> Learned:
         questions, settings = self.filtered.kept, self.settings
@@ -118,18 +117,12 @@ class _CheckEvalRun:
 
     async def _answers(self) -> list[dict[str, tuple[QuestionAnswer, ...]]]:
         """Return the answers to all questions about each text."""
-        done = 0
+        total = len(self.texts)
 
-        async def one(text: Example) -> dict[str, tuple[QuestionAnswer, ...]]:
-            nonlocal done
-            answers = await self._ask(text)
-            done += 1
-            self.on_progress(
-                f"{done} of {len(self.texts)} texts answered", FILTERED + (1 - FILTERED) * done / len(self.texts)
-            )
-            return answers
+        def on_done(done: int) -> None:
+            self.on_progress(f"{done} of {total} texts answered", FILTERED + (1 - FILTERED) * done / total)
 
-        answers = await asyncio.gather(*(one(text) for text in self.texts))
+        answers = await for_each(self.texts, self._ask, on_done)
         all_answers = [answer for answered in answers for per_part in answered.values() for answer in per_part]
         if all_answers and all(answer.answer is None for answer in all_answers):
             reason = f"The judge gave no usable answer for any training text: {all_answers[0].reason}"
@@ -145,8 +138,7 @@ class _CheckEvalRun:
     def _scores(self, chosen: SelectedQuestions, ratings: Sequence[Mapping[str, CriterionRating]]) -> FloatArray:
         """Return the scores of texts with these ratings; NaN if there is none."""
         scale, weights = self.training_input.assignment.scale, self.settings.weights
-        scores = [text_score(chosen.questions, each, weights, scale) for each in ratings]
-        return np.array([np.nan if score is None else score for score in scores], dtype=float)
+        return floats(text_score(chosen.questions, each, weights, scale) for each in ratings)
 
     def _reselected(
         self, questions: Sequence[Criterion], matrix: AnswerMatrix, ratings: Sequence[Mapping[str, CriterionRating]]
@@ -168,11 +160,7 @@ def _check(training_input: TrainingInput, settings: CheckEvalSettings) -> None:
             f"Give a checklist with {option('checklist', 'FILE')}, or have it written: "
             f"{option('settings', 'checkeval.seeds=prior knowledge')}.",
         )
-    if settings.needs_labels and not training_input.examples:
-        raise SettingsError(
-            f"The setting {settings.needs_labels} needs labelled texts, and there are none.",
-            "Give labelled texts, or leave the setting at its default.",
-        )
+    check_labels(settings, training_input.examples)
 
 
 def _by_labels(settings: CheckEvalSettings) -> bool:

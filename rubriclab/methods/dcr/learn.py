@@ -5,7 +5,6 @@ As in the paper, nothing is learned from labels.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,8 +15,9 @@ from rubriclab.methods.dcr.checks import make_criterion, reference_field
 from rubriclab.methods.dcr.evaluate import comparisons
 from rubriclab.methods.dcr.score import rate
 from rubriclab.methods.dcr.settings import DCRSettings
+from rubriclab.methods.gathering import for_each
 from rubriclab.methods.holistic import learned_single, require_scores
-from rubriclab.methods.method import CriterionRating, Learned, Progress, TrainingInput, silent
+from rubriclab.methods.method import Learned, Progress, TrainingInput, silent
 from rubriclab.option_names import option
 from rubriclab.rubric import Criterion
 from rubriclab.segmentation import Material, Units
@@ -39,17 +39,13 @@ async def learn(
         JudgeError: if none of them could be scored.
     """
     criterion, material = learning_criterion(training_input, settings)
-    done = 0
-
-    async def one(example: Example) -> CriterionRating:
-        nonlocal done
-        ratings = await rate(example, criterion, material, training_input.assignment, judge, settings=settings)
-        done += 1
-        on_progress(f"{done} of {len(training_input.examples)} texts scored", done / len(training_input.examples))
-        return ratings
-
-    ratings = await asyncio.gather(*(one(example) for example in training_input.examples))
-    by_id = dict(zip((example.id for example in training_input.examples), ratings, strict=True))
+    examples = training_input.examples
+    ratings = await for_each(
+        examples,
+        lambda example: rate(example, criterion, material, training_input.assignment, judge, settings=settings),
+        lambda done: on_progress(f"{done} of {len(examples)} texts scored", done / len(examples)),
+    )
+    by_id = dict(zip((example.id for example in examples), ratings, strict=True))
     require_scores([by_id[example.id] for example in _comparable(training_input, material, settings)])
     units = Units(kind="sentence", beside=(material,))
     return learned_single("dcr", training_input, criterion, by_id, settings=settings, units=units)

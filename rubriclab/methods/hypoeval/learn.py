@@ -35,6 +35,7 @@ from rubriclab.option_names import RUN_AGAIN, option
 from rubriclab.rubric import Criterion, Part, by_id
 from rubriclab.stats.correlation import FloatArray, label_correlations
 from rubriclab.stats.interval import rounded
+from rubriclab.stats.missing import floats
 
 # Shares of the texts that are rated in each round; after each but the last, hopeless hypotheses are dropped.
 ROUNDS = (0.25, 0.5, 1.0)
@@ -59,9 +60,9 @@ async def learn(
         SettingsError: if they come from literature alone, and there are no findings.
         JudgeError: if no hypothesis, or none with ratings of half of the texts, could be obtained.
     """
-    examples, assignment, findings = training_input.examples, training_input.assignment, training_input.findings
+    assignment, findings = training_input.assignment, training_input.findings
     _check(training_input, settings)
-    order = sorted(examples, key=lambda example: example.id)
+    order = list(training_input.in_order)
     random.Random(seed).shuffle(order)
     used = tuple(findings) if settings.sources in ("labels and literature", "literature") else ()
     study = _HypoEvalRun(
@@ -201,8 +202,7 @@ class _HypoEvalRun:
         if self.settings.ask != "concatenated":
             return predictions(matrix, [candidates.index(criterion.id) for criterion in kept])
         requests = (rate(example, kept, self.assignment, self.judge, "concatenated") for example in self.order)
-        scores = [overall.score for (overall,) in await asyncio.gather(*requests)]
-        return np.array([np.nan if score is None else score for score in scores], dtype=float)
+        return floats(overall.score for (overall,) in await asyncio.gather(*requests))
 
     async def _run_bandit(self) -> None:
         settings, total = self.settings, len(self.order)

@@ -9,7 +9,6 @@ labelled texts, if any     -> every question verified for every unit of every te
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from rubriclab.checklist import Checklist
-from rubriclab.data.example import Example
-from rubriclab.errors import ChecklistError, JudgeError, SettingsError
+from rubriclab.errors import ChecklistError, JudgeError
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.item_selection import AnswerMatrix, BoolArray, SelectedQuestions, p_below, select_questions
+from rubriclab.methods.gathering import for_each
+from rubriclab.methods.item_selection import AnswerMatrix, SelectedQuestions, check_labels, p_below, select_questions
 from rubriclab.methods.method import Learned, Progress, TrainingInput, cross_validated, scores_of, silent
 from rubriclab.methods.questions import question_of
 from rubriclab.methods.seal.prompts import VerificationPlan
@@ -31,8 +30,9 @@ from rubriclab.methods.seal.settings import SealSettings, units_of
 from rubriclab.methods.seal.verify import TextVerdicts, judge_text
 from rubriclab.option_names import option
 from rubriclab.rubric import Criterion, DroppedCriterion, Evidence, Part, Question
-from rubriclab.stats.correlation import FloatArray, label_correlations
+from rubriclab.stats.correlation import BoolArray, FloatArray, label_correlations
 from rubriclab.stats.interval import rounded
+from rubriclab.stats.missing import floats
 
 PROPOSED = 0.2
 
@@ -97,9 +97,7 @@ class _SealRun:
     on_progress: Progress
 
     def __post_init__(self) -> None:
-        self.texts = tuple(sorted(self.training_input.examples, key=lambda example: example.id))
-        labels = self.training_input.labels
-        self.labels = np.array([labels[text.id] for text in self.texts], dtype=float)
+        self.texts, self.labels = self.training_input.in_order, self.training_input.label_array
 
     async def run(self) -> Learned:
         judged, questions = await self._judged(), self.plan.questions
@@ -140,18 +138,12 @@ class _SealRun:
         Raises:
             JudgeError: if there are texts, and no usable verdict.
         """
-        done = 0
+        total = len(self.texts)
 
-        async def one(text: Example) -> TextVerdicts:
-            nonlocal done
-            results = await judge_text(text, self.plan, self.judge)
-            done += 1
-            self.on_progress(
-                f"{done} of {len(self.texts)} texts judged", PROPOSED + (1 - PROPOSED) * (done / len(self.texts))
-            )
-            return results
+        def on_done(done: int) -> None:
+            self.on_progress(f"{done} of {total} texts judged", PROPOSED + (1 - PROPOSED) * (done / total))
 
-        results = await asyncio.gather(*(one(text) for text in self.texts))
+        results = await for_each(self.texts, lambda text: judge_text(text, self.plan, self.judge), on_done)
         verdicts = [verdict for judged in results for verdict in judged.verdicts.values()]
         if results and all(verdict.value is None for verdict in verdicts):
             reason = verdicts[0].reason if verdicts else results[0].fault
@@ -168,8 +160,8 @@ class _SealRun:
 
     def _scores(self, chosen: SelectedQuestions, judged: Sequence[TextVerdicts]) -> FloatArray:
         """Return the scores of texts with these verdicts, NaN if there is none."""
-        scores = [score_verdicts(each, chosen.questions, self.training_input.assignment.scale)[0] for each in judged]
-        return np.array([np.nan if score is None else score for score in scores], dtype=float)
+        scale = self.training_input.assignment.scale
+        return floats(score_verdicts(each, chosen.questions, scale)[0] for each in judged)
 
     def _reselected(
         self, questions: Sequence[Criterion], answers: AnswerMatrix, judged: Sequence[TextVerdicts]
@@ -226,11 +218,7 @@ def _check(training_input: TrainingInput, settings: SealSettings) -> None:
             "SEAL asks questions, and there are none: no pack of them and nothing to be proposed (proposed=0).",
             f"Give a pack with {option('checklist', 'FILE')}, or have some proposed.",
         )
-    if settings.needs_labels and not training_input.examples:
-        raise SettingsError(
-            f"The setting {settings.needs_labels} needs labelled texts, and there are none.",
-            "Give labelled texts, or leave the setting at its default.",
-        )
+    check_labels(settings, training_input.examples)
 
 
 def _with_evidence(

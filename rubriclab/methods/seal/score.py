@@ -23,6 +23,7 @@ from rubriclab.methods.seal.verify import TextVerdicts, judge_text
 from rubriclab.rubric import Criterion, Part
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.interval import DIGITS
+from rubriclab.stats.missing import float_table
 
 
 def normalised(weights: Sequence[float]) -> FloatArray:
@@ -123,9 +124,7 @@ def rate_questions(verdicts: TextVerdicts, questions: Sequence[Criterion]) -> tu
 def verdict_matrix(verdicts: TextVerdicts, questions: Sequence[Criterion]) -> FloatArray:
     """Return the verdicts as numbers, NaN if missing; shape (units, questions)."""
     rows = [[verdicts.verdicts[unit.id, question.id].value for question in questions] for unit in verdicts.units]
-    return np.array([[np.nan if v is None else v for v in row] for row in rows], dtype=float).reshape(
-        len(verdicts.units), len(questions)
-    )
+    return float_table(rows, len(questions))
 
 
 def share(verdicts: TextVerdicts, question: Criterion) -> float | None:

@@ -21,7 +21,6 @@ from rubriclab.data.example import Example
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.baselines.geval import written_steps
 from rubriclab.methods.holistic import require_scores, score_all, values, with_evidence
-from rubriclab.methods.item_selection import BoolArray
 from rubriclab.methods.method import (
     CriterionRating,
     Learned,
@@ -34,7 +33,7 @@ from rubriclab.methods.method import (
 from rubriclab.methods.seeval.explain import FORM, Mistake, elicit, refine
 from rubriclab.methods.seeval.settings import SEEvalSettings
 from rubriclab.rubric import Criterion, DroppedCriterion, Evidence, Part
-from rubriclab.stats.correlation import FloatArray, pearson
+from rubriclab.stats.correlation import BoolArray, FloatArray, pearson
 from rubriclab.stats.interval import DIGITS, rounded
 
 OUTDONE = "not asked: another explanation tracked the labels of the texts tried first better"
@@ -111,10 +110,8 @@ class _SEEvalRun:
 
     def __post_init__(self) -> None:
         self.steps = ""
-        self.order = tuple(sorted(self.training_input.examples, key=lambda example: example.id))
+        self.order, self.labels = self.training_input.in_order, self.training_input.label_array
         self.ids = tuple(example.id for example in self.order)
-        labels = self.training_input.labels
-        self.labels = np.array([labels[name] for name in self.ids], dtype=float)
 
     async def run(self) -> Learned:
         table, best = await self._elicited()

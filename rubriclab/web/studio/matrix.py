@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
 from rubriclab.base_models import FrozenModel
@@ -16,11 +15,10 @@ from rubriclab.corrections import Correction, corrected
 from rubriclab.report import describe
 from rubriclab.report.matrix import ranked
 from rubriclab.report.recorded import TITLE
-from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.correlation import BoolArray, FloatArray
 from rubriclab.store import Version
 from rubriclab.training_record import Candidate, Cell, RecordedText, TrainingRecord
 
-BoolArray = npt.NDArray[np.bool_]
 # Texts on one page.
 ROWS = 50
 # Shades of the ratings, from the lowest to the highest of the scale.
