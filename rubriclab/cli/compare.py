@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from rubriclab.cli.drift import EXIT_CODES
 from rubriclab.cli.help import command
 from rubriclab.cli.options import Points, judge_options, measurement_options, option, rubric_option
-
-if TYPE_CHECKING:
-    from rubriclab.comparison.results import Verdict
-
-EXIT_CODES: Mapping[Verdict, int] = {"within": 0, "beyond": 1, "unknown": 3}
 
 
 @command()
