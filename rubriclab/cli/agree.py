@@ -7,16 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rubriclab.cli.help import command
-from rubriclab.cli.options import (
-    asking_options,
-    dry_run_option,
-    export_options,
-    json_option,
-    option,
-    rows_options,
-    rubric_option,
-    store_option,
-)
+from rubriclab.cli.options import asking_options, measurement_options, option, rubric_option
 from rubriclab.cli.places import JUDGE
 
 if TYPE_CHECKING:
@@ -41,11 +32,7 @@ if TYPE_CHECKING:
     help="The number of bins of equal width that scores are put into.  [default: the levels of the rubric's scale]",
 )
 @asking_options
-@rows_options
-@export_options
-@store_option
-@dry_run_option
-@json_option
+@measurement_options
 def agree(texts: str, *, rubric: str, dry_run: bool, as_json: bool, **values: Any) -> None:
     """Measure the agreement of judges that score TEXTS by the same rubric: alpha, kappas, differences in severity.
 

@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from rubriclab.cli.drift import EXIT_CODES
 from rubriclab.cli.help import command
-from rubriclab.cli.options import (
-    Points,
-    dry_run_option,
-    export_options,
-    json_option,
-    judge_options,
-    option,
-    rows_options,
-    rubric_option,
-    store_option,
-)
-
-if TYPE_CHECKING:
-    from rubriclab.comparison.results import Verdict
-
-EXIT_CODES: Mapping[Verdict, int] = {"within": 0, "beyond": 1, "unknown": 3}
+from rubriclab.cli.options import Points, judge_options, measurement_options, option, rubric_option
 
 
 @command()
@@ -36,11 +21,7 @@ EXIT_CODES: Mapping[Verdict, int] = {"within": 0, "beyond": 1, "unknown": 3}
     help="The field to pair outputs by.  [default: id, else group, else unpaired]",
 )
 @judge_options
-@rows_options
-@export_options
-@store_option
-@dry_run_option
-@json_option
+@measurement_options
 def compare(
     outputs: tuple[str, ...],
     *,

@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rubriclab.cli.help import command
-from rubriclab.cli.options import (
-    asking_options,
-    dry_run_option,
-    export_options,
-    json_option,
-    option,
-    rows_options,
-    store_option,
-)
+from rubriclab.cli.options import asking_options, measurement_options, option
 from rubriclab.cli.places import FILE, JUDGE
 
 if TYPE_CHECKING:
@@ -62,11 +54,7 @@ ORDER = "REF [REF] TEXTS"
 )
 @option("--all", "write_all", is_flag=True, help="Write all texts to --output, not only those that flip.")
 @asking_options
-@rows_options
-@export_options
-@store_option
-@dry_run_option
-@json_option
+@measurement_options
 def drift(
     named: Sequence[str], *, output: str | None, write_all: bool, dry_run: bool, as_json: bool, **values: Any
 ) -> None:

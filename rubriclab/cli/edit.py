@@ -7,15 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rubriclab.cli.help import command
-from rubriclab.cli.options import (
-    dry_run_option,
-    export_options,
-    json_option,
-    judge_options,
-    option,
-    rows_options,
-    store_option,
-)
+from rubriclab.cli.options import judge_options, measurement_options, option
 from rubriclab.cli.pairs import numbers_of, pairs_of
 from rubriclab.cli.places import FILE
 
@@ -38,11 +30,7 @@ if TYPE_CHECKING:
 @option("--preview", is_flag=True, help="Show the effect and save nothing.")
 @option("--name", help="The name to save under.  [default: the rubric's]")
 @judge_options
-@rows_options
-@export_options
-@store_option
-@dry_run_option
-@json_option
+@measurement_options
 def edit(rubric: str, *, dry_run: bool, as_json: bool, **values: Any) -> None:
     """Change the criteria, weights or definition of RUBRIC, and save the result as a version whose parent is RUBRIC.
 

@@ -9,15 +9,11 @@ import click
 from rubriclab.cli.help import command
 from rubriclab.cli.options import (
     batch_options,
-    dry_run_option,
-    export_options,
-    json_option,
     judge_options,
+    measurement_options,
     option,
     rivals_options,
-    rows_options,
     settings_option,
-    store_option,
 )
 from rubriclab.cli.places import FILE
 from rubriclab.methods.names import BASELINE_NAMES
@@ -69,11 +65,7 @@ if TYPE_CHECKING:
 @rivals_options
 @batch_options
 @settings_option
-@rows_options
-@export_options
-@store_option
-@dry_run_option
-@json_option
+@measurement_options
 def evaluate(heldout: str, *, rubrics: tuple[str, ...], dry_run: bool, as_json: bool, **values: Any) -> None:
     """Evaluate rubrics on HELDOUT texts with human scores, and compare them with free baselines.
 

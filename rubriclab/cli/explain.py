@@ -7,16 +7,7 @@ from typing import Any
 import click
 
 from rubriclab.cli.help import command
-from rubriclab.cli.options import (
-    count_option,
-    dry_run_option,
-    export_options,
-    json_option,
-    judge_options,
-    option,
-    rows_options,
-    store_option,
-)
+from rubriclab.cli.options import count_option, judge_options, measurement_options, option
 from rubriclab.cli.places import FILE
 
 
@@ -31,11 +22,7 @@ from rubriclab.cli.places import FILE
     help="The number of labelled texts that are shown, the most similarly rated first.  [default: 5]",
 )
 @judge_options
-@rows_options
-@export_options
-@store_option
-@dry_run_option
-@json_option
+@measurement_options
 def explain(rubric: str, text: str | None, *, dry_run: bool, as_json: bool, **values: Any) -> None:
     """Explain the score of TEXT by RUBRIC: each criterion's share with its reason, and the nearest labelled texts.
 

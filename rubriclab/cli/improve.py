@@ -8,16 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rubriclab.cli.help import command
-from rubriclab.cli.options import (
-    dry_run_option,
-    json_option,
-    judge_options,
-    option,
-    output_option,
-    rows_options,
-    rubric_option,
-    store_option,
-)
+from rubriclab.cli.options import judge_options, option, output_option, rubric_option, run_options
 from rubriclab.cli.places import FILE, JUDGE
 
 if TYPE_CHECKING:
@@ -64,10 +55,7 @@ if TYPE_CHECKING:
     help="Write the changes with their reasons to this file, as text; - for standard output.",
 )
 @judge_options
-@rows_options
-@store_option
-@dry_run_option
-@json_option
+@run_options
 def improve(
     texts: str, *, rubric: str, output: str, diff: str | None, dry_run: bool, as_json: bool, **values: Any
 ) -> None:

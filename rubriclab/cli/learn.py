@@ -7,17 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rubriclab.cli.help import command
-from rubriclab.cli.options import (
-    batch_options,
-    dry_run_option,
-    json_option,
-    judge_options,
-    option,
-    rows_options,
-    settings_option,
-    store_option,
-    together,
-)
+from rubriclab.cli.options import batch_options, judge_options, option, run_options, settings_option, together
 from rubriclab.cli.places import FILE, JUDGE
 from rubriclab.methods.names import DEFAULT_METHODS, METHOD_NAMES
 
@@ -115,10 +105,7 @@ joint_options = together(
 @judge_options
 @batch_options
 @settings_option
-@rows_options
-@store_option
-@dry_run_option
-@json_option
+@run_options
 def learn(labelled: str, *, gate: bool, dry_run: bool, as_json: bool, **values: Any) -> None:
     """Learn a rubric from LABELLED texts and save it as a version in the store.
 

@@ -207,6 +207,11 @@ dry_run_option = option(
 )
 
 
+# What commands that read rows and ask a judge share at the end of their help; those that measure can also export.
+run_options = together(rows_options, store_option, dry_run_option, json_option)
+measurement_options = together(rows_options, export_options, store_option, dry_run_option, json_option)
+
+
 def _checked_address(_context: click.Context, _option: click.Parameter, address: str | None) -> str | None:
     """Refuse an address with credentials before anything else is done, wherever it was set."""
     if address is None:

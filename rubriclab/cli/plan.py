@@ -7,16 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rubriclab.cli.help import command
-from rubriclab.cli.options import (
-    count_option,
-    dry_run_option,
-    json_option,
-    judge_options,
-    option,
-    rows_options,
-    rubric_option,
-    store_option,
-)
+from rubriclab.cli.options import count_option, judge_options, option, rubric_option, run_options
 from rubriclab.cli.places import FILE
 
 if TYPE_CHECKING:
@@ -50,10 +41,7 @@ if TYPE_CHECKING:
     help="Write the rows to label to this file, with the reasons in `plan`; its name decides the format.",
 )
 @judge_options
-@rows_options
-@store_option
-@dry_run_option
-@json_option
+@run_options
 def plan(texts: str, *, rubric: str, output: str | None, dry_run: bool, as_json: bool, **values: Any) -> None:
     """Choose which TEXTS to label next so that a rubric improves most, and estimate how many more labels are worth it.
 

@@ -18,14 +18,11 @@ from rubriclab.cli.options import (
     Number,
     batch_options,
     count_option,
-    dry_run_option,
-    json_option,
     judge_options,
     option,
     output_option,
     rivals_options,
-    rows_options,
-    store_option,
+    run_options,
 )
 from rubriclab.cli.places import FILE
 
@@ -85,10 +82,7 @@ EXIT_CODES: Mapping[bool | None, int] = {True: 0, False: 1, None: 3}
     help="Repeat N calls of --rivals together with their texts in the reverse order, and report the agreement.",
 )
 @batch_options
-@rows_options
-@store_option
-@dry_run_option
-@json_option
+@run_options
 def score(
     texts: str,
     *,

@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rubriclab.cli.help import command
-from rubriclab.cli.options import (
-    asking_options,
-    dry_run_option,
-    export_options,
-    json_option,
-    option,
-    rows_options,
-    store_option,
-)
+from rubriclab.cli.options import asking_options, measurement_options, option
 from rubriclab.cli.places import FILE, JUDGE
 
 if TYPE_CHECKING:
@@ -63,11 +55,7 @@ ACTIONS = ("reuse", "recalibrate", "reweight", "reselect", "relearn")
 @option("--matrix", "as_matrix", is_flag=True, help="Show all rubrics, targets and judges in one table.")
 @option("--seed", type=click.IntRange(min=0), default=42, show_default=True, help="Seed of random draws and folds.")
 @asking_options
-@rows_options
-@export_options
-@store_option
-@dry_run_option
-@json_option
+@measurement_options
 def transfer(
     refs: Sequence[str],
     *,

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from rubriclab.base_models import FrozenModel
 from rubriclab.comparison.pairing import PairingRule
-from rubriclab.drift.limits import MAX_UNSCORED
+from rubriclab.drift.limits import MAX_UNSCORED, LimitOutcome
 from rubriclab.stats.interval import Interval
-
-Verdict = Literal["within", "beyond", "unknown"]
 
 
 class SideSummary(FrozenModel):
@@ -104,7 +100,7 @@ class OutputComparison(FrozenModel):
     fallen: tuple[TextChange, ...]
 
     @property
-    def outcome(self) -> Verdict:
+    def outcome(self) -> LimitOutcome:
         """Whether the drop of the mean is within `max_drop` (without one: whether there is none beyond chance).
 
         `beyond` if the whole interval lies below the limit, `within` if none of it does, else `unknown`. Without a

@@ -94,9 +94,7 @@ def consistency_of(given: Mapping[ItemId, HumanJudgment]) -> Consistency | None:
     return Consistency(len(ranked), sum(same) / len(same), None) if same else None
 
 
-def rater_agreement(
-    history: History, texts: Sequence[TextToJudge], *, mode: Mode = "rate", seed: int = 0
-) -> RaterAgreement | None:
+def rater_agreement(history: History, texts: Sequence[TextToJudge], *, mode: Mode = "rate") -> RaterAgreement | None:
     """Return the agreement of the raters on `texts` by their first judgments; `None` with fewer than two raters.
 
     It is about scores if texts are rated, and about the preferences in rankings and pairs otherwise.
@@ -105,17 +103,17 @@ def rater_agreement(
     known = [each for each in history.all() if not each.again and all(key in groups for key in each.texts)]
     if mode == "rate":
         rated = [(each.rater, each.texts[0], each.value) for each in known if each.value is not None]
-        return _alpha(rated, groups, seed=seed)
+        return _alpha(rated, groups)
     compared = [
         (each.rater, (first, second), float(preference))
         for each in known
         for first, second, preference in each.preferences()
     ]
-    return _alpha(compared, groups, seed=seed)
+    return _alpha(compared, groups)
 
 
 def _alpha(
-    answers: Sequence[tuple[str, str | tuple[str, str], float]], groups: Mapping[str, str], *, seed: int
+    answers: Sequence[tuple[str, str | tuple[str, str], float]], groups: Mapping[str, str]
 ) -> RaterAgreement | None:
     """Return the agreement of answers by rater about units: keys of texts, or pairs of them."""
     raters = {name: row for row, name in enumerate(sorted({rater for rater, _, _ in answers}))}
@@ -128,9 +126,7 @@ def _alpha(
     group = [groups[unit if isinstance(unit, str) else unit[0]] for unit in units]
     names, clusters = np.unique(group, return_inverse=True)
     comparing = any(not isinstance(unit, str) for unit in units)
-    alpha = krippendorff_alpha(
-        table, "nominal" if comparing else "interval", clusters if len(names) > 1 else None, seed=seed
-    )
+    alpha = krippendorff_alpha(table, "nominal" if comparing else "interval", clusters if len(names) > 1 else None)
     return RaterAgreement(len(raters), int(((~np.isnan(table)).sum(axis=0) >= 2).sum()), alpha)
 
 

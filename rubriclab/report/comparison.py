@@ -36,14 +36,14 @@ if TYPE_CHECKING:
         SystemDifference,
         SystemRanking,
         TextChange,
-        Verdict,
     )
+    from rubriclab.drift.limits import LimitOutcome
     from rubriclab.store import Version
 
 TITLE, TEXT = 90, 400
 # Paired differences of systems that are listed at once.
 MOST_PAIRS = 15
-BADGES: Mapping[tuple[Verdict, bool], Badge] = {
+BADGES: Mapping[tuple[LimitOutcome, bool], Badge] = {
     ("within", False): Badge("no significant drop", "good"),
     ("beyond", False): Badge("worse", "bad"),
     ("unknown", False): Badge("inconclusive", "warning"),

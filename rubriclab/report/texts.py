@@ -78,8 +78,8 @@ def criterion_scores(texts: Sequence[JudgedText], criterion: str) -> FloatArray:
     return floats({part.id: part.score for part in text.score.criteria}.get(criterion) for text in texts)
 
 
-def furthest_apart(texts: Sequence[JudgedText], most: int = MOST_SHOWN) -> tuple[list[Placed], list[Placed]]:
-    """Return the texts that the rubric ranks furthest above, and furthest below, their rank by people.
+def furthest_apart(texts: Sequence[JudgedText]) -> tuple[list[Placed], list[Placed]]:
+    """Return the `MOST_SHOWN` texts that the rubric ranks furthest above, and furthest below, their rank by people.
 
     Ranks are compared instead of scores, so that a rubric that is strict on all texts is not counted as wrong on all.
     """
@@ -88,7 +88,7 @@ def furthest_apart(texts: Sequence[JudgedText], most: int = MOST_SHOWN) -> tuple
     placed = [Placed(text, float(h), float(r)) for text, h, r in zip(scored, human, rubric, strict=True)]
     over = sorted((text for text in placed if text.gap > 0), key=lambda text: (-text.gap, text.judged.example.id))
     under = sorted((text for text in placed if text.gap < 0), key=lambda text: (text.gap, text.judged.example.id))
-    return over[:most], under[:most]
+    return over[:MOST_SHOWN], under[:MOST_SHOWN]
 
 
 def places(scores: FloatArray) -> FloatArray:

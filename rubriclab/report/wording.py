@@ -27,6 +27,7 @@ JUDGE_SHOWN = 80
 # Ends of intervals below are 0 but for rounding errors.
 SMALLEST = 1e-6
 BLOCKS = "▁▂▃▄▅▆▇█"
+SPARKLINE_WIDTH = 24
 
 LEVELS: Mapping[str, str] = {
     "group": "within groups",
@@ -261,9 +262,9 @@ def rewards(points: Sequence[RewardPoint]) -> str:
     )
 
 
-def sparkline(values: Sequence[float], width: int = 24) -> str:
-    """Return values as a line of at most `width` blocks, from the lowest value to the highest."""
-    steps = min(width, len(values))
+def sparkline(values: Sequence[float]) -> str:
+    """Return values as a line of at most `SPARKLINE_WIDTH` blocks, from the lowest value to the highest."""
+    steps = min(SPARKLINE_WIDTH, len(values))
     shown = [values[round(i * (len(values) - 1) / max(steps - 1, 1))] for i in range(steps)]
     low, span = min(shown), max(shown) - min(shown)
     return "".join(BLOCKS[round((value - low) / span * (len(BLOCKS) - 1)) if span else 0] for value in shown)

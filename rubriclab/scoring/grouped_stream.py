@@ -25,14 +25,9 @@ WINDOW = 4096
 REMEMBERED = 100_000
 
 
-def groups_of(
-    rows: Iterable[R],
-    key: Callable[[R], Hashable | None],
-    window: int = WINDOW,
-    on_continued: Callable[[], None] = lambda: None,
-) -> Iterator[list[R]]:
+def groups_of(rows: Iterable[R], key: Callable[[R], Hashable | None]) -> Iterator[list[R]]:
     """Yield the rows of each group that `grouped_stream` processes together, as soon as it is complete."""
-    waiting = _Window[R](window, on_continued)
+    waiting = _Window[R](WINDOW, lambda: None)
     for number, row in enumerate(rows):
         yield from waiting.add(number, row, key(row))
     yield from waiting.rest()

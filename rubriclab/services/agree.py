@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -21,7 +21,7 @@ from rubriclab.scoring import Score, score_stream
 from rubriclab.scoring.estimate import scoring_at_most
 from rubriclab.services.dry_run import DryRun, dry_run
 from rubriclab.services.inputs import Data, describe, notify_left_out, rows_of
-from rubriclab.services.judge_choice import JudgeChoice, judge_named
+from rubriclab.services.judge_choice import JudgeChoice, check_distinct, judge_named
 from rubriclab.services.rubric_choice import version_of
 from rubriclab.services.workspace import Workspace
 from rubriclab.store import Version
@@ -74,7 +74,7 @@ async def agree(workspace: Workspace, data: Data, rubric: str | Version, options
     """
     version, examples, names = await workspace.off_event_loop(_prepared, workspace, data, rubric, options)
     judges = {name: workspace.judge(JudgeChoice(name)) for name in names}
-    _check_identities(judges)
+    check_distinct(judges)
     scores, unanswered = await _score(version, examples, judges, workspace)
     agreement = interrater_agreement(version.rubric, examples, scores, bins=options.bins)
     return AgreeResult(version, agreement, workspace.effort(), unanswered)
@@ -103,18 +103,6 @@ def _check_names(names: Sequence[str]) -> None:
         raise SettingsError(f"Agreement takes two judges or more, and {named};", f"name each with {option('judges')}.")
     if twice := [name for number, name in enumerate(names) if name in names[:number]]:
         raise SettingsError(f"The judge {twice[0]} is named twice;", "a judge cannot be compared with itself.")
-
-
-def _check_identities(judges: Mapping[str, Judge]) -> None:
-    """Refuse one judge under two names, as where a recording of it stands beside it."""
-    seen: list[tuple[str, Mapping[str, Any]]] = []
-    for name, judge in judges.items():
-        for other, identity in seen:
-            if identity == judge.identity:
-                raise SettingsError(
-                    f"{other} and {name} are the same judge;", "a judge cannot be compared with itself."
-                )
-        seen.append((name, judge.identity))
 
 
 def _examples(data: Data, options: AgreeOptions, workspace: Workspace) -> tuple[Example, ...]:

@@ -16,10 +16,10 @@ from rubriclab.comparison import (
     compare_outputs,
     rank_systems,
 )
-from rubriclab.comparison.results import Verdict
 from rubriclab.data import Example
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.display import Displayed
+from rubriclab.drift.limits import LimitOutcome
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.option_names import option
 from rubriclab.provenance import Effort
@@ -81,7 +81,7 @@ class CompareResult(Displayed):
     version: Version
 
     @property
-    def outcome(self) -> Verdict:
+    def outcome(self) -> LimitOutcome:
         """`within` the acceptable drop, `beyond` it, or `unknown`; a ranking is always `within`."""
         return self.result.outcome if isinstance(self.result, OutputComparison) else "within"
 

@@ -28,7 +28,6 @@ from rubriclab.drift import (
 )
 from rubriclab.drift.limits import LimitOutcome, worst_outcome
 from rubriclab.errors import DataError, JudgeError, SettingsError
-from rubriclab.judges.judge import Judge
 from rubriclab.methods.estimate import CallEstimate
 from rubriclab.option_names import option
 from rubriclab.provenance import Effort
@@ -38,7 +37,7 @@ from rubriclab.scoring.grouped_stream import groups_of
 from rubriclab.scoring.rivals import row_key
 from rubriclab.services.dry_run import DryRun, dry_run
 from rubriclab.services.inputs import Data, notify_left_out, row_count, rows_of
-from rubriclab.services.judge_choice import JudgeChoice, judge_of
+from rubriclab.services.judge_choice import JudgeChoice, check_distinct, judge_of
 from rubriclab.services.rubric_choice import ref_of, version_of
 from rubriclab.services.workspace import Notify, Workspace
 from rubriclab.store import Version
@@ -116,7 +115,9 @@ class DriftMeasurement:
         """
         workspace = self.workspace
         judges = workspace.judge(self.choices[0]), workspace.judge(self.choices[1])
-        _check_identities(self.scorers, judges)
+        first, second = self.scorers.before, self.scorers.after
+        if first.version.ref == second.version.ref and first.judge != second.judge:
+            check_distinct({first.judge: judges[0], second.judge: judges[1]})
         texts = usable_stream(rows_of(self.data, self.options, workspace.notify), workspace.notify)
         total = row_count(self.data) if workspace.shows_progress else 0
         with workspace.progress(workspace.ledger) as on_progress:
@@ -249,13 +250,3 @@ def _notify_scorers(scorers: ScorerPair, options: DriftOptions, notify: Notify) 
     if options.flip_at is None:
         middle = f"{show(scorers.threshold)}, the middle of the scale"
         notify(f"texts flip at {middle} ({option('flip_at')} sets another score)")
-
-
-def _check_identities(scorers: ScorerPair, judges: tuple[Judge, Judge]) -> None:
-    """Refuse one judge under two names, such as its recording beside it."""
-    before, after = scorers.before, scorers.after
-    if before.version.ref != after.version.ref or before.judge == after.judge:
-        return
-    if judges[0].identity == judges[1].identity:
-        names = f"{before.judge} and {after.judge}"
-        raise SettingsError(f"{names} are the same judge;", "one judge cannot be compared with itself.")

@@ -5,10 +5,13 @@ An imported version never chooses a judge by itself: it is asked only once the u
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import combinations
 
-from rubriclab.errors import NotConfirmed
+from rubriclab.errors import NotConfirmed, SettingsError
 from rubriclab.judges.connect import EMBEDDED
+from rubriclab.judges.judge import Judge
 from rubriclab.judges.recording import recorded_name
 from rubriclab.option_names import command, option
 from rubriclab.report.wording import quoted_judge
@@ -32,6 +35,17 @@ def judge_named(named: str | None, notify: Notify) -> str:
     """Return the judge that the user has named, or else the offline one, and say so."""
     _notify_embedded(named or EMBEDDED, "" if named else ", as none is configured", notify)
     return named or EMBEDDED
+
+
+def check_distinct(judges: Mapping[str, Judge]) -> None:
+    """Refuse one judge under two names, such as its recording beside it.
+
+    Raises:
+        SettingsError: if two of the judges are the same.
+    """
+    for (first, one), (second, other) in combinations(judges.items(), 2):
+        if one.identity == other.identity:
+            raise SettingsError(f"{first} and {second} are the same judge;", "a judge cannot be compared with itself.")
 
 
 def judge_of(version: Version, named: str | None, store: Store, notify: Notify) -> JudgeChoice:

@@ -10,8 +10,8 @@ import pytest
 
 from rubriclab.comparison import OutputComparison, Outputs, PairingRule
 from rubriclab.comparison.compare import summary
-from rubriclab.comparison.results import SideSummary, Verdict
-from rubriclab.drift.limits import MAX_UNSCORED
+from rubriclab.comparison.results import SideSummary
+from rubriclab.drift.limits import MAX_UNSCORED, LimitOutcome
 from rubriclab.errors import DataError, RubriclabError, SettingsError
 from rubriclab.integrations.pytest import baselines, messages
 from rubriclab.integrations.pytest.run import RubricRun
@@ -285,7 +285,7 @@ def _check_rows(scores: Scores) -> list[dict[str, Any]]:
     return baselines.rows_of(scores)
 
 
-def _mean_outcome(side: SideSummary, threshold: float) -> Verdict:
+def _mean_outcome(side: SideSummary, threshold: float) -> LimitOutcome:
     """Return whether a mean is at least `threshold`: decided by its whole interval, as comparisons are."""
     low, high = side.mean.low, side.mean.high
     if low is None or high is None:

@@ -5,17 +5,17 @@ from typing import Any
 
 import pytest
 from checkeval_scripts import Scripted, assignment, checklist, scripted, seeds, text, wording
+from holistic_scripts import spent, within
 from hypoeval_scripts import examples
 
 from rubriclab.errors import ChecklistError
-from rubriclab.judges import FakeJudge, estimated_tokens
+from rubriclab.judges import FakeJudge
 from rubriclab.methods.checkeval import CHECKEVAL, CheckEvalSettings
 from rubriclab.methods.checkeval.estimate import learning_at_most, scoring_at_most
 from rubriclab.methods.checkeval.learn import learn
 from rubriclab.methods.checkeval.settings import PRESETS
 from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.method import TrainingInput
-from rubriclab.prompts import render
 from rubriclab.rubric import Part
 
 TEXTS = tuple(replace(each, output=f"{each.output} " * 40) for each in examples(6))
@@ -33,16 +33,6 @@ CHOICES: list[dict[str, Any]] = [
     {"elaborated_fewest": 10, "most_questions": 9},
     dict(PRESETS["paper"]),
 ]
-
-
-def spent(judge: FakeJudge) -> tuple[int, int, int]:
-    tokens = sum(estimated_tokens(render(prompt)) for prompt in judge.prompts)
-    return len(judge.prompts), tokens, sum(prompt.max_tokens for prompt in judge.prompts)
-
-
-def within(judge: FakeJudge, estimate: CallEstimate) -> bool:
-    calls, read, written = spent(judge)
-    return calls <= estimate.calls and read <= estimate.prompt_tokens and written <= estimate.completion_tokens
 
 
 def in_doubt() -> FakeJudge:
@@ -106,4 +96,4 @@ async def test_scoring_asks_what_was_told(chosen: dict[str, Any], calls: int):
     await CHECKEVAL.score(example, part, assignment(), judge)
     told = scoring_at_most(example, part, assignment())
     assert told.calls == calls
-    assert (told.calls, told.prompt_tokens, told.completion_tokens) == spent(judge)
+    assert told == spent(judge)

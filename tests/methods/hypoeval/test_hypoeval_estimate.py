@@ -3,16 +3,16 @@
 from dataclasses import replace
 
 import pytest
+from holistic_scripts import spent, within
 from hypoeval_scripts import Scripted, assignment, criterion, examples, rating, scripted, training_input, words
 
-from rubriclab.judges import FakeJudge, estimated_tokens
+from rubriclab.judges import FakeJudge
 from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.hypoeval import HypoEvalSettings
 from rubriclab.methods.hypoeval.estimate import learning_at_most, scoring_at_most
 from rubriclab.methods.hypoeval.learn import learn
 from rubriclab.methods.hypoeval.score import rate
 from rubriclab.methods.method import TrainingInput
-from rubriclab.prompts import render
 from rubriclab.rubric import Part
 
 TEXTS = examples(12)
@@ -34,16 +34,6 @@ def worst_case(prompt):
     """Rate as far from every label as the scale allows, so that every text is hard."""
     label = next(text.scores["coherence"] for text in TEXTS if text.output == prompt.fields["output"])
     return rating(1 if label >= 3 else 5)
-
-
-def spent(judge) -> tuple[int, int, int]:
-    tokens = sum(estimated_tokens(render(prompt)) for prompt in judge.prompts)
-    return len(judge.prompts), tokens, sum(prompt.max_tokens for prompt in judge.prompts)
-
-
-def within(judge, estimate: CallEstimate) -> bool:
-    calls, read, written = spent(judge)
-    return calls <= estimate.calls and read <= estimate.prompt_tokens and written <= estimate.completion_tokens
 
 
 def in_doubt(script: Scripted):
@@ -76,7 +66,7 @@ async def test_scoring_takes_the_calls_and_tokens_that_were_told(ask):
     part = Part(method="hypoeval", settings={"ask": ask}, criteria=criteria)
     estimate, judge = scoring_at_most(TEXTS[0], part, assignment()), scripted()
     await rate(TEXTS[0], criteria, assignment(), judge, ask)
-    assert spent(judge) == (estimate.calls, estimate.prompt_tokens, estimate.completion_tokens)
+    assert spent(judge) == estimate
     assert estimate.calls == (5 if ask == "separately" else 1)
 
 

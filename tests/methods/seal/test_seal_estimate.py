@@ -6,16 +6,15 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from holistic_scripts import spent, within
 from hypoeval_scripts import examples
 from seal_scripts import assignment, pack, part, scripted, sentences, text
 
-from rubriclab.judges import FakeJudge, estimated_tokens
 from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.method import TrainingInput
 from rubriclab.methods.seal import SEAL, SealSettings
 from rubriclab.methods.seal.estimate import learning_at_most, scoring_at_most
 from rubriclab.methods.seal.learn import learn
-from rubriclab.prompts import render
 
 SUPPORT = pack("fact", sizes=(1, 2), beside=("source", "reference"), support={"a1": "source"}, weights="judge")
 PACKS = {
@@ -40,20 +39,6 @@ EXAMPLES = (
     text("?!", source="!!", reference=sentences(2)),
 )
 LONG = text(30, source=sentences(45), reference=sentences(3))
-
-
-def spent(judge: FakeJudge) -> CallEstimate:
-    tokens = sum(estimated_tokens(render(prompt)) for prompt in judge.prompts)
-    return CallEstimate(len(judge.prompts), tokens, sum(prompt.max_tokens for prompt in judge.prompts))
-
-
-def within(judge: FakeJudge, told: CallEstimate) -> bool:
-    took = spent(judge)
-    return (
-        took.calls <= told.calls
-        and took.prompt_tokens <= told.prompt_tokens
-        and took.completion_tokens <= told.completion_tokens
-    )
 
 
 @pytest.mark.parametrize(
