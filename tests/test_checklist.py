@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 from pydantic import ValidationError
 
+from rubriclab.characters import is_blank
 from rubriclab.checklist import Checklist, Folder, load_checklist, parse_checklist, read_checklist, shipped_checklists
 from rubriclab.data.aspect import task_words
 from rubriclab.errors import ChecklistError
@@ -302,7 +303,7 @@ def test_a_loaded_checklist_cannot_be_changed() -> None:
 
 
 names = st.from_regex(r"[a-z0-9-]{1,12}", fullmatch=True)
-words = st.text(min_size=1, max_size=20).map(str.strip).filter(bool)
+words = st.text(min_size=1, max_size=20).map(str.strip).filter(lambda text: not is_blank(text))
 
 
 @given(ids=st.lists(names, unique=True, min_size=1, max_size=6), texts=st.data())

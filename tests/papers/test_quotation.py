@@ -255,7 +255,7 @@ def test_another_digit_is_refused(place: int, digit: str) -> None:
 @given(st.sampled_from(DIGITS), st.sampled_from(["", "1", " ", "."]), st.booleans())
 def test_a_digit_more_or_less_and_a_divided_number_are_refused(place: int, put: str, instead: bool) -> None:
     assume(put == "1" or instead or PASSAGE[place - 1].isdigit())
-    assume(put or instead)
+    assume((put or instead) and not (instead and PASSAGE[place] == put))
     assert find_quotation(PASSAGE[:place] + put + PASSAGE[place + instead :], PAPER) is None
 
 
@@ -267,6 +267,8 @@ def test_another_sign_or_none_is_refused(place: int, sign: str) -> None:
 
 @given(st.sampled_from(DIGITS), st.sampled_from(SIGNS))
 def test_a_sign_more_is_refused(place: int, sign: str) -> None:
+    # Two dashes in a row are how some papers write one.
+    assume(not (PASSAGE[place - 1] in "–−" and sign in "–−"))
     assert find_quotation(PASSAGE[:place] + sign + PASSAGE[place:], PAPER) is None
 
 
