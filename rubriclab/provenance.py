@@ -125,6 +125,8 @@ class Provenance(FrozenModel):
         texts: digests of the training texts, sorted, so that a text is recognized under any id.
         text_fields: fields that every training text had, of source and context; scoring needs them too. `None` if
             unknown; it is then left out of the record, so that earlier records keep their digests.
+        literature_without: public data sets whose raters' findings were left out, as `literature_without` of `learn`
+            named them; left out of the record if empty, so that earlier records keep their digests.
         baseline: the text feature that correlates best with the training labels; `None` if none does.
         validation: outcome of the gate, for a rubric of several methods.
         transfer: how the version was transferred from its parent, if it was.
@@ -146,6 +148,7 @@ class Provenance(FrozenModel):
     groups: tuple[str, ...]
     texts: tuple[str, ...] = ()
     text_fields: tuple[ShownField, ...] | None = Field(None, exclude_if=lambda fields: fields is None)
+    literature_without: tuple[str, ...] = Field((), exclude_if=lambda names: not names)
     seed: Count
     agreement: TrainingAgreement | None = None
     baseline: Baseline | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -101,8 +102,7 @@ def add(paper: str, bibliography: str | None, *, yes: bool, dry_run: bool, as_js
         if not yes:
             _check_can_ask(as_json=as_json)
         proposals = finish(lambda: service.propose(workspace, paper, bibliography, options))
-        chosen = list(proposals.reading.found) if yes else _chosen(proposals)
-        added = service.keep_findings(proposals, chosen)
+        added = service.keep_findings(proposals, proposals.reading.found if yes else _accepted(proposals))
     if as_json:
         print_json({**added.to_row(), **effort_row(added.effort)})
     else:
@@ -181,13 +181,12 @@ def _check_can_ask(*, as_json: bool) -> None:
         )
 
 
-def _chosen(proposals: Proposals) -> list[ProposedFinding]:
-    """Ask about each finding; whoever interrupts keeps those that were accepted."""
+def _accepted(proposals: Proposals) -> Iterator[ProposedFinding]:
+    """Ask about each finding, and yield those that are accepted; whoever interrupts declines the rest."""
     from rubriclab.cli.printing import note, print_view
     from rubriclab.report.literature import proposed_view
 
     found = proposals.reading.found
-    chosen: list[ProposedFinding] = []
     note(f"Paper: {proposals.reference.citation}")
     for number, each in enumerate(found, 1):
         print_view(proposed_view(proposals.entry(each), number, len(found)), err=True)
@@ -199,9 +198,10 @@ def _chosen(proposals: Proposals) -> list[ProposedFinding]:
         if answer == "q":
             break
         if answer == "a":
-            return [*chosen, *found[number - 1 :]]
-        chosen += [each] if answer == "y" else []
-    return chosen
+            yield from found[number - 1 :]
+            break
+        if answer == "y":
+            yield each
 
 
 def _note_failures(added: LiteratureAdded) -> None:

@@ -65,7 +65,7 @@ async def read_citation(paper: Paper, generator: Judge, known: Collection[str] =
     ]
     if missing or read.year is None:
         raise LiteratureError(
-            f"{paper.name} does not state on its first pages how it is cited; not found: {', '.join(missing)}.", _hint()
+            f"{paper.name} does not state {_where(paper)} how it is cited; not found: {', '.join(missing)}.", _hint()
         )
     names = [_stated_name(own, author) for author in authors]
     key = new_key(names, read.title, read.year, known)
@@ -75,6 +75,16 @@ async def read_citation(paper: Paper, generator: Judge, known: Collection[str] =
 def _shown(paper: Paper) -> list[PaperPage]:
     pages = paper.pages[:PAGES_SHOWN] if paper.paged else paper.pages[:1]
     return [PaperPage(page.number, page.text[: MOST_SHOWN // len(pages)]) for page in pages]
+
+
+def _where(paper: Paper) -> str:
+    """Return in words which pages were searched: those of a chosen range may not begin with the title page."""
+    if not paper.paged:
+        return "at its beginning"
+    numbers = [page.number for page in _shown(paper)]
+    if numbers[0] == 1:
+        return "on its first pages"
+    return f"on page {numbers[0]}" if len(numbers) == 1 else f"on pages {numbers[0]} and {numbers[-1]}"
 
 
 def _family(author: str) -> str:

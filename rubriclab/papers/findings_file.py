@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from collections.abc import Collection, Sequence
@@ -105,11 +106,11 @@ def remove_findings(file: Path, ids: Collection[str]) -> None:
     _write_entries(file, [entry for entry in entries_of(file) if entry["id"] not in ids])
 
 
-def new_ids(file: Path, key: str, count: int) -> list[str]:
-    """Return ids for findings of one publication that are not in the file: `lin2004rouge-1`, `lin2004rouge-2`."""
+def new_id(file: Path, key: str) -> str:
+    """Return an id for a finding of a publication that is not in the file, such as `lin2004rouge-1`."""
     taken = {entry["id"] for entry in entries_of(file)}
-    numbers = (f"{key}-{number}" for number in range(1, len(taken) + count + 1))
-    return [name for name in numbers if name not in taken][:count]
+    names = (f"{key}-{number}" for number in itertools.count(1))
+    return next(name for name in names if name not in taken)
 
 
 def _row(finding: FindingEntry) -> dict[str, Any]:

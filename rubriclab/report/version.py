@@ -79,6 +79,8 @@ def _facts(version: Version, judges: Iterable[str]) -> Iterator[tuple[str, Cell]
     if made.model_versions:
         yield "model reported", ", ".join(made.model_versions)
     yield describe.labels_title(made), f"{describe.labels(made)}, with seed {made.seed}"
+    if made.literature_without:
+        yield "findings left out", quoted(f"about the raters of {', '.join(made.literature_without)}")
     yield "created", f"{wording.moment(version.created)}, by rubriclab {made.version}"
     if version.parent:
         yield "parent", version.parent

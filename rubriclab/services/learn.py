@@ -24,7 +24,7 @@ from rubriclab.learning.candidates import Plan
 from rubriclab.literature import Finding, load_findings
 from rubriclab.methods.method import Method, TrainingInput
 from rubriclab.methods.names import DEFAULT_METHODS, JOINT
-from rubriclab.option_names import command, option
+from rubriclab.option_names import command, did_you_mean, option
 from rubriclab.papers.findings import benchmark_name
 from rubriclab.provenance import Effort
 from rubriclab.report.wording import count, listed
@@ -158,7 +158,7 @@ async def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Lear
     version = await store.save_async(
         name,
         trained.rubric,
-        trained.provenance,
+        trained.provenance.model_copy(update={"literature_without": _left_out(options)}),
         workspace.effort(),
         options.parent,
         training=trained.record,
@@ -329,15 +329,25 @@ def _findings(aspect: str, options: LearnOptions, notify: Notify) -> tuple[Findi
         return ()
     findings = _all_findings(options)
     known = {name for finding in findings for name in finding.benchmarks}
-    without = [benchmark_name(name, known) for name in options.literature_without]
-    for given, name in zip(options.literature_without, without, strict=True):
+    without = _left_out(options)
+    for name in without:
         if name not in known:
             there = f"; there are some about {', '.join(sorted(known))}" if known else ""
+            meant = f". {did_you_mean(name, known)}".rstrip(". ")
             notify(
-                f"{option('literature_without', given)} leaves nothing out: no finding for {options.task} is about the "
-                f"raters of {given}{there}"
+                f"{option('literature_without', name)} leaves nothing out: no finding for {options.task} is about the "
+                f"raters of {name}{there}{meant}"
             )
     return tuple(each for each in findings if each.bears_on(aspect) and not {*without} & {*each.benchmarks})
+
+
+def _left_out(options: LearnOptions) -> tuple[str, ...]:
+    """Return the data sets to leave out, spelled as findings spell them, also those that ship."""
+    if options.no_literature or not options.literature_without:
+        return ()
+    findings = (*load_findings(options.task), *_all_findings(options))
+    known = {name for finding in findings for name in finding.benchmarks}
+    return tuple(dict.fromkeys(benchmark_name(name, known) for name in options.literature_without))
 
 
 def _all_findings(options: LearnOptions) -> tuple[Finding, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ from rubriclab.papers.findings_file import (
     add_findings,
     add_reference,
     entries_of,
-    new_ids,
+    new_id,
     reference_kept,
     references_beside,
 )
@@ -125,8 +125,8 @@ async def literature_add(
         RubriclabError: as `propose` and `keep_findings` do.
     """
     proposals = await propose(workspace, paper, bibliography, options)
-    chosen = [each for each in proposals.reading.found if keep is None or keep(proposals.entry(each))]
-    return keep_findings(proposals, chosen)
+    accepted = (each for each in proposals.reading.found if keep is None or keep(proposals.entry(each)))
+    return keep_findings(proposals, accepted)
 
 
 async def propose(
@@ -164,23 +164,22 @@ async def propose(
     return Proposals(text, file, reference, replace(reading, found=new), known, workspace.effort())
 
 
-def keep_findings(proposals: Proposals, chosen: Sequence[ProposedFinding]) -> LiteratureAdded:
-    """Return the result once the chosen findings are in their file, and the paper is in `references.bib` beside it.
+def keep_findings(proposals: Proposals, accepted: Iterable[ProposedFinding]) -> LiteratureAdded:
+    """Return the result once the accepted findings are in their file, and the paper is in `references.bib` beside it.
+
+    Each finding is written before the next one is taken from `accepted`, so that no answer is lost if the process ends
+    while a person is still deciding.
 
     Raises:
         LiteratureError: if a file cannot be written.
     """
-    file, found = proposals.file, proposals.reading.found
-    names = new_ids(file, proposals.reference.key, len(chosen))
-    kept = tuple(proposals.entry(each, name) for each, name in zip(chosen, names, strict=True))
-    if kept:
-        add_reference(file, proposals.reference)
-        add_findings(file, kept)
+    kept = [(each, _keep(proposals, each)) for each in accepted]
+    chosen = [each for each, _ in kept]
     return LiteratureAdded(
-        file,
+        proposals.file,
         proposals.reference,
-        kept,
-        tuple(proposals.entry(each) for each in found if each not in chosen),
+        tuple(entry for _, entry in kept),
+        tuple(proposals.entry(each) for each in proposals.reading.found if each not in chosen),
         proposals.reading.dropped,
         proposals.reading.unread,
         proposals.known,
@@ -196,6 +195,14 @@ def literature_add_at_most(
     estimate = estimate_prompts(findings_prompts(request.paper, request.subject, options.part_tokens))
     estimate += CallEstimate() if request.reference else estimate_prompts([citation_prompt(request.paper)])
     return dry_run({"generator": (generator_of(options), estimate)}, workspace.options)
+
+
+def _keep(proposals: Proposals, finding: ProposedFinding) -> FindingEntry:
+    """Return a finding under its id, once it is in its file."""
+    entry = proposals.entry(finding, new_id(proposals.file, proposals.reference.key))
+    add_reference(proposals.file, proposals.reference)
+    add_findings(proposals.file, [entry])
+    return entry
 
 
 def _unmarked(kept: Sequence[FindingEntry], found: Sequence[ProposedFinding]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from rubriclab.checklist import seed_questions
 from rubriclab.data import Assignment, Example, task_words
 from rubriclab.errors import ChecklistError
 from rubriclab.learning.candidates import Plan
-from rubriclab.literature import load_findings
+from rubriclab.literature import Finding, load_findings
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import TrainingInput
 from rubriclab.methods.names import JOINT
@@ -24,8 +24,8 @@ TrainingOf = Callable[[Sequence[Example]], TrainingRun]
 def training_like(version: Version, target: TargetTexts, workspace: Workspace) -> TrainingOf | None:
     """Return the training from scratch by the methods and settings that the version was learned with.
 
-    It starts from the checklists and findings that ship. `None`, with a notice, if none of the methods has a checklist
-    for the aspect.
+    It starts from the checklists and findings that ship, without findings about the raters of data sets that the
+    version was learned without. `None`, with a notice, if none of the methods has a checklist for the aspect.
     """
     recorded, task, aspect = version.provenance.settings, version.rubric.task, target.aspect.name
     methods = [METHODS[name] for name in recorded if name != JOINT]
@@ -41,7 +41,7 @@ def training_like(version: Version, target: TargetTexts, workspace: Workspace) -
     if not startable:
         _notify_no_checklist(version, aspect, workspace.notify)
         return None
-    assignment, findings = Assignment(task_words(task), target.aspect, target.scale), load_findings(task, aspect)
+    assignment, findings = Assignment(task_words(task), target.aspect, target.scale), _findings(version, aspect)
 
     def training(texts: Sequence[Example]) -> TrainingRun:
         plans = [
@@ -51,6 +51,10 @@ def training_like(version: Version, target: TargetTexts, workspace: Workspace) -
         return TrainingRun(tuple(plans), resolved.joint)
 
     return training
+
+
+def _findings(version: Version, aspect: str) -> tuple[Finding, ...]:
+    return load_findings(version.rubric.task, aspect, without=version.provenance.literature_without)
 
 
 def _notify_no_checklist(version: Version, aspect: str, notify: Notify) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import signal
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,9 @@ from typing import Any
 import hypoeval_brain
 import literature_brain
 import pytest
-from commands import LABELLED, Commands
+from commands import LABELLED, Commands, Started
 from paper_samples import write_paper
+from pdf_files import column, pdf
 from server import RunningServer
 
 from rubriclab import Lab
@@ -175,6 +177,47 @@ def test_a_cap_ends_the_reading_and_the_same_call_continues(lab: Lab, server: Ru
     assert len(server.bodies) == 2
 
 
+def test_a_killed_reading_continues_and_asks_nothing_twice(reader: Commands, server: RunningServer) -> None:
+    pages = (f"Page {n}. In study {n} the raters liked texts with {n} facts. {'x y ' * 400}" for n in range(1, 5))
+    (reader.folder / "paper.txt").write_text("\f".join(pages), "utf-8")
+    started: list[Started] = []
+
+    def kills_on_page_3(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
+        if "<<<page 3" in messages[1]["content"]:
+            os.kill(started[0].pid, signal.SIGKILL)
+        return literature_brain.reply(messages, body)
+
+    server.brain = kills_on_page_3
+    command = (*ADD, *JUDGE, "--yes", "--json", "--part-tokens", 700, "--concurrency", 1)
+    started.append(reader.start(*command))
+    assert started[0].wait().code == -signal.SIGKILL
+    assert kept(reader.folder) == []
+    server.brain = literature_brain.reply
+    done = reader(*command)
+    assert (done.code, done.json["calls"]["made"], done.json["calls"]["answered_from_cache"]) == (0, 2, 2)
+    assert [each["quotation"]["page"] for each in kept(reader.folder)] == [1, 2, 3, 4]
+
+
+def test_what_was_accepted_is_kept_when_the_process_ends_between_two_questions(lab: Lab, tmp_path: Path) -> None:
+    before: list[list[Any]] = []
+
+    def answer(_: Any) -> bool:
+        before.append([each["id"] for each in kept(tmp_path)])
+        if len(before) == 2:
+            raise SystemExit
+        return True
+
+    with pytest.raises(SystemExit):
+        add(lab, tmp_path, keep=answer)
+    assert before == [[], ["Lind_2021-1"]]
+    assert [each["id"] for each in kept(tmp_path)] == ["Lind_2021-1"]
+
+
+def test_pages_that_do_not_state_the_citation_are_named(lab: Lab, tmp_path: Path) -> None:
+    with pytest.raises(LiteratureError, match=r"paper\.txt does not state on pages 2 and 3 how it is cited; not found"):
+        add(lab, tmp_path, entry=False, pages=(2, 3))
+
+
 def test_a_key_of_another_publication_is_refused(lab: Lab, tmp_path: Path) -> None:
     assert add(lab, tmp_path).kept
     bib = tmp_path / "paper.bib"
@@ -201,7 +244,16 @@ OFFLINE = "The offline judge does not understand texts, so it cannot find anythi
     [
         ("paper.txt", {"judge": "embedded"}, f"{OFFLINE} Name a language model: judge='JUDGE'."),
         ("paper.txt", {"judge": None}, OFFLINE),
-        ("paper.bib", {}, "paper.bib says how a paper is cited; its text is needed too."),
+        (
+            "paper.bib",
+            {},
+            "paper.bib says how a paper is cited; its text is needed too. Give the PDF or text file before it; the "
+            "paper is at https://doi.org/10.1000/x.",
+        ),
+        ("scanned.pdf", {}, "scanned.pdf has no text on its pages, as if they were scanned. Add a text layer"),
+        ("locked.pdf", {}, "locked.pdf is protected by a password. Save a copy without one"),
+        ("empty.txt", {}, "empty.txt holds no text. Give a file with the text of the paper."),
+        ("latin.txt", {}, "latin.txt cannot be read: it is not UTF-8 text. A paper is a PDF, or a text file"),
         ("none.txt", {}, "none.txt cannot be read: No such file or directory."),
         ("paper.txt", {"aspect": "wit"}, "There is no included definition of 'wit' for the task 'summarization'."),
         ("paper.txt", {"pages": "9-3"}, "pages: expected pages such as 3-12, got '9-3'"),
@@ -214,6 +266,10 @@ def test_what_cannot_be_done_is_said_before_anything_is_asked(
     paper: str, options: dict[str, Any], error: str, tmp_path: Path, server: RunningServer
 ) -> None:
     write_paper(tmp_path)
+    (tmp_path / "scanned.pdf").write_bytes(pdf((), ()))
+    (tmp_path / "locked.pdf").write_bytes(pdf(column(["A page of text."]), password="secret"))
+    (tmp_path / "empty.txt").touch()
+    (tmp_path / "latin.txt").write_bytes("Die Prüfer mochten Ordnung.".encode("latin-1"))
     given = {"task": "summarization", "judge": "openai/fake", "folder": tmp_path / "found", **options}
     with pytest.raises(UserError) as caught:
         Lab(tmp_path / "store.db", progress=None).literature_add(tmp_path / paper, **given)
@@ -297,6 +353,7 @@ def use_terminal(name: str) -> None:
         (b"n\ny\n", [["summeval"]], "1 kept, 1 declined, 1 dropped"),
         (b"what?\na\n", [None, ["summeval"]], "2 kept, 1 dropped"),
         (b"y\n\x04", [None], "1 kept, 1 declined, 1 dropped"),
+        (b"n\nn\n", [], "2 declined, 1 dropped"),
     ],
 )
 def test_a_person_at_a_terminal_decides_on_each_finding(

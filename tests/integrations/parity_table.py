@@ -74,7 +74,7 @@ def main() -> int:
     print(markdown(measured.values()))
     page = PAGE.read_text("utf-8")
     shown = page_rows(page)
-    for name in shown.keys() - measured.keys():
+    for name in sorted(shown.keys() - measured.keys()):
         print(f"not measured here: {name}")
     rows = {**shown, **measured}
     if given.write:

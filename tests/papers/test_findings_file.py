@@ -11,7 +11,7 @@ import pytest
 from rubriclab.errors import LiteratureError
 from rubriclab.literature import FindingEntry, Quotation, load_findings
 from rubriclab.papers.bibliography import reference_of
-from rubriclab.papers.findings_file import add_findings, add_reference, new_ids, remove_findings
+from rubriclab.papers.findings_file import add_findings, add_reference, new_id, remove_findings
 
 BY_HAND: dict[str, Any] = {"id": "a-1", "aspects": [], "claim": "Readers like order.", "source": "lin2004rouge"}
 BIB = """% written by hand
@@ -49,7 +49,7 @@ def test_added_findings_are_read_as_the_others_and_removed_without_trace(file: P
 def test_ids_are_new_and_a_taken_one_is_refused(file: Path) -> None:
     add_reference(file, reference_of("berg", ["Berg, Per"], "Laughing", 2020, "TACL"))
     add_findings(file, [NEW])
-    assert new_ids(file, "berg", 2) == ["berg-2", "berg-3"]
+    assert new_id(file, "berg") == "berg-2"
     with pytest.raises(LiteratureError, match="the id 'berg-1' is taken"):
         add_findings(file, [NEW])
 

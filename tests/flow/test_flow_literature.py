@@ -1,0 +1,43 @@
+"""A paper taken apart, then learned from: which findings a version used, and whose raters were left out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import hypoeval_brain
+import literature_brain
+from flow_server import HYPOEVAL, commands_at, texts
+from paper_samples import write_paper
+from server import RunningServer
+
+ADD = ("literature", "add", "paper.txt", "paper.bib", "--task", "summarization", "--folder", "found", "--yes")
+# One round of proposals: from labels, and from findings alone.
+ONE_ROUND = tuple(
+    f"--set=hypoeval.{setting}"
+    for setting in ("bank_size=2", "initial_hypotheses=2", "k=1", "selected=1", "wrong_bank=100", "refine_rounds=0")
+)
+
+
+def test_a_version_says_which_findings_it_used_and_whose_raters_were_left_out(
+    server: RunningServer, tmp_path: Path
+) -> None:
+    commands = commands_at(server, tmp_path)
+    write_paper(tmp_path)
+    server.brain = literature_brain.reply
+    assert commands(*ADD).code == 0
+    server.brain = hypoeval_brain.reply
+    learn = ("learn", texts(tmp_path, 12), *HYPOEVAL, *ONE_ROUND, "--literature", "found", "--literature-without")
+    done = commands(*learn, "Summ Eval")
+    assert done.code == 0, done.err
+    assert "leaves nothing out" not in done.err
+    version = commands("show", "news", "--json").json
+    (part,) = version["rubric"]["parts"]
+    criteria = [*part["criteria"], *(each["criterion"] for each in part["dropped"])]
+    assert {finding for each in criteria for finding in each["evidence"]["findings"]} == {"Lind_2021-1"}
+    assert version["provenance"]["literature_without"] == ["summeval"]
+    assert "findings left out about the raters of summeval" in " ".join(commands("show", "news").out.split())
+    said = " ".join(commands(*learn, "SumEval", "--dry-run").err.split())
+    assert (
+        "--literature-without sumeval leaves nothing out: no finding for summarization is about the raters of sumeval; "
+        "there are some about summeval. Did you mean 'summeval'?"
+    ) in said

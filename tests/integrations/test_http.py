@@ -1,0 +1,34 @@
+"""Scores over HTTP, of `rubriclab serve` as a process of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+from commands import PATIENCE, Commands
+from parity_table import same_scores
+from pytest_projects import TEXTS
+from server import RunningServer
+
+
+def test_scores_over_http_are_those_of_the_command_and_no_text_is_asked_about_twice(
+    store: Path, server: RunningServer, command_rows: Callable[[], dict[str, Any]]
+) -> None:
+    rows = command_rows()
+    asked = len(server.bodies)
+    judge: dict[str, Any] = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": "none"}
+    service = Commands(store.parent, RUBRICLAB_STORE="store.db", **judge).start("serve", "remote@1", "--port", 0)
+    try:
+        with httpx.Client(base_url=service.address(), trust_env=False, timeout=PATIENCE) as client:
+            response = client.post("/v1/score", json={"texts": TEXTS})
+    finally:
+        os.kill(service.pid, signal.SIGTERM)
+        ended = service.wait()
+    assert (response.status_code, ended.code) == (200, 0), response.text
+    found = {row["id"]: row["score"] for row in response.json()["scores"]}
+    same_scores("HTTP service", "httpx", found, {name: row["score"] for name, row in rows.items()})
+    assert len(server.bodies) == asked > 0
