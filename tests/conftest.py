@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import shutil
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -24,6 +25,15 @@ from rubriclab.store import open_store
 # A run of the tests says the same about the same code every time; a test that has need of more examples says so.
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=30)
 hypothesis.settings.load_profile("repeatable")
+
+# Tests make thousands of stores, and each waits for the disk several times. In memory they do not, if there is room and
+# programs can be started from there; containers often have 64 MB, without the right to.
+MEMORY = Path("/dev/shm")
+ENOUGH_BYTES = 4 * 2**30
+if MEMORY.is_dir():
+    space = os.statvfs(MEMORY)
+    if space.f_bavail * space.f_frsize >= ENOUGH_BYTES and not space.f_flag & (os.ST_NOEXEC | os.ST_RDONLY):
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 # While tests are collected nearly nothing becomes garbage, and looking for it took a third of the time.
 gc.disable()

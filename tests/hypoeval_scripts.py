@@ -18,7 +18,6 @@ ONE_TO_FIVE = Scale(low=1, high=5, whole=True)
 ASPECT = "coherence"
 
 Said = Mapping[str, Any] | str
-Answers = Mapping[str, Callable[[Prompt[Any]], Said]]
 
 
 def assignment(scale: Scale = ONE_TO_FIVE) -> Assignment:

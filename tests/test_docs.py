@@ -22,10 +22,6 @@ SAMPLE = "experiments/sample"
 LEARN = ("learn", f"{SAMPLE}/labelled.jsonl", "--task", "summarization", "--aspect", "coherence", "--scale", "1:5")
 
 
-EXAMPLE = re.compile(r"^```(bash|python)\n(.*?)^```", re.DOTALL | re.MULTILINE)
-WITH_EXAMPLES = [page for page in PAGES if EXAMPLE.search(page.read_text("utf-8"))]
-
-
 def blocks(page: Path, language: str) -> list[str]:
     """Return the code blocks of one language on a page, in order."""
     return re.findall(rf"^```{language}\n(.*?)^```", page.read_text("utf-8"), re.DOTALL | re.MULTILINE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -70,8 +71,16 @@ def test_an_option_with_a_value_is_a_keyword_argument(name: str, value: str, exp
     assert (keyword.arg, ast.literal_eval(keyword.value)) == (name, expected)
 
 
-def placeholders() -> Iterator[tuple[str, str, list[str], list[str | None]]]:
-    """Yield every call of `option` and `command` in the package: which, its name, texts for its values, keywords."""
+Placeholder = tuple[str, str, list[str], list[str | None]]
+
+
+@cache
+def placeholders() -> tuple[Placeholder, ...]:
+    """Return every call of `option` and `command` in the package: which, its name, texts for its values, keywords."""
+    return tuple(_placeholders())
+
+
+def _placeholders() -> Iterator[Placeholder]:
     for path in sorted(PACKAGE.rglob("*.py")):
         tree = ast.parse(path.read_text("utf-8"))
         taken = {

@@ -35,7 +35,9 @@ with imported_from("The SDK of the Model Context Protocol", "mcp"):
 MOST_TEXTS = 100
 INSTRUCTIONS = """Rubrics that were learned from texts scored by people. Each scores a text on its scale, with an \
 interval where it has one, and gives the contribution and the reason of each criterion. A text without a score has the \
-reason instead: never make up a number. Scores of different rubrics are not comparable."""
+reason instead: never make up a number. Scores of different rubrics are not comparable. The verdict of a rubric says \
+whether it agreed better with people, on texts that it was not learned from, than baselines that cost nothing: \
+unless it is "better", tell the user so beside the scores."""
 WITHOUT_CALLS = " Only answers that the store has, and the offline judge, are used: no language model is asked."
 
 
@@ -94,6 +96,8 @@ class RubricTools:
     async def list_rubrics(self) -> dict[str, Any]:
         """List the rubrics of the store, each by its newest version: what it judges, its scale, judge and verdict."""
         with self._workspace() as workspace, _told():
+            # A wrong path must not look like a store without rubrics.
+            workspace.open_store(access="read")
             return {"rubrics": [_entry(version) for version in versions.list_versions(workspace)]}
 
     async def show_rubric(self, rubric: Rubric) -> dict[str, Any]:
@@ -165,6 +169,9 @@ class RubricServer(MCPServer[Any]):
         except ToolError as error:
             if isinstance(error.__cause__, ValidationError):
                 raise ToolError(f"{name}: {faults(error.__cause__)}.") from error
+            if type(error.__cause__) is ToolError:
+                # The SDK puts words of its own before those of the tool.
+                raise error.__cause__ from None
             raise
 
 

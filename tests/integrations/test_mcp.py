@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -152,9 +153,10 @@ def test_what_is_wrong_is_said_to_the_assistant(store: Path, server: RunningServ
             await refused(client, "score_texts", rubric="planted", texts=ROWS[:1], judge="gpt-4o"),
             await refused(client, "score_texts", rubric="planted", texts=[ROWS[0], ROWS[1], ROWS[0]]),
             await refused(client, "explain_score", rubric="planted", text=ROWS[0], nearest=99),
+            await refused(client, "unknown_tool"),
         ]
 
-    (unknown, no_name, empty, misspelt, neither, nobody, nameless, untyped, ignored, repeated, far) = used(
+    (unknown, no_name, empty, misspelt, neither, nobody, nameless, untyped, ignored, repeated, far, tool) = used(
         store, server, use
     )
     assert nameless == "show_rubric: rubric: missing."
@@ -162,13 +164,25 @@ def test_what_is_wrong_is_said_to_the_assistant(store: Path, server: RunningServ
     assert ignored == "score_texts has no argument 'judge'. Expected rubric, texts."
     assert "texts[2]: its id is that of texts[0] already" in repeated
     assert far == "explain_score: nearest: expected a number of at most 20, got 99."
-    assert "unknown" in unknown
+    assert unknown.startswith("The store holds no rubric 'unknown'"), "without words of the SDK before it"
+    assert tool == "Unknown tool: unknown_tool"
     assert "does not refer to a rubric" in no_name
     assert "at least 1" in empty
     assert "sourse" in misspelt
     assert "either text or labelled_id" in neither
     assert "nobody" in nobody
     assert not server.bodies
+
+
+def test_a_store_that_does_not_exist_is_no_empty_list_of_rubrics(store: Path, server: RunningServer) -> None:
+    async def use(client: Any) -> Any:
+        assert "verdict" in client.instructions
+        return await refused(client, "list_rubrics"), await refused(client, "show_rubric", rubric="planted")
+
+    listed, shown = used(store.with_name("missing.db"), server, use)
+    assert listed == shown
+    assert re.fullmatch(r"The store \S+missing\.db does not exist\. Learn a rubric first: rubriclab learn", listed)
+    assert not store.with_name("missing.db").exists()
 
 
 def test_calls_without_a_cap_are_refused_at_the_start(store: Path) -> None:

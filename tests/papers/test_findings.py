@@ -9,8 +9,9 @@ from typing import Any
 
 from rubriclab.data import task_words
 from rubriclab.judges import FakeJudge
-from rubriclab.papers.findings import MOST_FINDINGS, PaperReading, Subject, propose_findings
+from rubriclab.papers.findings import MOST_FINDINGS, PaperReading, Subject, findings_prompts, propose_findings
 from rubriclab.papers.paper import Paper, PaperPage
+from rubriclab.prompts import render
 
 PAPER = Paper("p.txt", (PaperPage(1, "In this study the raters liked short texts with many facts in them."),), True)
 QUOTATION = "the raters liked short texts with many facts"
@@ -27,6 +28,17 @@ def reading(*entries: Mapping[str, Any]) -> PaperReading:
     judge = FakeJudge(lambda _: json.dumps({"reasoning": "They liked facts.", "findings": entries}))
     subject = Subject(task_words("summarization"), benchmarks=("summeval",))
     return asyncio.run(propose_findings(PAPER, subject, judge, tokens=8_000))
+
+
+def test_the_prompt_names_a_kind_of_text_that_rubriclab_has_no_words_for() -> None:
+    own, known = (
+        str(render(findings_prompts(PAPER, Subject(task_words(task)), 8_000)[0]))
+        for task in ("product review", "summarization")
+    )
+    assert "The texts are of this kind: product review." in own
+    assert "holds for texts of this kind or for texts in general" in own
+    assert "of this kind" not in known
+    assert "holds for a summary or for texts in general" in known
 
 
 def test_findings_beyond_the_number_asked_for_are_dropped_with_the_reason() -> None:

@@ -238,10 +238,11 @@ def test_nothing_of_the_templates_language_is_left_over(real, name):
 @pytest.mark.parametrize("name", TEMPLATES)
 def test_a_template_with_its_passages_in_place_renders_as_jinja_includes_them(real, name):
     environment = MODULE._environment()
-    for prompt in real[name]:
-        for _, parts in MODULE._turns((MODULE.FOLDER / f"{name}.md").read_text()):
-            for text in parts:
-                assert MODULE._part(text)(prompt.fields) == environment.from_string(text).render(prompt.fields)
+    for _, parts in MODULE._turns((MODULE.FOLDER / f"{name}.md").read_text()):
+        for text in parts:
+            in_place, included = MODULE._part(text), environment.from_string(text)
+            for prompt in real[name]:
+                assert in_place(prompt.fields) == included.render(prompt.fields)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from edit_samples import ASPECT, examples
 from rubriclab import DataError, Lab, SettingsError
 from rubriclab.errors import NotInStore, StoreError
 
-FIRST, SECOND, THIRD = (text.id for text in examples()[:3])
+FIRST, SECOND = (text.id for text in examples()[:2])
 LABEL = {text.id: text.scores[ASPECT] for text in examples()}
 ANNA = {text.id: text.annotations[ASPECT][0] for text in examples()}
 BEN = {text.id: text.annotations[ASPECT][1] for text in examples()}

@@ -22,11 +22,6 @@ def noisy(labels: np.ndarray, noise: float, seed: int) -> np.ndarray:
 
 
 LABELS = np.random.default_rng(1).uniform(1, 5, 60)
-THREE: Scores = {
-    "reuse": noisy(LABELS, 1, 2),
-    "recalibrate": noisy(LABELS, 0.8, 3),
-    "reweight": noisy(LABELS, 0.7, 4),
-}
 
 
 def test_what_is_as_good_as_it_is_is_reused() -> None:

@@ -41,9 +41,13 @@ async def texts_of(request: Request, most_bytes: int, most_texts: int) -> tuple[
     try:
         texts = InputTexts.model_validate(value).texts if several else (InputText.model_validate(value),)
     except ValidationError as error:
-        raise Refused("invalid_body", f"{faults(error)}.") from None
+        hint = ' Send several texts as {"texts": […]}.' if isinstance(value, list) else ""
+        raise Refused("invalid_body", f"{faults(error)}.{hint}") from None
     if len(texts) > most_texts:
-        raise Refused("too_many_texts", f"Expected at most {most_texts:,} texts, got {len(texts):,}.")
+        raise Refused(
+            "too_many_texts",
+            f"Expected at most {most_texts:,} texts, got {len(texts):,}; send them in several requests.",
+        )
     _check_ids(texts)
     return texts, several
 

@@ -30,8 +30,8 @@ KINDS: Mapping[str, ProblemKind] = {
     "budget_reached": ProblemKind(
         402, "The cap on calls or cost is reached: only texts whose answers are in the store are scored."
     ),
-    "no_such_path": ProblemKind(404, "The service has no such path."),
-    "other_method": ProblemKind(405, "The path is requested with another method; `Allow` names it."),
+    "no_such_path": ProblemKind(404, "The service has no such path; `GET /` describes all requests."),
+    "other_method": ProblemKind(405, "The path does not take this method; `Allow` names those that it takes."),
     "late_body": ProblemKind(408, "The body was not complete in time."),
     "too_large": ProblemKind(413, "The body is too large."),
     "too_many_texts": ProblemKind(413, "The body has too many texts."),

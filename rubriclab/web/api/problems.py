@@ -21,6 +21,7 @@ from rubriclab.errors import (
     StoreUnavailable,
 )
 from rubriclab.option_names import in_python
+from rubriclab.services.text_fields import FieldMissing
 from rubriclab.web.api.models import ProblemDetails
 from rubriclab.web.api.problem_kinds import KINDS
 
@@ -82,7 +83,8 @@ def refused(error: Exception) -> Refused:
         return error
     if isinstance(error, SettingsError | DataError):
         # The hint is about options, which the caller does not have.
-        return Refused("unusable_texts", plain(in_python(error.message)))
+        hint = " Send it with each text." if isinstance(error, FieldMissing) else ""
+        return Refused("unusable_texts", f"{plain(in_python(error.message))}{hint}")
     known = (refusal for kinds, refusal in _REFUSALS if isinstance(error, kinds))
     return next(known, Refused("internal_error", "An unexpected error; the log of the service has it."))
 

@@ -204,7 +204,6 @@ def test_a_person_s_criterion_is_mapped_to_measures_of_what_it_speaks_of(trait, 
     assert named in reason
 
 
-SHUFFLED = ". ".join(reversed(GOOD.rstrip(".").split(". "))) + "."
 FIRST = GOOD.split(". ", maxsplit=1)[0] + "."
 
 

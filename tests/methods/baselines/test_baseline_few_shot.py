@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from holistic_scripts import graded, labels_of, learn, overall, ratings_asked, said
+from holistic_scripts import graded, learn, overall, ratings_asked, said
 from hypoeval_scripts import ASPECT, assignment, example
 from hypothesis import given, settings, strategies as st
 
@@ -18,7 +18,6 @@ from rubriclab.methods.catalogue import METHODS
 from rubriclab.prompts import render
 
 TEXTS = graded(20, groups=10)
-LABEL = labels_of(TEXTS)
 ROWS = st.lists(st.tuples(st.floats(1, 5), st.integers(0, 5)), min_size=1, max_size=15)
 
 

@@ -129,14 +129,22 @@ def test_the_path_of_a_recording_is_not_told(store: Path, tmp_path: Path) -> Non
         (b'{"output": NaN}', JSON, (400, "not_json", "is not JSON")),
         (b'{"output": "\\ud800"}', JSON, (400, "not_json", "is not JSON")),
         (b'{"output": "\xff"}', JSON, (400, "not_json", "is not JSON")),
-        (b"[]", JSON, (422, "invalid_body", "expected an object")),
+        (
+            b"[]",
+            JSON,
+            (422, "invalid_body", 'expected an object, got a list of 0. Send several texts as {"texts": […]}.'),
+        ),
         (b"{}", JSON, (422, "invalid_body", "output: missing")),
         (b'{"output": 3}', JSON, (422, "invalid_body", "output: expected a text, got 3")),
         (b'{"output": "a", "sourse": "b"}', JSON, (422, "invalid_body", "sourse: unknown name")),
         (b'{"texts": []}', JSON, (422, "invalid_body", "a list of at least 1")),
         (b'{"texts": [{"output": "a"}, 3]}', JSON, (422, "invalid_body", "texts[1]: expected an object, got 3")),
         (b'{"texts": ["a", "b"]}', JSON, (422, "invalid_body", "texts[0]: expected an object")),
-        (json.dumps({"texts": TEXTS[:6]}).encode(), JSON, (413, "too_many_texts", "at most 5 texts, got 6")),
+        (
+            json.dumps({"texts": TEXTS[:6]}).encode(),
+            JSON,
+            (413, "too_many_texts", "at most 5 texts, got 6; send them in several requests"),
+        ),
         (b'"' + b"a" * 30_000 + b'"', JSON, (413, "too_large", "at most 20,000 bytes")),
         (b'{"output": "a"}', {"Content-Type": "text/plain"}, (415, "other_media_type", "got the text 'text/plain'")),
         (b'{"output": "a"}', {}, (415, "other_media_type", "application/json; there is none")),
@@ -174,6 +182,7 @@ def test_texts_without_the_source_that_the_rubric_needs_are_refused(store: Path,
         assert score(client, TEXTS[0]).json()["score"] is not None
     assert found.code == "unusable_texts"
     assert "the field 'source'" in found.detail
+    assert found.detail.endswith("Send it with each text.")
     assert "mapping" not in found.detail
 
 
