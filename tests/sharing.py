@@ -12,7 +12,15 @@ from typing import Any
 from xdist.scheduler import LoadScopeScheduling
 
 # The longest first, so that no worker is left alone with one of them at the end.
-TOGETHER = ("tests/flow/methods", "tests/flow", "tests/cli", "tests/test_readme.py", "tests/judges", "tests/store")
+TOGETHER = (
+    "tests/flow/methods",
+    "tests/flow",
+    "tests/cli",
+    "tests/test_docs.py",
+    "tests/test_parity.py",
+    "tests/judges",
+    "tests/store",
+)
 
 
 class Sharing(LoadScopeScheduling):

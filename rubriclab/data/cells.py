@@ -13,8 +13,8 @@ from rubriclab.characters import is_blank
 MOST_WORDS = 12
 DECIMAL_POINT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 DECIMAL_COMMA = re.compile(r"[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?", re.ASCII)
-_BETWEEN_NUMBERS = re.compile(r"[,;\s]+")
-_BETWEENDECIMAL_COMMAS = re.compile(r"[;\s]+")
+_COMMAS = re.compile(r"[,;]")
+_SEMICOLONS = re.compile(r";")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +56,25 @@ class CellRules:
         return float(written.replace(",", "."))
 
     def parts(self, text: str) -> list[str]:
-        """Return the parts of a list of numbers, such as `4 5 3` or `[4, 5, 3]`."""
-        return [part for part in self._between().split(text.strip("[]() \t")) if part]
+        """Return the parts of a list, such as `4 5 3`, `[4, 5, 3]` or `agree; strongly agree`.
+
+        White space divides only numbers, words for levels and missing values, since other words can have several parts.
+        """
+        if self.level(text) is not None:
+            return [text]
+        divided = (_SEMICOLONS if self.decimal_comma else _COMMAS).split(text.strip("[]() \t"))
+        return [part for words in divided for part in self._values(words.strip())]
 
     def is_list(self, text: str) -> bool:
-        """Return whether a text may hold several numbers."""
-        return bool(self._between().search(text.strip()) or text.strip()[:1] in "[(")
+        """Return whether a text holds several values."""
+        return self.level(text) is None and (text.strip()[:1] in "[(" or len(self.parts(text)) > 1)
 
-    def _between(self) -> re.Pattern[str]:
-        return _BETWEENDECIMAL_COMMAS if self.decimal_comma else _BETWEEN_NUMBERS
+    def _values(self, words: str) -> list[str]:
+        parts = words.split()
+        values = (
+            self.is_missing(part) or self.level(part) is not None or self.number(part) is not None for part in parts
+        )
+        return parts if self.level(words) is None and all(values) else [words]
 
 
 TYPED: Final = CellRules()

@@ -203,9 +203,9 @@ class Fields:
         return None if is_blank(text) else in_unicode(name, text)
 
     def is_list(self, cell: Any) -> bool:
-        """Return whether a cell may hold several numbers; in CSV, every text but a word for a level may."""
+        """Return whether a cell holds several numbers or words for levels."""
         if isinstance(cell, str) and not self.rules.typed:
-            return self.rules.level(cell) is None and self.rules.is_list(cell)
+            return self.rules.is_list(cell)
         return isinstance(cell, list | tuple)
 
     def blank(self, cell: Any) -> bool:

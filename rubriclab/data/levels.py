@@ -11,11 +11,16 @@ from rubriclab.option_names import option
 MISSING_WORDS = frozenset({"n/a", "na", "none", "null", "missing", "unknown", "nan", "k.a", "k. a"})
 # Words for levels, the worst first, in English and German.
 _LEVEL_WORDS = (
-    "strongly disagree|very bad|very poor|terrible|sehr schlecht|never|none",
-    "disagree|bad|poor|low|weak|no|false|fail|schlecht|nein|rarely",
-    "neutral|ok|okay|fair|medium|average|moderate|acceptable|partly|sometimes|mittel|teilweise",
-    "agree|good|high|strong|yes|true|pass|gut|ja|often",
-    "strongly agree|very good|sehr gut|always",
+    "strongly disagree|very bad|very poor|terrible|sehr schlecht|stimme überhaupt nicht zu|trifft gar nicht zu"
+    "|never|none",
+    "disagree|bad|poor|low|weak|no|false|fail|schlecht|nein|stimme nicht zu|trifft nicht zu|rarely",
+    "somewhat disagree|slightly disagree|stimme eher nicht zu|trifft eher nicht zu",
+    "neutral|neither agree nor disagree|undecided|ok|okay|fair|medium|average|moderate|acceptable|partly|sometimes"
+    "|mittel|teilweise|teils/teils|weder noch|unentschieden",
+    "somewhat agree|slightly agree|stimme eher zu|trifft eher zu",
+    "agree|good|high|strong|yes|true|pass|gut|ja|stimme zu|trifft zu|often",
+    "strongly agree|very good|sehr gut|stimme voll zu|stimme voll und ganz zu|trifft voll zu|trifft voll und ganz zu"
+    "|always",
     "excellent|perfect|outstanding",
 )
 _RANK = {word: rank for rank, words in enumerate(_LEVEL_WORDS, start=1) for word in words.split("|")}
@@ -28,7 +33,8 @@ def proposed_level_scores(faults: Iterable[RowError]) -> str | None:
         return None
     missing = [word for word in words if word.strip(".-/ ") in MISSING_WORDS]
     levels = sorted((word for word in words if word not in missing), key=_quality)
-    known = len(levels) > 1 and all(word in _RANK for word in levels)
+    ranks = {_RANK[word] for word in levels if word in _RANK}
+    known = len(levels) > 1 and len(ranks) == len(levels)
     pairs = ",".join(f"{word}={number if known else 'N'}" for number, word in enumerate(levels, start=1))
     proposals = [option("level_scores", pairs)] if levels else []
     proposals += [option("missing", ",".join(missing))] if missing else []

@@ -161,6 +161,49 @@ def test_values_for_missing_and_words_for_levels_are_read(tmp_path: Path) -> Non
     assert (other.id, other.scores, other.annotations) == ("99", {}, {"x": (3,)})
 
 
+LIKERT = "strongly disagree=1,disagree=2,neither agree nor disagree=3,agree=4,strongly agree=5"
+
+
+def test_words_for_levels_of_several_parts_are_one_rating_in_every_column(tmp_path: Path) -> None:
+    content = "output,annotations.q,annotations.r.anna\nA,Strongly Agree,Neither agree nor disagree\n"
+    (row,) = texts(written(tmp_path / "t.csv", content), level_scores=LIKERT)
+    assert row.annotations == {"q": (5,), "r": (3,)}
+    assert row.raters == {"r": ("anna",)}
+
+
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [
+        ("Agree; strongly agree", (4, 5)),
+        ("[strongly agree, 3]", (5, 3)),
+        ("agree disagree", (4, 2)),
+        ("4 n/a agree", (4, 4)),
+        ("4;5 3", (4, 5, 3)),
+    ],
+)
+def test_lists_have_words_for_levels_numbers_and_missing_values(
+    tmp_path: Path, cell: str, expected: tuple[float, ...]
+) -> None:
+    content = f'output,annotations.q\nA,"{cell}"\n'
+    (row,) = texts(written(tmp_path / "t.csv", content), level_scores=LIKERT, missing="n/a")
+    assert row.annotations == {"q": expected}
+
+
+@pytest.mark.parametrize("column", ["annotations.q", "annotations.q.anna", "scores.q"])
+def test_words_of_several_parts_without_scores_are_proposed_whole(tmp_path: Path, column: str) -> None:
+    words = ["Strongly Agree", "Disagree", "Neither agree nor disagree", "Agree", "Strongly Disagree"]
+    path = written(tmp_path / "t.csv", "\n".join([f"output,{column}", *(f"text {word},{word}" for word in words)]))
+    with pytest.raises(DataError) as caught:
+        training_examples(read(path), "q")
+    assert f"level_scores='{LIKERT}'" in str(caught.value)
+
+
+def test_words_of_equal_meaning_get_no_proposed_scores(tmp_path: Path) -> None:
+    content = "output,scores.q\nA,ok\nB,fair\nC,good\n"
+    with pytest.raises(DataError, match="level_scores='fair=N,ok=N,good=N'"):
+        training_examples(read(written(tmp_path / "t.csv", content)), "q")
+
+
 def test_every_fault_of_a_row_is_named_with_its_column_and_words_get_a_proposal(tmp_path: Path) -> None:
     lines = [f"{number},text,{word},{word}" for number, word in enumerate(["good", "bad", "n/a", "Good", *"12345678"])]
     path = written(tmp_path / "t.csv", "\n".join(["id,output,A,B", *lines]))
