@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,9 @@ from rubriclab.learning.raters import ratings
 from rubriclab.stats.interval import Interval
 from rubriclab.stats.reliability import krippendorff_alpha
 
+# A scale from 1 to 5 with half points has 9 values.
+MOST_VALUES = 9
+
 
 @dataclass(frozen=True, slots=True)
 class AspectCheck:
@@ -24,7 +28,8 @@ class AspectCheck:
         labels: texts with a score or annotations.
         raters: the raters' names; empty where they are unknown.
         scale: given, or taken from the labels; `None` without labels.
-        distribution: the number of labels by value, rounded to whole numbers on a scale wider than 2.
+        distribution: the number of labels by value; of more than `MOST_VALUES` values, rounded half up to whole numbers,
+            or to tenths on a scale of width 2 or less.
         reasons: the raters' reasons for their scores.
         agreement: Krippendorff's alpha (interval metric) among the raters; `None` unless texts have several ratings.
     """
@@ -54,8 +59,16 @@ def check_aspect(examples: Sequence[Example], aspect: str, scale: Scale | None) 
     if known is not None:
         groups = np.unique([example.group for example in rated], return_inverse=True)[1]
         agreement = krippendorff_alpha(known.table, "interval", groups).rounded()
-    step = 0 if scale and scale.width > 2 else 1
-    counts = Counter(round(label, step) for label in labels)
     names = known.names if known else ()
     reasons = sum(len(named_reasons(example, aspect)) for example in rated)
-    return AspectCheck(aspect, len(labels), names, scale, dict(sorted(counts.items())), reasons, agreement)
+    return AspectCheck(aspect, len(labels), names, scale, _distribution(labels, scale), reasons, agreement)
+
+
+def _distribution(labels: Sequence[float], scale: Scale | None) -> dict[float, int]:
+    """Return the number of labels by value in ascending order, with three decimals or rounded further."""
+    counts = Counter(round(label, 3) for label in labels)
+    if len(counts) > MOST_VALUES:
+        unit = 1 if scale and scale.width > 2 else 10
+        # `round` would take 3.5 and 4.5 to the same number.
+        counts = Counter(math.floor(label * unit + 0.5) / unit for label in labels)
+    return dict(sorted(counts.items()))

@@ -155,6 +155,18 @@ def test_one_faulty_score_of_three_raters_is_left_out_alone_and_the_figures_are_
     assert [len(each.annotations["quality"]) for each in training.examples[2:6]] == [3, 2, 2, 3]
 
 
+def test_the_distribution_counts_half_points_as_they_are_and_rounds_many_values_half_up(here: Commands) -> None:
+    halves = [3.5, 4.5, 4.5, 5.5]
+    many = [n / 10 for n in range(10, 51)]
+    for name, scores in (("halves.csv", halves), ("many.csv", many)):
+        rows = [f"Answer {n},{score}" for n, score in enumerate(scores)]
+        (here.folder / name).write_text("\n".join(["output,scores.quality", *rows]))
+    (found,) = json.loads(here("check", "halves.csv", "--json").out)["aspects"]
+    assert found["distribution"] == {"3.5": 1, "4.5": 2, "5.5": 1}
+    (found,) = json.loads(here("check", "many.csv", "--json").out)["aspects"]
+    assert found["distribution"] == {"1": 5, "2": 10, "3": 10, "4": 10, "5": 6}
+
+
 def test_the_next_command_repeats_every_reading_option_and_asks_for_a_definition(here: Commands) -> None:
     rows = [f"{n};Antwort Nummer {n};{'gut' if n % 2 else 'N/A' if n % 3 else 'ok'}" for n in range(40)]
     (here.folder / "a b.csv").write_text("\n".join(["Titel", "", "id;Antwort;Note", *rows]), "cp1252")
