@@ -16,8 +16,8 @@ from rubriclab.learning.raters import ratings
 from rubriclab.stats.interval import Interval
 from rubriclab.stats.reliability import krippendorff_alpha
 
-# A scale from 1 to 5 with half points has 9 values.
-MOST_VALUES = 9
+# Half points on a scale from 1 to 4 have 7 values; more would not fit beside the other columns of a terminal.
+MOST_VALUES = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +28,8 @@ class AspectCheck:
         labels: texts with a score or annotations.
         raters: the raters' names; empty where they are unknown.
         scale: given, or taken from the labels; `None` without labels.
-        distribution: the number of labels by value; of more than `MOST_VALUES` values, rounded half up to whole numbers,
-            or to tenths on a scale of width 2 or less.
+        distribution: the number of labels by value; of more than `MOST_VALUES` values, rounded half up to whole
+            numbers, or to tenths on a scale of width 2 or less.
         reasons: the raters' reasons for their scores.
         agreement: Krippendorff's alpha (interval metric) among the raters; `None` unless texts have several ratings.
     """
