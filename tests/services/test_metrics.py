@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import re
 import socket
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,7 @@ from batch_server import BatchServer
 from commands import Commands
 from prometheus_client.parser import text_string_to_metric_families
 from server import RunningServer
+from waiting import until
 
 from rubriclab import Lab
 from rubriclab.errors import SettingsError
@@ -24,7 +23,6 @@ from rubriclab.metrics import Metrics
 
 TASK: dict[str, Any] = {"task": "summarization", "aspect": "coherence"}
 TEXTS = [{"id": f"t{number}", "output": f"Text number {number}."} for number in range(4)]
-PATIENCE = 120.0
 
 
 def scraped(url: str) -> dict[str, float]:
@@ -38,16 +36,6 @@ def scraped(url: str) -> dict[str, float]:
         for family in families
         for sample in family.samples
     }
-
-
-def until(found: Callable[[], Any]) -> Any:
-    """Return what `found` returns as soon as it is true."""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        if value := found():
-            return value
-        time.sleep(0.02)
-    raise TimeoutError
 
 
 def test_a_command_under_way_tells_what_is_in_flight_and_what_waits(rubriclab: Commands, server: RunningServer) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -13,11 +12,11 @@ from typing import Any
 import pytest
 from commands import HELDOUT, LABELLED
 from server import RunningServer
+from waiting import PATIENCE, until
 
 from rubriclab import BudgetReached, Lab, NotInStore, SettingsError, TextScorer, Version
 
 # Seconds after which a scorer hangs.
-PATIENCE = 30.0
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in HELDOUT.read_text().splitlines()[:12]]
 
 
@@ -108,14 +107,6 @@ def test_a_scorer_that_is_closed_leaves_the_requests_of_another_scorer_under_way
         assert under_way.result(PATIENCE).score is not None
         assert staying.score_row(ROWS[10]).score is not None
     assert len(server.bodies) == 3
-
-
-def until(found: Callable[[], object]) -> None:
-    """Wait until `found` returns a true value."""
-    end = time.monotonic() + PATIENCE
-    while not found():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def test_a_faulty_row_is_unscored_and_a_missing_source_is_refused(scorer: TextScorer) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import httpx
 from commands import HELDOUT
+from waiting import PATIENCE, until
 
 from rubriclab.judges import JudgeOptions
 from rubriclab.services.serve_options import ServeOptions
@@ -23,8 +24,6 @@ from rubriclab.web.api.serve import serve_rubric
 TOKEN = "a-token-of-the-first-caller-0123456789"
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in HELDOUT.read_text("utf-8").splitlines()[:40]]
 TEXTS = [{name: row[name] for name in ("id", "output", "source", "group")} for row in ROWS]
-# Seconds after which a service or a response hangs.
-PATIENCE = 60.0
 
 
 @dataclass
@@ -39,6 +38,11 @@ class Service:
         """Return a client for callers with a token."""
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         return httpx.Client(base_url=self.address, headers=headers, trust_env=False, timeout=PATIENCE)
+
+    def logged(self, requests: int) -> list[Mapping[str, Any]]:
+        """Return the log once it has a number of requests: each is logged after its response is sent."""
+        until(lambda: len(self.log) >= requests)
+        return self.log
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import signal
 import socket
 import time
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -18,10 +18,11 @@ from typing import Any
 
 import httpx
 import pytest
-from api_service import PATIENCE, TEXTS, TOKEN, Service, problem, score, serving
+from api_service import TEXTS, TOKEN, Service, problem, score, serving
 from commands import CHECKOUT, Commands
 from planted_brain import brain
 from server import RunningServer
+from waiting import PATIENCE, until
 
 from rubriclab import Lab
 from rubriclab.errors import NotInStore, SettingsError
@@ -53,16 +54,6 @@ async def service(store: Path) -> Iterator[Service]:  # type: ignore[misc]
         yield found
 
 
-def until(found: Callable[[], Any]) -> Any:
-    """Return what `found` returns as soon as it is true."""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        if value := found():
-            return value
-        time.sleep(0.02)
-    raise TimeoutError
-
-
 # Scores
 
 
@@ -78,7 +69,7 @@ def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(
     assert several.json()["scores"] == [found.json() for found in single] == json.loads(json.dumps(rows))
     assert len(ScoreResults.model_validate(several.json()).scores) == 4
     assert ScoreResult.model_validate(single[0].json()).rubric == "remote@1"
-    noted = [(entry["status"], entry["texts"], entry["unscored"]) for entry in service.log]
+    noted = [(entry["status"], entry["texts"], entry["unscored"]) for entry in service.logged(5)]
     assert noted == [(200, 4, 0), *[(200, 1, 0)] * 4]
 
 
@@ -194,7 +185,7 @@ def test_other_paths_and_methods_are_refused(service: Service) -> None:
         assert problem(client.get("/v2"), 404).code == "no_such_path"
         refused = client.get("/v1/score")
         assert (problem(refused, 405).code, refused.headers["allow"]) == ("other_method", "POST")
-    assert [entry["problem"] for entry in service.log] == ["no_such_path", "other_method"]
+    assert [entry["problem"] for entry in service.logged(2)] == ["no_such_path", "other_method"]
 
 
 def test_a_request_for_another_host_is_refused_where_there_is_no_token(service: Service, server: RunningServer) -> None:
@@ -241,7 +232,7 @@ def test_a_body_that_does_not_arrive_is_refused(store: Path, monkeypatch: pytest
     with serving(store) as service, connected(service) as slow:
         slow.sendall(head(service, "Content-Type: application/json", "Content-Length: 1000") + b'{"output": "')
         assert slow.recv(10_000).startswith(b"HTTP/1.1 408 ")
-    assert [entry["problem"] for entry in service.log] == ["late_body"]
+    assert [entry["problem"] for entry in service.logged(1)] == ["late_body"]
 
 
 @pytest.mark.parametrize(
@@ -310,7 +301,7 @@ def test_no_request_can_write_a_line_of_its_own_into_the_log(
 ) -> None:
     with service.client() as client:
         problem(client.request("A" * 1000, "/%0A%1b%5B31mtime=now%20status=200"), 404)
-    (entry,) = service.log
+    (entry,) = service.logged(1)
     assert (entry["path"], entry["method"]) == ("/%0A%1b%5B31mtime=now%20status=200", "A" * 20)
     with caplog.at_level("INFO", "rubriclab.access"):
         log_access(entry)
@@ -360,7 +351,9 @@ def test_without_a_token_only_health_and_the_description_are_answered(
             with service.client(given) as client:
                 assert score(client, TEXTS[0]).status_code == 200
                 assert problem(client.get("/v2"), 404)
-        callers = [entry["caller"] for entry in service.log if entry["status"] == 200 and entry["path"] == "/v1/score"]
+        scored = ("/v1/score", 200)
+        until(lambda: sum((entry["path"], entry["status"]) == scored for entry in service.log) == 2)
+    callers = [entry["caller"] for entry in service.log if (entry["path"], entry["status"]) == scored]
     assert callers == ["token", "anna"]
     assert TOKEN not in json.dumps(service.log)
 
