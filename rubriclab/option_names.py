@@ -7,7 +7,6 @@ quoted from a file is never taken for one.
 
 from __future__ import annotations
 
-import csv
 import difflib
 import re
 import shlex
@@ -17,6 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
+
+from rubriclab.comma_list import comma_values
 
 _OPEN, _SEPARATOR, _BETWEEN, _CLOSE = "\ue000", "\ue001", "\ue002", "\ue003"
 # Methods of `Lab` whose commands have another name.
@@ -87,7 +88,7 @@ def _keyword(name: str, value: str) -> str:
     """Return a keyword argument, with the value that the text on the command line stands for."""
     key, _, rest = value.partition("=")
     if name == "mapping" and rest:
-        pairs = (pair.partition("=") for pair in next(csv.reader([value])))
+        pairs = (pair.partition("=") for pair in comma_values(value))
         return f"{name}={ {field: column for field, _, column in pairs}!r}"
     if name == "settings" and rest:
         method, _, setting = key.partition(".")

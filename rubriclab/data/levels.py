@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from rubriclab.comma_list import comma_list
 from rubriclab.data.cells import MOST_WORDS
 from rubriclab.data.row import RowError
 from rubriclab.option_names import option
@@ -35,9 +36,9 @@ def proposed_level_scores(faults: Iterable[RowError]) -> str | None:
     levels = sorted((word for word in words if word not in missing), key=_quality)
     ranks = {_RANK[word] for word in levels if word in _RANK}
     known = len(levels) > 1 and len(ranks) == len(levels)
-    pairs = ",".join(f"{word}={number if known else 'N'}" for number, word in enumerate(levels, start=1))
+    pairs = comma_list(f"{word}={number if known else 'N'}" for number, word in enumerate(levels, start=1))
     proposals = [option("level_scores", pairs)] if levels else []
-    proposals += [option("missing", ",".join(missing))] if missing else []
+    proposals += [option("missing", comma_list(missing))] if missing else []
     return f"if the words are levels or missing values, add {' '.join(proposals)}"
 
 

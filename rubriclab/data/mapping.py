@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from rubriclab.comma_list import comma_list, comma_values
 from rubriclab.errors import SettingsError
 
 TEXT_FIELDS = ("source", "context", "reference")
@@ -61,7 +60,7 @@ def parse_mapping(text: str) -> FieldMap:
         SettingsError: if `text` does not have this form, or names an unknown field or a field twice.
     """
     columns: dict[str, str] = {}
-    for pair in next(csv.reader([" ".join(text.splitlines())], skipinitialspace=True)) or [""]:
+    for pair in comma_values(text) or [""]:
         name, equals, column = (part.strip() for part in pair.partition("="))
         if not (name and equals and column):
             raise SettingsError(
@@ -88,9 +87,7 @@ def _several_raters(name: str) -> str | None:
 
 def mapping_text(columns: Mapping[str, str]) -> str:
     """Return a mapping as `parse_mapping` reads it."""
-    written = io.StringIO()
-    csv.writer(written, lineterminator="").writerow([f"{name}={column}" for name, column in columns.items()])
-    return written.getvalue()
+    return comma_list(f"{name}={column}" for name, column in columns.items())
 
 
 def look_up(row: Mapping[str, Any], column: str) -> Any:

@@ -55,7 +55,7 @@ def proposed_mapping(rows: Sequence[Mapping[str, Any]], aspect: str | None = Non
                 proposal[field] = column
     if "output" not in proposal and "output" not in native and (column := _longest(free, proposal)):
         proposal["output"] = column
-    worded = _same_words({column: values for column, values in free.items() if column not in proposal.values()})
+    worded = _levels({column: values for column, values in free.items() if column not in proposal.values()})
     scored = [column for column in free if column in (*numbers, *worded) and column not in proposal.values()]
     if aspect and not any(column.startswith((f"scores.{aspect}", f"annotations.{aspect}")) for column in native):
         proposal |= dict(_scores({column: free[column] for column in scored}, aspect))
@@ -68,6 +68,11 @@ def output_columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     cells = {column: [row.get(column) for row in rows] for column in _columns(rows)}
     long = [column for column, values in cells.items() if _mean_length(values) >= _TEXT]
     return [column for column in long if _plain(column).split("-")[0] in names and "-" in _plain(column)]
+
+
+def is_score_name(column: str) -> bool:
+    """Return whether a column is named like one of scores: `score`, `rating`, `Bewertung`."""
+    return _named([column], _SCORE_NAMES) is not None
 
 
 def closest_column(name: str, columns: Sequence[str]) -> str | None:
@@ -116,11 +121,13 @@ def _mean_length(cells: Sequence[Any]) -> float:
     return sum(len(cell) for cell in cells if isinstance(cell, str)) / max(len(cells), 1)
 
 
-def _same_words(cells: Mapping[str, Sequence[Any]]) -> set[str]:
-    """Return the columns that hold a few short words, most of which another column holds too, as raters' levels."""
+def _levels(cells: Mapping[str, Sequence[Any]]) -> set[str]:
+    """Return the columns of a few short words that are named like scores or hold the words of another such column."""
     words = {column: {cell.strip().casefold() for cell in values if _is_word(cell)} for column, values in cells.items()}
-    few = {column: found for column, found in words.items() if 1 < len(found) <= MOST_WORDS < len(cells[column])}
-    return {
+    few = {column: found for column, found in words.items() if 1 < len(found) <= MOST_WORDS}
+    named = {column for column in few if is_score_name(column)}
+    few = {column: found for column, found in few.items() if len(cells[column]) > MOST_WORDS}
+    return named | {
         column
         for column, found in few.items()
         if any(2 * len(found & other) >= len(found | other) for name, other in few.items() if name != column)

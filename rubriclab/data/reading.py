@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import csv
 import math
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -11,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from rubriclab.base_options import Options
+from rubriclab.comma_list import comma_list, comma_values
 from rubriclab.data.cells import CellRules
 from rubriclab.data.formats import LONGEST_ROW
 from rubriclab.data.mapping import NATIVE, FieldMap, mapping_text, parse_mapping
@@ -25,12 +25,12 @@ def _field_map(value: Any) -> Any:
 
 
 def _values(value: Any) -> Any:
-    parts = value.split(",") if isinstance(value, str) else value
+    parts = comma_values(value) if isinstance(value, str) else value
     return tuple(f"{part:g}" if isinstance(part, int | float) else part.strip() for part in parts)
 
 
 def _level_scores(value: Any) -> Any:
-    pairs = dict(_level(pair) for pair in next(csv.reader([value]))) if isinstance(value, str) else value
+    pairs = dict(_level(pair) for pair in comma_values(value)) if isinstance(value, str) else value
     scores = {str(word).strip().casefold(): float(score) for word, score in pairs.items()}
     if not all(map(math.isfinite, scores.values())) or "" in scores:
         raise ValueError("expected a word and a finite number for each level")
@@ -134,6 +134,6 @@ def _text(value: Any) -> str:
         case Mapping():
             return mapping_text({word: f"{score:g}" for word, score in value.items()})
         case tuple():
-            return ",".join(value)
+            return comma_list(value)
         case _:
             return {mark: name for name, mark in DELIMITER_NAMES.items()}.get(value, str(value))

@@ -32,8 +32,7 @@ def check_view(result: CheckResult, *, commands: bool = True) -> View:
     if result.aspects:
         blocks.append(Section("Scores", (_aspects(result), *_alpha_note(result))))
     if result.problems:
-        lines = (*result.hints, *result.problems)
-        blocks.append(Section("Problems", paragraphs(quoted(for_reader(line)) for line in lines)))
+        blocks.append(Section("Problems", paragraphs(quoted(for_reader(line)) for line in result.problems)))
     blocks += paragraphs((quoted(for_reader(note)) for note in result.notes), "quiet")
     if commands:
         blocks += paragraphs(quoted(line) for line in check_commands(result))
@@ -41,7 +40,8 @@ def check_view(result: CheckResult, *, commands: bool = True) -> View:
 
 
 def check_commands(result: CheckResult) -> Iterator[str]:
-    """Yield the mapping that is proposed, and the command to run next."""
+    """Yield the options that would solve problems, the mapping that is proposed, and the command to run next."""
+    yield from map(for_reader, result.hints)
     if result.proposal:
         yield for_reader(f"columns that look like fields: {option('mapping', result.proposal)}")
     if result.next:

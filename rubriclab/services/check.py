@@ -14,7 +14,7 @@ from rubriclab.data.check import FEWEST_LABELS, training_examples
 from rubriclab.data.fault_messages import fault_hints, fault_lines, first_of
 from rubriclab.data.fitted import comparison_faults
 from rubriclab.data.mapping import FIELDS, TABLES, mapping_text
-from rubriclab.data.proposed_mapping import output_columns, proposed_mapping
+from rubriclab.data.proposed_mapping import is_score_name, output_columns, proposed_mapping
 from rubriclab.data.raw_rows import RawRows, raw_rows, raw_table
 from rubriclab.data.readers import parsed_row
 from rubriclab.data.reading import ReadingOptions, given_options
@@ -251,7 +251,7 @@ class _Reading:
         """Propose a mapping for fields that no column is named after or mapped to."""
         given = self.options.mapping.columns
         free = [{name: cell for name, cell in row.items() if name not in given.values()} for row in self.sample]
-        found = proposed_mapping(free, self.options.aspect) if self.options.aspect else _with_raters(free, given)
+        found = proposed_mapping(free, self.options.aspect) if self.options.aspect else _with_scores(free, given)
         new = {name: column for name, column in found.items() if name not in given}
         if new:
             self.proposal = mapping_text({**given, **new})
@@ -308,14 +308,17 @@ class _Reading:
         return command("score", name, rubric="REF", **given)
 
 
-def _with_raters(rows: Sequence[Mapping[str, Any]], given: Mapping[str, str]) -> dict[str, str]:
-    """Return the proposed mapping, with annotations of an aspect still to be named if no scores are mapped."""
+def _with_scores(rows: Sequence[Mapping[str, Any]], given: Mapping[str, str]) -> dict[str, str]:
+    """Return the proposed mapping, with scores of an aspect still to be named if no column is known to hold scores."""
     found = proposed_mapping(rows)
-    if any(name.partition(".")[0] in TABLES for name in given):
+    columns = {str(column) for row in rows for column in row}
+    if any(name.partition(".")[0] in TABLES for name in (*given, *columns)):
         return found
-    raters = proposed_mapping(rows, ASPECT)
-    annotated = {name: column for name, column in raters.items() if name.startswith("annotations.")}
-    return {**found, **annotated}
+    scores = {name: column for name, column in proposed_mapping(rows, ASPECT).items() if name not in found}
+    return {
+        **found,
+        **{name: column for name, column in scores.items() if name.startswith("annotations.") or is_score_name(column)},
+    }
 
 
 def _answer_columns(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:

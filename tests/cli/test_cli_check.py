@@ -130,6 +130,24 @@ def test_all_problems_are_listed_at_once(here: Commands) -> None:
     assert json.loads(done.out)["problem_count"] == 6
 
 
+def test_a_column_named_like_a_score_is_proposed_and_so_are_its_words_with_commas(here: Commands) -> None:
+    texts = [f"Answer number {number} is long enough to be a text.," for number in range(3)]
+    for name, scores in {
+        "numbers.csv": ("3", "4", "5"),
+        "words.csv": ("good", '"yes, fully"', '"n/a, or ""none"""'),
+    }.items():
+        (here.folder / name).write_text("output,score\n" + "\n".join(map("".join, zip(texts, scores, strict=True))))
+        assert "--map scores.ASPECT=score\n" in here("check", name).out
+        assert "--map scores.quality=score\n" in here("check", name, "--aspect", "quality").out
+    mapped = ("check", "words.csv", "--aspect", "quality", "--map", "scores.quality=score")
+    (hint,) = [line for line in here(*mapped).out.splitlines() if " add --levels " in line]
+    levels = shlex.split(hint.partition(" add ")[2])[1].replace("=N", "=2")
+    assert levels == '"n/a, or ""none""=2","yes, fully=2",good=2'
+    assert "usable texts" in here(*mapped, "--levels", levels).out
+    as_missing = here(*mapped, "--levels", "good=2", "--missing", '"N/A, or ""none""","yes, fully"', "--json").out
+    assert json.loads(as_missing)["aspects"][0]["distribution"] == {"2": 1}
+
+
 def test_one_faulty_score_of_three_raters_is_left_out_alone_and_the_figures_are_those_of_the_rest(
     here: Commands,
 ) -> None:
@@ -184,7 +202,7 @@ def test_the_next_command_repeats_every_reading_option_and_asks_for_a_definition
     assert learned.code == 0, learned.err
 
 
-def test_the_same_word_in_many_cells_is_one_line_after_the_options_that_solve_it(here: Commands) -> None:
+def test_the_same_word_in_many_cells_is_one_line_before_the_options_that_solve_it(here: Commands) -> None:
     words = [("gut" if n % 2 else "schlecht", "gut" if n % 3 else "schlecht") for n in range(20)]
     rows = [f"{n};Antwort Nummer {n};{anna};{ben}" for n, (anna, ben) in enumerate(words)]
     (here.folder / "w.csv").write_text("\n".join(["id;Antwort;Urteil Anna;Urteil Ben", *rows]))
@@ -197,7 +215,7 @@ def test_the_same_word_in_many_cells_is_one_line_after_the_options_that_solve_it
     )
     shown = " ".join(here("check", "w.csv", "--map", proposed.replace("ASPECT", "tone")).out.split())
     assert "Not usable: 40 problems." in shown
-    assert shown.index("--levels schlecht=1,gut=2") < shown.index("17 cells")
+    assert shown.index("17 cells") < shown.index("--levels schlecht=1,gut=2")
 
 
 def test_columns_that_hold_one_field_twice_or_several_outputs_are_named(here: Commands) -> None:

@@ -39,6 +39,12 @@ def test_fields_with_columns_of_their_own_are_not_mapped() -> None:
     assert proposed_mapping([{"output": LONG, "id": "1", "scores.x": "4", "words": "12"}], "x") == {}
 
 
+def test_a_column_of_words_named_like_a_score_holds_scores_and_one_of_other_words_does_not() -> None:
+    rows = [{"output": LONG, "Bewertung": word, "colour": word} for word in ("gut", "schlecht", "gut")]
+    assert proposed_mapping(rows, "x") == {"scores.x": "Bewertung"}
+    assert proposed_mapping([{"output": LONG, "colour": word} for word in ("red", "blue")], "x") == {}
+
+
 def test_a_misspelt_column_is_found() -> None:
     assert closest_column("Zusammenfasung", ["Artikel", "Zusammenfassung"]) == "Zusammenfassung"
     assert closest_column("score", ["Artikel"]) is None
