@@ -7,6 +7,7 @@ also single ones among usable ones, such as two choices where one is expected; t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -20,6 +21,10 @@ from rubriclab.option_names import option
 Kind = Literal["score", "choice", "comment", "other"]
 # Characters of an answer that is considered more than a word to choose.
 _COMMENT = 25
+_COMMENT_NAMES = re.compile(
+    r"(?<![a-zäöü])(comments?|reasons?|why|explanations?|justifications?|rationales?|remarks?"
+    r"|kommentare?|bemerkung(en)?|begründung(en)?|warum)(?![a-zäöü])"
+)
 _OWN_NAMES = ("annotations", "reasons", "answers")
 
 
@@ -103,12 +108,14 @@ def _kind(answers: list[Answer], rules: CellRules) -> Kind:
     if not usable:
         return "other"
     given = {answer.kind for answer in usable}
-    if "comment" in given:
-        return "comment"
     words = {answer.value.strip().casefold(): None for answer in usable if isinstance(answer.value, str)}
-    if "score" in given or any(not isinstance(answer.value, str) for answer in usable):
-        return "score"
     scored = [word for word in words if rules.number(word) is not None or rules.level(word) is not None]
+    are_scores = "score" in given or any(not isinstance(answer.value, str) for answer in usable)
+    named = is_comment_name(usable[0].question) and not (are_scores or scored or "choice" in given)
+    if "comment" in given or named:
+        return "comment"
+    if are_scores:
+        return "score"
     usual = [word for word in words if word in scored or is_level_word(word)]
     if len(usual) == len(words) or (scored and "choice" in given):
         return "score"
@@ -117,6 +124,16 @@ def _kind(answers: list[Answer], rules: CellRules) -> Kind:
     if len(usual) > len(words) / 2 and (chosen or (short and len(scored) > len(words) / 2)):
         return "score"
     return "choice" if chosen else "comment"
+
+
+def is_comment_name(question: str) -> bool:
+    """Return whether a question is named like one for comments: `comment`, `tone-reason`, `Begründung`."""
+    return _COMMENT_NAMES.search(question.casefold()) is not None
+
+
+def is_comment(text: str) -> bool:
+    """Return whether a text is too long for a word to choose."""
+    return len(text) >= _COMMENT or "\n" in text.strip()
 
 
 def _is_single(value: Any) -> bool:

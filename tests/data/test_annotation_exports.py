@@ -136,6 +136,19 @@ def test_reading_goes_on_after_a_row() -> None:
     assert list(raw_rows(EXPORTS / "label-studio.csv", ReadingOptions(), line).numbered) == every[5:]
 
 
+@pytest.mark.parametrize(("name", "words"), [("comment", ("too dry", "fine")), ("Begründung", ("good", "bad"))])
+def test_short_comments_that_repeat_are_reasons(name: str, words: tuple[str, str], tmp_path: Path) -> None:
+    rows = []
+    for number in range(8):
+        responses = {"coherence": 1 + number % 5, name: words[number % 2]}
+        answers = {question: [{"value": value, "user_id": FIRST}] for question, value in responses.items()}
+        rows.append(
+            {"id": str(number), "fields": {"output": f"Text {number}."}, "suggestions": {}, "responses": answers}
+        )
+    found = [row for row in read(written(tmp_path, rows)) if isinstance(row, Example)]
+    assert [example.reasons["coherence"] for example in found] == [{FIRST: words[n % 2]} for n in range(8)]
+
+
 def test_a_comment_is_about_the_aspect_that_its_name_holds(tmp_path: Path) -> None:
     given = annotation(
         3,
