@@ -101,6 +101,11 @@ def connect(
     return Metered(Recording(judge, record) if record else judge, ledger, tracer)
 
 
+def is_language_model(spec: str) -> bool:
+    """Return whether a judge is a language model, which is asked through litellm."""
+    return spec != EMBEDDED and not spec.startswith(PREFIX) and spec.partition(":")[0] not in judge_points()
+
+
 @dataclass(frozen=True)
 class _Shared:
     """What several judges may share; see `connect`."""

@@ -10,7 +10,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from rubriclab.errors import SettingsError
+from rubriclab.judges.connect import is_language_model
 from rubriclab.judges.discreet import Discreet
+from rubriclab.judges.providers import load_litellm
 from rubriclab.metrics import MetricsRegistry
 from rubriclab.option_names import by_reader, option
 from rubriclab.services.rubric_choice import RubricLike
@@ -65,6 +67,8 @@ async def serve_rubric(
         scorer = await asyncio.to_thread(
             TextScorer, _workspace(settings, metrics), rubric, ScoreOptions(judge=options.judge), Discreet
         )
+        if is_language_model(scorer.judge):
+            await asyncio.to_thread(load_litellm)  # else the first caller waits for it, for seconds
         work = ScoringWork(scorer, options)
         try:
             shown = f"[{host}]" if ":" in host else host

@@ -73,6 +73,16 @@ def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(
     assert noted == [(200, 4, 0), *[(200, 1, 0)] * 4]
 
 
+@pytest.mark.parametrize(("judge", "imported"), [(None, True), ("embedded", False)])
+def test_litellm_is_imported_before_the_first_request_if_the_judge_is_a_language_model(
+    store: Path, judge: str | None, imported: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[bool] = []
+    monkeypatch.setattr("rubriclab.web.api.serve.load_litellm", lambda: calls.append(True))
+    with serving(store, judge=judge):
+        assert calls == [True] * imported
+
+
 def test_a_text_without_a_score_has_a_reason_and_the_others_are_scored(service: Service, server: RunningServer) -> None:
     server.script.extend(["server_error"] * 3)
     with service.client() as client:
