@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
+from rubriclab.characters import is_blank
 from rubriclab.documents import Unreadable, read_file, text_of
 from rubriclab.errors import LiteratureError
 from rubriclab.literature import Reference, load_references
+from rubriclab.option_names import option
 from rubriclab.pydantic_errors import first_fault
 
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 EXTRA = "install it with: pip install 'rubriclab[literature]'"
 MOST_BIB_BYTES = 5_000_000
 LONGEST_KEY_PART = 30
+# A DOI in any field; braces, quotation marks and commas end a value.
+_DOI = re.compile(r"\b10\.\d{4,9}/[^\s\"{},]+")
 # Where a work appeared, the most telling field first.
 _VENUES = ("journal", "journaltitle", "booktitle", "publisher", "school", "institution", "howpublished", "eprinttype")
 
@@ -40,8 +44,43 @@ def read_bibliography(path: Path) -> dict[str, Reference]:
         # Not one of our flat files.
         found = {key: _reference(path, key, entry) for key, entry in _entries(path).items()}
     if not found:
-        raise LiteratureError(f"{path} has no entry.", "Give a file with the BibTeX entry of the paper.")
+        raise _without_entry(path)
     return found
+
+
+def _without_entry(path: Path) -> LiteratureError:
+    return LiteratureError(f"{path} has no entry.", "Give a file with the BibTeX entry of the paper.")
+
+
+def read_abstract(path: Path, key: str | None = None) -> str:
+    """Return the abstract that an entry of a `.bib` file holds.
+
+    Args:
+        key: of the entry, if there are several.
+
+    Raises:
+        LiteratureError: if the file cannot be read or is not BibTeX, `key` names no entry or is needed, the entry holds
+            no abstract, or pybtex is not installed.
+    """
+    entries = {_safe_key(name): entry for name, entry in _entries(path).items()}
+    if not entries:
+        raise _without_entry(path)
+    if key is None and len(entries) > 1:
+        raise LiteratureError(
+            f"{path} has {len(entries)} entries.", f"Name the paper's: {option('source', next(iter(entries)))}."
+        )
+    chosen = entries.get(key or next(iter(entries)))
+    if chosen is None:
+        raise LiteratureError(f"{path} has no entry {key!r}; it has {', '.join(entries)}.")
+    fields = {name.lower(): _decoded(value) for name, value in chosen.fields.items()}
+    if not is_blank(abstract := fields.get("abstract", "")):
+        return abstract
+    doi = _DOI.search(" ".join(chosen.fields.values()))
+    there = f"; the paper is at https://doi.org/{doi[0]}" if doi else ""
+    raise LiteratureError(
+        f"{path} says how a paper is cited, without an abstract; its text is needed too.",
+        f"Give the PDF or text file before it{there}.",
+    )
 
 
 def reference_of(key: str, authors: Collection[str], title: str, year: int, venue: str) -> Reference:

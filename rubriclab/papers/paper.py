@@ -12,6 +12,7 @@ from pathlib import Path
 from rubriclab.characters import is_blank
 from rubriclab.documents import Unreadable, read_file, text_of
 from rubriclab.errors import LiteratureError
+from rubriclab.papers.bibliography import read_abstract
 
 MOST_PAPER_BYTES = 100_000_000
 MOST_PAGES = 500
@@ -51,19 +52,21 @@ class Paper:
     blank: int = 0
 
 
-def read_paper(path: Path, pages: tuple[int, int] | None = None) -> Paper:
-    """Return the text of a PDF or text file; the pages of a text file are divided by form feeds.
+def read_paper(path: Path, pages: tuple[int, int] | None = None, source: str | None = None) -> Paper:
+    """Return the text of a PDF or text file, or the abstract in a `.bib` file.
+
+    The pages of a text file are divided by form feeds.
 
     Args:
         pages: the first and last page to read, counted from 1; by default all.
+        source: the key of the paper's entry, if a `.bib` file has several.
 
     Raises:
         LiteratureError: if the file cannot be read, has more than 500 pages or 3 million characters, lacks the pages
-            asked for, holds no text, or is a PDF that is encrypted or damaged.
+            asked for, holds no text or no abstract, or is a PDF that is encrypted or damaged.
     """
     try:
-        content = read_file(path, MOST_PAPER_BYTES)
-        texts, paged = _pdf_texts(path, content, pages) if _is_pdf(content) else _text_pages(content)
+        texts, paged = _texts(path, pages, source)
     except Unreadable as error:
         raise LiteratureError(
             f"{path} cannot be read: {error}.", "A paper is a PDF, or a text file in UTF-8."
@@ -78,6 +81,11 @@ def read_paper(path: Path, pages: tuple[int, int] | None = None) -> Paper:
             f"{path} has more than {MOST_CHARACTERS:,} characters.", "Give a single paper, or some of its pages."
         )
     return Paper(path.name, kept, paged, len(numbered) - len(kept))
+
+
+def is_bibliography(path: Path) -> bool:
+    """Return whether a file is BibTeX, by its name."""
+    return path.suffix.lower() == ".bib"
 
 
 def cleaned(text: str) -> str:
@@ -119,11 +127,13 @@ def _cut(text: str, most: int) -> int:
     return most
 
 
-def _is_pdf(content: bytes) -> bool:
-    return _NAME_OF_PDF in content[:1024]
-
-
-def _pdf_texts(path: Path, content: bytes, pages: tuple[int, int] | None) -> tuple[Sequence[str], bool]:
+def _texts(path: Path, pages: tuple[int, int] | None, source: str | None) -> tuple[Sequence[str], bool]:
+    """Return the text of each page, and whether the file has pages."""
+    if is_bibliography(path):
+        return [read_abstract(path, source)], False
+    content = read_file(path, MOST_PAPER_BYTES)
+    if _NAME_OF_PDF not in content[:1024]:
+        return _text_pages(content)
     from rubriclab.papers.pdf import pdf_texts
 
     return pdf_texts(path, content, pages), True

@@ -93,7 +93,7 @@ def check(paper: str | Path, options: LiteratureCheckOptions) -> LiteratureCheck
         raise LiteratureError(
             f"No finding in {place} has {about}.", f"Name the paper with {option('source', 'KEY')}; known: {sources}."
         )
-    text = read_paper(path)
+    text = read_paper(path, source=options.source)
     return LiteratureCheck(str(paper), tuple(_checked(each, text) for each in chosen))
 
 

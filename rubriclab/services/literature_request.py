@@ -12,21 +12,18 @@ from pydantic import BeforeValidator, Field
 from rubriclab.base_options import Texts
 from rubriclab.data import find_aspect, task_words
 from rubriclab.data.aspect import Aspect, is_defined, shipped_aspects
-from rubriclab.documents import Unreadable, read_file, text_of
 from rubriclab.errors import LiteratureError, SettingsError
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.literature import REFERENCES, Reference
 from rubriclab.option_names import option
-from rubriclab.papers.bibliography import MOST_BIB_BYTES, read_bibliography
+from rubriclab.papers.bibliography import read_bibliography
 from rubriclab.papers.findings import Subject
 from rubriclab.papers.findings_file import check_same_work, entries_of, references_beside
-from rubriclab.papers.paper import Paper, read_paper
+from rubriclab.papers.paper import Paper, is_bibliography, read_paper
 from rubriclab.services.base import JudgeOption
 from rubriclab.services.literature_files import file_for, known_benchmarks, place_of
 from rubriclab.services.workspace import Workspace
 
-# A DOI in any field; braces, quotation marks and commas end a value.
-_DOI = re.compile(r"\b10\.\d{4,9}/[^\s\"{},]+")
 _PAGES = re.compile(r"\s*([1-9]\d{0,4})\s*(?:[-–:]\s*([1-9]\d{0,4})\s*)?")
 
 
@@ -98,29 +95,17 @@ def paper_request(
     """
     generator_of(options)
     path, bib = Path(paper), Path(bibliography) if bibliography else None
-    if path.suffix.lower() == ".bib":
-        raise LiteratureError(
-            f"{path} says how a paper is cited; its text is needed too.",
-            f"Give the PDF or text file before it{_published_at(path)}.",
-        )
+    if is_bibliography(path) and bib:
+        raise LiteratureError(f"Two .bib files: {path} and {bib}.", "Give the PDF or text file of the paper first.")
     file = file_for(options.task, options.folder)
     entries_of(file)
-    reference = _reference(file, bib, options.source)
+    reference = _reference(file, path if is_bibliography(path) else bib, options.source)
     subject = _subject(options)
-    text = read_paper(path, options.pages)
+    text = read_paper(path, options.pages, options.source)
     if text.blank:
         blank = "1 page has" if text.blank == 1 else f"{text.blank} pages have"
         workspace.notify(f"{blank} no text in {path} and cannot be read")
     return PaperRequest(text, subject, reference, file)
-
-
-def _published_at(bib: Path) -> str:
-    """Return in words where the paper of a `.bib` file can be found, if the file states one DOI."""
-    try:
-        dois = set(_DOI.findall(text_of(read_file(bib, MOST_BIB_BYTES))))
-    except Unreadable:
-        return ""
-    return f"; the paper is at https://doi.org/{dois.pop()}" if len(dois) == 1 else ""
 
 
 def generator_of(options: LiteratureAddOptions) -> str:

@@ -14,7 +14,7 @@ import hypoeval_brain
 import literature_brain
 import pytest
 from commands import LABELLED, Commands, Started
-from paper_samples import write_paper
+from paper_samples import BIB, PAGES, write_paper
 from pdf_files import column, pdf
 from server import RunningServer
 
@@ -75,6 +75,27 @@ def test_findings_reach_the_prompt_for_hypotheses_and_those_of_a_tested_set_do_n
     assert {claim for claim in included if claim in asked} == {
         claim for claim, benchmarks in included.items() if "summeval" not in benchmarks
     }
+
+
+def test_the_abstract_in_a_bib_file_is_read_as_the_paper(lab: Lab, tmp_path: Path) -> None:
+    abstract = PAGES[1].replace("-\n", "").replace("%", "\\%")
+    entry = BIB.replace("volume=", f"abstract={{{abstract}}}, volume=")
+    (tmp_path / "abstract.bib").write_text(entry, "utf-8")
+    (tmp_path / "other.bib").write_text(entry + BIB.replace("Lind_2021", "other"), "utf-8")
+    given: dict[str, Any] = {"task": "summarization", "folder": tmp_path / "found"}
+    with pytest.raises(LiteratureError, match=r"other\.bib has 2 entries\. Name the paper's: source='Lind_2021'"):
+        lab.literature_add(tmp_path / "other.bib", **given)
+    added = lab.literature_add(tmp_path / "abstract.bib", keep=lambda _finding: True, **given)
+    assert [(each.source, each.quotation.file, each.quotation.page) for each in added.kept if each.quotation] == [
+        ("Lind_2021", "abstract.bib", None)
+    ] * len(added.kept)
+    assert added.kept
+    checked = lab.literature_check(tmp_path / "abstract.bib", folder=tmp_path / "found")
+    assert [each.outcome for each in checked.checked] == ["found"] * len(added.kept)
+    with pytest.raises(LiteratureError, match=r"Two \.bib files"):
+        lab.literature_add(tmp_path / "abstract.bib", tmp_path / "paper.bib", **given)
+    with pytest.raises(LiteratureError, match=r"has 1 page; got the pages 2-3"):
+        lab.literature_add(tmp_path / "abstract.bib", pages="2-3", **given)
 
 
 def test_a_finding_with_the_id_of_an_included_one_is_refused(rubriclab: Commands) -> None:
@@ -247,8 +268,8 @@ OFFLINE = "The offline judge does not understand texts, so it cannot find anythi
         (
             "paper.bib",
             {},
-            "paper.bib says how a paper is cited; its text is needed too. Give the PDF or text file before it; the "
-            "paper is at https://doi.org/10.1000/x.",
+            "paper.bib says how a paper is cited, without an abstract; its text is needed too. Give the PDF or text "
+            "file before it; the paper is at https://doi.org/10.1000/x.",
         ),
         ("scanned.pdf", {}, "scanned.pdf has no text on its pages, as if they were scanned. Add a text layer"),
         ("locked.pdf", {}, "locked.pdf is protected by a password. Save a copy without one"),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeVar
 
+from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 from working_studio import HOSTILE, REF, SCRIPT, Client, rows
@@ -16,11 +17,14 @@ if TYPE_CHECKING:
     from selenium.webdriver import Chrome
     from selenium.webdriver.remote.webelement import WebElement
 
+T = TypeVar("T")
 TYPED = "Does it end well?"
 
 
-def until(browser: Chrome, found: Callable[[], object]) -> None:
-    WebDriverWait(browser, 30, poll_frequency=0.05).until(lambda _browser: found())
+def until(browser: Chrome, found: Callable[[], T | Literal[False] | None]) -> T:
+    """Return what `found` returns as soon as it is true; elements of a page that is being left are looked for again."""
+    waiting = WebDriverWait(browser, 30, poll_frequency=0.05, ignored_exceptions=[StaleElementReferenceException])
+    return waiting.until(lambda _browser: found())
 
 
 def one(place: Chrome | WebElement, selector: str) -> WebElement:
@@ -33,8 +37,11 @@ def nothing_ran(browser: Chrome) -> bool:
 
 
 def hostile_case(browser: Chrome) -> WebElement:
-    cases = browser.find_elements(By.CSS_SELECTOR, "[data-text]")
-    return next(case for case in cases if case.get_attribute("data-text") == HOSTILE)
+    def found() -> WebElement | None:
+        cases = browser.find_elements(By.CSS_SELECTOR, "[data-text]")
+        return next((case for case in cases if case.get_attribute("data-text") == HOSTILE), None)
+
+    return until(browser, found)
 
 
 def test_a_label_is_corrected_after_an_error_and_a_reload_without_typing_again(
@@ -53,7 +60,7 @@ def test_a_label_is_corrected_after_an_error_and_a_reload_without_typing_again(
     until(browser, lambda: "outside of the scale" in one(case, "form [role=alert]").text)
     browser.get(address)
     case = hostile_case(browser)
-    assert one(case, "[name=because]").get_attribute("value") == SCRIPT
+    until(browser, lambda: one(case, "[name=because]").get_attribute("value") == SCRIPT)
     one(case, "[name=score]").clear()
     one(case, "[name=score]").send_keys("2")
     one(case, "[type=submit]").click()
@@ -74,7 +81,7 @@ def test_a_criterion_is_dropped_and_one_added_and_the_saved_version_is_opened(
     one(browser, "#add").click()
     one(browser, "#added textarea").send_keys(TYPED)
     browser.refresh()
-    assert one(browser, "#added textarea").get_attribute("value") == TYPED
+    until(browser, lambda: one(browser, "#added textarea").get_attribute("value") == TYPED)
     assert one(browser, "[name=drop]").is_selected()
     until(browser, lambda: "a01" in one(browser, "#shown").text)
     one(browser, ".save button.main").click()
