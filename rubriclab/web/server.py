@@ -6,6 +6,7 @@ import asyncio
 import signal
 import socket
 import threading
+import time
 import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -74,7 +75,7 @@ class Server:
 
     Args:
         on_ready: called once it answers.
-        patience: seconds that open requests get once it is to end.
+        patience: seconds that open requests get once it is to end; those that are still open then are cancelled.
     """
 
     def __init__(
@@ -97,6 +98,13 @@ class Server:
             timeout_graceful_shutdown=patience,
         )
         self._server = _Server(config, on_ready)
+        self._patience = patience
+
+    @property
+    def seconds_left(self) -> float:
+        """The part of `patience` that is left; 0 before the server begins to end."""
+        began = self._server.began_to_end
+        return 0.0 if began is None else max(0.0, began + self._patience - time.monotonic())
 
     def stop(self) -> None:
         """End the server once its open requests are answered."""
@@ -142,10 +150,15 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, on_ready: Callable[[], None]) -> None:
         super().__init__(config)
         self._on_ready = on_ready
+        self.began_to_end: float | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self._on_ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self.began_to_end = time.monotonic()
+        await super().shutdown(sockets)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import secrets
 import time
@@ -15,10 +16,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rubriclab.metrics import BUCKETS, MetricsRegistry
 from rubriclab.web.api.problem_kinds import KINDS
-from rubriclab.web.api.problems import Refused, problem_response, refused
+from rubriclab.web.api.problems import WHEN_DOWN, Refused, problem_response, refused
 from rubriclab.web.api.tokens import ANYBODY, Tokens, is_bearer
 from rubriclab.web.security import HEADERS
 
+# Bytes of the head of a request.
+LARGEST_HEAD = 16_384
 # Characters of a path and of a method in the log.
 LONGEST_PATH = 200
 LONGEST_METHOD = 20
@@ -107,6 +110,13 @@ class Gate:
             _log.error("request %s: unexpected %s", state["id"], type(error).__name__, exc_info=error)
             if status == CLIENT_CLOSED:
                 await problem_response(refused(error), state["id"])(scope, receive, send_noted)
+        except asyncio.CancelledError:
+            # The server cancels the requests that are still open once its time to shut down is over.
+            if status != CLIENT_CLOSED:
+                raise
+            state["noted"]["problem"] = "stopping"
+            late = Refused("stopping", "The service is shutting down; send the request again.", WHEN_DOWN)
+            await problem_response(late, state["id"])(scope, receive, send_noted)
         finally:
             self._in_flight.dec()
             self._note(scope, status, time.monotonic() - began)
@@ -122,6 +132,9 @@ class Gate:
 
     def _admit(self, scope: Scope) -> None:
         headers = Headers(scope=scope)
+        address = len(scope["raw_path"]) + len(scope["query_string"])
+        if address + sum(len(name) + len(value) for name, value in headers.raw) > LARGEST_HEAD:
+            raise Refused("large_head", f"Expected a head of at most {LARGEST_HEAD:,} bytes.")
         if "content-length" in headers and "transfer-encoding" in headers:
             # A proxy may take the other one, and what it takes for the body for the next request (request smuggling).
             raise Refused("two_lengths", KINDS["two_lengths"].meaning)

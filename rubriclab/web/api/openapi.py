@@ -21,7 +21,7 @@ PATHS = frozenset({SCORE, RUBRIC, HEALTH, METRICS, OPENAPI, DOCS})
 
 # The problems of requests that are none of those described.
 _OF_NO_REQUEST = ("no_such_path", "other_method")
-_OF_HEADS = ("two_lengths", "no_token", "wrong_token", "other_host", "internal_error")
+_OF_HEADS = ("two_lengths", "no_token", "wrong_token", "other_host", "large_head", "internal_error", "stopping")
 _REF = "#/components/schemas/{model}"
 _EXAMPLE = {"output": "The council closes the bridge.", "source": "The council met on Monday and closed the bridge."}
 

@@ -48,12 +48,14 @@ KINDS: Mapping[str, ProblemKind] = {
     ),
     "rate_limit": ProblemKind(429, "Too many requests in a minute; `Retry-After` says when to send it again."),
     "too_many_at_once": ProblemKind(429, "Too many requests at a time; `Retry-After` says when to send it again."),
+    "large_head": ProblemKind(431, "The head of the request is too large."),
     "internal_error": ProblemKind(500, "An unexpected error, which the log of the service has."),
     "judge_failed": ProblemKind(502, "The judge refused the request, such as for a wrong key."),
     "not_recorded": ProblemKind(502, "The judge is a recording, which has no answer about this text."),
     "judge_unavailable": ProblemKind(503, "The judge does not answer; `Retry-After` says when to send it again."),
     "store_unavailable": ProblemKind(503, "The store cannot be used; `Retry-After` says when to send it again."),
     "not_responding": ProblemKind(503, "The service does not score at present; `Retry-After` says when to ask again."),
+    "stopping": ProblemKind(503, "The service is shutting down; `Retry-After` says when to send it again."),
     "timeout": ProblemKind(504, "No score in time. Answers that arrive later are kept: send the same request again."),
 }
 

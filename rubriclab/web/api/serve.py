@@ -70,6 +70,7 @@ async def serve_rubric(
         if is_language_model(scorer.judge):
             await asyncio.to_thread(load_litellm)  # else the first caller waits for it, for seconds
         work = ScoringWork(scorer, options)
+        server: Server | None = None
         try:
             shown = f"[{host}]" if ":" in host else host
             address = f"http://{shown}:{port_of(bound)}"
@@ -79,10 +80,12 @@ async def serve_rubric(
                 on_address(address)
 
             app = application(work, metrics, tokens=tokens, hosts=hosts, access_log=on_access)
-            await Server(app, bound, served, patience=options.grace).run()
+            server = Server(app, bound, served, patience=options.grace)
+            await server.run()
         finally:
-            if left := await work.finish(options.grace):
-                settings.notify(f"{left} requests were still being scored; what they asked of the judge is ended")
+            if left := await work.finish(server.seconds_left if server else 0):
+                were = "1 request was" if left == 1 else f"{left} requests were"
+                settings.notify(f"{were} still being scored {options.grace} s after the signal and got no score")
             await asyncio.to_thread(scorer.close)
 
 

@@ -506,6 +506,28 @@ def test_a_request_under_way_is_answered_after_sigterm(store: Path, server: Runn
     assert not re.search(f"{TOKEN}|{KEY}", done.out + done.err)
 
 
+def test_a_request_that_is_not_answered_in_the_time_to_shut_down_gets_a_503_and_is_counted(
+    store: Path, server: RunningServer
+) -> None:
+    server.latency = 60.0
+    at: dict[str, Any] = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": KEY, VARIABLE: TOKEN}
+    commands = Commands(store.parent, RUBRICLAB_STORE="store.db", **at)
+    started = commands.start("serve", "remote", "--port", 0, "--grace", 1)
+    errors = Path(started._err)
+    port = until(lambda: re.search(r"remote is served at http://127\.0\.0\.1:(\d+)/\n", errors.read_text()))[1]
+    with Service(f"http://127.0.0.1:{port}").client(TOKEN) as client, ThreadPoolExecutor(1) as thread:
+        response = thread.submit(score, client, TEXTS[0])
+        until(server.requests.total)
+        os.kill(started.pid, signal.SIGTERM)
+        refused = response.result()
+    assert problem(refused, 503).code == "stopping"
+    assert int(refused.headers["retry-after"]) > 0
+    done = started.wait()
+    assert done.code == 0, done.err
+    assert [(entry["status"], entry["problem"]) for entry in done.rows] == [(503, "stopping")]
+    assert "1 request was still being scored 1 s after the signal" in done.err
+
+
 # What it says of itself
 
 
