@@ -7,6 +7,7 @@ import logging
 import os
 import re
 import warnings
+from contextlib import suppress
 from typing import Any
 
 # Names of OpenAI's models, recognised without importing litellm, which takes seconds.
@@ -33,7 +34,11 @@ def load_litellm() -> Any:
     from rubriclab.judges.transport import bound_responses, bound_sdk_responses
 
     bound_responses(AsyncHTTPHandler)
-    bound_sdk_responses(sdk, AsyncHTTPHandler)
+    bound_sdk_responses(AsyncHTTPHandler, sdk, "AsyncHttpxClientWrapper")
+    with suppress(ImportError):  # newer releases give the OpenAI package a client of their own
+        from litellm.llms.openai import workload_identity
+
+        bound_sdk_responses(AsyncHTTPHandler, workload_identity, "OpenAIAsyncHTTPClient")
     litellm.suppress_debug_info = True
     logging.getLogger("LiteLLM").setLevel(logging.ERROR)
     # Damaged log-probabilities are detected where the reply is read.

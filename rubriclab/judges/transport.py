@@ -10,6 +10,7 @@ This module imports httpx, and is imported with the first call of a language mod
 from __future__ import annotations
 
 import asyncio
+import inspect
 import zlib
 from typing import Any
 
@@ -78,29 +79,30 @@ def bound_responses(handler: Any) -> None:
     Args:
         handler: litellm's class `AsyncHTTPHandler`.
     """
+    # Newer releases have further settings, for HTTP/2, which aiohttp does not speak.
+    taken = inspect.signature(handler.create_aiohttp_transport).parameters
 
     def create_async_transport(**settings: Any) -> BoundedTransport:
-        return BoundedTransport(handler.create_aiohttp_transport(**settings))
+        known = {name: value for name, value in settings.items() if name in taken}
+        return BoundedTransport(handler.create_aiohttp_transport(**known))
 
     handler.create_async_transport = staticmethod(create_async_transport)
 
 
-def bound_sdk_responses(sdk: Any, handler: Any) -> None:
+def bound_sdk_responses(handler: Any, module: Any, name: str) -> None:
     """Make every new client of the OpenAI package, which litellm uses for files and batches, a bounded one too.
 
     Args:
-        sdk: the module `openai._base_client`.
         handler: litellm's class `AsyncHTTPHandler`, whose transport heeds the proxies of the environment.
+        module: what makes clients.
+        name: the name there of the class of clients.
     """
 
-    class BoundedClient(sdk.AsyncHttpxClientWrapper):  # type: ignore[misc]
+    class BoundedClient(httpx.AsyncClient):
         def __init__(self, **settings: Any) -> None:
-            super().__init__(**{"transport": handler.create_async_transport(), **settings})
+            super().__init__(**{"transport": handler.create_async_transport(), "follow_redirects": True, **settings})
 
-        def __del__(self) -> None:
-            """Do nothing: `close_transports` closes the connections, in the event loop that opened them."""
-
-    sdk.AsyncHttpxClientWrapper = BoundedClient
+    setattr(module, name, BoundedClient)
 
 
 async def close_transports() -> bool:

@@ -45,6 +45,7 @@ TESTS = (
     "tests/data/test_formats.py",
     "tests/data/test_spreadsheets.py",
     "tests/data/test_tables.py",
+    "tests/judges/test_batched.py",
     "tests/judges/test_language_model.py",
     "tests/judges/test_retry.py",
     "tests/store/test_store.py",
