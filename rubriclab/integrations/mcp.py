@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -31,6 +32,10 @@ with imported_from("The SDK of the Model Context Protocol", "mcp"):
     from mcp.server.mcpserver.exceptions import ToolError
     from mcp.types import CallToolResult, InputRequiredResult, ToolAnnotations
 
+T = TypeVar("T")
+
+# Seconds that calls under way get once the assistant has closed the connection.
+PATIENCE = 10
 # The most texts that a call of the tool scores.
 MOST_TEXTS = 100
 INSTRUCTIONS = """Rubrics that were learned from texts scored by people. Each scores a text on its scale, with an \
@@ -92,6 +97,12 @@ class RubricTools:
         if given.options.batch:
             raise SettingsError(f"{option('batch')}: batches take hours;", f"leave {option('batch')} out.")
         self._budget = given.budget if allow_calls else LocalBudget(max_calls=0)
+        self._under_way: set[asyncio.Task[Any]] = set()
+
+    async def finish(self) -> None:
+        """Return once all calls have ended, also those that the assistant cancelled, or after `PATIENCE` seconds."""
+        if self._under_way:
+            await asyncio.wait(self._under_way, timeout=PATIENCE)
 
     async def list_rubrics(self) -> dict[str, Any]:
         """List the rubrics of the store, each by its newest version: what it judges, its scale, judge and verdict."""
@@ -112,9 +123,13 @@ class RubricTools:
         if repeated := repeated_id(text.id for text in texts):
             raise ToolError(f"texts[{repeated[1]}]: its id is that of texts[{repeated[0]}] already; give each its own.")
         rows = [text.model_dump(exclude_none=True) for text in texts]
-        with self._workspace() as workspace, _asking(self.allow_calls):
-            found = await scoring.score(workspace, rows, rubric, ScoreOptions(judge=self._judge))
-            return {"scores": [score.to_row() for score in found], "warnings": list(found.warnings)}
+
+        async def scored() -> dict[str, Any]:
+            with self._workspace() as workspace, _asking(self.allow_calls):
+                found = await scoring.score(workspace, rows, rubric, ScoreOptions(judge=self._judge))
+                return {"scores": [score.to_row() for score in found], "warnings": list(found.warnings)}
+
+        return await self._to_the_end(scored())
 
     async def explain_score(
         self,
@@ -130,8 +145,24 @@ class RubricTools:
             raise ToolError("Give either text or labelled_id.")
         data = None if text is None else [text.model_dump(exclude_none=True)]
         options = ExplainOptions.given({"judge": self._judge, "id": labelled_id, "nearest": nearest})
-        with self._workspace() as workspace, _asking(self.allow_calls):
-            return (await explaining.explain(workspace, rubric, data, options)).to_row()
+
+        async def explained() -> dict[str, Any]:
+            with self._workspace() as workspace, _asking(self.allow_calls):
+                return (await explaining.explain(workspace, rubric, data, options)).to_row()
+
+        return await self._to_the_end(explained())
+
+    async def _to_the_end(self, work: Coroutine[Any, Any, T]) -> T:
+        """Return what `work` returns. It goes on if the assistant cancels the call: its answers are paid for."""
+        task = asyncio.create_task(work)
+        self._under_way.add(task)
+        task.add_done_callback(self._ended)
+        return await asyncio.shield(task)
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._under_way.discard(task)
+        if not task.cancelled():
+            task.exception()  # the assistant may not be waiting for it any more
 
     def _workspace(self) -> Workspace:
         given = self._given
@@ -205,7 +236,9 @@ async def serve_mcp(given: Workspace, judge: str | None = None, *, allow_calls: 
         SettingsError: if calls are allowed without a cap.
     """
     with given:
-        await server(RubricTools(given, judge, allow_calls=allow_calls)).run_stdio_async()
+        tools = RubricTools(given, judge, allow_calls=allow_calls)
+        await server(tools).run_stdio_async()
+        await tools.finish()
 
 
 @contextmanager
@@ -228,10 +261,12 @@ def _asking(allow_calls: bool) -> Iterator[None]:
             yield
         except BudgetReached as error:
             if allow_calls:
-                raise
+                higher = f"{command('mcp')} with a higher {option('max_cost')} or {option('max_calls')}"
+                raise UserError(error.message, f"The user can start {higher}; answers so far are kept.") from error
             raise UserError(
-                "The store has no answer about this text, and no language model may be asked.",
-                f"The user can allow it: {command('mcp', allow_calls='')} with {option('max_cost', 'DOLLARS')}.",
+                "The store has no answer about a text, and no language model may be asked.",
+                "Of several texts, those with answers are scored in a call without the others. The user can allow "
+                f"calls: {command('mcp', allow_calls='')} with {option('max_cost', 'DOLLARS')}.",
             ) from error
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Self
@@ -74,6 +73,7 @@ class TextScorer:
 
         Raises:
             SettingsError: if the text has no source or context, and all texts that the version was learned from had.
+            StoreUnavailable: if the file of the store was removed or replaced.
             JudgeRefused, BudgetReached, ReplayMiss, ProviderDown: as the judge does.
         """
         return self._loop.run(lambda: self._score(row))
@@ -97,8 +97,12 @@ class TextScorer:
         return await self._loop.run_async(lambda: self._score_all(data))
 
     async def respond(self) -> None:
-        """Return once the thread that scores has time for something else."""
-        await self._loop.run_async(lambda: asyncio.sleep(0))
+        """Return once the thread that scores has time for something else.
+
+        Raises:
+            StoreUnavailable: if the file of the store was removed or replaced.
+        """
+        await self._loop.run_async(self._check_store)
 
     def compare(self, before: Data, after: Data, options: CompareOptions | None = None) -> CompareResult:
         """Return how the scores of two sets of outputs differ, as `Lab.compare` does; the judge is the scorer's.
@@ -157,5 +161,10 @@ class TextScorer:
     async def _score(self, row: Mapping[str, Any]) -> Score:
         return (await self._score_all([row]))[0]
 
+    async def _check_store(self) -> None:
+        # Answers that are paid for would be written to the removed file.
+        self._workspace.store.check_file()
+
     async def _score_all(self, rows: Data) -> Scores:
+        await self._check_store()
         return await score_all(replace(self._scoring, data=rows, counts=ScoreCounts()))

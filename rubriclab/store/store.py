@@ -98,6 +98,7 @@ class Store:
         except BaseException:
             self.close()
             raise
+        self._inode = _inode(file_of(self._engine.url))
 
     def __enter__(self) -> Self:
         return self
@@ -113,6 +114,17 @@ class Store:
     def place(self) -> str:
         """The path or address of the store, without a password."""
         return shown(self._engine.url)
+
+    def check_file(self) -> None:
+        """Check that the SQLite file is still the one that was opened: what is written to a removed one is lost.
+
+        Raises:
+            StoreUnavailable: if it was removed or replaced.
+        """
+        if _inode(file_of(self._engine.url)) != self._inode:
+            raise StoreUnavailable(
+                f"The store {self.place} was removed or replaced while it was open.", "Put it back, and open it again."
+            )
 
     @cached_property
     def answers(self) -> AnswerTable:
@@ -431,6 +443,15 @@ class Store:
             except IntegrityError:
                 continue
         raise StoreUnavailable(f"Other processes kept writing to {self.place}.", "Try again.")
+
+
+def _inode(file: Path | None) -> tuple[int, int] | None:
+    """Return what tells a file from another one of the same name; `None` if there is no file."""
+    try:
+        status = file.stat() if file else None
+    except OSError:
+        return None
+    return status and (status.st_dev, status.st_ino)
 
 
 def _read_only(place: str) -> StoreError:

@@ -29,6 +29,7 @@ from rubriclab.services.workspace import Workspace
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 ROWS = [{name: text[name] for name in ("id", "output", "source", "group")} for text in TEXTS[:6]]
+CALLS_PER_TEXT = 2
 Use = Callable[[Any], Awaitable[Any]]
 
 
@@ -64,6 +65,19 @@ async def refused(client: Any, tool: str, **arguments: Any) -> str:
     result = await client.call_tool(tool, arguments)
     assert result.is_error
     return str(result.content[0].text)
+
+
+async def cancelled_call(client: Any, server: RunningServer) -> None:
+    """Have a text scored, so that everything is loaded, and cancel the call about another one while it is under way."""
+    await called(client, "score_texts", rubric="remote", texts=ROWS[1:2])
+    assert len(server.bodies) == CALLS_PER_TEXT
+    server.latency = 0.7
+    call = asyncio.create_task(client.call_tool("score_texts", {"rubric": "remote", "texts": ROWS[:1]}))
+    while len(server.bodies) == CALLS_PER_TEXT:
+        await asyncio.sleep(0.01)
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
 
 
 def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(store: Path, server: RunningServer) -> None:
@@ -105,7 +119,7 @@ def test_no_language_model_is_asked_unless_that_is_allowed(store: Path, server: 
         return said, offline, kept
 
     said, offline, kept = used(store, server, use)
-    assert "The store has no answer about this text, and no language model may be asked" in said
+    assert "The store has no answer about a text, and no language model may be asked" in said
     assert "rubriclab mcp --allow-calls with --max-cost DOLLARS" in said
     assert offline["scores"][0]["score"] is not None
     assert kept["labelled"] is not None
@@ -125,7 +139,28 @@ def test_calls_that_are_allowed_end_at_the_cap_and_their_answers_are_kept(store:
     first, said, again = used(store, server, use, "--allow-calls", "--max-calls", "3")
     assert first == again
     assert "cap of 3 calls" in said
+    assert "The user can start rubriclab mcp with a higher --max-cost or --max-calls" in said
     assert len(server.bodies) == 3
+
+
+def test_a_call_that_the_assistant_cancels_counts_towards_the_cap_and_its_answers_are_kept(
+    store: Path, server: RunningServer
+) -> None:
+    async def use(client: Any) -> Any:
+        await cancelled_call(client, server)
+        said = await refused(client, "score_texts", rubric="remote", texts=ROWS[2:3])
+        return said, await called(client, "score_texts", rubric="remote", texts=ROWS[:1])
+
+    said, kept = used(store, server, use, "--allow-calls", "--max-calls", str(2 * CALLS_PER_TEXT))
+    assert "is reached" in said
+    assert kept["scores"][0]["score"] is not None
+    assert len(server.bodies) == 2 * CALLS_PER_TEXT
+
+
+def test_a_call_under_way_when_the_connection_is_closed_is_finished(store: Path, server: RunningServer) -> None:
+    used(store, server, lambda client: cancelled_call(client, server), "--allow-calls", "--max-calls", "20")
+    assert used(store, server, lambda client: called(client, "score_texts", rubric="remote", texts=ROWS[:1]))["scores"]
+    assert len(server.bodies) == 2 * CALLS_PER_TEXT
 
 
 def test_a_text_without_a_score_has_the_reason(store: Path, server: RunningServer) -> None:

@@ -528,6 +528,25 @@ def test_a_request_that_is_not_answered_in_the_time_to_shut_down_gets_a_503_and_
     assert "1 request was still being scored 1 s after the signal" in done.err
 
 
+def test_no_judge_is_asked_once_the_store_was_removed(store: Path, server: RunningServer) -> None:
+    with serving(store) as service, service.client() as client:
+        assert score(client, TEXTS[0]).status_code == 200
+        asked = server.requests.total()
+        away = store.rename(store.with_suffix(".away"))
+        assert problem(score(client, TEXTS[1]), 503).code == "store_unavailable"
+        assert problem(client.get("/health"), 503).code == "store_unavailable"
+        away.rename(store)
+        assert client.get("/health").status_code == 200
+        assert server.requests.total() == asked
+
+
+def test_a_request_with_a_large_head_is_refused(service: Service) -> None:
+    with service.client() as client:
+        assert client.get("/health", headers={"X-Padding": "x" * 15_000}).status_code == 200
+        for large in ({"X-Padding": "x" * 17_000}, {f"X-{number}": "x" * 900 for number in range(20)}):
+            assert problem(client.get("/health", headers=large), 431).code == "large_head"
+
+
 # What it says of itself
 
 
