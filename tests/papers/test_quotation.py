@@ -171,6 +171,42 @@ def test_layout_and_extraction_do_not_count_and_the_words_of_the_paper_are_kept(
     assert find_quotation(found.text, pages) == found
 
 
+@pytest.mark.parametrize(
+    ("there", "joined"),
+    [
+        ("in\nconsistent", "inconsistent"),
+        ("a\ntypical", "atypical"),
+        ("un\nclear", "unclear"),
+        ("non\nexpert", "nonexpert"),
+        ("could not\nice", "could notice"),
+        ("care\nless", "careless"),
+        ("now\nhere", "nowhere"),
+        ("no\ntable", "notable"),
+        ("a\nair", "affair"),
+    ],
+)
+def test_a_line_end_without_a_hyphen_joins_no_common_words_and_no_parts_of_an_opposite(there: str, joined: str) -> None:
+    for pages in (
+        (PaperPage(1, f"We saw that most raters gave {there} to the texts of our study."),),
+        tuple(
+            PaperPage(n, part) for n, part in enumerate(f"We saw that most raters gave {there} to us".split("\n"), 1)
+        ),
+    ):
+        assert find_quotation(f"saw that most raters gave {joined} to", pages) is None
+        assert find_quotation(f"saw that most raters gave {there} to", pages) is not None
+    hyphenated = (PaperPage(1, cleaned(f"We saw that most raters gave {there} to us".replace("\n", "-\n"))),)
+    assert find_quotation(f"saw that most raters gave {joined} to us", hyphenated) is not None
+
+
+@pytest.mark.parametrize("elsewhere", ["Their sum was high.", "“Ries” is a family name.", "There are no ries."])
+def test_a_line_end_without_a_hyphen_joins_no_words_that_the_paper_has_elsewhere(elsewhere: str) -> None:
+    line = "We saw that most raters gave high points to sum\nries that had many facts."
+    quotation = "most raters gave high points to sumries that had"
+    pages = (PaperPage(1, line), PaperPage(2, "Sum-\nming up the\nries-like ones."))
+    assert find_quotation(quotation, pages) is not None
+    assert find_quotation(quotation, (*pages, PaperPage(3, elsewhere))) is None
+
+
 def test_a_quotation_may_not_begin_or_end_within_a_word_or_number() -> None:
     assert find_quotation("consistent summaries in 45.2% of the cases", PAGES) is None
     assert find_quotation("summaries in 45.2% of the case", PAGES) is None
@@ -222,7 +258,7 @@ def test_a_few_words_prove_nothing() -> None:
 
 
 def test_writing_without_spaces_between_words_is_quoted_within_a_sentence() -> None:
-    pages = (PaperPage(1, "我们发现评分者不喜欢前后矛\n盾的摘要,并且不奖励长度。"),)
+    pages = (PaperPage(1, "我们发现评分者不喜欢前后矛\n盾的摘要,并且不奖励长度。 盾的摘要。"),)
     found = find_quotation("评分者不喜欢前后矛盾的摘要", pages)
     assert found is not None
     assert find_quotation("评分者喜欢前后矛盾的摘要", pages) is None
