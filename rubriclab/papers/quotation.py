@@ -1,11 +1,11 @@
 """Whether a quotation stands in a paper, and on which page.
 
-What counts of both must agree (`rubriclab.papers.comparable`): each letter, digit and sign, in the same order, and the
-boundaries between words. Two differences are allowed, since they come from the layout and from extraction. A word may be
-split where a line of the paper ends; without a hyphen only if neither part is a word that is common or stands elsewhere
-in the paper. A word of at least `SHORTEST_RESTORED` letters may have lost a ligature of f in the paper ("signicant"). So
-a passage with another number or sign, an added or left out word such as "not", or an opposite ("consistent",
-"inconsistent") is refused.
+What counts of both must agree (`rubriclab.papers.comparable`): each letter, digit and sign, in the same order, and
+the boundaries between words. Two differences are allowed, since they come from the layout and from extraction. A word
+may be split where a line of the paper ends; without a hyphen only if neither part is a word that is common or stands
+elsewhere in the paper. A word of at least `SHORTEST_RESTORED` letters may have lost a ligature of f in the paper
+("signicant"). So a passage with another number or sign, an added or left out word such as "not", or an opposite
+("consistent", "inconsistent") is refused.
 """
 
 from __future__ import annotations
