@@ -108,6 +108,19 @@ def test_an_altered_quotation_is_refused(old: str, new: str) -> None:
         ("20°", "20"),
         ("GPT-4", "GPT4"),
         ("a − b", "a b"),
+        ("0·31", "0 31"),
+        ("0·31", "031"),
+        ("1’000", "1 000"),
+        ("✓ first ✗ last", "✗ first ✓ last"),
+        ("✓ first ✗ last", "first last"),
+        ("★★★☆☆", "★☆☆☆☆"),
+        ("★★★☆☆", "★★★☆"),
+        ("●●○", "●○○"),
+        ("▲ 5", "▼ 5"),
+        ("▲ 5", "5"),
+        ("👍 and 👎", "👎 and 👍"),
+        ("→ more", "⇐ more"),
+        ("😀", "😡"),
         ("Tables 3 4", "Tables 34"),
         ("Table\n3", "Table3"),
         ("3\n4", "34"),
@@ -157,6 +170,14 @@ def test_another_sign_number_or_boundary_is_refused_and_the_one_of_the_paper_fou
         ("Inter-\nAnnotator", "Inter-Annotator"),
         ("the\nraters’ own", "the raters' own"),
         ("“good”", '"good"'),
+        ("1’000", "1'000"),
+        ("✓\ufe0f", "✓"),
+        ("👍\U0001f3fd", "👍"),
+        ("★ ★ ★", "★★★"),
+        ("this:\n● form", "this: form"),
+        ("this:\n● form", "this: ▪ form"),
+        ("Turk®", "Turk"),
+        ("4 │ 5", "4 5"),
         ("``good''", "“good”"),
         ("inter- and\nintra-rater", "inter- and intra-rater"),
         ("nai\u0308ve", "naïve"),
@@ -219,6 +240,14 @@ def test_a_quotation_may_not_begin_or_end_within_a_word_or_number() -> None:
     assert find_quotation("The value was 0.31 for all of", PAGES) is None
     assert find_quotation("0.31 for all of the aspects", PAGES) is None
     assert find_quotation("-0.31 for all of the aspects", PAGES) is not None
+
+
+def test_a_quotation_may_begin_or_end_beside_a_symbol_but_not_within_several() -> None:
+    pages = (PaperPage(1, "On average ★★★☆☆ raters liked the texts of group ✓ and not those of ✗ others."),)
+    assert find_quotation("raters liked the texts of group", pages) is not None
+    assert find_quotation("★★★☆☆ raters liked the texts of group ✓", pages) is not None
+    assert find_quotation("☆☆ raters liked the texts of group", pages) is None
+    assert find_quotation("raters liked the texts of group ✗", pages) is None
 
 
 def test_ligatures_that_extraction_lost_are_tolerated_and_the_wording_of_the_page_is_kept() -> None:
