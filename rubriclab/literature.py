@@ -33,7 +33,7 @@ class Reference(BaseModel):
     key: Words
     authors: tuple[Words, ...] = Field(min_length=1)
     title: Words
-    year: int
+    year: int = Field(ge=1000, le=9999)
     venue: Words
 
     @property

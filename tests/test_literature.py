@@ -175,6 +175,8 @@ GOOD = "author = {A, B and C, D}, title = {T}, year = {1999}, publisher = {P}"
             entry("author = {A}, title = {T}, year = {in press}, journal = {J}"),
             "entry 'k': year: expected a whole number",
         ),
+        (entry(GOOD.replace("1999", "0")), "entry 'k': year: expected a number of at least 1000"),
+        (entry(GOOD.replace("1999", "19999")), "entry 'k': year: expected a number of at most 9999"),
     ],
 )
 def test_a_bibliography_outside_the_subset_is_refused_by_name(tmp_path: Path, bib: str, message: str) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import html
 import itertools
 import re
 import string
 import unicodedata
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import ValidationError
 
@@ -25,31 +26,34 @@ if TYPE_CHECKING:
 EXTRA = "install it with: pip install 'rubriclab[literature]'"
 MOST_BIB_BYTES = 5_000_000
 LONGEST_KEY_PART = 30
+Chosen = TypeVar("Chosen")
+# What LaTeX and HTML show as something else, in values without braces.
+_ENTITY = re.compile(r"&#?\w+;")
+_MARKUP = re.compile(rf"[\\~]|{_ENTITY.pattern}")
+_YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
 # A DOI in any field; braces, quotation marks and commas end a value.
 _DOI = re.compile(r"\b10\.\d{4,9}/[^\s\"{},]+")
 # Where a work appeared, the most telling field first.
 _VENUES = ("journal", "journaltitle", "booktitle", "publisher", "school", "institution", "howpublished", "eprinttype")
 
 
-def read_bibliography(path: Path) -> dict[str, Reference]:
-    """Return the publications of a `.bib` file by their keys, as citation managers and doi.org write them.
+def read_reference(path: Path, key: str | None = None) -> Reference:
+    """Return a publication of a `.bib` file, as citation managers and doi.org write it.
+
+    Args:
+        key: of the entry, if there are several. Faults of the others do not matter.
 
     Raises:
-        LiteratureError: if the file cannot be read or is not BibTeX, an entry lacks authors, title, year or venue, or
-            pybtex is needed and not installed.
+        LiteratureError: if the file cannot be read or is not BibTeX, `key` names no entry or is needed, the entry lacks
+            authors, title, year or venue, or pybtex is needed and not installed.
     """
     try:
-        found = load_references(path)
+        flat = load_references(path)
     except LiteratureError:
-        # Not one of our flat files.
-        found = {key: _reference(path, key, entry) for key, entry in _entries(path).items()}
-    if not found:
-        raise _without_entry(path)
-    return found
-
-
-def _without_entry(path: Path) -> LiteratureError:
-    return LiteratureError(f"{path} has no entry.", "Give a file with the BibTeX entry of the paper.")
+        flat = {}
+    if flat and not _has_markup(found := chosen_entry(path, flat, key)[1]):
+        return found
+    return _reference(path, *chosen_entry(path, _entries(path), key))
 
 
 def read_abstract(path: Path, key: str | None = None) -> str:
@@ -62,17 +66,8 @@ def read_abstract(path: Path, key: str | None = None) -> str:
         LiteratureError: if the file cannot be read or is not BibTeX, `key` names no entry or is needed, the entry holds
             no abstract, or pybtex is not installed.
     """
-    entries = {_safe_key(name): entry for name, entry in _entries(path).items()}
-    if not entries:
-        raise _without_entry(path)
-    if key is None and len(entries) > 1:
-        raise LiteratureError(
-            f"{path} has {len(entries)} entries.", f"Name the paper's: {option('source', next(iter(entries)))}."
-        )
-    chosen = entries.get(key or next(iter(entries)))
-    if chosen is None:
-        raise LiteratureError(f"{path} has no entry {key!r}; it has {', '.join(entries)}.")
-    fields = {name.lower(): _decoded(value) for name, value in chosen.fields.items()}
+    _, chosen = chosen_entry(path, _entries(path), key)
+    fields = _fields(chosen)
     if not is_blank(abstract := fields.get("abstract", "")):
         return abstract
     doi = _DOI.search(" ".join(chosen.fields.values()))
@@ -83,19 +78,33 @@ def read_abstract(path: Path, key: str | None = None) -> str:
     )
 
 
-def reference_of(key: str, authors: Collection[str], title: str, year: int, venue: str) -> Reference:
+def chosen_entry(path: Path, entries: Mapping[str, Chosen], key: str | None) -> tuple[str, Chosen]:
+    """Return the entry that `key` names, or the only one, with its key.
+
+    Raises:
+        LiteratureError: if there is none, or several and no `key`.
+    """
+    if not entries and key is None:
+        raise LiteratureError(f"{path} has no entry.", "Give a file with the BibTeX entry of the paper.")
+    if key is None and len(entries) > 1:
+        raise LiteratureError(
+            f"{path} has {len(entries)} entries.", f"Name the paper's: {option('source', next(iter(entries)))}."
+        )
+    name = key or next(iter(entries))
+    if name not in entries:
+        raise LiteratureError(f"{path} has no entry {name!r}; it has {', '.join(entries) or 'none'}.")
+    return name, entries[name]
+
+
+def reference_of(key: str, authors: Collection[str], title: str, year: int | str, venue: str) -> Reference:
     """Return a publication in words that a flat entry can hold.
 
     Raises:
-        ValidationError: if something is missing.
+        ValidationError: if something is missing, or the year is no number.
     """
-    return Reference(
-        key=key,
-        authors=tuple(_flat(author).replace(" and ", " & ") for author in authors),
-        title=_flat(title),
-        year=year,
-        venue=_flat(venue),
-    )
+    names = tuple(_flat(author).replace(" and ", " & ") for author in authors)
+    fields = {"key": key, "authors": names, "title": _flat(title), "year": year, "venue": _flat(venue)}
+    return Reference.model_validate(fields)
 
 
 def entry_of(reference: Reference) -> str:
@@ -152,15 +161,24 @@ def _entries(path: Path) -> Mapping[str, Entry]:
 
 
 def _reference(path: Path, key: str, entry: Entry) -> Reference:
-    fields = {name.lower(): _decoded(value) for name, value in entry.fields.items()}
+    fields = _fields(entry)
     people = [_name(person) for role in ("author", "editor") for person in entry.persons.get(role, ())]
-    year = re.search(r"\d{4}", fields.get("year") or fields.get("date") or "")
+    when = fields.get("year") or fields.get("date") or ""
+    year = _YEAR.search(when)
     venue = next((fields[name] for name in _VENUES if fields.get(name)), "arXiv" if "eprint" in fields else "")
     try:
-        return reference_of(_safe_key(key), people, fields.get("title", ""), int(year[0]) if year else 0, venue)
+        return reference_of(_safe_key(key), people, fields.get("title", ""), year[0] if year else when, venue)
     except ValidationError as error:
         wanted = "author, title, year, and journal, booktitle or publisher"
         raise LiteratureError(f"{path}, entry {key!r}: {first_fault(error)}.", f"It needs {wanted}.") from None
+
+
+def _fields(entry: Entry) -> dict[str, str]:
+    return {name.lower(): _decoded(value) for name, value in entry.fields.items()}
+
+
+def _has_markup(reference: Reference) -> bool:
+    return any(map(_MARKUP.search, (*reference.authors, reference.title, reference.venue)))
 
 
 def _name(person: Person) -> str:
@@ -170,13 +188,14 @@ def _name(person: Person) -> str:
 
 
 def _decoded(value: str) -> str:
-    """Return what LaTeX markup shows: `Kry{\\'s}ci{\\'n}ski` is Kryściński."""
+    """Return what markup shows: `Kry{\\'s}ci{\\'n}ski` is Kryściński, and `&amp;`, as doi.org writes it, is `&`."""
     from pybtex.richtext import Text
 
+    plain = _ENTITY.sub(lambda entity: html.unescape(entity[0]), value)
     try:
-        return str(Text.from_latex(value))
+        return str(Text.from_latex(plain))
     except Exception:  # pybtex raises errors of several kinds for unbalanced braces
-        return value
+        return plain
 
 
 def _flat(text: str) -> str:

@@ -1,9 +1,10 @@
 """The part of a text that counts when a quotation is compared with a paper.
 
-Letters, digits, signs and the boundaries between words count. Upper case, ligatures, soft hyphens, quotation marks and
-other punctuation do not, since they change when text is extracted from a file or copied by a language model. Signs are
-mathematical and currency symbols, the percent sign, slashes, a dash before a number, and what divides the digits of a
-number; white space around them does not count.
+Letters, digits, signs and the boundaries between words count. Upper case, ligatures, soft hyphens, quotation marks
+and other punctuation do not, since they change when text is extracted from a file or copied by a language model.
+Signs are mathematical and currency symbols, symbols such as check marks, stars, triangles and emoji, the percent
+sign, slashes, a dash before a number, and what divides the digits of a number; white space around them does not
+count. The mark before an entry of a list, lines of boxes and the marks of rights are not signs.
 """
 
 from __future__ import annotations
@@ -22,9 +23,15 @@ MINUS, JOINING = "\u2212", "\u2013"
 BOUNDARIES = SPACE + LINE_END + HYPHEN + SPLIT
 
 _OTHER_SIGNS = "%‰°&@/^"
-_ALIKE = str.maketrans("∼˜～⩽≦⩾≧∗⁄∕…", "~~~≤≤≥≥*// ")
+_ALIKE = str.maketrans("∼˜～⩽≦⩾≧∗⁄∕…\u2018\u2019\u201b\u02bc", "~~~≤≤≥≥*// ''''")
 # Forms with a meaning of their own: the 2 in 10² is no digit of the number.
 _MEANINGFUL_FORMS = ("<super>", "<sub>", "<fraction>", "<circle>")
+# Marks of list entries; several in a row are a rating.
+_LIST_MARKS = "\u25a0\u25a1\u25aa\u25ab\u25cb\u25cf\u25e6\u25fb\u25fc\u25fd\u25fe"
+# Lines and blocks of which boxes are drawn.
+_BOXES = map(chr, range(0x2500, 0x25A0))
+# They choose a form of the character before them, such as the coloured one.
+_VARIATIONS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 # Writing without spaces between words: East Asian and mainland Southeast Asian.
 _SPACELESS = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff]"
@@ -33,7 +40,9 @@ _KINDS = {
     **dict.fromkeys("-\u2011\u2010\ufe63\uff0d", "h"),
     **dict.fromkeys("\u2012\u2013", "e"),
     **dict.fromkeys("\u2014\u2015\ufe58", "E"),
-    **dict.fromkeys("'\u2018\u2019\u201b\u02bc", "'"),
+    "'": "'",
+    **dict.fromkeys(_LIST_MARKS, "b"),
+    **dict.fromkeys((*_BOXES, *"©®™℠℗"), "p"),
     "\u00ad": "o",
     "\u2212": "m",
     "\n": "n",
@@ -44,11 +53,12 @@ _KINDS = {
     "!": "!",
     "\ufffd": "u",
 }
-# Over one letter for the kind of each character: `a` letter, `d` digit, `s` sign, `h` hyphen, `e` en dash, `E` em dash,
-# `m` minus sign, `o` soft hyphen, `n` line break, `u` unknown glyph; the others stand for themselves.
+# Over one letter for the kind of each character: `a` letter, `d` digit, `s` sign, `y` symbol, `b` mark of a list entry,
+# `h` hyphen, `e` en dash, `E` em dash, `m` minus sign, `o` soft hyphen, `n` line break, `u` unknown glyph, `p` other
+# punctuation; the others stand for themselves.
 _PART = re.compile(
     r"""(?P<letter>[ad])
-    |(?P<sign>(?<=d)[.,](?=d)|(?<![ad.])\.(?=d)|(?<=d)\*(?=d)|s|!(?=s)|u(?=[ n]*\.?d))
+    |(?P<sign>(?<=d)[.,'p](?=d)|(?<![ad.])\.(?=d)|(?<=d)\*(?=d)|s|y|b(?=b)|(?<=b)b|!(?=s)|u(?=[ n]*\.?d))
     |(?P<joining>(?<=[ad])[hemE]+(?=[ n]*\.?d))
     |(?P<minus>[hemE]+(?=[ n]*s?\.?d|s)|m)
     |(?P<split>(?<=[ad])(?:h[ n]+|e[ ]*n[ n]*|o[ n]+)(?=[ad]))
@@ -146,7 +156,7 @@ def _form(character: str) -> tuple[str, str]:
     if category == "Sk" and alike == character and character != "^":
         # Accents that stand alone are quotation marks, or belong to the letter before.
         return "'", "'"
-    if category == "Cf" and character != "\u00ad":
+    if (category == "Cf" and character != "\u00ad") or _VARIATIONS.match(character):
         return "", ""
     form = alike
     if unicodedata.decomposition(alike).partition(" ")[0] not in _MEANINGFUL_FORMS:
@@ -166,4 +176,4 @@ def _kind(character: str) -> str:
     category = unicodedata.category(character)
     if category in ("Sm", "Sc") or character in _OTHER_SIGNS:
         return "s"
-    return "u" if category == "Co" else "p"
+    return {"So": "y", "Co": "u"}.get(category, "p")

@@ -16,6 +16,7 @@ from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.gathering import gathered
 from rubriclab.methods.method import Progress, silent
+from rubriclab.option_names import close_match
 from rubriclab.papers.paper import Paper, PaperPage, parts
 from rubriclab.papers.quotation import FEWEST_WORDS, find_quotation, word_count
 from rubriclab.papers.replies import QuotedFinding, QuotedFindings, UsableFindings, unusable_entries
@@ -28,6 +29,9 @@ MOST_WORDS = 60
 TOKENS_PER_FINDING = 400
 # Few characters a token, so that a part fits the model's context in any language with an alphabet.
 CHARACTERS_PER_TOKEN = 3
+_CITATION = re.compile(r"\([^()\d]*[^\W\d][^()\d]*\d{4}[a-z]?\)|\[[\d,\s]+\]")
+# What may be written beside the name of a data set.
+_KINDS_OF_SETS = frozenset({"the", "benchmark", "corpus", "data", "dataset", "set"})
 
 
 @dataclass(frozen=True)
@@ -134,10 +138,26 @@ def is_same_claim(claim: str, others: Collection[str]) -> bool:
 
 
 def benchmark_name(name: str, known: Collection[str] = ()) -> str:
-    """Return the name of a data set as findings carry it: a known spelling, or else `two_words` in lower case."""
-    spelling = re.sub(r"[^\w]+|_", " ", name.casefold()).split()
-    same = {"".join(re.sub(r"[^\w]+|_", " ", each.casefold()).split()): each for each in known}
-    return same.get("".join(spelling), "_".join(spelling))
+    """Return the name of a data set as findings carry it: a known spelling, or else `two_words` in lower case.
+
+    A citation after the name, as in "SummEval (Fabbri et al., 2021)", is not part of it.
+    """
+    words = _words(_CITATION.sub(" ", name))
+    same = {"".join(_words(each)): each for each in known}
+    without_kind = [word for word in words if word not in _KINDS_OF_SETS]
+    spellings = ("".join(words), "".join(without_kind))
+    return next((same[each] for each in spellings if each in same), "_".join(words))
+
+
+def similar_benchmark(name: str, known: Collection[str]) -> str | None:
+    """Return a known name of a data set that is spelled much like another one, or is a part of it or holds it."""
+    words = {*name.split("_")}
+    parts = (each for each in sorted(known) if words <= {*each.split("_")} or words >= {*each.split("_")})
+    return close_match(name, sorted(known)) or next(parts, None)
+
+
+def _words(name: str) -> list[str]:
+    return re.sub(r"[^\w]+|_", " ", name.casefold()).split()
 
 
 def _prompt(part: Sequence[PaperPage], subject: Subject) -> Prompt[QuotedFindings]:

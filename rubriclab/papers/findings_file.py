@@ -1,12 +1,17 @@
-"""Findings files that grow and shrink: entries are added to the JSON list and to `references.bib` beside it."""
+"""Findings files that grow and shrink: entries are added to the JSON list and to `references.bib` beside it.
+
+Several processes may do so in one folder: each reads and writes the files while it alone has created a lock file there.
+Unlike the locks of an operating system, this works on every system and on network drives.
+"""
 
 from __future__ import annotations
 
 import itertools
 import json
 import os
-from collections.abc import Collection, Sequence
-from contextlib import suppress
+import time
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +20,10 @@ from rubriclab.errors import LiteratureError
 from rubriclab.literature import REFERENCES, FindingEntry, Reference, load_findings, load_references
 from rubriclab.papers.bibliography import entry_of, is_same_work
 
+LOCK = f".{REFERENCES}.lock"
+# Seconds until another process, which only reads and writes small files, must have removed the lock file.
+LONGEST_WAIT = 20.0
+_PAUSE = 0.02
 HEADING = "% Publications that the findings rest on. Flat entries only: every value in one pair of braces.\n"
 
 
@@ -44,19 +53,18 @@ def entries_of(file: Path) -> list[dict[str, Any]]:
     return entries
 
 
-def add_reference(file: Path, reference: Reference) -> None:
-    """Add a publication to the references beside a findings file, unless it is there.
+def add_finding(file: Path, reference: Reference, finding: FindingEntry) -> FindingEntry:
+    """Return a finding under an id that is new in its file, once it stands there and its publication in the references.
 
     Raises:
-        LiteratureError: if its key names another publication, or the file cannot be used or written.
+        LiteratureError: if the publication's key names another one, or the files cannot be used or written.
     """
-    known = references_beside(file)
-    if reference.key in known:
-        check_same_work(file, known[reference.key], reference)
-        return
-    bib = file.parent / REFERENCES
-    before = text_of(read_file(bib)) if bib.exists() else HEADING
-    _write(bib, f"{before.rstrip()}\n\n{entry_of(reference)}")
+    with _alone(file):
+        _add_reference(file, reference)
+        entries = entries_of(file)
+        named = finding.model_copy(update={"id": _new_id(entries, reference.key)})
+        _write_entries(file, [*entries, _row(named)])
+    return named
 
 
 def reference_kept(file: Path, reference: Reference) -> Reference:
@@ -84,33 +92,71 @@ def check_same_work(file: Path, known: Reference, reference: Reference) -> None:
         )
 
 
-def add_findings(file: Path, added: Sequence[FindingEntry]) -> None:
-    """Add findings at the end of a findings file, whose folder and references exist.
-
-    Raises:
-        LiteratureError: if the file cannot be used or written, or an id is taken.
-    """
-    entries = entries_of(file)
-    taken = {entry["id"] for entry in entries} & {finding.id for finding in added}
-    if taken:
-        raise LiteratureError(f"{file}: the id {min(taken)!r} is taken;", "each finding needs its own.")
-    _write_entries(file, entries + [_row(finding) for finding in added])
-
-
 def remove_findings(file: Path, ids: Collection[str]) -> None:
     """Remove findings from a file; the publications stay in the references.
 
     Raises:
         LiteratureError: if the file cannot be used or written.
     """
-    _write_entries(file, [entry for entry in entries_of(file) if entry["id"] not in ids])
+    with _alone(file):
+        _write_entries(file, [entry for entry in entries_of(file) if entry["id"] not in ids])
 
 
-def new_id(file: Path, key: str) -> str:
-    """Return an id for a finding of a publication that is not in the file, such as `lin2004rouge-1`."""
-    taken = {entry["id"] for entry in entries_of(file)}
-    names = (f"{key}-{number}" for number in itertools.count(1))
-    return next(name for name in names if name not in taken)
+@contextmanager
+def _alone(file: Path) -> Iterator[None]:
+    """Keep other processes from writing in the folder of a findings file while the block runs.
+
+    Raises:
+        LiteratureError: if another one does not end, or nothing can be written there.
+    """
+    lock = file.parent / LOCK
+    with _faults_named(file):
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        latest = time.monotonic() + LONGEST_WAIT
+        while not _created(lock):
+            if time.monotonic() > latest:
+                raise LiteratureError(
+                    f"{file} cannot be written: {lock} has been there for {LONGEST_WAIT:.0f} seconds, as if another "
+                    "command were writing.",
+                    "If none is running, one was ended while it wrote; remove that file.",
+                )
+            time.sleep(_PAUSE)
+    try:
+        yield
+    finally:
+        lock.unlink(missing_ok=True)
+
+
+def _created(lock: Path) -> bool:
+    try:
+        lock.touch(exist_ok=False)
+    except FileExistsError:
+        return False
+    return True
+
+
+@contextmanager
+def _faults_named(file: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise LiteratureError(f"{file} cannot be written: {error.strerror or error}.") from None
+
+
+def _add_reference(file: Path, reference: Reference) -> None:
+    known = references_beside(file)
+    if reference.key in known:
+        check_same_work(file, known[reference.key], reference)
+        return
+    bib = file.parent / REFERENCES
+    before = text_of(read_file(bib)) if bib.exists() else HEADING
+    _write(bib, f"{before.rstrip()}\n\n{entry_of(reference)}")
+
+
+def _new_id(entries: Sequence[dict[str, Any]], key: str) -> str:
+    """Return an id for a finding of a publication that no entry has, such as `lin2004rouge-1`."""
+    taken = {entry["id"] for entry in entries}
+    return next(name for number in itertools.count(1) if (name := f"{key}-{number}") not in taken)
 
 
 def _row(finding: FindingEntry) -> dict[str, Any]:
@@ -125,11 +171,10 @@ def _write_entries(file: Path, entries: Sequence[dict[str, Any]]) -> None:
 def _write(file: Path, text: str) -> None:
     """Write a file whole: whoever reads it meanwhile finds the former content."""
     new = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        new.write_text(text, "utf-8")
-        os.replace(new, file)
-    except OSError as error:
-        with suppress(OSError):
-            new.unlink(missing_ok=True)
-        raise LiteratureError(f"{file} cannot be written: {error.strerror or error}.") from None
+    with _faults_named(file):
+        try:
+            new.write_text(text, "utf-8")
+            os.replace(new, file)
+        finally:
+            with suppress(OSError):
+                new.unlink(missing_ok=True)

@@ -23,11 +23,14 @@ LEAST_READABLE = 0.6
 
 
 def pdf_texts(path: Path, content: bytes, pages: tuple[int, int] | None = None) -> Sequence[str]:
-    """Return the text of each page; of pages outside the range `pages`, nothing.
+    """Return the text of each page; it is empty for pages that are not read.
+
+    Args:
+        pages: the range to read; none is read if the range is longer than `MOST_READ` or not all of it is in the file.
 
     Raises:
-        LiteratureError: if pypdf is not installed, or the file is encrypted, damaged, has more than 500 pages to read,
-            or has no text: its pages are pictures, or its fonts do not say which characters they show.
+        LiteratureError: if pypdf is not installed, or the file is encrypted, damaged or has no text: its pages are
+            pictures, or its fonts do not say which characters they show.
     """
     try:
         from pypdf import PdfReader
@@ -39,7 +42,7 @@ def pdf_texts(path: Path, content: bytes, pages: tuple[int, int] | None = None) 
             _unlock(path, reader)
         count = len(reader.pages)
         first, last = pages or (1, count)
-        if min(last, count) - first + 1 > MOST_READ:
+        if last > count or last - first + 1 > MOST_READ:
             return [""] * count
         texts = [
             reader.pages[number - 1].extract_text() if first <= number <= last else "" for number in range(1, count + 1)

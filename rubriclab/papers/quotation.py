@@ -1,10 +1,11 @@
 """Whether a quotation stands in a paper, and on which page.
 
-What counts of both must agree (`rubriclab.papers.comparable`): each letter, digit and sign, in the same order, and the
-boundaries between words. Two differences are allowed, since they come from the layout and from extraction: where a line
-of the paper ends, a word may be split, with or without a hyphen; and a word of at least `SHORTEST_RESTORED` letters may
-have lost a ligature of f in the paper ("signicant"). So a passage with another number or sign, an added or left out
-word such as "not", or an opposite ("consistent", "inconsistent") is refused.
+What counts of both must agree (`rubriclab.papers.comparable`): each letter, digit and sign, in the same order, and
+the boundaries between words. Two differences are allowed, since they come from the layout and from extraction. A word
+may be split where a line of the paper ends; without a hyphen only if neither part is a word that is common or stands
+elsewhere in the paper. A word of at least `SHORTEST_RESTORED` letters may have lost a ligature of f in the paper
+("signicant"). So a passage with another number or sign, an added or left out word such as "not", or an opposite
+("consistent", "inconsistent") is refused.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, groupby
+from itertools import accumulate, chain, groupby
 
 from rubriclab.papers.comparable import (
+    BOUNDARIES,
     HYPHEN,
     JOINING,
     LINE_END,
@@ -30,6 +32,7 @@ from rubriclab.papers.comparable import (
     is_spaceless,
 )
 from rubriclab.papers.paper import PaperPage
+from rubriclab.text_features import lexicon
 
 FEWEST_WORDS = 5
 SHORTEST_RESTORED = 5
@@ -38,11 +41,18 @@ _MOST_RESTORED = 3
 # In writing without spaces, about this many letters make a word.
 _LETTERS_OF_A_WORD = 2
 _PAGE_END = "\n"
-# Where the quotation has nothing between two letters, the paper may have the end of a line.
-_SPLIT_WORD = f"[{SPLIT}{LINE_END}]?"
+_BOUNDARY = re.compile(f"([{re.escape(BOUNDARIES)}])")
+# Prefixes and suffixes of opposites, which stand alone where a sentence says something else: "a typical", "no table".
+_OPPOSITES = lexicon.word_set("a an anti counter de dis il im in ir less mal mis no non not un")
+# Common words, also in a paper that is too short to have each of them once more.
+_WORDS = _OPPOSITES | lexicon.FUNCTION_WORDS | lexicon.CONNECTIVES
+# The end of a line between what are no known words: it may divide one word or two.
+_POSSIBLE_SPLIT = "\u200b"
+# What the paper may have where the quotation has nothing between two letters.
+_SPLIT_WORD = f"[{SPLIT}{_POSSIBLE_SPLIT}]?"
 # Lines that end with the hyphen of a compound were joined without it when the paper was read.
 _IN_COMPOUND = f"[{HYPHEN}{SPLIT}]"
-_BETWEEN_WORDS = f"[{SPACE}{LINE_END}]"
+_WORDS_APART = SPACE + LINE_END + _POSSIBLE_SPLIT
 _LIGATURE = re.compile("ffi|ffl|ff|fi|fl")
 # Signs that belong to the number before them, and those beside which a quotation may begin or end with a number.
 _AFTER_NUMBER = "%‰°/^*"
@@ -60,9 +70,14 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class _Pages:
-    """The text of all pages, and where each of them begins in it."""
+    """The text of all pages, and where each of them begins in it.
+
+    Attributes:
+        letters: what counts of the text, with `_POSSIBLE_SPLIT` for each line end that may divide a word.
+    """
 
     compared: Comparable
+    letters: str
     starts: tuple[int, ...]
     numbers: tuple[int, ...]
 
@@ -93,16 +108,32 @@ def find_quotation(quotation: str, pages: Sequence[PaperPage], page: int | None 
     there = _joined(tuple(pages))
     passages = [
         Passage(there.number_at(there.compared.places[start]), _passage(there.compared, start, end, sought))
-        for start, end in _occurrences(sought.letters, there.compared.letters)
+        for start, end in _occurrences(sought.letters, there.letters)
     ]
     return min(passages, key=lambda each: each.page != page, default=None)
 
 
 @functools.lru_cache(2)
 def _joined(pages: tuple[PaperPage, ...]) -> _Pages:
-    compared = [comparable(each.text).text for each in pages]
-    starts = accumulate((len(text) + len(_PAGE_END) for text in compared[:-1]), initial=0)
-    return _Pages(comparable(_PAGE_END.join(compared)), tuple(starts), tuple(each.number for each in pages))
+    texts = [comparable(each.text).text for each in pages]
+    starts = accumulate((len(text) + len(_PAGE_END) for text in texts[:-1]), initial=0)
+    compared = comparable(_PAGE_END.join(texts))
+    return _Pages(
+        compared, _with_possible_splits(compared.letters), tuple(starts), tuple(each.number for each in pages)
+    )
+
+
+def _with_possible_splits(letters: str) -> str:
+    """Return the letters with `_POSSIBLE_SPLIT` for each line end between two words that are not known."""
+    words, boundaries = (parts := _BOUNDARY.split(letters))[::2], parts[1::2]
+    around = zip([SPACE, *boundaries], words, [*boundaries, SPACE], strict=True)
+    known = _WORDS | {word for before, word, after in around if before == after == SPACE}
+    for place, boundary in enumerate(boundaries):
+        one, other = words[place : place + 2]
+        spaceless = is_spaceless(one[-1:]) and is_spaceless(other[:1])
+        if boundary == LINE_END and (spaceless or known.isdisjoint((one, other))):
+            boundaries[place] = _POSSIBLE_SPLIT
+    return "".join(chain.from_iterable(zip(words, [*boundaries, ""], strict=True)))
 
 
 def _occurrences(sought: str, text: str) -> Iterator[tuple[int, int]]:
@@ -144,7 +175,7 @@ def _word_pattern(word: str) -> str:
 
 
 def _character_pattern(character: str) -> str:
-    return {SPACE: _BETWEEN_WORDS, HYPHEN: _IN_COMPOUND, SPLIT: _IN_COMPOUND}.get(character, re.escape(character))
+    return {SPACE: f"[{_WORDS_APART}]", HYPHEN: _IN_COMPOUND, SPLIT: _IN_COMPOUND}.get(character, re.escape(character))
 
 
 def _begins_word(text: str, start: int) -> bool:
@@ -152,7 +183,7 @@ def _begins_word(text: str, start: int) -> bool:
     if start == 0:
         return True
     before, first = text[start - 1], text[start]
-    if before in (SPACE, LINE_END):
+    if before in _WORDS_APART:
         return True
     if before in (HYPHEN, SPLIT, JOINING, MINUS):
         return False
@@ -169,7 +200,7 @@ def _ends_word(text: str, end: int) -> bool:
     if end == len(text):
         return True
     last, after = text[end - 1], text[end]
-    if after in (SPACE, LINE_END):
+    if after in _WORDS_APART:
         return True
     if after in (HYPHEN, SPLIT, JOINING):
         return False

@@ -18,20 +18,19 @@ from rubriclab.data.aspect import shipped_aspects
 from rubriclab.data.check import scored_aspects
 from rubriclab.data.example import named_reasons
 from rubriclab.data.reading import ReadingOptions
-from rubriclab.errors import ChecklistError, LiteratureError, SettingsError
+from rubriclab.errors import ChecklistError, SettingsError
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.learning.candidates import Plan
-from rubriclab.literature import Finding, load_findings
 from rubriclab.methods.method import Method, TrainingInput
 from rubriclab.methods.names import DEFAULT_METHODS, JOINT
-from rubriclab.option_names import command, did_you_mean, option
-from rubriclab.papers.findings import benchmark_name
+from rubriclab.option_names import command, option
 from rubriclab.provenance import Effort
 from rubriclab.report.wording import count, listed
 from rubriclab.services.base import JudgeOption, ScaleText, SettingsOption
 from rubriclab.services.dry_run import DryRun, dry_run
 from rubriclab.services.inputs import Data, describe, rows_of
 from rubriclab.services.judge_choice import JudgeChoice, judge_named
+from rubriclab.services.literature_choice import chosen_findings, left_out
 from rubriclab.services.settings import method_named, resolve_settings
 from rubriclab.services.training import TrainingRun
 from rubriclab.services.workspace import Notify, Workspace
@@ -158,7 +157,7 @@ async def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Lear
     version = await store.save_async(
         name,
         trained.rubric,
-        trained.provenance.model_copy(update={"literature_without": _left_out(options)}),
+        trained.provenance.model_copy(update={"literature_without": left_out(options)}),
         workspace.effort(),
         options.parent,
         training=trained.record,
@@ -304,7 +303,7 @@ def _training_input(
     for line in training.notes:
         notify(line)
     assignment = Assignment(task_words(task), aspect, training.scale)
-    return TrainingInput(training.examples, assignment, _findings(aspect.name, options, notify), checklist)
+    return TrainingInput(training.examples, assignment, chosen_findings(aspect.name, options, notify), checklist)
 
 
 def _notify_unused_reasons(training: TrainingRun, generator: str, notify: Notify) -> None:
@@ -321,50 +320,6 @@ def _notify_unused_reasons(training: TrainingRun, generator: str, notify: Notify
     else:
         return
     notify(f"{count(number, 'reason')} of raters {'is' if number == 1 else 'are'} not used: {why}")
-
-
-def _findings(aspect: str, options: LearnOptions, notify: Notify) -> tuple[Finding, ...]:
-    """Return the findings that the options leave, and say where a benchmark to leave out has none."""
-    if options.no_literature:
-        return ()
-    findings = _all_findings(options)
-    known = {name for finding in findings for name in finding.benchmarks}
-    without = _left_out(options)
-    for name in without:
-        if name not in known:
-            there = f"; there are some about {', '.join(sorted(known))}" if known else ""
-            meant = f". {did_you_mean(name, known)}".rstrip(". ")
-            notify(
-                f"{option('literature_without', name)} leaves nothing out: no finding for {options.task} is about the "
-                f"raters of {name}{there}{meant}"
-            )
-    return tuple(each for each in findings if each.bears_on(aspect) and not {*without} & {*each.benchmarks})
-
-
-def _left_out(options: LearnOptions) -> tuple[str, ...]:
-    """Return the data sets to leave out, spelled as findings spell them, also those that ship."""
-    if options.no_literature or not options.literature_without:
-        return ()
-    findings = (*load_findings(options.task), *_all_findings(options))
-    known = {name for finding in findings for name in finding.benchmarks}
-    return tuple(dict.fromkeys(benchmark_name(name, known) for name in options.literature_without))
-
-
-def _all_findings(options: LearnOptions) -> tuple[Finding, ...]:
-    """Return the findings for the task: those that ship, the user's own, or both.
-
-    Raises:
-        LiteratureError: if a file cannot be used, or one of the user's own has the id of one that ships.
-    """
-    own = load_findings(options.task, None, options.literature)
-    if not (options.literature and options.literature_included):
-        return own
-    shipped = load_findings(options.task)
-    if taken := {each.id for each in own} & {each.id for each in shipped}:
-        raise LiteratureError(
-            f"{options.literature}: the id {min(taken)!r} is that of a finding that ships.", "Give yours another id."
-        )
-    return (*shipped, *own)
 
 
 def _notify_faults(checklist: Checklist, path: Path, notify: Notify) -> None:

@@ -23,10 +23,8 @@ from rubriclab.papers.findings import (
     propose_findings,
 )
 from rubriclab.papers.findings_file import (
-    add_findings,
-    add_reference,
+    add_finding,
     entries_of,
-    new_id,
     reference_kept,
     references_beside,
 )
@@ -59,11 +57,11 @@ class Proposals:
     known: int
     effort: Effort
 
-    def entry(self, finding: ProposedFinding, name: str = "") -> FindingEntry:
-        """Return a finding as its file will hold it, under the id `name`."""
+    def entry(self, finding: ProposedFinding) -> FindingEntry:
+        """Return a finding as its file will hold it, except for its id."""
         page = finding.page if self.paper.paged else None
         return FindingEntry(
-            id=name or self.reference.key,
+            id=self.reference.key,
             aspects=finding.aspects,
             claim=finding.claim,
             source=self.reference.key,
@@ -173,11 +171,12 @@ def keep_findings(proposals: Proposals, accepted: Iterable[ProposedFinding]) -> 
     Raises:
         LiteratureError: if a file cannot be written.
     """
-    kept = [(each, _keep(proposals, each)) for each in accepted]
+    file, reference = proposals.file, proposals.reference
+    kept = [(each, add_finding(file, reference, proposals.entry(each))) for each in accepted]
     chosen = [each for each, _ in kept]
     return LiteratureAdded(
-        proposals.file,
-        proposals.reference,
+        file,
+        reference,
         tuple(entry for _, entry in kept),
         tuple(proposals.entry(each) for each in proposals.reading.found if each not in chosen),
         proposals.reading.dropped,
@@ -195,14 +194,6 @@ def literature_add_at_most(
     estimate = estimate_prompts(findings_prompts(request.paper, request.subject, options.part_tokens))
     estimate += CallEstimate() if request.reference else estimate_prompts([citation_prompt(request.paper)])
     return dry_run({"generator": (generator_of(options), estimate)}, workspace.options)
-
-
-def _keep(proposals: Proposals, finding: ProposedFinding) -> FindingEntry:
-    """Return a finding under its id, once it is in its file."""
-    entry = proposals.entry(finding, new_id(proposals.file, proposals.reference.key))
-    add_reference(proposals.file, proposals.reference)
-    add_findings(proposals.file, [entry])
-    return entry
 
 
 def _unmarked(kept: Sequence[FindingEntry], found: Sequence[ProposedFinding]) -> Iterator[str]:

@@ -16,7 +16,7 @@ from rubriclab.errors import LiteratureError, SettingsError
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.literature import REFERENCES, Reference
 from rubriclab.option_names import option
-from rubriclab.papers.bibliography import read_bibliography
+from rubriclab.papers.bibliography import chosen_entry, read_reference
 from rubriclab.papers.findings import Subject
 from rubriclab.papers.findings_file import check_same_work, entries_of, references_beside
 from rubriclab.papers.paper import Paper, is_bibliography, read_paper
@@ -128,15 +128,7 @@ def _reference(file: Path, bib: Path | None, key: str | None) -> Reference | Non
     there = references_beside(file)
     if bib is None and key is None:
         return None
-    known = read_bibliography(bib) if bib else there
-    where = bib or file.parent / REFERENCES
-    if key is None and len(known) > 1:
-        raise LiteratureError(
-            f"{where} has {len(known)} entries.", f"Name the paper's: {option('source', next(iter(known)))}."
-        )
-    chosen = known.get(key or next(iter(known)))
-    if chosen is None:
-        raise LiteratureError(f"{where} has no entry {key!r}; it has {', '.join(known) or 'none'}.")
+    chosen = read_reference(bib, key) if bib else chosen_entry(file.parent / REFERENCES, there, key)[1]
     if chosen.key in there:
         check_same_work(file, there[chosen.key], chosen)
     return chosen

@@ -36,8 +36,14 @@ def test_a_version_says_which_findings_it_used_and_whose_raters_were_left_out(
     assert {finding for each in criteria for finding in each["evidence"]["findings"]} == {"Lind_2021-1"}
     assert version["provenance"]["literature_without"] == ["summeval"]
     assert "findings left out about the raters of summeval" in " ".join(commands("show", "news").out.split())
-    said = " ".join(commands(*learn, "SumEval", "--dry-run").err.split())
-    assert (
-        "--literature-without sumeval leaves nothing out: no finding for summarization is about the raters of sumeval; "
-        "there are some about summeval. Did you mean 'summeval'?"
-    ) in said
+    leaves = "leaves nothing out: no finding for summarization is about the raters of"
+    asked = len(server.bodies)
+    refused = commands(*learn, "SumEval")
+    assert (refused.code, refused.out) == (2, "")
+    assert refused.error == (
+        f"--literature-without sumeval {leaves} sumeval; there are some about summeval. Did you mean 'summeval'? If "
+        "not, leave out the name 'sumeval'."
+    )
+    said = " ".join(commands(*learn, "hanna", "--dry-run").err.split())
+    assert f"--literature-without hanna {leaves} hanna; there are some about summeval" in said
+    assert len(server.bodies) == asked

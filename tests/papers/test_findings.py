@@ -7,9 +7,19 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
+
 from rubriclab.data import task_words
 from rubriclab.judges import FakeJudge
-from rubriclab.papers.findings import MOST_FINDINGS, PaperReading, Subject, findings_prompts, propose_findings
+from rubriclab.papers.findings import (
+    MOST_FINDINGS,
+    PaperReading,
+    Subject,
+    benchmark_name,
+    findings_prompts,
+    propose_findings,
+    similar_benchmark,
+)
 from rubriclab.papers.paper import Paper, PaperPage
 from rubriclab.prompts import render
 
@@ -69,3 +79,39 @@ def test_a_finding_found_twice_carries_the_data_sets_of_both() -> None:
     read = reading(entry(1), entry(1, benchmarks=["SummEval"]), entry(1, benchmarks=["My Set"]))
     assert [each.benchmarks for each in read.found] == [("summeval", "my_set")]
     assert [each.reason for each in read.dropped] == ["it says the same as another one"] * 2
+
+
+NAMES = ("summeval", "qags_cnndm", "qags_xsum", "corpus_of_data")
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("SummEval", "summeval"),
+        ("Summ-Eval", "summeval"),
+        ("SummEval (Fabbri et al., 2021)", "summeval"),
+        ("SummEval [12, 13]", "summeval"),
+        ("the SummEval benchmark", "summeval"),
+        ("QAGS (XSum)", "qags_xsum"),
+        ("Corpus of Data", "corpus_of_data"),
+        ("My Corpus (Berg, 2020a)", "my_corpus"),
+        ("DUC (2004)", "duc_2004"),
+        ("SummEval 2", "summeval_2"),
+    ],
+)
+def test_a_data_set_is_known_in_any_spelling_and_without_a_citation_after_it(written: str, name: str) -> None:
+    assert benchmark_name(written, NAMES) == name
+
+
+@pytest.mark.parametrize(
+    ("name", "similar"),
+    [
+        ("sumeval", "summeval"),
+        ("summeval_2", "summeval"),
+        ("qags", "qags_xsum"),
+        ("summeval_of_many_languages", "summeval"),
+        ("hanna", None),
+    ],
+)
+def test_a_name_that_is_misspelt_or_a_part_of_a_known_one_is_similar(name: str, similar: str | None) -> None:
+    assert similar_benchmark(name, NAMES) == similar

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any
 
 import pytest
 
 from rubriclab.errors import LiteratureError
 from rubriclab.literature import FindingEntry, Quotation, load_findings
+from rubriclab.papers import findings_file
 from rubriclab.papers.bibliography import reference_of
-from rubriclab.papers.findings_file import add_findings, add_reference, new_id, remove_findings
+from rubriclab.papers.findings_file import LOCK, add_finding, remove_findings
 
 BY_HAND: dict[str, Any] = {"id": "a-1", "aspects": [], "claim": "Readers like order.", "source": "lin2004rouge"}
 BIB = """% written by hand
 @article{lin2004rouge, author = {Lin, C.}, title = {ROUGE}, year = {2004}, journal = {ACL}, note = {mine}}
 """
+BERG = reference_of("berg", ["Berg, Per"], "Laughing", 2020, "TACL")
 NEW = FindingEntry(
-    id="berg-1",
+    id="new",
     aspects=("wit",),
     claim="Readers laugh.",
     source="berg",
@@ -35,8 +41,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_added_findings_are_read_as_the_others_and_removed_without_trace(file: Path) -> None:
-    add_reference(file, reference_of("berg", ["Berg, Per"], "Laughing", 2020, "TACL"))
-    add_findings(file, [NEW])
+    assert add_finding(file, BERG, NEW).id == "berg-1"
     first, second = load_findings("poem", path=file)
     assert (first.claim, first.quotation) == ("Readers like order.", None)
     assert (second.citation, second.quotation) == ("Berg (2020), Laughing, TACL", NEW.quotation)
@@ -46,22 +51,71 @@ def test_added_findings_are_read_as_the_others_and_removed_without_trace(file: P
     assert sorted(path.name for path in file.parent.iterdir()) == ["poem.json", "references.bib"]
 
 
-def test_ids_are_new_and_a_taken_one_is_refused(file: Path) -> None:
-    add_reference(file, reference_of("berg", ["Berg, Per"], "Laughing", 2020, "TACL"))
-    add_findings(file, [NEW])
-    assert new_id(file, "berg") == "berg-2"
-    with pytest.raises(LiteratureError, match="the id 'berg-1' is taken"):
-        add_findings(file, [NEW])
+def test_ids_are_new(file: Path) -> None:
+    assert [add_finding(file, BERG, NEW).id for _ in range(2)] == ["berg-1", "berg-2"]
+    remove_findings(file, {"berg-1"})
+    assert add_finding(file, BERG, NEW).id == "berg-1"
 
 
 def test_a_file_that_cannot_be_used_stays_as_it_is(file: Path) -> None:
     file.write_text("[broken", "utf-8")
     with pytest.raises(LiteratureError, match="it is not JSON"):
-        add_findings(file, [NEW])
+        add_finding(file, BERG, NEW)
     assert file.read_text("utf-8") == "[broken"
+    assert not (file.parent / LOCK).exists()
+
+
+ADD_TWENTY = """
+import sys
+from pathlib import Path
+from rubriclab.literature import FindingEntry
+from rubriclab.papers.bibliography import reference_of
+from rubriclab.papers.findings_file import add_finding
+
+key, claims = sys.argv[2:]
+entry = FindingEntry(id="new", aspects=(), claim="Readers laugh.", source=key)
+print(flush=True)
+sys.stdin.read()
+for number in range(20):
+    claim = entry.model_copy(update={"claim": f"{claims} {number}"})
+    add_finding(Path(sys.argv[1]), reference_of(key, ["Berg"], f"On {key}", 2020, "TACL"), claim)
+"""
+
+
+def test_nothing_is_lost_when_several_processes_add_findings_at_once(tmp_path: Path) -> None:
+    file = tmp_path / "found" / "poem.json"
+    sources = ("berg", "lind", "lind")
+    processes = [
+        subprocess.Popen([sys.executable, "-c", ADD_TWENTY, str(file), key, f"Claim {n}"], stdin=PIPE, stdout=PIPE)
+        for n, key in enumerate(sources)
+    ]
+    for process in processes:
+        assert process.stdout is not None
+        process.stdout.readline()
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(subprocess.Popen.communicate, processes))
+    assert [process.returncode for process in processes] == [0, 0, 0]
+    found = load_findings("poem", path=file)
+    assert {each.claim for each in found} == {f"Claim {n} {number}" for n in range(3) for number in range(20)}
+    assert {each.id for each in found} == {
+        f"{key}-{n}" for key, last in (("berg", 20), ("lind", 40)) for n in range(1, last + 1)
+    }
+    assert sorted(path.name for path in file.parent.iterdir()) == ["poem.json", "references.bib"]
+
+
+def test_a_lock_that_stays_is_named_and_nothing_is_written(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(findings_file, "LONGEST_WAIT", 0.1)
+    (file.parent / LOCK).touch()
+    for change in (lambda: add_finding(file, BERG, NEW), lambda: remove_findings(file, {"a-1"})):
+        with pytest.raises(
+            LiteratureError, match=r"another command were writing\. If none is running, .* remove that file"
+        ):
+            change()
+    assert json.loads(file.read_text("utf-8")) == [BY_HAND]
+    assert (file.parent / LOCK).exists()
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", "utf-8")
     with pytest.raises(LiteratureError, match="cannot be written: "):
-        add_reference(tmp_path / "file" / "poem.json", reference_of("berg", ["Berg"], "L", 2020, "T"))
+        add_finding(tmp_path / "file" / "poem.json", BERG, NEW)

@@ -74,6 +74,14 @@ def test_some_pages_of_a_huge_file_are_read(tmp_path: Path) -> None:
     assert [page.number for page in paper.pages] == [500, 501]
 
 
+@pytest.mark.parametrize("pages", [(2, 3), (1, 2), (600, 1200)])
+def test_pages_that_the_file_does_not_have_are_named(pages: tuple[int, int], tmp_path: Path) -> None:
+    with pytest.raises(
+        LiteratureError, match=rf"has 1 page; got the pages {pages[0]}-{pages[1]}\. Name pages from 1 to"
+    ):
+        read_paper(write(tmp_path, WHOLE), pages)
+
+
 def test_damaged_files_are_read_or_refused_and_never_fail_otherwise(tmp_path: Path) -> None:
     draw = random.Random(7)
     for _ in range(60):

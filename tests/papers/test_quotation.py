@@ -108,6 +108,19 @@ def test_an_altered_quotation_is_refused(old: str, new: str) -> None:
         ("20°", "20"),
         ("GPT-4", "GPT4"),
         ("a − b", "a b"),
+        ("0·31", "0 31"),
+        ("0·31", "031"),
+        ("1’000", "1 000"),
+        ("✓ first ✗ last", "✗ first ✓ last"),
+        ("✓ first ✗ last", "first last"),
+        ("★★★☆☆", "★☆☆☆☆"),
+        ("★★★☆☆", "★★★☆"),
+        ("●●○", "●○○"),
+        ("▲ 5", "▼ 5"),
+        ("▲ 5", "5"),
+        ("👍 and 👎", "👎 and 👍"),
+        ("→ more", "⇐ more"),
+        ("😀", "😡"),
         ("Tables 3 4", "Tables 34"),
         ("Table\n3", "Table3"),
         ("3\n4", "34"),
@@ -157,6 +170,14 @@ def test_another_sign_number_or_boundary_is_refused_and_the_one_of_the_paper_fou
         ("Inter-\nAnnotator", "Inter-Annotator"),
         ("the\nraters’ own", "the raters' own"),
         ("“good”", '"good"'),
+        ("1’000", "1'000"),
+        ("✓\ufe0f", "✓"),
+        ("👍\U0001f3fd", "👍"),
+        ("★ ★ ★", "★★★"),
+        ("this:\n● form", "this: form"),
+        ("this:\n● form", "this: ▪ form"),
+        ("Turk®", "Turk"),
+        ("4 │ 5", "4 5"),
         ("``good''", "“good”"),
         ("inter- and\nintra-rater", "inter- and intra-rater"),
         ("nai\u0308ve", "naïve"),
@@ -171,6 +192,42 @@ def test_layout_and_extraction_do_not_count_and_the_words_of_the_paper_are_kept(
     assert find_quotation(found.text, pages) == found
 
 
+@pytest.mark.parametrize(
+    ("there", "joined"),
+    [
+        ("in\nconsistent", "inconsistent"),
+        ("a\ntypical", "atypical"),
+        ("un\nclear", "unclear"),
+        ("non\nexpert", "nonexpert"),
+        ("could not\nice", "could notice"),
+        ("care\nless", "careless"),
+        ("now\nhere", "nowhere"),
+        ("no\ntable", "notable"),
+        ("a\nair", "affair"),
+    ],
+)
+def test_a_line_end_without_a_hyphen_joins_no_common_words_and_no_parts_of_an_opposite(there: str, joined: str) -> None:
+    for pages in (
+        (PaperPage(1, f"We saw that most raters gave {there} to the texts of our study."),),
+        tuple(
+            PaperPage(n, part) for n, part in enumerate(f"We saw that most raters gave {there} to us".split("\n"), 1)
+        ),
+    ):
+        assert find_quotation(f"saw that most raters gave {joined} to", pages) is None
+        assert find_quotation(f"saw that most raters gave {there} to", pages) is not None
+    hyphenated = (PaperPage(1, cleaned(f"We saw that most raters gave {there} to us".replace("\n", "-\n"))),)
+    assert find_quotation(f"saw that most raters gave {joined} to us", hyphenated) is not None
+
+
+@pytest.mark.parametrize("elsewhere", ["Their sum was high.", "“Ries” is a family name.", "There are no ries."])
+def test_a_line_end_without_a_hyphen_joins_no_words_that_the_paper_has_elsewhere(elsewhere: str) -> None:
+    line = "We saw that most raters gave high points to sum\nries that had many facts."
+    quotation = "most raters gave high points to sumries that had"
+    pages = (PaperPage(1, line), PaperPage(2, "Sum-\nming up the\nries-like ones."))
+    assert find_quotation(quotation, pages) is not None
+    assert find_quotation(quotation, (*pages, PaperPage(3, elsewhere))) is None
+
+
 def test_a_quotation_may_not_begin_or_end_within_a_word_or_number() -> None:
     assert find_quotation("consistent summaries in 45.2% of the cases", PAGES) is None
     assert find_quotation("summaries in 45.2% of the case", PAGES) is None
@@ -183,6 +240,14 @@ def test_a_quotation_may_not_begin_or_end_within_a_word_or_number() -> None:
     assert find_quotation("The value was 0.31 for all of", PAGES) is None
     assert find_quotation("0.31 for all of the aspects", PAGES) is None
     assert find_quotation("-0.31 for all of the aspects", PAGES) is not None
+
+
+def test_a_quotation_may_begin_or_end_beside_a_symbol_but_not_within_several() -> None:
+    pages = (PaperPage(1, "On average ★★★☆☆ raters liked the texts of group ✓ and not those of ✗ others."),)
+    assert find_quotation("raters liked the texts of group", pages) is not None
+    assert find_quotation("★★★☆☆ raters liked the texts of group ✓", pages) is not None
+    assert find_quotation("☆☆ raters liked the texts of group", pages) is None
+    assert find_quotation("raters liked the texts of group ✗", pages) is None
 
 
 def test_ligatures_that_extraction_lost_are_tolerated_and_the_wording_of_the_page_is_kept() -> None:
@@ -222,7 +287,7 @@ def test_a_few_words_prove_nothing() -> None:
 
 
 def test_writing_without_spaces_between_words_is_quoted_within_a_sentence() -> None:
-    pages = (PaperPage(1, "我们发现评分者不喜欢前后矛\n盾的摘要,并且不奖励长度。"),)
+    pages = (PaperPage(1, "我们发现评分者不喜欢前后矛\n盾的摘要,并且不奖励长度。 盾的摘要。"),)
     found = find_quotation("评分者不喜欢前后矛盾的摘要", pages)
     assert found is not None
     assert find_quotation("评分者喜欢前后矛盾的摘要", pages) is None
