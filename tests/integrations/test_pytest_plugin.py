@@ -8,33 +8,14 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
-import pytest
-from commands import CHECKOUT, Commands
+from commands import CHECKOUT
 from in_full import in_full
 from parity_table import same_scores
-from pytest_projects import BAD, GOOD, TEXTS, UNSCORABLE, Project, brain, row_of
+from pytest_projects import BAD, COMPARED, GOOD, JUDGE, TEXTS, UNSCORABLE, Project, row_of, saying
 from server import RunningServer
 
 from rubriclab.integrations.pytest.settings import Marked, Settings
-
-JUDGE = ("--rubric-judge", "openai/fake")
-
-
-@pytest.fixture
-async def project(tmp_path: Path, planted_store: Path, server: RunningServer) -> Project:
-    """An empty project with the planted versions, whose judge is the local server."""
-    server.brain = brain
-    shutil.copy(planted_store, tmp_path / "store.db")
-    (tmp_path / "pytest.ini").write_text("[pytest]\nrubric_store = store.db\n", "utf-8")
-    found: dict[str, Any] = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": "none"}
-    return Project(Commands(tmp_path, RUBRICLAB_STORE="store.db", **found))
-
-
-def saying(words: str, number: int = 12) -> list[dict[str, str]]:
-    """Return texts of six groups with these words in each, so that the judge rates them alike."""
-    return [{**row, "output": f"{row['output']} This is {words}."} for row in TEXTS[:number]]
 
 
 def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(
@@ -128,51 +109,6 @@ def test_a_mean_passes_fails_or_is_inconclusive_by_its_whole_interval(project: P
     # Of the failures only the one that is inconclusive passes.
     done = project.pytest(*JUDGE, "-o", "rubric_inconclusive=pass")
     assert "2 failed, 2 passed, 1 skipped" in done.out
-
-
-COMPARED = """
-def test_answers(rubric):
-    rubric("alone").assert_not_worse(TEXTS, max_drop=0.2)
-def test_named(rubric):
-    rubric("alone").assert_not_worse(TEXTS, baseline="answers")
-"""
-
-
-@in_full
-def test_outputs_are_compared_with_the_stored_baseline_as_the_command_compares(
-    project: Project, server: RunningServer
-) -> None:
-    project.write(COMPARED, saying(GOOD))
-    missing = project.pytest(*JUDGE)
-    assert "2 failed" in missing.out
-    assert "answers.jsonl: run pytest with --rubric-update-baseline to store it." in missing.out
-    stored = project.pytest(*JUDGE, "--rubric-update-baseline")
-    assert (stored.code, "baselines stored: answers, test_texts.py-test_answers" in stored.out) == (0, True)
-    asked = len(server.bodies)
-    assert project.pytest(*JUDGE).code == 0
-    assert len(server.bodies) == asked
-
-    project.write(COMPARED, saying(BAD))
-    worse = project.pytest(*JUDGE)
-    assert (worse.code, "2 failed" in worse.out) == (1, True)
-    assert "AssertionError: alone@1: worse, compared with the baseline answers" in worse.out
-    assert "criteria that fell most" in worse.out
-    (project.folder / "now.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in saying(BAD)), "utf-8")
-    baseline = project.folder / "rubric-baselines" / "answers.jsonl"
-    compared = project.commands(
-        "compare", baseline, "now.jsonl", "--rubric", "alone", "--judge", "openai/fake", "--json"
-    )
-    assert compared.code == 1
-    change = compared.json["difference"]
-    assert f"changes by {change['value']:.2f} [{change['low']:.2f}, {change['high']:.2f}] points" in worse.out
-
-
-@in_full
-def test_a_baseline_with_many_texts_without_a_score_is_not_stored(project: Project) -> None:
-    project.write(COMPARED, [*saying(GOOD, 4), *saying(UNSCORABLE)[4:6]])
-    done = project.pytest(*JUDGE, "--rubric-update-baseline", "-k", "named")
-    assert "The baseline answers is not stored: 2 of 6 texts have no score" in done.out
-    assert not (project.folder / "rubric-baselines").exists()
 
 
 CAPPED = """

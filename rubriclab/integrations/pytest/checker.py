@@ -31,15 +31,16 @@ class RubricFixture:
     """The fixture `rubric` of one test: called with the name of a rubric, it returns that rubric, opened.
 
     Attributes:
-        tallies: what the test has scored so far.
+        tallies: what the test has scored so far, in all its attempts.
     """
 
-    def __init__(self, run: RubricRun, marked: Marked, node: str) -> None:
-        self.tallies = Tallies()
+    def __init__(self, run: RubricRun, marked: Marked, node: str, tallies: Tallies) -> None:
+        self.tallies = tallies
         self.run = run
         self._marked = marked
         self._node = node
         self._comparisons = 0
+        self._stored: set[str] = set()
         self._capped = ExitStack()
         self._opened: dict[str, TextScorer] = {}
 
@@ -67,6 +68,23 @@ class RubricFixture:
             return baselines.check_name(name)
         self._comparisons += 1
         return baselines.name_of_test(self._node, self._comparisons)
+
+    def store_baseline(self, name: str, rows: list[dict[str, Any]]) -> None:
+        """Store a baseline; another attempt of the same test replaces it.
+
+        Raises:
+            SettingsError: if another comparison of this run has stored it.
+            DataError: if it cannot be written.
+        """
+        owner = self.run.shared.owner_of_baseline(name, self._node)
+        if owner != self._node or name in self._stored:
+            tests = " and ".join(dict.fromkeys((owner, self._node)))
+            raise SettingsError(
+                f"Two comparisons store the baseline {name}, in {tests}.", "Give each a name of its own."
+            )
+        baselines.store_baseline(self.run.settings.baselines / f"{name}.jsonl", rows)
+        self._stored.add(name)
+        self.tallies.baselines[name] = None
 
     def close(self) -> None:
         """Close what was opened for this test alone."""
@@ -216,18 +234,13 @@ class RubricChecker:
         return comparison
 
     def _store(self, name: str, rows: list[dict[str, Any]], scores: Scores) -> None:
-        run = self._fixture.run
         if len(scores.unscored) > MAX_UNSCORED * len(scores):
             raise DataError(
                 f"The baseline {name} is not stored: {len(scores.unscored)} of {len(scores)} texts have no score; the "
                 f"first: {scores.unscored[0].unscored}",
                 "Run the same again.",
             )
-        if name in run.stored:
-            raise SettingsError(f"Two comparisons store the baseline {name}.", "Give each a name of its own.")
-        baselines.store_baseline(run.settings.baselines / f"{name}.jsonl", rows)
-        run.stored.add(name)
-        self._fixture.tallies.baselines.append(name)
+        self._fixture.store_baseline(name, rows)
 
     def _chosen(self, inconclusive: OnInconclusive | None) -> OnInconclusive:
         return on_inconclusive(inconclusive) if inconclusive else self._fixture.run.settings.inconclusive

@@ -5,10 +5,9 @@ This module is imported whenever pytest starts. What scores texts is imported wi
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Generator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,7 +18,10 @@ if TYPE_CHECKING:
     from rubriclab.integrations.pytest.checker import RubricFixture
     from rubriclab.integrations.pytest.run import RubricRun
 
-BUDGETS = "rubriclab_budgets"
+# The folder that all workers of pytest-xdist share, among what they are given.
+SHARED = "rubriclab_shared"
+# What the attempts of one test scored together, if another plugin repeats it.
+TALLIES = pytest.StashKey[Any]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -43,11 +45,11 @@ def _rubric_run(pytestconfig: pytest.Config) -> Generator[RubricRun]:
     settings, worker = settings_of(pytestconfig), getattr(pytestconfig, "workerinput", None)
     record = settings.path("record")
     if worker is None:
-        opened = RubricRun(settings, record, None)
-    else:
-        part = record.with_name(f"{record.name}.{worker['workerid']}.part") if record else None
-        opened = RubricRun(settings, part, Path(worker[BUDGETS]))
-    with opened:
+        with TemporaryDirectory(prefix="rubriclab-") as folder, RubricRun(settings, record, Path(folder)) as opened:
+            yield opened
+        return
+    part = record.with_name(f"{record.name}.{worker['workerid']}.part") if record else None
+    with RubricRun(settings, part, Path(worker[SHARED])) as opened:
         yield opened
 
 
@@ -55,12 +57,14 @@ def _rubric_run(pytestconfig: pytest.Config) -> Generator[RubricRun]:
 def rubric(request: pytest.FixtureRequest, _rubric_run: RubricRun) -> Generator[RubricFixture]:
     """A function that opens a rubric by name, to score texts and assert that they score high enough."""
     from rubriclab.integrations.pytest.checker import RubricFixture
-    from rubriclab.integrations.pytest.tally import PROPERTY
+    from rubriclab.integrations.pytest.tally import PROPERTY, Tallies
 
-    fixture = RubricFixture(_rubric_run, marked_on(request.node), request.node.nodeid)
+    test = request.node
+    fixture = RubricFixture(_rubric_run, marked_on(test), test.nodeid, test.stash.setdefault(TALLIES, Tallies()))
     yield fixture
     fixture.close()
-    request.node.user_properties.append((PROPERTY, fixture.tallies.written()))
+    others = [(name, value) for name, value in test.user_properties if name != PROPERTY]
+    test.user_properties[:] = [*others, (PROPERTY, fixture.tallies.written())]
 
 
 class RunSummary:
@@ -68,20 +72,20 @@ class RunSummary:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._properties: list[tuple[str, Any]] = []
-        self._folder: Path | None = None
+        self._properties: dict[tuple[str, str], list[tuple[str, Any]]] = {}
+        self._folder: TemporaryDirectory[str] | None = None
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Tell a worker of pytest-xdist where all workers keep their common budgets."""
+        """Tell a worker of pytest-xdist where all workers keep what they share."""
         if self._folder is None:
-            self._folder = Path(tempfile.mkdtemp(prefix="rubriclab-"))
-        node.workerinput[BUDGETS] = str(self._folder / "budgets.db")
+            self._folder = TemporaryDirectory(prefix="rubriclab-", ignore_cleanup_errors=True)
+        node.workerinput[SHARED] = self._folder.name
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep what a test has scored."""
+        """Keep what a test has scored: its last report has the sum of all its attempts."""
         if report.when == "teardown":
-            self._properties += report.user_properties
+            self._properties[report.nodeid, getattr(report, "worker_id", "")] = report.user_properties
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
@@ -104,12 +108,13 @@ class RunSummary:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the table, if texts were scored, and append it to the Markdown file that is asked for."""
         settings = settings_of(self._config)
-        if not self._properties:
+        properties = [each for found in self._properties.values() for each in found]
+        if not properties:
             return
         from rubriclab.integrations.pytest.summary import TITLE, summary_lines, summary_view
         from rubriclab.integrations.pytest.tally import read_tally
 
-        tallies, record = read_tally(self._properties), settings.path("record")
+        tallies, record = read_tally(properties), settings.path("record")
         if not tallies.tallies:
             return
         view = summary_view(tallies, str(record) if record else None)
@@ -121,6 +126,6 @@ class RunSummary:
                 file.write(f"{view.markdown()}\n")
 
     def pytest_unconfigure(self) -> None:
-        """Delete the common budgets."""
+        """Delete what the workers shared."""
         if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder.cleanup()

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Self
 
 from rubriclab.digest import digest
-from rubriclab.integrations.pytest.budget import RUN, Budgets, BudgetWithin
+from rubriclab.integrations.pytest.budget import BudgetWithin
 from rubriclab.integrations.pytest.settings import JUDGE_OPTIONS, Marked, Settings
+from rubriclab.integrations.pytest.shared import RUN, Shared
 from rubriclab.judges.budget import Budget
 from rubriclab.judges.recording import PREFIX, read_recording
 from rubriclab.option_names import for_reader
@@ -26,23 +27,22 @@ class RubricRun:
 
     Attributes:
         settings: how texts are scored.
-        stored: the baselines that this process has stored.
+        shared: what all processes of the run share.
         notes: what a person should know beside the results, each once.
 
     Args:
         record: the file that this process records to.
-        budgets: the database with the budgets of all processes; `None` for a single process.
+        folder: what all processes of the run share is in it.
     """
 
-    def __init__(self, settings: Settings, record: Path | None, budgets: Path | None) -> None:
+    def __init__(self, settings: Settings, record: Path | None, folder: Path) -> None:
         self.settings = settings
-        self.stored: set[str] = set()
         self.notes: dict[str, None] = {}
         self._record = record
         self._options = judge_options({name: settings.value(name) for name in JUDGE_OPTIONS})
         self._caps = judge_options({name: settings.value(name) for name in CAPS})
         self._closing = ExitStack()
-        self._budgets = self._closing.enter_context(Budgets(budgets))
+        self.shared = self._closing.enter_context(Shared(folder))
         self._opened: dict[tuple[str | None, str | None, str], TextScorer] = {}
 
     def scorer(self, ref: str, marked: Marked) -> TextScorer:
@@ -54,7 +54,7 @@ class RubricRun:
         store, judge = self.settings.store(marked.store), self.settings.judge(marked.judge)
         key = (store, judge, ref)
         if key not in self._opened:
-            budget = self._budgets.budget(RUN, self._caps, self._closing)
+            budget = self.shared.budget(RUN, self._caps, self._closing)
             self._opened[key] = self._closing.enter_context(self._open(store, judge, ref, budget))
         return self._opened[key]
 
@@ -66,8 +66,8 @@ class RubricRun:
         """
         store, judge = self.settings.store(marked.store), self.settings.judge(marked.judge)
         caps = judge_options({name: getattr(marked, name) for name in CAPS})
-        own = self._budgets.budget(f"test {digest(node)}", caps, held)
-        budget = BudgetWithin(own, self._budgets.budget(RUN, self._caps, held))
+        own = self.shared.budget(f"test {digest(node)}", caps, held)
+        budget = BudgetWithin(own, self.shared.budget(RUN, self._caps, held))
         return held.enter_context(self._open(store, judge, ref, budget))
 
     @contextmanager
