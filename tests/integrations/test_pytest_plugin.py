@@ -15,8 +15,6 @@ from parity_table import same_scores
 from pytest_projects import BAD, COMPARED, GOOD, JUDGE, TEXTS, UNSCORABLE, Project, row_of, saying
 from server import RunningServer
 
-from rubriclab.integrations.pytest.settings import Marked, Settings
-
 
 def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(
     project: Project, server: RunningServer
@@ -57,13 +55,15 @@ def test_no_cap(rubric):
     rubric().score(**TEXTS[0])
 @pytest.mark.rubric("remote@1", juge="openai/fake")
 def test_misspelt(rubric): ...
+@pytest.mark.rubric("remote@1", store=3)
+def test_store(rubric): ...
 """,
         [saying(GOOD)[0], saying(BAD)[1], saying(UNSCORABLE)[2]],
     )
     done = project.pytest("--rubric-markdown", "summary.md")
     assert done.code == 1
     out = done.out
-    assert re.search("5 failed, 1 passed,.* 1 error", out)
+    assert re.search("5 failed, 1 passed,.* 2 errors", out)
     (failure,) = (line for line in out.splitlines() if "is below 4.5" in line)
     assert "AssertionError: remote@1: score 1." in failure
     assert failure.endswith("(scale 1 to 5; judge openai/fake)")
@@ -72,7 +72,8 @@ def test_misspelt(rubric): ...
     assert "AssertionError: remote@1: no score: " in out
     assert "The store holds no rubric 'nothing'" in out
     assert "The threshold 50 is not on the scale of remote@1, 1 to 5." in out
-    assert "max_cost: " in out
+    assert "SettingsError: max_cost: " in out
+    assert "rubric(store=...): expected a text, got 3." in out
     assert "expected rubric(ref=None, *, store=None, judge=None, max_calls=None, max_cost=None); got" in out
     assert "rubriclab/services" not in out  # no frames of what is no fault of the test
     texts, _mean, _lowest, failed, *_rest = row_of(out, "remote@1")
@@ -177,25 +178,6 @@ def test_a_recording_replays_what_it_holds_and_a_changed_text_fails(project: Pro
     changed = project.pytest("--rubric-replay", "replies.jsonl")
     assert "6 failed" in changed.out
     assert "ReplayMiss: The recording" in changed.out
-
-
-def test_recording_and_replaying_exclude_each_other(project: Project) -> None:
-    done = project.pytest("--rubric-record", "a.jsonl", "--rubric-replay", "b.jsonl")
-    assert done.code == 4
-    assert "--rubric-record and --rubric-replay exclude each other" in done.err
-
-
-def test_options_come_before_marks_before_the_environment_before_the_configuration(tmp_path: Path) -> None:
-    folder, root = tmp_path / "work", tmp_path / "project"
-    marked = Marked(store="marked.db")
-    settings = Settings({}, {"store": "found.db", "judge": "recorded:replies.jsonl"}, folder, root)
-    assert settings.store(marked.store) == str(root / "marked.db")
-    assert settings.store(None) == str(root / "found.db")
-    assert settings.judge(None) == f"recorded:{root / 'replies.jsonl'}"
-    typed = Settings({"store": "given.db"}, settings.found, folder, root)
-    assert typed.store(marked.store) == str(folder / "given.db")
-    exported = Settings({}, settings.found, folder, root, environment=frozenset({"store"}))
-    assert exported.store(None) == str(folder / "found.db")
 
 
 def test_pytest_imports_nothing_that_scores_texts_until_a_test_needs_it() -> None:

@@ -6,13 +6,21 @@ This module is imported whenever pytest starts. What scores texts is imported wi
 from __future__ import annotations
 
 from collections.abc import Generator
+from contextlib import ExitStack
+from glob import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rubriclab.integrations.pytest.settings import MARK_HELP, add_options, marked_on, settings_of
+from rubriclab.integrations.pytest.settings import (
+    MARK_HELP,
+    add_options,
+    check_settings,
+    marked_on,
+    settings_of,
+)
 
 if TYPE_CHECKING:
     from rubriclab.integrations.pytest.checker import RubricFixture
@@ -33,24 +41,25 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the mark and, unless this is a worker of pytest-xdist, what sums up the run."""
     config.addinivalue_line("markers", MARK_HELP)
     if not hasattr(config, "workerinput"):
-        settings_of(config)
+        check_settings(settings_of(config))
         config.pluginmanager.register(RunSummary(config), "rubriclab-summary")
 
 
 @pytest.fixture(scope="session")
 def _rubric_run(pytestconfig: pytest.Config) -> Generator[RubricRun]:
     """What all tests of this process share."""
+    from rubriclab.integrations.pytest.checker import without_inner_frames
     from rubriclab.integrations.pytest.run import RubricRun
 
     settings, worker = settings_of(pytestconfig), getattr(pytestconfig, "workerinput", None)
     record = settings.path("record")
-    if worker is None:
-        with TemporaryDirectory(prefix="rubriclab-") as folder, RubricRun(settings, record, Path(folder)) as opened:
-            yield opened
-        return
-    part = record.with_name(f"{record.name}.{worker['workerid']}.part") if record else None
-    with RubricRun(settings, part, Path(worker[SHARED])) as opened:
-        yield opened
+    with ExitStack() as held:
+        if worker is None:
+            folder = held.enter_context(TemporaryDirectory(prefix="rubriclab-"))
+        else:
+            folder = worker[SHARED]
+            record = record and record.with_name(f"{record.name}.{worker['workerid']}.part")
+        yield held.enter_context(without_inner_frames(lambda: RubricRun(settings, record, Path(folder))))
 
 
 @pytest.fixture
@@ -74,6 +83,7 @@ class RunSummary:
         self._config = config
         self._properties: dict[tuple[str, str], list[tuple[str, Any]]] = {}
         self._folder: TemporaryDirectory[str] | None = None
+        self._faults: list[str] = []
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
@@ -88,14 +98,10 @@ class RunSummary:
             self._properties[report.nodeid, getattr(report, "worker_id", "")] = report.user_properties
 
     @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self) -> None:
-        """Merge the recordings of workers.
-
-        Raises:
-            pytest.UsageError: if one cannot be merged.
-        """
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Merge the recordings of workers; the summary says if one cannot be merged."""
         record = settings_of(self._config).path("record")
-        parts = sorted(record.parent.glob(f"{record.name}.*.part")) if record else []
+        parts = sorted(record.parent.glob(f"{escape(record.name)}.*.part")) if record else []
         if record and parts:
             from rubriclab.errors import RubriclabError
             from rubriclab.judges.recording import merge_recordings
@@ -103,10 +109,17 @@ class RunSummary:
             try:
                 merge_recordings(record, parts)
             except RubriclabError as error:
-                raise pytest.UsageError(str(error)) from None
+                left = ", ".join(part.name for part in parts if part.exists())
+                self._faults.append(f"{error} Not merged: {left}; delete what you do not need.")
+                session.exitstatus = session.exitstatus or pytest.ExitCode.USAGE_ERROR
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print the table, if texts were scored, and append it to the Markdown file that is asked for."""
+        """Print the table, if texts were scored, append it to the Markdown file that is asked for, and print faults."""
+        self._print_table(terminalreporter)
+        for fault in self._faults:
+            terminalreporter.write_line(f"ERROR: {fault}", red=True)
+
+    def _print_table(self, terminalreporter: pytest.TerminalReporter) -> None:
         settings = settings_of(self._config)
         properties = [each for found in self._properties.values() for each in found]
         if not properties:
@@ -122,8 +135,11 @@ class RunSummary:
         for line in summary_lines(view, terminalreporter._tw.fullwidth):
             terminalreporter.write_line(line)
         if place := settings.path("markdown"):
-            with place.open("a", encoding="utf-8") as file:
-                file.write(f"{view.markdown()}\n")
+            try:
+                with place.open("a", encoding="utf-8") as file:
+                    file.write(f"{view.markdown()}\n")
+            except OSError as error:
+                self._faults.append(f"The table cannot be appended to {place}: {error.strerror}.")
 
     def pytest_unconfigure(self) -> None:
         """Delete what the workers shared."""
