@@ -105,3 +105,38 @@ def test_one(rubric):
     assert (texts, cached) == (6, 2 * calls)
     assert "baselines stored: same\n" in done.out
     assert "same, same" not in done.out
+
+
+NAMED = """
+def test_named(rubric):
+    rubric("alone").assert_not_worse(TEXTS, baseline="answers")
+"""
+
+
+def test_a_damaged_baseline_fails_and_names_the_row(project: Project) -> None:
+    project.write(NAMED, saying(GOOD))
+    assert project.pytest(*JUDGE, "--rubric-update-baseline").code == 0
+    baseline = project.folder / "rubric-baselines" / "answers.jsonl"
+    lines = baseline.read_bytes().splitlines(keepends=True)
+    baseline.write_bytes(b"".join(lines[:3]) + lines[3][:40])
+    done = project.pytest(*JUDGE)
+    assert "1 failed" in done.out
+    assert f"DataError: The baseline is damaged: {baseline}:4: " in done.out
+    assert "run pytest with --rubric-update-baseline to store it again." in done.out
+
+
+def test_a_comparison_with_a_part_of_the_baseline_is_inconclusive(project: Project) -> None:
+    project.write(NAMED, saying(GOOD))
+    assert project.pytest(*JUDGE, "--rubric-update-baseline").code == 0
+    project.write(NAMED, saying(GOOD, 6))
+    shrunk = project.pytest(*JUDGE)
+    assert "1 failed" in shrunk.out
+    assert "alone@1: inconclusive, compared with the baseline answers" in shrunk.out
+    assert (
+        "without a counterpart: 6 of 12 outputs of the baseline: give all its texts, or run pytest with --"
+        in shrunk.out
+    )
+    project.write(NAMED, saying(GOOD, 11))
+    almost_all = project.pytest(*JUDGE)
+    assert almost_all.code == 0, almost_all.out
+    assert "answers: without a counterpart: 1 of 12 outputs of the baseline" in almost_all.out

@@ -11,13 +11,15 @@ import pytest
 from rubriclab.comparison import OutputComparison, Outputs, PairingRule
 from rubriclab.comparison.compare import summary
 from rubriclab.comparison.results import SideSummary
-from rubriclab.drift.limits import MAX_UNSCORED, LimitOutcome
+from rubriclab.drift.limits import MAX_UNSCORED
 from rubriclab.errors import DataError, RubriclabError, SettingsError
 from rubriclab.integrations.pytest import baselines, messages
+from rubriclab.integrations.pytest.outcomes import comparison_outcome, mean_outcome
 from rubriclab.integrations.pytest.run import RubricRun
-from rubriclab.integrations.pytest.settings import UPDATE, Marked, OnInconclusive, on_inconclusive
+from rubriclab.integrations.pytest.settings import FLAGS, UPDATE, Marked, OnInconclusive, on_inconclusive
 from rubriclab.integrations.pytest.tally import Tallies, Tally
 from rubriclab.judges.recording import recorded_name
+from rubriclab.option_names import with_flags
 from rubriclab.scoring import Score
 from rubriclab.services.compare import CompareOptions
 from rubriclab.services.inputs import Data
@@ -177,7 +179,7 @@ class RubricChecker:
         rubric = self.scorer.rubric
         examples = tuple(scored.example for scored in scores.scored if scored.example)
         side = summary(Outputs(self.scorer.name, examples, tuple(scores)), rubric.scores_on)
-        outcome = _mean_outcome(side, threshold)
+        outcome = mean_outcome(side, threshold)
         if outcome != "within":
             unknown = outcome == "unknown"
             message = messages.mean_below(side, tuple(scores), rubric, threshold, inconclusive=unknown)
@@ -194,6 +196,8 @@ class RubricChecker:
         inconclusive: OnInconclusive | None = None,
     ) -> OutputComparison | None:
         """Fail if outputs score lower than the stored baseline, as `rubriclab compare` decides.
+
+        It is inconclusive, too, if more than a tenth of the baseline's outputs have no counterpart.
 
         With `--rubric-update-baseline` the outputs and their scores are stored as the baseline instead.
 
@@ -224,13 +228,17 @@ class RubricChecker:
             return None
         if not path.exists():
             self._fail(f"There is no baseline {path}: run pytest with {UPDATE} to store it.")
+        without_inner_frames(lambda: baselines.check_baseline(path))
         with self._fixture.run.without_notes():  # that the rows carry their scores
             comparison = self._measured(lambda: self.scorer.compare(path, after, options)).result
         assert isinstance(comparison, OutputComparison)
-        if comparison.outcome != "within":
-            unknown = comparison.outcome == "unknown"
+        outcome = comparison_outcome(comparison)
+        if outcome != "within":
+            unknown = outcome == "unknown"
             how = chosen if unknown else "fail"
-            self._conclude(messages.changed(comparison, name), how, inconclusive=unknown)
+            self._conclude(messages.changed(comparison, name, inconclusive=unknown), how, inconclusive=unknown)
+        elif unpaired := messages.without_counterpart(comparison):
+            self._fixture.tallies.notes[f"{name}: {unpaired}"] = None
         return comparison
 
     def _store(self, name: str, rows: list[dict[str, Any]], scores: Scores) -> None:
@@ -284,11 +292,12 @@ class RubricChecker:
 
 
 def without_inner_frames(work: Callable[[], T]) -> T:
-    """Return what `work` returns; its deliberate errors come without the frames that raised them."""
+    """Return what `work` returns; its deliberate errors name options of pytest, and come without inner frames."""
     __tracebackhide__ = True
     try:
         return work()
     except RubriclabError as error:
+        error.message, error.hint = with_flags(error.message, FLAGS), with_flags(error.hint or "", FLAGS) or None
         raise error.with_traceback(None) from None
 
 
@@ -296,13 +305,3 @@ def _check_rows(scores: Scores) -> list[dict[str, Any]]:
     if not len(scores):
         raise DataError("Expected texts, got no row.", "Give at least one.")
     return baselines.rows_of(scores)
-
-
-def _mean_outcome(side: SideSummary, threshold: float) -> LimitOutcome:
-    """Return whether a mean is at least `threshold`: decided by its whole interval, as comparisons are."""
-    low, high = side.mean.low, side.mean.high
-    if low is None or high is None:
-        return "unknown"
-    if high < threshold:
-        return "beyond"
-    return "within" if low >= threshold and side.scored >= (1 - MAX_UNSCORED) * side.texts else "unknown"
