@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from typing import Any, NoReturn, TypeVar
 
@@ -12,19 +12,19 @@ from rubriclab.comparison import OutputComparison, Outputs, PairingRule
 from rubriclab.comparison.compare import summary
 from rubriclab.comparison.results import SideSummary
 from rubriclab.drift.limits import MAX_UNSCORED
-from rubriclab.errors import DataError, RubriclabError, SettingsError
+from rubriclab.errors import DataError, SettingsError
 from rubriclab.integrations.pytest import baselines, messages
+from rubriclab.integrations.pytest.errors import without_inner_frames
 from rubriclab.integrations.pytest.outcomes import comparison_outcome, mean_outcome
 from rubriclab.integrations.pytest.run import RubricRun
-from rubriclab.integrations.pytest.settings import FLAGS, UPDATE, Marked, OnInconclusive, on_inconclusive
+from rubriclab.integrations.pytest.settings import UPDATE, Marked, OnInconclusive, on_inconclusive
 from rubriclab.integrations.pytest.tally import Tallies, Tally
 from rubriclab.judges.recording import recorded_name
-from rubriclab.option_names import with_flags
 from rubriclab.scoring import Score
 from rubriclab.services.compare import CompareOptions
 from rubriclab.services.inputs import Data
 from rubriclab.services.scores import Scores
-from rubriclab.services.text_scorer import TextScorer
+from rubriclab.services.text_scorer import TextScorer, row_of_fields
 
 T = TypeVar("T")
 
@@ -116,10 +116,10 @@ class RubricChecker:
         """Return the score of a text, which is `None` in a `Score` that is unscored; `fields` are `source` and others.
 
         Raises:
-            RubriclabError: as `TextScorer.score_row` does.
+            RubriclabError: as `TextScorer` does.
         """
         __tracebackhide__ = True
-        return self._scored({"output": output, **fields})[0]
+        return self._scored_text(output, fields)
 
     def score_rows(self, rows: Data) -> Scores:
         """Return the scores of many texts: rows as mappings, a path, or a table.
@@ -144,7 +144,7 @@ class RubricChecker:
         """
         __tracebackhide__ = True
         self._check_threshold(threshold)
-        score = self._scored({"output": output, **fields})[0]
+        score = self._scored_text(output, fields)
         if score.score is None:
             self._fail(messages.unscored(score, self.scorer.rubric, output))
         elif score.score < threshold:
@@ -257,6 +257,10 @@ class RubricChecker:
         __tracebackhide__ = True
         without_inner_frames(lambda: self.scorer.check_threshold(threshold))
 
+    def _scored_text(self, output: str, fields: Mapping[str, Any]) -> Score:
+        __tracebackhide__ = True
+        return self._scored([without_inner_frames(lambda: row_of_fields(output, fields))])[0]
+
     def _scored(self, rows: Data) -> Scores:
         __tracebackhide__ = True
         data = [rows] if isinstance(rows, dict) else rows
@@ -289,16 +293,6 @@ class RubricChecker:
         __tracebackhide__ = True
         self._tally().failed += 1
         raise AssertionError(message)
-
-
-def without_inner_frames(work: Callable[[], T]) -> T:
-    """Return what `work` returns; its deliberate errors name options of pytest, and come without inner frames."""
-    __tracebackhide__ = True
-    try:
-        return work()
-    except RubriclabError as error:
-        error.message, error.hint = with_flags(error.message, FLAGS), with_flags(error.hint or "", FLAGS) or None
-        raise error.with_traceback(None) from None
 
 
 def _check_rows(scores: Scores) -> list[dict[str, Any]]:

@@ -48,7 +48,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session")
 def _rubric_run(pytestconfig: pytest.Config) -> Generator[RubricRun]:
     """What all tests of this process share."""
-    from rubriclab.integrations.pytest.checker import without_inner_frames
+    from rubriclab.integrations.pytest.errors import without_inner_frames
     from rubriclab.integrations.pytest.run import RubricRun
 
     settings, worker = settings_of(pytestconfig), getattr(pytestconfig, "workerinput", None)
