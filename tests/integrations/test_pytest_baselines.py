@@ -10,7 +10,7 @@ from in_full import in_full
 from pytest_projects import BAD, COMPARED, GOOD, JUDGE, UNSCORABLE, Project, row_of, saying
 from server import RunningServer
 
-from rubriclab.integrations.pytest.shared import Shared
+from rubriclab.integrations.pytest.run_database import RunDatabase
 
 
 @in_full
@@ -78,7 +78,7 @@ def test_both(rubric):
 
 
 def test_the_first_test_that_stores_a_baseline_owns_it_in_all_processes(tmp_path: Path) -> None:
-    with Shared(tmp_path) as one, Shared(tmp_path) as other:
+    with RunDatabase(tmp_path) as one, RunDatabase(tmp_path) as other:
         assert one.owner_of_baseline("same", "test_one") == "test_one"
         assert other.owner_of_baseline("same", "test_other") == "test_one"
         assert other.owner_of_baseline("another", "test_other") == "test_other"

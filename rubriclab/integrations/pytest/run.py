@@ -10,8 +10,8 @@ from typing import Any, Self
 from rubriclab.digest import digest
 from rubriclab.errors import SettingsError
 from rubriclab.integrations.pytest.budget import BudgetWithin
+from rubriclab.integrations.pytest.run_database import RUN, RunDatabase
 from rubriclab.integrations.pytest.settings import CAPS, FLAGS, JUDGE_OPTIONS, Marked, Settings
-from rubriclab.integrations.pytest.shared import RUN, Shared
 from rubriclab.judges.budget import Budget
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.recording import PREFIX, read_recording
@@ -45,7 +45,7 @@ class RubricRun:
         self._options = judge_options_of(settings, JUDGE_OPTIONS)
         self._caps = judge_options_of(settings, CAPS)
         self._closing = ExitStack()
-        self.shared = self._closing.enter_context(Shared(folder))
+        self.shared = self._closing.enter_context(RunDatabase(folder))
         self._opened: dict[tuple[str | None, str | None, str], TextScorer] = {}
 
     def scorer(self, ref: str, marked: Marked) -> TextScorer:

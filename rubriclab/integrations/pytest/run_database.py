@@ -18,7 +18,7 @@ from rubriclab.store.shared_state import Document
 RUN = "run"
 
 
-class Shared:
+class RunDatabase:
     """A database that lives as long as the run; it is made when it is first needed.
 
     Each rubric works in a thread of its own, so each is given a budget of its own to the same caps.
