@@ -57,11 +57,13 @@ test-integrations: .promptfoo/node_modules/.bin/promptfoo test-integrations-pyth
 test-integrations-python: export PYTHONDONTWRITEBYTECODE =
 test-integrations-python: export RUBRICLAB_INTEGRATIONS = 1
 test-integrations-python: export RUBRICLAB_PARITY = $(CURDIR)/build/parity.jsonl
+# Only `make test-integrations` installs promptfoo, so only there its scores must be compared.
+test-integrations-python: WITHOUT_PROMPTFOO = $(if $(filter test-integrations,$(MAKECMDGOALS)),,--unmeasured promptfoo)
 test-integrations-python: $(patsubst %,.venv-%/.installed,integrations $(SEPARATE))
 	rm -f $(RUBRICLAB_PARITY)
 	.venv-integrations/bin/python -m pytest -p no:xdist tests/integrations
 	for name in $(SEPARATE); do .venv-$$name/bin/python -m pytest -p no:xdist tests/integrations/test_$$name.py || exit 1; done
-	$(BIN)/python tests/integrations/parity_table.py $(RUBRICLAB_PARITY)
+	$(BIN)/python tests/integrations/parity_table.py $(RUBRICLAB_PARITY) $(WITHOUT_PROMPTFOO)
 
 # Wheel and sdist in fresh environments, on each supported Python that is here, with the lowest and newest dependencies;
 # PYTHONS="3.12 3.13" names the versions.

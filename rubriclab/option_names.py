@@ -76,12 +76,13 @@ def in_python(text: str) -> str:
         values += [_keyword(key, value) if value else f"{key}=True" for key, value in options.items()]
         return f"lab.{_METHODS.get(name, name.replace(' ', '_'))}({', '.join(values)})"
 
-    def keyword(name: str, values: Sequence[str]) -> str:
-        if len(values) > 1:
-            return f"{name}={list(values)!r}"
-        return _keyword(name, values[0]) if values else name
+    return _replaced(text, _Reader(_argument, call, lambda python, _command_line: python))
 
-    return _replaced(text, _Reader(keyword, call, lambda python, _command_line: python))
+
+def _argument(name: str, values: Sequence[str]) -> str:
+    if len(values) > 1:
+        return f"{name}={list(values)!r}"
+    return _keyword(name, values[0]) if values else name
 
 
 def _keyword(name: str, value: str) -> str:
@@ -110,8 +111,25 @@ def on_command_line(text: str, flags: Mapping[str, str] | None = None) -> str:
     `flags` maps names of options to their flags where these differ: `methods` to `--method`.
     """
 
+    return _replaced(text, _typed(flags or {}))
+
+
+def with_flags(text: str, flags: Mapping[str, str]) -> str:
+    """Return a message for somebody who calls Python, but gives the options in `flags` to another program by its flags.
+
+    Commands are those of the command line.
+    """
+    typed = _typed(flags)
+
+    def written(name: str, values: Sequence[str]) -> str:
+        return typed.option(name, values) if name in flags else _argument(name, values)
+
+    return _replaced(text, _Reader(written, _typed({}).command, typed.words))
+
+
+def _typed(flags: Mapping[str, str]) -> _Reader:
     def flag(name: str, value: str) -> str:
-        written = (flags or {}).get(name) or f"--{name.replace('_', '-')}"
+        written = flags.get(name) or f"--{name.replace('_', '-')}"
         return f"{written} {_quoted(value)}".rstrip()
 
     def line(name: str, argument: str, options: Mapping[str, str]) -> str:
@@ -122,7 +140,7 @@ def on_command_line(text: str, flags: Mapping[str, str] | None = None) -> str:
     def every_flag(name: str, values: Sequence[str]) -> str:
         return " ".join(flag(name, value) for value in values or ("",))
 
-    return _replaced(text, _Reader(every_flag, line, lambda _python, command_line: command_line))
+    return _Reader(every_flag, line, lambda _python, command_line: command_line)
 
 
 def _quoted(value: str) -> str:

@@ -17,7 +17,7 @@ from rubriclab import Example, Lab
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.lab import OPERATIONS
-from rubriclab.option_names import command, in_python, on_command_line, option
+from rubriclab.option_names import command, in_python, on_command_line, option, with_flags
 from rubriclab.services.inputs import rows_of
 
 MESSAGE = f"{option('calls_per_text')} is too small; give {option('scale', '1:5')}, or see {command('trust', 'a@1')}"
@@ -31,6 +31,15 @@ def test_a_message_names_options_as_its_reader_writes_them() -> None:
 
 def test_options_with_a_flag_of_another_name_are_written_as_that_flag() -> None:
     assert on_command_line(f"leave {option('methods')} out", {"methods": "--method"}) == "leave --method out"
+
+
+def test_options_of_another_program_are_its_flags_beside_arguments_of_python() -> None:
+    flags = {"scale": "--rubric-scale", "store": "--rubric-store"}
+    text = f"{MESSAGE} or {command('learn', '…', store='a.db')}"
+    assert with_flags(text, flags) == (
+        "calls_per_text is too small; give --rubric-scale 1:5, or see rubriclab trust a@1 "
+        "or rubriclab learn … --store a.db"
+    )
 
 
 def test_commands_carry_options() -> None:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+from rubriclab.integrations.evaluator import open_scorer
 from rubriclab.integrations.library import imported_from
 from rubriclab.integrations.rationale import rationale
 from rubriclab.judges.recording import recorded_name
-from rubriclab.lab import Lab
 from rubriclab.scoring import Score
 from rubriclab.services.rubric_choice import RubricLike
 from rubriclab.services.text_scorer import TextScorer
@@ -67,9 +67,7 @@ class RubricMetric(BaseMetric):  # type: ignore[misc]
         **options: Any,
     ) -> None:
         opens = not isinstance(rubric, TextScorer)
-        opened = (
-            rubric if isinstance(rubric, TextScorer) else Lab(store, judge, progress=None, **options).scorer(rubric)
-        )
+        opened = open_scorer(rubric, store, judge, options)
         # DeepEval copies a metric for each test case: it gives the attributes with the names of these arguments to a
         # new one, so all copies share the open rubric.
         self.rubric, self.at_least, self.row, self.flaky = opened, at_least, row or row_of, flaky

@@ -17,6 +17,8 @@ RowFunction = Callable[..., Mapping[str, Any]]
 
 # Fields of a row that the inputs, the metadata or the variables of a text may hold under these names.
 FIELDS = ("source", "context", "reference", "id", "group", "system")
+# What a text is about.
+ABOUT = {"source", "context"}
 
 
 def row_of_text(
@@ -25,18 +27,20 @@ def row_of_text(
     """Return the row of a text.
 
     `output` is `outputs`, or the field of it named `output`, or its only field. The fields `source`, `context`,
-    `reference`, `id`, `group` and `system` of `inputs`, or else of `metadata`, are those of the row. Without a source
-    or context among them, the only other input is the source. If `reference` is a text, or a mapping with a field
-    `reference` or with a text as its only field, that is the reference.
+    `reference`, `id`, `group` and `system` of `inputs` are those of the row. Without a source or context among them,
+    the only other input is the source. Fields that are still missing are taken from `metadata`. If `reference` is a
+    text, or a mapping with a field `reference` or with a text as its only field, that is the reference.
 
     Raises:
         DataError: if there are several outputs or inputs, and none has the name of a field.
     """
-    given = inputs if isinstance(inputs, Mapping) else {} if inputs is None else {"source": inputs}
-    known = {**(metadata or {}), **given}
-    row = {name: known[name] for name in FIELDS if known.get(name) is not None}
-    if not row.keys() & {"source", "context"} and (others := given.keys() - row.keys()):
+    given = _present(inputs) if isinstance(inputs, Mapping) else {} if inputs is None else {"source": inputs}
+    about = _present(metadata or {})
+    row = {name: given[name] for name in FIELDS if name in given}
+    others = [name for name in given if name not in FIELDS]
+    if others and not given.keys() & ABOUT and (len(others) == 1 or not about.keys() & ABOUT):
         row["source"] = given[_only(others, "inputs", "source")]
+    row = {name: about[name] for name in FIELDS if name in about} | row
     if isinstance(reference, Mapping):
         only = next(iter(reference.values())) if len(reference) == 1 else None
         reference = reference.get("reference", only)
@@ -45,6 +49,17 @@ def row_of_text(
     if isinstance(outputs, Mapping) and outputs:
         outputs = outputs["output" if "output" in outputs else _only(outputs.keys(), "outputs", "output")]
     return {**row, "output": outputs}
+
+
+def open_scorer(
+    rubric: RubricLike | TextScorer, store: str | Path | None, judge: str | None, options: Mapping[str, Any]
+) -> TextScorer:
+    """Return an open rubric: the one that is given, or else the one that `Lab.scorer` opens.
+
+    Raises:
+        RubriclabError: as `Lab.scorer` does.
+    """
+    return rubric if isinstance(rubric, TextScorer) else Lab(store, judge, progress=None, **options).scorer(rubric)
 
 
 class OpenRubric:
@@ -80,9 +95,7 @@ class OpenRubric:
         row: RowFunction | None = None,
         **options: Any,
     ) -> None:
-        self.opened = (
-            rubric if isinstance(rubric, TextScorer) else Lab(store, judge, progress=None, **options).scorer(rubric)
-        )
+        self.opened = open_scorer(rubric, store, judge, options)
         self._name = name or self.opened.name.partition("@")[0]
         self._row = row or self._default_row
 
@@ -112,6 +125,10 @@ def metadata_of(score: Score) -> dict[str, Any]:
             part.id: {key: value for key, value in part.to_row().items() if key != "id"} for part in score.criteria
         },
     }
+
+
+def _present(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _only(names: Any, of: str, field: str) -> str:

@@ -9,10 +9,9 @@ from typing import Any
 
 from anyio import to_thread
 
-from rubriclab.integrations.evaluator import metadata_of
+from rubriclab.integrations.evaluator import metadata_of, open_scorer
 from rubriclab.integrations.library import imported_from
 from rubriclab.integrations.rationale import rationale
-from rubriclab.lab import Lab
 from rubriclab.scoring import Score
 from rubriclab.services.rubric_choice import RubricLike
 from rubriclab.services.text_scorer import TextScorer
@@ -56,10 +55,8 @@ def rubric_scorer(
         NotConfirmed: if only an imported version that is not confirmed names the judge.
         SettingsError: for an unknown option.
     """
-    if isinstance(rubric, TextScorer):
-        opened = rubric
-    else:
-        opened = Lab(store, judge, progress=None, **options).scorer(rubric)
+    opened = open_scorer(rubric, store, judge, options)
+    if opened is not rubric:
         atexit.register(opened.close)  # Inspect does not say when it needs a scorer no more
     row_function = row or row_of
 
@@ -80,7 +77,7 @@ def row_of(state: TaskState, target: Target) -> dict[str, Any]:
     row = {"output": state.output.completion, "source": state.input_text, "id": str(state.sample_id)}
     if target.text:
         row["reference"] = target.text
-    return row | {name: state.metadata[name] for name in METADATA_FIELDS if name in state.metadata}
+    return row | {name: state.metadata[name] for name in METADATA_FIELDS if state.metadata.get(name) is not None}
 
 
 def _as_inspect_score(score: Score, opened: TextScorer, answer: str) -> inspect_scorer.Score:

@@ -35,9 +35,9 @@ def row_of(
     """Return the row of a text.
 
     `output` is the output, or the field `output` of it, or its only field. The fields `source`, `context`, `reference`,
-    `id`, `group` and `system` of the input, or else of the metadata, are those of the row; without a source or context
-    among them, the only other field of the input, or the input itself, is the source. The expected output is the
-    reference if it is a text, and else its field `reference` or its only text.
+    `id`, `group` and `system` of the input are those of the row; without a source or context among them, the only other
+    field of the input, or the input itself, is the source. Fields that are still missing are taken from the metadata.
+    The expected output is the reference if it is a text, and else its field `reference` or its only text.
 
     Raises:
         DataError: if there are several outputs or inputs, and none has the name of a field.

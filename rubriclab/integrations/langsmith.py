@@ -23,9 +23,9 @@ def row_of(run: Run, example: Example | None = None) -> dict[str, Any]:
     """Return the row of a run.
 
     `output` is the field `output` of its outputs, or the only one. The fields `source`, `context`, `reference`, `id`,
-    `group` and `system` of the inputs, or else of the example's metadata, are those of the row; without a source or
-    context among them, the only other input is the source. The reference is the example's output `reference`, or its
-    only one if that is a text. Without an `id`, it is that of the run.
+    `group` and `system` of the inputs are those of the row; without a source or context among them, the only other
+    input is the source. Fields that are still missing are taken from the example's metadata. The reference is the
+    example's output `reference`, or its only one if that is a text. Without an `id`, it is that of the run.
 
     Raises:
         DataError: if there are several outputs or inputs, and none has the name of a field.

@@ -57,7 +57,7 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
     row = row_of(output, context.get("vars"), fields)
     with _scorer(config) as scorer:
         if threshold is not None:
-            scorer.check_threshold(_number(threshold))
+            scorer.check_threshold(threshold)
         score = scorer.score_row(row)
         name, reason = scorer.name.partition("@")[0], rationale(score, scorer.rubric)
         if score.score is None:
@@ -143,9 +143,3 @@ def _kept_open(config: str) -> TextScorer:
     scorer = _scorer(json.loads(config))
     atexit.register(scorer.close)
     return scorer
-
-
-def _number(threshold: Any) -> float:
-    if isinstance(threshold, bool) or not isinstance(threshold, int | float):
-        raise SettingsError(f"The threshold is {threshold!r}, not a number.", "Give a score on the rubric's scale.")
-    return threshold

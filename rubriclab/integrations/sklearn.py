@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import warnings
@@ -29,9 +30,12 @@ from rubriclab.lab import Lab
 from rubriclab.report.wording import count
 from rubriclab.services.scores import Scores
 from rubriclab.store import Version, open_store
+from rubriclab.store.engine import moved
 
 # Columns of labels, which an estimator takes from `y`.
 LABELS = ("scores", "annotations")
+# Options of `Lab` that are parameters of the estimator.
+OWN = ("store", "judge", "mapping")
 
 
 class RubricRegressor(TransformerMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -55,12 +59,12 @@ class RubricRegressor(TransformerMixin, RegressorMixin, BaseEstimator):  # type:
         seed: decides the order in which the texts are seen.
         mapping: where fields stand in rows: `{"output": "summary"}`.
         learn_options: other options of `Lab.learn`: `{"text_features": "include"}`.
-        lab_options: other options of `Lab`: `{"max_cost": 2, "settings": {"hypoeval": {"k": 10}}}`. A cap holds for
-            each call of a method.
+        lab_options: options of `Lab` but `store`, `judge` and `mapping`: `{"max_cost": 2, "settings": {"hypoeval":
+            {"k": 10}}}`. A cap holds for each call of a method.
 
     Attributes:
         version_: the version that was learned.
-        store_: path or URL of the store that holds it.
+        store_: absolute path or URL of the store that holds it.
     """
 
     def __init__(
@@ -105,12 +109,12 @@ class RubricRegressor(TransformerMixin, RegressorMixin, BaseEstimator):  # type:
         Raises:
             ValueError: if `y` or `groups` is not a one-dimensional array of n values, or a score is not finite.
             DataError: if the texts cannot be learned from.
-            SettingsError: for a judge that may cost money, without a store.
+            SettingsError: for a judge that may cost money, without a store, and for `lab_options` that are parameters.
             RubriclabError: as `Lab.learn` does.
         """
         if y is None:
             raise ValueError("RubricRegressor requires y to be passed, but the target y is None.")
-        self._check_store()
+        self._check_options()
         rows = self._rows(X)
         labels = column_or_1d(check_array(y, ensure_2d=False, dtype="numeric", input_name="y"), warn=True)
         check_consistent_length(rows, labels)
@@ -191,7 +195,7 @@ class RubricRegressor(TransformerMixin, RegressorMixin, BaseEstimator):  # type:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        if hasattr(self, "version_"):
+        if hasattr(self, "version_") and self.store is None:
             self._choose_store()
 
     def _scores(self, X: Any) -> Scores:
@@ -203,9 +207,13 @@ class RubricRegressor(TransformerMixin, RegressorMixin, BaseEstimator):  # type:
         options = {"progress": None, **(self.lab_options or {})}
         return Lab(self.store_, self.judge, mapping=self._columns(), **options)
 
-    def _check_store(self) -> None:
-        """Check that no answer is paid for and then deleted with a temporary store."""
+    def _check_options(self) -> None:
+        """Check that no option is given twice, and no answer paid for and then deleted with a temporary store."""
         given = (self.learn_options or {}, self.lab_options or {})
+        if own := [name for name in OWN if name in given[1]]:
+            raise SettingsError(
+                f"lab_options: RubricRegressor itself takes {', '.join(own)}.", f"Write RubricRegressor({own[0]}=...)."
+            )
         named = [self.judge, self.generator, *(each.get(role) for each in given for role in ("judge", "generator"))]
         costly = [judge for judge in named if judge not in (None, EMBEDDED) and not str(judge).startswith(RECORDED)]
         if costly and self.store is None:
@@ -216,12 +224,13 @@ class RubricRegressor(TransformerMixin, RegressorMixin, BaseEstimator):  # type:
 
     def _choose_store(self) -> None:
         if self.store is not None:
-            self.store_: str | Path = self.store
+            # Absolute, so that a copy in a process with another working folder finds it.
+            self.store_ = moved(os.fspath(self.store), Path.cwd())
             return
         folder = tempfile.mkdtemp(prefix="rubriclab-")
         # Not a TemporaryDirectory, which warns when it is deleted with its owner.
         self._folder = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        self.store_ = Path(folder) / "store.db"
+        self.store_ = str(Path(folder) / "store.db")
         open_store(self.store_).close()
 
     def _columns(self) -> dict[str, str]:

@@ -152,7 +152,7 @@ class BackgroundLoop:
 
     def _submit(self, work: Callable[[], Coroutine[Any, Any, T]]) -> Future[T]:
         if self._closed:
-            raise RuntimeError("The event loop is closed; open a new scorer.")
+            raise RuntimeError("The rubric is closed; open a new scorer.")
         return asyncio.run_coroutine_threadsafe(work(), self._loop)
 
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from numbers import Real
+from reprlib import repr as short
 from typing import Any, Self
 
+from rubriclab.data.mapping import FIELDS
 from rubriclab.data.scale import show
 from rubriclab.errors import SettingsError
 from rubriclab.judges.judge import Judge
+from rubriclab.option_names import did_you_mean
 from rubriclab.provenance import Effort
 from rubriclab.rubric import Rubric
 from rubriclab.scoring import Score
@@ -20,6 +24,19 @@ from rubriclab.services.score import ScoreOptions, prepare_scoring, score_all
 from rubriclab.services.scores import ScoreCounts, Scores
 from rubriclab.services.workspace import Workspace
 from rubriclab.store import Version
+
+
+def row_of_fields(output: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the row of a text that is given by names of fields.
+
+    Raises:
+        SettingsError: for a name that is no field.
+    """
+    for name in fields:
+        if name.partition(".")[0] not in FIELDS:
+            known = f"{did_you_mean(name, FIELDS)}Known are: {', '.join(FIELDS)}."
+            raise SettingsError(f"A text has no field {name!r}.", known)
+    return {"output": output, **fields}
 
 
 class TextScorer:
@@ -65,8 +82,13 @@ class TextScorer:
             raise
 
     def __call__(self, output: str, **fields: Any) -> Score:
-        """Return the score of one text, as `score_row` does; `fields` are its `source`, `context`, `id` and others."""
-        return self.score_row({"output": output, **fields})
+        """Return the score of one text, as `score_row` does; `fields` are its `source`, `context`, `id` and others.
+
+        Raises:
+            SettingsError: for an unknown field, and as `score_row` does.
+            JudgeRefused, BudgetReached, ReplayMiss, ProviderDown: as the judge does.
+        """
+        return self.score_row(row_of_fields(output, fields))
 
     def score_row(self, row: Mapping[str, Any]) -> Score:
         """Return the score of the text in a row; a faulty row has no score but the fault as its reason.
@@ -131,8 +153,10 @@ class TextScorer:
         """Check that a threshold lies on the scale of the rubric's scores.
 
         Raises:
-            SettingsError: if it does not.
+            SettingsError: if it does not, or is no number.
         """
+        if isinstance(threshold, bool) or not isinstance(threshold, Real):
+            raise SettingsError(f"The threshold is {short(threshold)}, not a number.", "Give a score on the scale.")
         scale = self.rubric.scores_on
         if not scale.low <= threshold <= scale.high:
             ends = f"{show(scale.low)} to {show(scale.high)}"

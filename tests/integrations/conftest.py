@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from commands import Commands
-from pytest_projects import TEXTS, brain
+from pytest_projects import TEXTS, Project, brain
 from server import RunningServer
 
 
@@ -20,6 +20,16 @@ async def store(tmp_path: Path, planted_store: Path, server: RunningServer, monk
     server.brain = brain
     monkeypatch.chdir(tmp_path)
     return Path(shutil.copy(planted_store, tmp_path / "store.db"))
+
+
+@pytest.fixture
+async def project(tmp_path: Path, planted_store: Path, server: RunningServer) -> Project:
+    """An empty project with the planted versions, whose judge is the local server."""
+    server.brain = brain
+    shutil.copy(planted_store, tmp_path / "store.db")
+    (tmp_path / "pytest.ini").write_text("[pytest]\nrubric_store = store.db\n", "utf-8")
+    found: dict[str, Any] = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": "none"}
+    return Project(Commands(tmp_path, RUBRICLAB_STORE="store.db", **found))
 
 
 @pytest.fixture

@@ -16,6 +16,13 @@ TEXTS = [
     {**{name: row[name] for name in ("id", "output", "source")}, "group": f"group {place // 2}"}
     for place, row in enumerate(ROWS)
 ]
+JUDGE = ("--rubric-judge", "openai/fake")
+COMPARED = """
+def test_answers(rubric):
+    rubric("alone").assert_not_worse(TEXTS, max_drop=0.2)
+def test_named(rubric):
+    rubric("alone").assert_not_worse(TEXTS, baseline="answers")
+"""
 QUIET = ("-q", "-p", "no:cacheprovider", "-p", "no:asyncio", "-p", "no:syrupy")
 
 
@@ -47,3 +54,8 @@ def row_of(out: str, rubric: str) -> list[str]:
     """Return the cells of a rubric's row in the summary: texts, mean, lowest, failed, calls, cached, US$."""
     (line,) = (line for line in out.splitlines() if line.startswith(f"{rubric}, ") and ": " not in line)
     return line.split()[2:]
+
+
+def saying(words: str, number: int = 12) -> list[dict[str, str]]:
+    """Return texts of six groups with these words in each, so that the judge rates them alike."""
+    return [{**row, "output": f"{row['output']} This is {words}."} for row in TEXTS[:number]]

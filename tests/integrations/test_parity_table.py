@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from commands import CHECKOUT
-from parity_table import PAGE, VARIABLE, page_rows, same_scores
+from parity_table import PACKAGE, PAGE, VARIABLE, page_rows, same_scores
 
 ROWS = page_rows(PAGE.read_text("utf-8"))
 PINNED = re.compile(r"^([\w.-]+)==(\S+)", re.MULTILINE)
@@ -28,7 +28,7 @@ def pins() -> dict[str, set[str]]:
 
 @pytest.mark.parametrize("name", ROWS)
 def test_the_version_in_the_table_is_that_of_the_constraints(name: str) -> None:
-    (package,) = re.findall(r"`(.+)`", name)
+    (package,) = PACKAGE.findall(name)
     assert ROWS[name][1] in pins()[package]
 
 
@@ -42,6 +42,23 @@ def test_every_integration_that_compares_scores_is_in_the_table() -> None:
     assert sorted(compared) == sorted(ROWS)
 
 
+def shown(file: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Return how the command ended."""
+    program = Path(__file__).with_name("parity_table.py")
+    return subprocess.run([sys.executable, program, file, *options], capture_output=True, text=True, check=False)
+
+
+def test_an_integration_that_was_not_measured_is_an_error_unless_its_package_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "parity.jsonl"
+    measured = [row for name, row in ROWS.items() if PACKAGE.findall(name) != ["promptfoo"]]
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in measured), "utf-8")
+    done = shown(file)
+    assert (done.returncode, "not measured here: promptfoo (`promptfoo`)" in done.stdout) == (1, True)
+    assert shown(file, "--unmeasured", "promptfoo").returncode == 0
+    file.write_text(f"{json.dumps(measured[0])}\n", "utf-8")
+    assert shown(file, "--unmeasured", "promptfoo").returncode == 1
+
+
 def test_a_difference_is_noted_and_fails_and_the_command_names_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -51,8 +68,7 @@ def test_a_difference_is_noted_and_fails_and_the_command_names_it(
     with pytest.raises(AssertionError):
         same_scores("scikit-learn", "scikit-learn", {"a": 1.0, "b": 2.25}, {"a": 1.0, "b": 2.0})
     assert [json.loads(line)[2:] for line in file.read_text("utf-8").splitlines()] == [["2", "0"], ["2", "0.25"]]
-    program = Path(__file__).with_name("parity_table.py")
-    done = subprocess.run([sys.executable, program, file], capture_output=True, text=True, check=False)
+    done = shown(file)
     assert done.returncode == 1
     assert "| 2 | 0.25 |" in done.stdout
     assert "has another table" in done.stdout

@@ -8,33 +8,12 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
-import pytest
-from commands import CHECKOUT, Commands
+from commands import CHECKOUT
 from in_full import in_full
 from parity_table import same_scores
-from pytest_projects import BAD, GOOD, TEXTS, UNSCORABLE, Project, brain, row_of
+from pytest_projects import BAD, COMPARED, GOOD, JUDGE, TEXTS, UNSCORABLE, Project, row_of, saying
 from server import RunningServer
-
-from rubriclab.integrations.pytest.settings import Marked, Settings
-
-JUDGE = ("--rubric-judge", "openai/fake")
-
-
-@pytest.fixture
-async def project(tmp_path: Path, planted_store: Path, server: RunningServer) -> Project:
-    """An empty project with the planted versions, whose judge is the local server."""
-    server.brain = brain
-    shutil.copy(planted_store, tmp_path / "store.db")
-    (tmp_path / "pytest.ini").write_text("[pytest]\nrubric_store = store.db\n", "utf-8")
-    found: dict[str, Any] = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": "none"}
-    return Project(Commands(tmp_path, RUBRICLAB_STORE="store.db", **found))
-
-
-def saying(words: str, number: int = 12) -> list[dict[str, str]]:
-    """Return texts of six groups with these words in each, so that the judge rates them alike."""
-    return [{**row, "output": f"{row['output']} This is {words}."} for row in TEXTS[:number]]
 
 
 def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(
@@ -76,13 +55,15 @@ def test_no_cap(rubric):
     rubric().score(**TEXTS[0])
 @pytest.mark.rubric("remote@1", juge="openai/fake")
 def test_misspelt(rubric): ...
+@pytest.mark.rubric("remote@1", store=3)
+def test_store(rubric): ...
 """,
         [saying(GOOD)[0], saying(BAD)[1], saying(UNSCORABLE)[2]],
     )
     done = project.pytest("--rubric-markdown", "summary.md")
     assert done.code == 1
     out = done.out
-    assert re.search("5 failed, 1 passed,.* 1 error", out)
+    assert re.search("5 failed, 1 passed,.* 2 errors", out)
     (failure,) = (line for line in out.splitlines() if "is below 4.5" in line)
     assert "AssertionError: remote@1: score 1." in failure
     assert failure.endswith("(scale 1 to 5; judge openai/fake)")
@@ -91,7 +72,8 @@ def test_misspelt(rubric): ...
     assert "AssertionError: remote@1: no score: " in out
     assert "The store holds no rubric 'nothing'" in out
     assert "The threshold 50 is not on the scale of remote@1, 1 to 5." in out
-    assert "max_cost: " in out
+    assert "SettingsError: max_cost: " in out
+    assert "rubric(store=...): expected a text, got 3." in out
     assert "expected rubric(ref=None, *, store=None, judge=None, max_calls=None, max_cost=None); got" in out
     assert "rubriclab/services" not in out  # no frames of what is no fault of the test
     texts, _mean, _lowest, failed, *_rest = row_of(out, "remote@1")
@@ -128,51 +110,6 @@ def test_a_mean_passes_fails_or_is_inconclusive_by_its_whole_interval(project: P
     # Of the failures only the one that is inconclusive passes.
     done = project.pytest(*JUDGE, "-o", "rubric_inconclusive=pass")
     assert "2 failed, 2 passed, 1 skipped" in done.out
-
-
-COMPARED = """
-def test_answers(rubric):
-    rubric("alone").assert_not_worse(TEXTS, max_drop=0.2)
-def test_named(rubric):
-    rubric("alone").assert_not_worse(TEXTS, baseline="answers")
-"""
-
-
-@in_full
-def test_outputs_are_compared_with_the_stored_baseline_as_the_command_compares(
-    project: Project, server: RunningServer
-) -> None:
-    project.write(COMPARED, saying(GOOD))
-    missing = project.pytest(*JUDGE)
-    assert "2 failed" in missing.out
-    assert "answers.jsonl: run pytest with --rubric-update-baseline to store it." in missing.out
-    stored = project.pytest(*JUDGE, "--rubric-update-baseline")
-    assert (stored.code, "baselines stored: answers, test_texts.py-test_answers" in stored.out) == (0, True)
-    asked = len(server.bodies)
-    assert project.pytest(*JUDGE).code == 0
-    assert len(server.bodies) == asked
-
-    project.write(COMPARED, saying(BAD))
-    worse = project.pytest(*JUDGE)
-    assert (worse.code, "2 failed" in worse.out) == (1, True)
-    assert "AssertionError: alone@1: worse, compared with the baseline answers" in worse.out
-    assert "criteria that fell most" in worse.out
-    (project.folder / "now.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in saying(BAD)), "utf-8")
-    baseline = project.folder / "rubric-baselines" / "answers.jsonl"
-    compared = project.commands(
-        "compare", baseline, "now.jsonl", "--rubric", "alone", "--judge", "openai/fake", "--json"
-    )
-    assert compared.code == 1
-    change = compared.json["difference"]
-    assert f"changes by {change['value']:.2f} [{change['low']:.2f}, {change['high']:.2f}] points" in worse.out
-
-
-@in_full
-def test_a_baseline_with_many_texts_without_a_score_is_not_stored(project: Project) -> None:
-    project.write(COMPARED, [*saying(GOOD, 4), *saying(UNSCORABLE)[4:6]])
-    done = project.pytest(*JUDGE, "--rubric-update-baseline", "-k", "named")
-    assert "The baseline answers is not stored: 2 of 6 texts have no score" in done.out
-    assert not (project.folder / "rubric-baselines").exists()
 
 
 CAPPED = """
@@ -241,25 +178,6 @@ def test_a_recording_replays_what_it_holds_and_a_changed_text_fails(project: Pro
     changed = project.pytest("--rubric-replay", "replies.jsonl")
     assert "6 failed" in changed.out
     assert "ReplayMiss: The recording" in changed.out
-
-
-def test_recording_and_replaying_exclude_each_other(project: Project) -> None:
-    done = project.pytest("--rubric-record", "a.jsonl", "--rubric-replay", "b.jsonl")
-    assert done.code == 4
-    assert "--rubric-record and --rubric-replay exclude each other" in done.err
-
-
-def test_options_come_before_marks_before_the_environment_before_the_configuration(tmp_path: Path) -> None:
-    folder, root = tmp_path / "work", tmp_path / "project"
-    marked = Marked(store="marked.db")
-    settings = Settings({}, {"store": "found.db", "judge": "recorded:replies.jsonl"}, folder, root)
-    assert settings.store(marked.store) == str(root / "marked.db")
-    assert settings.store(None) == str(root / "found.db")
-    assert settings.judge(None) == f"recorded:{root / 'replies.jsonl'}"
-    typed = Settings({"store": "given.db"}, settings.found, folder, root)
-    assert typed.store(marked.store) == str(folder / "given.db")
-    exported = Settings({}, settings.found, folder, root, environment=frozenset({"store"}))
-    assert exported.store(None) == str(folder / "found.db")
 
 
 def test_pytest_imports_nothing_that_scores_texts_until_a_test_needs_it() -> None:

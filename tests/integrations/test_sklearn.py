@@ -79,9 +79,28 @@ def test_a_language_model_is_asked_once_by_the_estimator_and_the_command(server:
 
 
 def test_a_language_model_needs_a_store_that_keeps_its_answers() -> None:
-    for options in ({"judge": "openai/fake"}, {"generator": "openai/fake"}, {"lab_options": {"judge": "openai/fake"}}):
+    generator = {"generator": "openai/fake"}
+    for options in ({"judge": "openai/fake"}, generator, {"lab_options": generator}):
         with pytest.raises(SettingsError, match="answers of openai/fake may cost money"):
             regressor(**options).fit(TEXTS, SCORES)
+
+
+@pytest.mark.parametrize("option", [{"judge": "embedded"}, {"mapping": {"output": "text"}}, {"store": "a.db"}])
+def test_options_of_the_lab_that_are_parameters_of_the_estimator_are_refused(option: dict[str, Any]) -> None:
+    (name,) = option
+    with pytest.raises(SettingsError, match=f"lab_options: RubricRegressor itself takes {name}"):
+        regressor(lab_options=option).fit(TEXTS, SCORES)
+
+
+def test_a_copy_finds_the_store_from_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    one = regressor(store="own.db").fit(TEXTS, SCORES)
+    expected, pickled = one.predict(TEXTS[:3]).tolist(), pickle.dumps(one)
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
+    copy = pickle.loads(pickled)
+    assert copy.predict(TEXTS[:3]).tolist() == expected
+    assert copy.get_params()["store"] == "own.db"
 
 
 def test_a_copy_of_an_estimator_with_a_temporary_store_predicts_the_same() -> None:

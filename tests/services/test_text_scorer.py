@@ -121,11 +121,23 @@ def test_a_score_lies_between_the_ends_of_the_scale(scorer: TextScorer) -> None:
     assert scorer.share_of_scale((scale.low + scale.high) / 2) == 0.5
 
 
+@pytest.mark.parametrize("threshold", ["3", True, None, "A text in place of the threshold, " * 9])
+def test_a_threshold_is_a_number(scorer: TextScorer, threshold: Any) -> None:
+    with pytest.raises(SettingsError, match=r"The threshold is .{1,40}, not a number") as caught:
+        scorer.check_threshold(threshold)
+    assert len(str(caught.value)) < 120
+
+
+def test_a_misspelt_field_is_refused(scorer: TextScorer) -> None:
+    with pytest.raises(SettingsError, match=r"no field 'refrence'\. Did you mean 'reference'\?"):
+        scorer(**fields(ROWS[0]), refrence="Another summary.")
+
+
 def test_after_it_is_closed_it_says_so(lab: Lab) -> None:
     with lab.scorer("news") as opened:
         assert opened.score_row(ROWS[0]).score is not None
     opened.close()
-    with pytest.raises(RuntimeError, match="open a new scorer"):
+    with pytest.raises(RuntimeError, match="The rubric is closed; open a new scorer"):
         opened.score_row(ROWS[0])
 
 

@@ -11,9 +11,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from rubriclab.data import Example, read
+from rubriclab.data.reading import ReadingOptions
 from rubriclab.data.tables import json_line
 from rubriclab.digest import digest
 from rubriclab.errors import DataError, SettingsError
+from rubriclab.integrations.pytest.settings import UPDATE
 from rubriclab.judges.recording import recorded_name
 from rubriclab.services.scores import ScoredRow, Scores
 
@@ -65,6 +68,20 @@ def _row(scored: ScoredRow) -> dict[str, Any]:
         **score,
         "judge": recorded_name(score["judge"]),
     }
+
+
+def check_baseline(path: Path) -> None:
+    """Check that there is a baseline, and that every row of it can be used.
+
+    Raises:
+        DataError: if there is none, or a row is faulty.
+    """
+    for row in read(path, ReadingOptions()):
+        if not isinstance(row, Example):
+            raise DataError(
+                f"The baseline is damaged: {row}.",
+                f"Restore it from version control, or run pytest with {UPDATE} to store it again.",
+            )
 
 
 def store_baseline(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from typing import Any, NoReturn, TypeVar
 
@@ -11,9 +11,11 @@ import pytest
 from rubriclab.comparison import OutputComparison, Outputs, PairingRule
 from rubriclab.comparison.compare import summary
 from rubriclab.comparison.results import SideSummary
-from rubriclab.drift.limits import MAX_UNSCORED, LimitOutcome
-from rubriclab.errors import DataError, RubriclabError, SettingsError
+from rubriclab.drift.limits import MAX_UNSCORED
+from rubriclab.errors import DataError, SettingsError
 from rubriclab.integrations.pytest import baselines, messages
+from rubriclab.integrations.pytest.errors import without_inner_frames
+from rubriclab.integrations.pytest.outcomes import comparison_outcome, mean_outcome
 from rubriclab.integrations.pytest.run import RubricRun
 from rubriclab.integrations.pytest.settings import UPDATE, Marked, OnInconclusive, on_inconclusive
 from rubriclab.integrations.pytest.tally import Tallies, Tally
@@ -22,7 +24,7 @@ from rubriclab.scoring import Score
 from rubriclab.services.compare import CompareOptions
 from rubriclab.services.inputs import Data
 from rubriclab.services.scores import Scores
-from rubriclab.services.text_scorer import TextScorer
+from rubriclab.services.text_scorer import TextScorer, row_of_fields
 
 T = TypeVar("T")
 
@@ -31,15 +33,16 @@ class RubricFixture:
     """The fixture `rubric` of one test: called with the name of a rubric, it returns that rubric, opened.
 
     Attributes:
-        tallies: what the test has scored so far.
+        tallies: what the test has scored so far, in all its attempts.
     """
 
-    def __init__(self, run: RubricRun, marked: Marked, node: str) -> None:
-        self.tallies = Tallies()
+    def __init__(self, run: RubricRun, marked: Marked, node: str, tallies: Tallies) -> None:
+        self.tallies = tallies
         self.run = run
         self._marked = marked
         self._node = node
         self._comparisons = 0
+        self._stored: set[str] = set()
         self._capped = ExitStack()
         self._opened: dict[str, TextScorer] = {}
 
@@ -67,6 +70,23 @@ class RubricFixture:
             return baselines.check_name(name)
         self._comparisons += 1
         return baselines.name_of_test(self._node, self._comparisons)
+
+    def store_baseline(self, name: str, rows: list[dict[str, Any]]) -> None:
+        """Store a baseline; another attempt of the same test replaces it.
+
+        Raises:
+            SettingsError: if another comparison of this run has stored it.
+            DataError: if it cannot be written.
+        """
+        owner = self.run.shared.owner_of_baseline(name, self._node)
+        if owner != self._node or name in self._stored:
+            tests = " and ".join(dict.fromkeys((owner, self._node)))
+            raise SettingsError(
+                f"Two comparisons store the baseline {name}, in {tests}.", "Give each a name of its own."
+            )
+        baselines.store_baseline(self.run.settings.baselines / f"{name}.jsonl", rows)
+        self._stored.add(name)
+        self.tallies.baselines[name] = None
 
     def close(self) -> None:
         """Close what was opened for this test alone."""
@@ -96,10 +116,10 @@ class RubricChecker:
         """Return the score of a text, which is `None` in a `Score` that is unscored; `fields` are `source` and others.
 
         Raises:
-            RubriclabError: as `TextScorer.score_row` does.
+            RubriclabError: as `TextScorer` does.
         """
         __tracebackhide__ = True
-        return self._scored({"output": output, **fields})[0]
+        return self._scored_text(output, fields)
 
     def score_rows(self, rows: Data) -> Scores:
         """Return the scores of many texts: rows as mappings, a path, or a table.
@@ -124,7 +144,7 @@ class RubricChecker:
         """
         __tracebackhide__ = True
         self._check_threshold(threshold)
-        score = self._scored({"output": output, **fields})[0]
+        score = self._scored_text(output, fields)
         if score.score is None:
             self._fail(messages.unscored(score, self.scorer.rubric, output))
         elif score.score < threshold:
@@ -159,7 +179,7 @@ class RubricChecker:
         rubric = self.scorer.rubric
         examples = tuple(scored.example for scored in scores.scored if scored.example)
         side = summary(Outputs(self.scorer.name, examples, tuple(scores)), rubric.scores_on)
-        outcome = _mean_outcome(side, threshold)
+        outcome = mean_outcome(side, threshold)
         if outcome != "within":
             unknown = outcome == "unknown"
             message = messages.mean_below(side, tuple(scores), rubric, threshold, inconclusive=unknown)
@@ -176,6 +196,8 @@ class RubricChecker:
         inconclusive: OnInconclusive | None = None,
     ) -> OutputComparison | None:
         """Fail if outputs score lower than the stored baseline, as `rubriclab compare` decides.
+
+        It is inconclusive, too, if more than a tenth of the baseline's outputs have no counterpart.
 
         With `--rubric-update-baseline` the outputs and their scores are stored as the baseline instead.
 
@@ -206,28 +228,27 @@ class RubricChecker:
             return None
         if not path.exists():
             self._fail(f"There is no baseline {path}: run pytest with {UPDATE} to store it.")
+        without_inner_frames(lambda: baselines.check_baseline(path))
         with self._fixture.run.without_notes():  # that the rows carry their scores
             comparison = self._measured(lambda: self.scorer.compare(path, after, options)).result
         assert isinstance(comparison, OutputComparison)
-        if comparison.outcome != "within":
-            unknown = comparison.outcome == "unknown"
+        outcome = comparison_outcome(comparison)
+        if outcome != "within":
+            unknown = outcome == "unknown"
             how = chosen if unknown else "fail"
-            self._conclude(messages.changed(comparison, name), how, inconclusive=unknown)
+            self._conclude(messages.changed(comparison, name, inconclusive=unknown), how, inconclusive=unknown)
+        elif unpaired := messages.without_counterpart(comparison):
+            self._fixture.tallies.notes[f"{name}: {unpaired}"] = None
         return comparison
 
     def _store(self, name: str, rows: list[dict[str, Any]], scores: Scores) -> None:
-        run = self._fixture.run
         if len(scores.unscored) > MAX_UNSCORED * len(scores):
             raise DataError(
                 f"The baseline {name} is not stored: {len(scores.unscored)} of {len(scores)} texts have no score; the "
                 f"first: {scores.unscored[0].unscored}",
                 "Run the same again.",
             )
-        if name in run.stored:
-            raise SettingsError(f"Two comparisons store the baseline {name}.", "Give each a name of its own.")
-        baselines.store_baseline(run.settings.baselines / f"{name}.jsonl", rows)
-        run.stored.add(name)
-        self._fixture.tallies.baselines.append(name)
+        self._fixture.store_baseline(name, rows)
 
     def _chosen(self, inconclusive: OnInconclusive | None) -> OnInconclusive:
         return on_inconclusive(inconclusive) if inconclusive else self._fixture.run.settings.inconclusive
@@ -235,6 +256,10 @@ class RubricChecker:
     def _check_threshold(self, threshold: float) -> None:
         __tracebackhide__ = True
         without_inner_frames(lambda: self.scorer.check_threshold(threshold))
+
+    def _scored_text(self, output: str, fields: Mapping[str, Any]) -> Score:
+        __tracebackhide__ = True
+        return self._scored([without_inner_frames(lambda: row_of_fields(output, fields))])[0]
 
     def _scored(self, rows: Data) -> Scores:
         __tracebackhide__ = True
@@ -270,26 +295,7 @@ class RubricChecker:
         raise AssertionError(message)
 
 
-def without_inner_frames(work: Callable[[], T]) -> T:
-    """Return what `work` returns; its deliberate errors come without the frames that raised them."""
-    __tracebackhide__ = True
-    try:
-        return work()
-    except RubriclabError as error:
-        raise error.with_traceback(None) from None
-
-
 def _check_rows(scores: Scores) -> list[dict[str, Any]]:
     if not len(scores):
         raise DataError("Expected texts, got no row.", "Give at least one.")
     return baselines.rows_of(scores)
-
-
-def _mean_outcome(side: SideSummary, threshold: float) -> LimitOutcome:
-    """Return whether a mean is at least `threshold`: decided by its whole interval, as comparisons are."""
-    low, high = side.mean.low, side.mean.high
-    if low is None or high is None:
-        return "unknown"
-    if high < threshold:
-        return "beyond"
-    return "within" if low >= threshold and side.scored >= (1 - MAX_UNSCORED) * side.texts else "unknown"

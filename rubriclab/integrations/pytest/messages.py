@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from rubriclab.characters import one_line
 from rubriclab.comparison.results import OutputComparison, SideSummary
 from rubriclab.data.scale import show
+from rubriclab.integrations.pytest.settings import UPDATE
 from rubriclab.integrations.rationale import criterion_result, scale_of
 from rubriclab.judges.recording import recorded_name
 from rubriclab.report import describe
@@ -51,11 +52,11 @@ def mean_below(
     return "\n".join(lines)
 
 
-def changed(comparison: OutputComparison, baseline: str) -> str:
+def changed(comparison: OutputComparison, baseline: str, *, inconclusive: bool) -> str:
     """Return how outputs differ from a baseline: the means, the criteria that fell most, and the texts."""
     sides = (comparison.before, comparison.after)
     before, after = (f"{estimate(side.mean)} ({count(side.scored, 'text')})" for side in sides)
-    outcome = "inconclusive" if comparison.outcome == "unknown" else "worse"
+    outcome = "inconclusive" if inconclusive else "worse"
     lines = [
         f"{comparison.rubric}: {outcome}, compared with the baseline {baseline}",
         change_sentence(comparison),
@@ -63,6 +64,9 @@ def changed(comparison: OutputComparison, baseline: str) -> str:
     ]
     if not comparison.enough_scored:
         lines.append("more than a tenth of the texts have no score: the others may not represent them")
+    if unpaired := without_counterpart(comparison):
+        mend = f": give all its texts, or run pytest with {UPDATE}" if comparison.unpaired_before else ""
+        lines.append(f"{unpaired}{mend}")
     for name, side in (("baseline", comparison.before), ("now", comparison.after)):
         lines += [f"{name}: {line}" for line in _without_score(side)]
     lines += _fallen_criteria(comparison)
@@ -70,6 +74,18 @@ def changed(comparison: OutputComparison, baseline: str) -> str:
         lines.append(f"fell from {describe.rounded(text.before)} to {describe.rounded(text.after)}: text {text.id}")
         lines += [f"  {name}: {_reason(then)} -> {_reason(now)}" for name, then, now in text.reasons[:1]]
     return "\n".join(lines)
+
+
+def without_counterpart(comparison: OutputComparison) -> str:
+    """Return how many outputs of each side are not compared since the other has none to pair them with; else ""."""
+    if comparison.pairing is None:
+        return ""
+    sides = (
+        ("the baseline", comparison.unpaired_before, comparison.before.texts),
+        ("this run", comparison.unpaired_after, comparison.after.texts),
+    )
+    found = [f"{unpaired} of {count(texts, 'output')} of {side}" for side, unpaired, texts in sides if unpaired]
+    return f"without a counterpart: {' and '.join(found)}" if found else ""
 
 
 def _without_score(side: SideSummary) -> Iterator[str]:

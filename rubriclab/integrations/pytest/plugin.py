@@ -5,21 +5,31 @@ This module is imported whenever pytest starts. What scores texts is imported wi
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Generator
+from contextlib import ExitStack
+from glob import escape
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rubriclab.integrations.pytest.settings import MARK_HELP, add_options, marked_on, settings_of
+from rubriclab.integrations.pytest.settings import (
+    MARK_HELP,
+    add_options,
+    check_settings,
+    marked_on,
+    settings_of,
+)
 
 if TYPE_CHECKING:
     from rubriclab.integrations.pytest.checker import RubricFixture
     from rubriclab.integrations.pytest.run import RubricRun
 
-BUDGETS = "rubriclab_budgets"
+# The folder that all workers of pytest-xdist share, among what they are given.
+SHARED = "rubriclab_shared"
+# What the attempts of one test scored together, if another plugin repeats it.
+TALLIES = pytest.StashKey[Any]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -31,36 +41,39 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the mark and, unless this is a worker of pytest-xdist, what sums up the run."""
     config.addinivalue_line("markers", MARK_HELP)
     if not hasattr(config, "workerinput"):
-        settings_of(config)
+        check_settings(settings_of(config))
         config.pluginmanager.register(RunSummary(config), "rubriclab-summary")
 
 
 @pytest.fixture(scope="session")
 def _rubric_run(pytestconfig: pytest.Config) -> Generator[RubricRun]:
     """What all tests of this process share."""
+    from rubriclab.integrations.pytest.errors import without_inner_frames
     from rubriclab.integrations.pytest.run import RubricRun
 
     settings, worker = settings_of(pytestconfig), getattr(pytestconfig, "workerinput", None)
     record = settings.path("record")
-    if worker is None:
-        opened = RubricRun(settings, record, None)
-    else:
-        part = record.with_name(f"{record.name}.{worker['workerid']}.part") if record else None
-        opened = RubricRun(settings, part, Path(worker[BUDGETS]))
-    with opened:
-        yield opened
+    with ExitStack() as held:
+        if worker is None:
+            folder = held.enter_context(TemporaryDirectory(prefix="rubriclab-"))
+        else:
+            folder = worker[SHARED]
+            record = record and record.with_name(f"{record.name}.{worker['workerid']}.part")
+        yield held.enter_context(without_inner_frames(lambda: RubricRun(settings, record, Path(folder))))
 
 
 @pytest.fixture
 def rubric(request: pytest.FixtureRequest, _rubric_run: RubricRun) -> Generator[RubricFixture]:
     """A function that opens a rubric by name, to score texts and assert that they score high enough."""
     from rubriclab.integrations.pytest.checker import RubricFixture
-    from rubriclab.integrations.pytest.tally import PROPERTY
+    from rubriclab.integrations.pytest.tally import PROPERTY, Tallies
 
-    fixture = RubricFixture(_rubric_run, marked_on(request.node), request.node.nodeid)
+    test = request.node
+    fixture = RubricFixture(_rubric_run, marked_on(test), test.nodeid, test.stash.setdefault(TALLIES, Tallies()))
     yield fixture
     fixture.close()
-    request.node.user_properties.append((PROPERTY, fixture.tallies.written()))
+    others = [(name, value) for name, value in test.user_properties if name != PROPERTY]
+    test.user_properties[:] = [*others, (PROPERTY, fixture.tallies.written())]
 
 
 class RunSummary:
@@ -68,30 +81,27 @@ class RunSummary:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._properties: list[tuple[str, Any]] = []
-        self._folder: Path | None = None
+        self._properties: dict[tuple[str, str], list[tuple[str, Any]]] = {}
+        self._folder: TemporaryDirectory[str] | None = None
+        self._faults: list[str] = []
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Tell a worker of pytest-xdist where all workers keep their common budgets."""
+        """Tell a worker of pytest-xdist where all workers keep what they share."""
         if self._folder is None:
-            self._folder = Path(tempfile.mkdtemp(prefix="rubriclab-"))
-        node.workerinput[BUDGETS] = str(self._folder / "budgets.db")
+            self._folder = TemporaryDirectory(prefix="rubriclab-", ignore_cleanup_errors=True)
+        node.workerinput[SHARED] = self._folder.name
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep what a test has scored."""
+        """Keep what a test has scored: its last report has the sum of all its attempts."""
         if report.when == "teardown":
-            self._properties += report.user_properties
+            self._properties[report.nodeid, getattr(report, "worker_id", "")] = report.user_properties
 
     @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self) -> None:
-        """Merge the recordings of workers.
-
-        Raises:
-            pytest.UsageError: if one cannot be merged.
-        """
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Merge the recordings of workers; the summary says if one cannot be merged."""
         record = settings_of(self._config).path("record")
-        parts = sorted(record.parent.glob(f"{record.name}.*.part")) if record else []
+        parts = sorted(record.parent.glob(f"{escape(record.name)}.*.part")) if record else []
         if record and parts:
             from rubriclab.errors import RubriclabError
             from rubriclab.judges.recording import merge_recordings
@@ -99,17 +109,25 @@ class RunSummary:
             try:
                 merge_recordings(record, parts)
             except RubriclabError as error:
-                raise pytest.UsageError(str(error)) from None
+                left = ", ".join(part.name for part in parts if part.exists())
+                self._faults.append(f"{error} Not merged: {left}; delete what you do not need.")
+                session.exitstatus = session.exitstatus or pytest.ExitCode.USAGE_ERROR
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print the table, if texts were scored, and append it to the Markdown file that is asked for."""
+        """Print the table, if texts were scored, append it to the Markdown file that is asked for, and print faults."""
+        self._print_table(terminalreporter)
+        for fault in self._faults:
+            terminalreporter.write_line(f"ERROR: {fault}", red=True)
+
+    def _print_table(self, terminalreporter: pytest.TerminalReporter) -> None:
         settings = settings_of(self._config)
-        if not self._properties:
+        properties = [each for found in self._properties.values() for each in found]
+        if not properties:
             return
         from rubriclab.integrations.pytest.summary import TITLE, summary_lines, summary_view
         from rubriclab.integrations.pytest.tally import read_tally
 
-        tallies, record = read_tally(self._properties), settings.path("record")
+        tallies, record = read_tally(properties), settings.path("record")
         if not tallies.tallies:
             return
         view = summary_view(tallies, str(record) if record else None)
@@ -117,10 +135,13 @@ class RunSummary:
         for line in summary_lines(view, terminalreporter._tw.fullwidth):
             terminalreporter.write_line(line)
         if place := settings.path("markdown"):
-            with place.open("a", encoding="utf-8") as file:
-                file.write(f"{view.markdown()}\n")
+            try:
+                with place.open("a", encoding="utf-8") as file:
+                    file.write(f"{view.markdown()}\n")
+            except OSError as error:
+                self._faults.append(f"The table cannot be appended to {place}: {error.strerror}.")
 
     def pytest_unconfigure(self) -> None:
-        """Delete the common budgets."""
+        """Delete what the workers shared."""
         if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder.cleanup()

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from rubriclab.digest import digest
-from rubriclab.integrations.pytest.budget import RUN, Budgets, BudgetWithin
-from rubriclab.integrations.pytest.settings import JUDGE_OPTIONS, Marked, Settings
+from rubriclab.errors import SettingsError
+from rubriclab.integrations.pytest.budget import BudgetWithin
+from rubriclab.integrations.pytest.run_database import RUN, RunDatabase
+from rubriclab.integrations.pytest.settings import CAPS, FLAGS, JUDGE_OPTIONS, Marked, Settings
 from rubriclab.judges.budget import Budget
+from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.recording import PREFIX, read_recording
-from rubriclab.option_names import for_reader
+from rubriclab.option_names import with_flags
 from rubriclab.services.rubric_choice import version_of
 from rubriclab.services.score import ScoreOptions
 from rubriclab.services.text_scorer import TextScorer
 from rubriclab.services.workspace import Workspace, judge_options
-
-CAPS = ("max_calls", "max_cost")
 
 
 class RubricRun:
@@ -26,23 +27,25 @@ class RubricRun:
 
     Attributes:
         settings: how texts are scored.
-        stored: the baselines that this process has stored.
+        shared: what all processes of the run share.
         notes: what a person should know beside the results, each once.
+
+    Raises:
+        SettingsError: if an option is out of bounds.
 
     Args:
         record: the file that this process records to.
-        budgets: the database with the budgets of all processes; `None` for a single process.
+        folder: what all processes of the run share is in it.
     """
 
-    def __init__(self, settings: Settings, record: Path | None, budgets: Path | None) -> None:
+    def __init__(self, settings: Settings, record: Path | None, folder: Path) -> None:
         self.settings = settings
-        self.stored: set[str] = set()
         self.notes: dict[str, None] = {}
         self._record = record
-        self._options = judge_options({name: settings.value(name) for name in JUDGE_OPTIONS})
-        self._caps = judge_options({name: settings.value(name) for name in CAPS})
+        self._options = judge_options_of(settings, JUDGE_OPTIONS)
+        self._caps = judge_options_of(settings, CAPS)
         self._closing = ExitStack()
-        self._budgets = self._closing.enter_context(Budgets(budgets))
+        self.shared = self._closing.enter_context(RunDatabase(folder))
         self._opened: dict[tuple[str | None, str | None, str], TextScorer] = {}
 
     def scorer(self, ref: str, marked: Marked) -> TextScorer:
@@ -54,7 +57,7 @@ class RubricRun:
         store, judge = self.settings.store(marked.store), self.settings.judge(marked.judge)
         key = (store, judge, ref)
         if key not in self._opened:
-            budget = self._budgets.budget(RUN, self._caps, self._closing)
+            budget = self.shared.budget(RUN, self._caps, self._closing)
             self._opened[key] = self._closing.enter_context(self._open(store, judge, ref, budget))
         return self._opened[key]
 
@@ -65,9 +68,9 @@ class RubricRun:
             RubriclabError: as `Lab.scorer` does, and for a cap that is no number or out of bounds.
         """
         store, judge = self.settings.store(marked.store), self.settings.judge(marked.judge)
-        caps = judge_options({name: getattr(marked, name) for name in CAPS})
-        own = self._budgets.budget(f"test {digest(node)}", caps, held)
-        budget = BudgetWithin(own, self._budgets.budget(RUN, self._caps, held))
+        caps = _judge_options({name: getattr(marked, name) for name in CAPS}, {})
+        own = self.shared.budget(f"test {digest(node)}", caps, held)
+        budget = BudgetWithin(own, self.shared.budget(RUN, self._caps, held))
         return held.enter_context(self._open(store, judge, ref, budget))
 
     @contextmanager
@@ -96,7 +99,24 @@ class RubricRun:
         return TextScorer(workspace, ref, ScoreOptions(judge=judge))
 
     def _note(self, text: str) -> None:
-        self.notes[for_reader(text)] = None
+        self.notes[with_flags(text, FLAGS)] = None
+
+
+def judge_options_of(settings: Settings, names: Iterable[str]) -> JudgeOptions:
+    """Return the options of judges that are given to pytest.
+
+    Raises:
+        SettingsError: if one is out of bounds; it says where the option is given.
+    """
+    given = {name: settings.value(name) for name in names}
+    return _judge_options(given, {name: settings.source(name) for name in given})
+
+
+def _judge_options(given: Mapping[str, Any], flags: Mapping[str, str]) -> JudgeOptions:
+    try:
+        return judge_options(given)
+    except SettingsError as error:
+        raise SettingsError(with_flags(error.text, flags)) from None
 
 
 def _replayed(recording: Path, judge: str | None, store: str | None, ref: str) -> str:

@@ -56,9 +56,11 @@ OPTIONS = (
     PluginOption("baselines", "DIR", f"The folder of stored baselines; default: {BASELINES} beside the configuration."),
     PluginOption("markdown", "FILE", "Also append the summary to this file as Markdown.", shared=False),
 )
+FLAGS = {option.name: option.flag for option in OPTIONS}
 UPDATE = "--rubric-update-baseline"
 UPDATE_HELP = "Store the scores of this run as baselines instead of comparing with the stored ones."
 JUDGE_OPTIONS = ("price", "api_base", "concurrency")
+CAPS = ("max_calls", "max_cost")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,12 @@ class Settings:
         """Return an option: from the command line, else the mark, else the environment, else the configuration."""
         return self.given.get(name) or marked or self.found.get(name)
 
+    def source(self, name: str) -> str:
+        """Return where an option is given: its flag, environment variable or name in the configuration."""
+        if name in self.given or name not in self.found:
+            return FLAGS[name]
+        return f"RUBRICLAB_{name.upper()}" if name in self.environment else f"rubric_{name}"
+
     def store(self, marked: str | None) -> str | None:
         """Return the store; `None` for the user's own."""
         from rubriclab.store.engine import moved
@@ -133,7 +141,7 @@ class Settings:
         Raises:
             pytest.UsageError: for an unknown value.
         """
-        return on_inconclusive(self.value("inconclusive") or "fail")
+        return on_inconclusive(self.value("inconclusive") or "fail", self.source("inconclusive"))
 
     def _base(self, name: str, marked: str | None = None) -> Path:
         """Return what a relative path is relative to."""
@@ -141,8 +149,8 @@ class Settings:
         return self.folder if typed else self.root
 
 
-def on_inconclusive(value: str) -> OnInconclusive:
-    """Return a value as one of `OnInconclusive`.
+def on_inconclusive(value: str, source: str = "inconclusive") -> OnInconclusive:
+    """Return the value that is given by `source` as one of `OnInconclusive`.
 
     Raises:
         pytest.UsageError: if it is none.
@@ -150,7 +158,7 @@ def on_inconclusive(value: str) -> OnInconclusive:
     for known in get_args(OnInconclusive):
         if value == known:
             return known  # type: ignore[no-any-return]
-    raise pytest.UsageError(f"inconclusive: expected {', '.join(get_args(OnInconclusive))}; got {value!r}.")
+    raise pytest.UsageError(f"{source}: expected {', '.join(get_args(OnInconclusive))}; got {value!r}.")
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -164,15 +172,9 @@ def add_options(parser: pytest.Parser) -> None:
 
 
 def settings_of(config: pytest.Config) -> Settings:
-    """Return the settings of a run.
-
-    Raises:
-        pytest.UsageError: if replies are to be both recorded and replayed.
-    """
+    """Return the settings of a run."""
     given = {option.name: config.getoption(f"rubric_{option.name}") for option in OPTIONS}
     given = {name: value for name, value in given.items() if value}
-    if "record" in given and "replay" in given:
-        raise pytest.UsageError("--rubric-record and --rubric-replay exclude each other: name one of them.")
     shared = [option.name for option in OPTIONS if option.shared]
     environment = {name: value for name in shared if (value := os.environ.get(f"RUBRICLAB_{name.upper()}"))}
     found = {name: value for name in shared if (value := config.getini(f"rubric_{name}"))}
@@ -186,17 +188,46 @@ def settings_of(config: pytest.Config) -> Settings:
     )
 
 
+def check_settings(settings: Settings) -> None:
+    """Check what can be checked before a test scores a text.
+
+    Options in the environment and in the configuration are checked by the first test that needs them, so that other
+    runs import nothing for it.
+
+    Raises:
+        pytest.UsageError: if an option that is given cannot be used, or two exclude each other.
+    """
+    _ = settings.inconclusive
+    if settings.path("record") and settings.path("replay"):
+        sources = f"{settings.source('record')} and {settings.source('replay')}"
+        raise pytest.UsageError(f"{sources} exclude each other: name one of them.")
+    for name in ("record", "markdown"):
+        if (path := settings.path(name)) and not path.parent.is_dir():
+            raise pytest.UsageError(f"{settings.source(name)} {path}: there is no folder {path.parent}; make it first.")
+    if given := settings.given.keys() & {*JUDGE_OPTIONS, *CAPS}:
+        from rubriclab.errors import SettingsError
+        from rubriclab.integrations.pytest.run import judge_options_of
+
+        try:
+            judge_options_of(settings, sorted(given))
+        except SettingsError as error:
+            raise pytest.UsageError(str(error)) from None
+
+
 def marked_on(item: pytest.Item) -> Marked:
     """Return what the marks of a test say.
 
     Raises:
-        pytest.UsageError: for a mark with unknown arguments.
+        pytest.UsageError: for a mark with unknown arguments, or with a name that is no text.
     """
     found: dict[str, Any] = {}
+    known = set(Marked.__slots__)
     for mark in item.iter_markers(MARK):
-        known = set(Marked.__slots__)
         if len(mark.args) > 1 or not mark.kwargs.keys() <= known or (mark.args and "ref" in mark.kwargs):
             raise pytest.UsageError(f"{item.nodeid}: expected {MARK_HELP.partition(':')[0]}; got {mark}.")
         named = {"ref": mark.args[0]} if mark.args else {}
         found = {**named, **mark.kwargs, **found}
+    for name in ("ref", "store", "judge"):
+        if not isinstance(given := found.get(name), str | None):
+            raise pytest.UsageError(f"{item.nodeid}: {MARK}({name}=...): expected a text, got {given!r}.")
     return Marked(**found)

@@ -85,23 +85,16 @@ class Tallies:
 
     tallies: dict[tuple[str, str], Tally] = field(default_factory=dict)
     notes: dict[str, None] = field(default_factory=dict)
-    baselines: list[str] = field(default_factory=list)
+    baselines: dict[str, None] = field(default_factory=dict)
 
     def of(self, rubric: str, judge: str) -> Tally:
         """Return the tally of a rubric and judge."""
         return self.tallies.setdefault((rubric, judge), Tally(rubric, judge))
 
-    def add(self, other: Tallies) -> None:
-        """Count what another test scored."""
-        for (rubric, judge), tally in other.tallies.items():
-            self.of(rubric, judge).add(tally)
-        self.notes |= other.notes
-        self.baselines += other.baselines
-
     def written(self) -> str:
         """Return it as JSON, for the report of the test."""
         tallies = [asdict(tally) for tally in self.tallies.values()]
-        return orjson.dumps({"rubrics": tallies, "notes": [*self.notes], "baselines": self.baselines}).decode()
+        return orjson.dumps({"rubrics": tallies, "notes": [*self.notes], "baselines": [*self.baselines]}).decode()
 
 
 def read_tally(properties: Sequence[tuple[str, Any]]) -> Tallies:
@@ -113,5 +106,5 @@ def read_tally(properties: Sequence[tuple[str, Any]]) -> Tallies:
             for tally in (Tally(**each) for each in row["rubrics"]):
                 found.of(tally.rubric, tally.judge).add(tally)
             found.notes |= dict.fromkeys(row["notes"])
-            found.baselines += row["baselines"]
+            found.baselines |= dict.fromkeys(row["baselines"])
     return found
