@@ -22,6 +22,7 @@ class SourceFormat:
         delimiter: the separator of cells; `None` unless the file is CSV or similar.
         decimal_comma: whether scores have a decimal comma.
         decimal_point: whether any column of a text file has numbers with a decimal point, or these were asked for.
+        unsure: a score that could be a decimal or a thousand, and how it is read; `None` if there is none.
         usual: the usual delimiter of the format.
         sheet: the sheet of a workbook that is read, of `sheets`.
         merged: cells of the sheet that have the value of a merged range.
@@ -35,6 +36,7 @@ class SourceFormat:
     delimiter: str | None = None
     decimal_comma: bool = False
     decimal_point: bool = False
+    unsure: str | None = None
     usual: str | None = None
     sheet: str | None = None
     sheets: tuple[str, ...] = ()
@@ -61,6 +63,8 @@ class SourceFormat:
             yield f"cells separated by {self.delimiter_name} ({option('delimiter')})"
         if self.decimal_comma:
             yield f"scores with a decimal comma ({option('decimal')})"
+        if self.unsure:
+            yield f"scores such as {self.unsure} ({option('decimal')})"
         if len(self.sheets) > 1:
             yield f"sheet {self.sheet!r} of {len(self.sheets)} ({option('sheet')})"
         if self.tool:

@@ -116,14 +116,14 @@ def test_tables_read_back_through_every_delimiter_encoding_and_decimal_mark(
     writer = csv.writer(out, delimiter=mark)
     writer.writerow(["id", "output", "scores.x"])
     for number, (text, score) in enumerate(rows):
-        # One score with a decimal mark shows which it is.
-        shown = f"{score + 0.125:.3f}" if number == 0 else f"{score:.2f}"
+        # One score with a decimal mark shows which it is, unless it could be a thousand.
+        shown = f"{score + 0.0625:.4f}" if number == 0 else f"{score:.2f}"
         writer.writerow([number, text, shown.replace(".", ",") if comma else shown])
     path = written(tmp_path_factory.mktemp("t") / "t.csv", out.getvalue(), encoding)
     found = texts(path)
     assert [row.output for row in found] == [text for text, _ in rows]
     assert [row.scores["x"] for row in found[1:]] == [score for _, score in rows[1:]]
-    assert found[0].scores["x"] == rows[0][1] + 0.125
+    assert found[0].scores["x"] == rows[0][1] + 0.0625
 
 
 @pytest.mark.parametrize(
@@ -321,3 +321,74 @@ def test_a_decimal_comma_in_a_column_of_annotations_is_not_read_as_two_raters(
 def test_values_for_missing_scores_are_found_in_any_case(tmp_path: Path) -> None:
     path = written(tmp_path / "t.csv", "output,scores.x\na,K.A.\nb,n/a\nc,2\n")
     assert [each.scores.get("x") for each in texts(path, missing="k.a.,N/A")] == [None, None, 2]
+
+
+def scores_of(path: Path, **options: Any) -> list[float]:
+    return [each.scores["x"] for each in texts(path, **options)]
+
+
+@pytest.mark.parametrize(
+    ("mark", "cells", "expected"),
+    [
+        (",", ["800", '"1,250"', "900"], [800, 1250, 900]),
+        (";", ["800", "1.250", "900"], [800, 1250, 900]),
+        (",", ['"1,250"', '"1,250,000"'], [1250, 1250000]),
+        (";", ["1.250", "1.250.000", "3,5"], [1250, 1250000, 3.5]),
+        (",", ['"1,250"', '"1,250.5"'], [1250, 1250.5]),
+        (",", ['"1,250"', "3.5"], [1250, 3.5]),
+        (",", ["3.667", "4", "2"], [3.667, 4, 2]),
+        (";", ["3,667", "4", "2"], [3.667, 4, 2]),
+        (";", ["3.667", "4", "2"], [3.667, 4, 2]),
+        (",", ['"3,667"', "4", "2"], [3.667, 4, 2]),
+        (",", ["3.667", "4.333"], [3.667, 4.333]),
+        (";", ["3,667", "0,333"], [3.667, 0.333]),
+        (";", ["3,667", "4", "5", "999"], [3.667, 4, 5, 999]),
+    ],
+)
+def test_other_scores_show_whether_a_score_is_a_decimal_or_a_thousand(
+    tmp_path: Path, mark: str, cells: list[str], expected: list[float]
+) -> None:
+    lines = [f"output{mark}scores.x", *(f"Text {n}{mark}{cell}" for n, cell in enumerate(cells))]
+    assert scores_of(written(tmp_path / "t.csv", "\n".join(lines))) == expected
+
+
+@pytest.mark.parametrize(
+    ("mark", "cells"),
+    [
+        (",", ['"1,250"', '"1,100"']),
+        (";", ["1.250", "1.100"]),
+        (",", ['"1,250"', "40"]),
+        ("\t", ["1,250", "1.100"]),
+    ],
+)
+def test_a_score_that_may_be_a_decimal_or_a_thousand_is_an_error_if_nothing_decides(
+    tmp_path: Path, mark: str, cells: list[str]
+) -> None:
+    lines = [f"output{mark}rating", *(f"Text {n}{mark}{cell}" for n, cell in enumerate(cells))]
+    path = written(tmp_path / "t.csv", "\n".join(lines))
+    mapping = "scores.x=rating"
+    with pytest.raises(DataError) as caught:
+        read(path, mapping=mapping)
+    for said in (":2: the score '1", "column 'rating'", "1250 with", "1.25 with", "decimal='point' or decimal='comma'"):
+        assert said in str(caught.value)
+    first = {decimal: scores_of(path, mapping=mapping, decimal=decimal)[0] for decimal in ("point", "comma")}
+    comma = "," in cells[0]
+    assert first == {"point": 1250 if comma else 1.25, "comma": 1.25 if comma else 1250}
+
+
+def test_the_note_names_a_score_that_could_be_a_thousand_and_both_readings(tmp_path: Path) -> None:
+    path = written(tmp_path / "t.csv", "output,scores.x\na,3.667\nb,4.333\n")
+    assert "scores such as '3.667' in line 2 as 3.667, not 3667" in str(read(path).source.note())
+    path = written(tmp_path / "t.csv", "output,scores.x\na,3.667\nb,4.33\n")
+    assert read(path).source.note() is None
+
+
+def test_thousands_in_a_workbook_and_in_columns_of_raters_are_one_number(tmp_path: Path) -> None:
+    rows = [["output", "annotations.x.anna"], ["a", "1,250"], ["b", 800], ["c", 900]]
+    found = texts(workbook(tmp_path / "t.xlsx", rows))
+    assert [each.annotations["x"] for each in found] == [(1250,), (800,), (900,)]
+
+
+def test_thousands_in_another_column_are_no_sign_of_decimal_commas(tmp_path: Path) -> None:
+    path = written(tmp_path / "t.csv", 'output,annotations.x,words\na,"4,5","1,250"\nb,"3,2","1,100"\n')
+    assert [each.annotations["x"] for each in texts(path)] == [(4, 5), (3, 2)]
