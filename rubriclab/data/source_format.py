@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rubriclab.data.encoding import NAMES, UTF_8
+from rubriclab.errors import DataError
 from rubriclab.option_names import option
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
@@ -71,6 +72,17 @@ class SourceFormat:
             yield "; ".join((f"its rows taken for those of: {self.tool}", *self.details))
         if self.merged:
             yield f"{self.merged:,} merged cells filled with the value of their range"
+
+    def without_rows(self) -> DataError:
+        """Return the error that there are no rows."""
+        if len(self.sheets) > 1:
+            others = [name for name in self.sheets if name != self.sheet]
+            listed = ", ".join(repr(name) for name in others)
+            return DataError(
+                f"{self.where}: the sheet {self.sheet!r} has no rows; the other sheets are {listed}.",
+                f"Name another: {option('sheet', others[0])}.",
+            )
+        return DataError(f"{self.where} has no rows.", "Each row needs at least the field 'output', the text to judge.")
 
     def note(self) -> str | None:
         """Return a sentence with the assumptions; `None` if there are none."""

@@ -81,8 +81,8 @@ def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> Sheet:
             )
     where = f"{path}, sheet {name!r}"
     check_header(where, numbered[:RECORDS_SEARCHED], options)
-    columns = _columns(where, [row for _, row in numbered[:header_rows]])
-    return Sheet(name, sheets, columns, tuple(numbered[header_rows:]), merged)
+    columns = joined_header(where, [row for _, row in numbered[:header_rows]])
+    return Sheet(name, sheets, tuple(columns), tuple(numbered[header_rows:]), merged)
 
 
 def sheet_rows(sheet: Sheet) -> Numbered:
@@ -97,22 +97,6 @@ def _value(cell: Any) -> Any:
     if isinstance(cell, float) and cell.is_integer() and abs(cell) < EXACT_DECIMAL:
         return int(cell)
     return None if cell == "" else cell
-
-
-def _columns(where: str, header: Sequence[Sequence[Any]]) -> tuple[str, ...]:
-    """Return the names of the columns; several columns may have none."""
-    if not header:
-        return ()
-    texts = [[_text(cell) for cell in cells] for cells in header]
-    # Columns without a name in the last row may repeat: they are left out.
-    unnamed = [place for place, cell in enumerate(texts[-1]) if not cell.strip()]
-    named = [[cell for place, cell in enumerate(cells) if place not in unnamed] for cells in texts]
-    names = iter(joined_header(where, named))
-    return tuple("" if place in unnamed else next(names) for place in range(len(texts[-1])))
-
-
-def _text(cell: Any) -> str:
-    return f"{cell:g}" if isinstance(cell, float) else str(cell)
 
 
 def _is_filled(cell: Any) -> bool:

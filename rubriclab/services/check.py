@@ -221,7 +221,7 @@ class _Reading:
                 self._add(line, parsed_row(row, where, line, mapping, rules))
         self._propose()
         if not self.rows and not self.problems:
-            self.problems.append(f"{where} has no rows")
+            self.problems.append(self.raw.source.without_rows().text)
 
     def _add(self, line: int, parsed: Example | RowError | tuple[Comparison, ...]) -> None:
         if isinstance(parsed, Example):

@@ -392,3 +392,59 @@ def test_thousands_in_a_workbook_and_in_columns_of_raters_are_one_number(tmp_pat
 def test_thousands_in_another_column_are_no_sign_of_decimal_commas(tmp_path: Path) -> None:
     path = written(tmp_path / "t.csv", 'output,annotations.x,words\na,"4,5","1,250"\nb,"3,2","1,100"\n')
     assert [each.annotations["x"] for each in texts(path)] == [(4, 5), (3, 2)]
+
+
+TWO_HEADERS = [["", "", "Ratings", "", ""], ["id", "output", "Anna", "Ben", "Cem"]]
+NUMBERED = [[n, f"Text {n}", n % 5, 3, 2 if n else ""] for n in range(5)]
+WORDED = [[n, f"Text {n}", "agree", "disagree", "agree"] for n in range(5)]
+
+
+def table(folder: Path, kind: str, rows: list[list[Any]]) -> Path:
+    if kind == "xlsx":
+        return workbook(folder / "t.xlsx", rows)
+    with (folder / "t.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows(rows)
+    return folder / "t.csv"
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+@pytest.mark.parametrize("below", [NUMBERED, WORDED])
+@pytest.mark.parametrize("first", [TWO_HEADERS[0], ["", "", "Ratings", "Ratings", "Ratings"]])
+def test_a_second_header_row_is_named_and_can_be_joined(
+    tmp_path: Path, kind: str, below: list[list[Any]], first: list[Any]
+) -> None:
+    path = table(tmp_path, kind, [first, TWO_HEADERS[1], *below])
+    with pytest.raises(DataError, match="row 2 looks like a second header row; join them: header_rows=2"):
+        read(path)
+    rows = list(read(path, header_rows=2, mapping="scores.x=Ratings.Anna", level_scores="agree=4,disagree=2"))
+    assert [row.output for row in rows if isinstance(row, Example)] == [f"Text {n}" for n in range(5)]
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+def test_columns_without_a_name_are_left_out(tmp_path: Path, kind: str) -> None:
+    path = table(tmp_path, kind, [["", "output", "scores.x", "", ""], *([n, f"Text {n}", n, "", ""] for n in range(3))])
+    assert [row.scores["x"] for row in texts(path)] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+def test_a_name_in_one_of_two_header_rows_is_the_name_of_the_column(tmp_path: Path, kind: str) -> None:
+    rows = [["id", "output", "annotations.x", "", ""], ["", "", "anna", "ben", ""], [1, "A", 4, 5, ""]]
+    (row,) = texts(table(tmp_path, kind, rows), header_rows=2)
+    assert (row.id, row.raters) == ("1", {"x": ("anna", "ben")})
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+def test_a_repeated_name_is_refused_with_both_ways_to_solve_it(tmp_path: Path, kind: str) -> None:
+    path = table(tmp_path, kind, [["output", "scores.x", "scores.x"], ["A", 1, 2], ["B", 2, 3]])
+    with pytest.raises(DataError, match=r"'scores\.x' twice; give each its own name, or, .*header_rows=2"):
+        list(read(path))
+
+
+def test_a_first_sheet_without_rows_names_the_others(tmp_path: Path) -> None:
+    with xlsxwriter.Workbook(tmp_path / "t.xlsx") as book:
+        book.add_worksheet("Notes").write(0, 0, "Read me")
+        book.add_worksheet("Ratings").write(0, 0, "output")
+    with pytest.raises(
+        DataError, match=r"the sheet 'Notes' has no rows; the other sheets are 'Ratings'.*sheet='Ratings'"
+    ):
+        list(read(tmp_path / "t.xlsx"))
