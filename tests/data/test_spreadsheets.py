@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -448,3 +449,19 @@ def test_a_first_sheet_without_rows_names_the_others(tmp_path: Path) -> None:
         DataError, match=r"the sheet 'Notes' has no rows; the other sheets are 'Ratings'.*sheet='Ratings'"
     ):
         list(read(tmp_path / "t.xlsx"))
+
+
+@pytest.mark.parametrize(
+    ("levels", "said"),
+    [
+        ("good=4,5", "'5' is not understood; write WORD=SCORE with a decimal point"),
+        ("good=4,Good=5", "the word 'good' has the scores 4 and 5"),
+        ("good=nan", "got 'good' and nan"),
+        ("=4", "got '' and 4"),
+    ],
+)
+def test_levels_that_are_not_understood_are_named(tmp_path: Path, levels: str, said: str) -> None:
+    path = written(tmp_path / "t.csv", "output,scores.x\na,good\n")
+    with pytest.raises(SettingsError, match=re.escape(said)):
+        read(path, level_scores=levels)
+    assert scores_of(path, level_scores="good=4,Good=4") == [4]
