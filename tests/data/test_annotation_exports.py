@@ -397,3 +397,15 @@ def test_lists_that_no_tool_exported_are_refused_as_before(tmp_path: Path) -> No
     (tmp_path / "cut.json").write_text(json.dumps([task(1)])[:-3], "utf-8")
     (fault,) = faults(tmp_path / "cut.json")
     assert "not JSON" in str(fault)
+
+
+def test_the_id_of_a_record_stays_beside_metadata_called_id_and_the_last_response_of_a_rater_counts(
+    tmp_path: Path,
+) -> None:
+    responses = {"q": [{"value": 4, "user_id": FIRST}, {"value": 2, "user_id": FIRST}]}
+    record = {"id": "r1", "metadata": {"id": "m"}, "fields": {"output": "One."}, "suggestions": {}}
+    rows = read(written(tmp_path, [{**record, "responses": responses}]))
+    (example,) = rows
+    assert isinstance(example, Example)
+    assert (example.id, rows.row["data.id"], ratings(example, "q")) == ("r1", "m", {FIRST: 2})
+    assert "earlier responses by the same rater left out: 1" in str(rows.source.note())
