@@ -250,9 +250,8 @@ class _Reading:
     def _propose(self) -> None:
         """Propose a mapping for fields that no column is named after or mapped to."""
         given = self.options.mapping.columns
-        free = [{name: cell for name, cell in row.items() if name not in given.values()} for row in self.sample]
-        found = proposed_mapping(free, self.options.aspect) if self.options.aspect else _with_scores(free, given)
-        new = {name: column for name, column in found.items() if name not in given}
+        aspect = self.options.aspect
+        new = proposed_mapping(self.sample, aspect, given) if aspect else _with_scores(self.sample, given)
         if new:
             self.proposal = mapping_text({**given, **new})
 
@@ -310,11 +309,11 @@ class _Reading:
 
 def _with_scores(rows: Sequence[Mapping[str, Any]], given: Mapping[str, str]) -> dict[str, str]:
     """Return the proposed mapping, with scores of an aspect still to be named if no column is known to hold scores."""
-    found = proposed_mapping(rows)
+    found = proposed_mapping(rows, mapped=given)
     columns = {str(column) for row in rows for column in row}
     if any(name.partition(".")[0] in TABLES for name in (*given, *columns)):
         return found
-    scores = {name: column for name, column in proposed_mapping(rows, ASPECT).items() if name not in found}
+    scores = {name: column for name, column in proposed_mapping(rows, ASPECT, given).items() if name not in found}
     return {
         **found,
         **{name: column for name, column in scores.items() if name.startswith("annotations.") or is_score_name(column)},
