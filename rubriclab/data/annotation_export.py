@@ -7,12 +7,13 @@ also single ones among usable ones, such as two choices where one is expected; t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from rubriclab.data.answers import Answer, Question, aspects_about, is_single, questions_of
 from rubriclab.data.cells import CellRules
+from rubriclab.data.levels import proposed_level_scores
 from rubriclab.data.row import RowError
 from rubriclab.descriptions import PREVIEW, describe
 from rubriclab.option_names import option
@@ -31,12 +32,21 @@ class Task:
 
 @dataclass(slots=True)
 class Export:
-    """What an export holds: its tasks and faults in order, and what was left out, with the number of each."""
+    """What an export holds.
+
+    Attributes:
+        name: of the format.
+        tasks: in order, with faults in their places.
+        left_out: what was left out, with the number of each.
+        notes: what was read as what.
+        choices: the words of each question whose words have no scores.
+    """
 
     name: str
     tasks: list[Task | RowError] = field(default_factory=list)
     left_out: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    choices: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def leave_out(self, what: str) -> None:
         """Count an answer that is not read."""
@@ -48,15 +58,24 @@ class Export:
 
 
 def rows_of(export: Export, rules: CellRules) -> list[tuple[int, Any]]:
-    """Return numbered rows of the tasks, and add to the notes which questions are read as what."""
+    """Return numbered rows of the tasks, and add notes and choices, by which questions are read as what."""
     tasks = [task for task in export.tasks if isinstance(task, Task)]
     questions = questions_of((answer for task in tasks for answer in task.answers), rules)
-    export.notes += _notes(tasks, questions)
+    export.choices |= {name: _words(tasks, name) for name, each in questions.items() if each.kind == "choice"}
+    export.notes += _notes(tasks, questions, export.choices)
     others = any(not _is_read(answer, task, questions) for task in tasks for answer in task.answers)
     return [(task.line, task if isinstance(task, RowError) else _row(task, questions, others)) for task in export.tasks]
 
 
-def _notes(tasks: Iterable[Task], questions: Mapping[str, Question]) -> Iterator[str]:
+def _words(tasks: Iterable[Task], question: str) -> tuple[str, ...]:
+    """Return the different words that answer a question."""
+    answers = (answer for task in tasks for answer in task.answers if answer.question == question)
+    return tuple(dict.fromkeys(answer.value.strip() for answer in answers if isinstance(answer.value, str)))
+
+
+def _notes(
+    tasks: Sequence[Task], questions: Mapping[str, Question], choices: Mapping[str, Sequence[str]]
+) -> Iterator[str]:
     read = {name: question for name, question in questions.items() if question.kind in ("score", "comment")}
     answers = [(task, answer) for task in tasks for answer in task.answers if answer.question in read]
     if odd := [(task, answer) for task, answer in answers if not read[answer.question].accepts(answer.value)]:
@@ -76,8 +95,9 @@ def _notes(tasks: Iterable[Task], questions: Mapping[str, Question]) -> Iterator
     named = {kind: ", ".join(repr(name) for name, each in kinds.items() if each == kind) for kind in kinds.values()}
     if "comment" in named:
         yield f"comments {named['comment']} read as reasons"
-    if "choice" in named:
-        yield f"choices {named['choice']} not read, since their words have no scores ({option('level_scores')})"
+    for name, words in choices.items():
+        proposal = proposed_level_scores(words) or option("level_scores")
+        yield f"choices {name!r} not read, since their words have no scores; if these are levels, add {proposal}"
     if "other" in named:
         yield f"answers {named['other']} not read, since none of them is one number or word"
 

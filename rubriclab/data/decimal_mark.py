@@ -56,7 +56,8 @@ class _Number:
     def separator(self) -> Mark | None:
         """The mark in a number that is a decimal with it, and a thousand with the other mark; `None` for others."""
         readings = self.readings()
-        return min(readings, key=lambda mark: abs(readings[mark])) if len(set(readings.values())) > 1 else None
+        sizes = {abs(number): mark for mark, number in readings.items()}
+        return sizes[min(sizes)] if len(sizes) > 1 else None
 
     def readings(self) -> dict[Mark, float]:
         """Return the number by the decimal mark with which it can be read; a stored number can be with both."""

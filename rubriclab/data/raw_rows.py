@@ -141,7 +141,7 @@ def _own_rows(raw: RawRows, options: ReadingOptions) -> RawRows:
     rules = options.rules(typed=False)
     export = convert(raw.source.where, numbered)
     rows = rows_of(export, rules)
-    source = replace(raw.source, tool=export.name, details=export.details())
+    source = replace(raw.source, tool=export.name, choices=export.choices, details=export.details())
     return RawRows(source, iter(rows), rules, table=True)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from rubriclab.data.encoding import NAMES, UTF_8
 from rubriclab.errors import DataError
@@ -28,6 +28,7 @@ class SourceFormat:
         sheet: the sheet of a workbook that is read, of `sheets`.
         merged: cells of the sheet that have the value of a merged range.
         tool: the annotation tool's export that the rows are read as; `None` for other rows.
+        choices: of this export, the words of each question whose words have no scores.
         details: what of this export is read as what, and what is left out.
     """
 
@@ -43,6 +44,7 @@ class SourceFormat:
     sheets: tuple[str, ...] = ()
     merged: int = 0
     tool: str | None = None
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     details: tuple[str, ...] = ()
 
     @property

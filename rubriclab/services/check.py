@@ -149,6 +149,7 @@ class _Reading:
     options: CheckOptions
     placed: list[NumberedExample] = field(default_factory=list)
     faults: list[RowError] = field(default_factory=list)
+    left_out: list[RowError] = field(default_factory=list)
     compared: list[tuple[int, Comparison]] = field(default_factory=list)
     sample: list[Mapping[str, Any]] = field(default_factory=list)
     filled: Counter[str] = field(default_factory=Counter)
@@ -170,6 +171,10 @@ class _Reading:
         lines = [] if self.options.skip_faulty else first_of(fault_lines(single))
         self.problems += lines
         notes = [*self._training(examples, chosen, aspects), *_answer_columns(self.sample)]
+        if left_out := [*single, *self.left_out] if self.options.skip_faulty else []:
+            notes += [f"left out: {line}" for line in first_of(fault_lines(left_out))]
+            if not examples:
+                self.problems.append("no row can be used: all of them are faulty, and left out")
         cells = 0 if self.options.skip_faulty else len(single)
         return CheckResult(
             source=self.raw.source,
@@ -185,7 +190,7 @@ class _Reading:
             aspects=checked,
             problems=tuple(self.problems),
             problem_count=len(self.problems) - len(lines) + cells,
-            hints=() if self.options.skip_faulty else tuple(fault_hints(single)),
+            hints=tuple(fault_hints([*single, *self.left_out])),
             notes=tuple(notes),
             next=None if self.problems else self._next(data, chosen, checked),
             proposal=self.proposal,
@@ -227,6 +232,7 @@ class _Reading:
         if isinstance(parsed, Example):
             self.placed.append(NumberedExample(self.raw.source.where, line, parsed, self.options.mapping))
         elif isinstance(parsed, RowError) and parsed.usable and self.options.skip_faulty:
+            self.left_out += parsed.all
             self.skipped_scores += len(parsed.all)
             self._add(line, parsed.usable)
         elif isinstance(parsed, RowError):
@@ -280,6 +286,7 @@ class _Reading:
     def _rows(self) -> Rows:
         rows = Rows(self.raw.source, iter([(row.line, None, row.example) for row in self.placed]))
         rows.comparisons = list(self.compared)
+        rows.first_skipped = next(iter((*self.left_out, *self.faults)), None)
         return rows
 
     def _columns(self) -> Iterable[ColumnUse]:
