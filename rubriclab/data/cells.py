@@ -18,6 +18,12 @@ _COMMAS = re.compile(r"[,;]")
 _SEMICOLONS = re.compile(r";")
 
 
+class CellError(str):
+    """What a workbook shows for a formula without a result, such as `#DIV/0!`: neither a number nor a text to judge."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class CellRules:
     """How cells are read.

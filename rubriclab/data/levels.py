@@ -8,7 +8,10 @@ from rubriclab.comma_list import comma_list
 from rubriclab.data.cells import MOST_WORDS
 from rubriclab.option_names import option
 
-MISSING_WORDS = frozenset({"n/a", "na", "none", "null", "missing", "unknown", "nan", "k.a", "k. a"})
+MISSING_WORDS = frozenset({"n/a", "na", "none", "null", "missing", "unknown", "nan", "k.a", "k. a"}) | {
+    # What a workbook shows for a formula without a result.
+    *("#div/0!", "#n/a", "#name?", "#null!", "#num!", "#ref!", "#value!")
+}
 # Words for levels, the worst first, in English and German.
 _LEVEL_WORDS = (
     "strongly disagree|very bad|very poor|terrible|sehr schlecht|stimme überhaupt nicht zu|trifft gar nicht zu"

@@ -1,6 +1,7 @@
 """Rows of Excel workbooks (.xlsx).
 
-Cells have the values that the sheet shows: formulas are not evaluated, their stored results are used. Every cell of a
+Cells have the values that the sheet shows: formulas are not evaluated, their stored results are used; one without a
+result, such as `#DIV/0!`, is a `CellError`, which is a fault where a score or text is read. Every cell of a
 merged range has the value of the range.
 """
 
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rubriclab.data.cells import CellError
 from rubriclab.data.delimited import RECORDS_SEARCHED, joined_header
 from rubriclab.data.fields import EXACT_DECIMAL
 from rubriclab.data.formats import Numbered
@@ -59,12 +61,15 @@ def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> Sheet:
         import python_calamine as calamine
     except ImportError:
         raise DataError(f"{path}: reading Excel workbooks needs python-calamine;", EXTRA) from None
-    check_parts(path)
+    error_cells = check_parts(path)
     try:
         with path.open("rb") as file, calamine.CalamineWorkbook.from_filelike(file) as workbook:
             name = _chosen(path, workbook.sheet_names, options.sheet)
             worksheet = workbook.get_sheet_by_name(name)
             cells: list[list[Any]] = worksheet.to_python(skip_empty_area=False)
+            for (row, column), text in error_cells.get(name, {}).items():
+                if row <= len(cells) and column <= len(cells[row - 1]):
+                    cells[row - 1][column - 1] = CellError(text)
             merged = _fill_merged(cells, worksheet.merged_cell_ranges or ())
             sheets = tuple(workbook.sheet_names)
     except (calamine.CalamineError, OSError) as error:

@@ -465,3 +465,26 @@ def test_levels_that_are_not_understood_are_named(tmp_path: Path, levels: str, s
     with pytest.raises(SettingsError, match=re.escape(said)):
         read(path, level_scores=levels)
     assert scores_of(path, level_scores="good=4,Good=4") == [4]
+
+
+def test_cells_with_an_error_are_faults_and_can_be_declared_missing(tmp_path: Path) -> None:
+    path = tmp_path / "t.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        book.add_worksheet("Other").write_formula(0, 0, "=1/0", None, "#DIV/0!")
+        sheet = book.add_worksheet("Ratings")
+        sheet.write_row(0, 0, ["output", "source", "scores.x"])
+        for number in range(1, 4):
+            sheet.write_row(number, 0, [f"Text {number}", "S", number])
+        sheet.write_formula(1, 2, "=1/0", None, "#DIV/0!")
+        sheet.write_formula(2, 0, "=A9", None, "#REF!")
+        sheet.write_formula(3, 1, "=A9", None, "#N/A")
+    score, output, source = read(path, sheet="Ratings")
+    for fault, field, text in ((score, "scores.x", "#DIV/0!"), (output, "output", "#REF!"), (source, "source", "#N/A")):
+        assert isinstance(fault, RowError)
+        assert (fault.field, fault.got) == (field, f"the text {text!r}")
+    first, _, third = read(path, sheet="Ratings", missing="#DIV/0!,#N/A")
+    assert isinstance(first, Example)
+    assert isinstance(third, Example)
+    assert (first.scores, third.source, third.scores) == ({}, None, {"x": 3})
+    with pytest.raises(DataError, match=re.escape("missing='#div/0!'")):
+        training_examples(read(path, sheet="Ratings"), "x")
