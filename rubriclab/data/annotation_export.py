@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rubriclab.data.answers import Answer, Question, aspects_about, is_single, questions_of
+from rubriclab.data.answers import Answer, AskedQuestion, aspects_about, is_single, questions_of
 from rubriclab.data.cells import CellRules
 from rubriclab.data.levels import proposed_level_scores
 from rubriclab.data.row import RowError
@@ -74,7 +74,7 @@ def _words(tasks: Iterable[Task], question: str) -> tuple[str, ...]:
 
 
 def _notes(
-    tasks: Sequence[Task], questions: Mapping[str, Question], choices: Mapping[str, Sequence[str]]
+    tasks: Sequence[Task], questions: Mapping[str, AskedQuestion], choices: Mapping[str, Sequence[str]]
 ) -> Iterator[str]:
     read = {name: question for name, question in questions.items() if question.kind in ("score", "comment")}
     answers = [(task, answer) for task in tasks for answer in task.answers if answer.question in read]
@@ -102,7 +102,7 @@ def _notes(
         yield f"answers {named['other']} not read, since none of them is one number or word"
 
 
-def _is_read(answer: Answer, task: Task, questions: Mapping[str, Question]) -> bool:
+def _is_read(answer: Answer, task: Task, questions: Mapping[str, AskedQuestion]) -> bool:
     """Return whether an answer becomes an annotation or a reason."""
     question = questions[answer.question]
     if not question.accepts(answer.value):
@@ -122,7 +122,7 @@ def _place(task: Task) -> str:
     return f"row {task.line}" if name is None else f"row {task.line} (id {name!r})"
 
 
-def _row(task: Task, questions: Mapping[str, Question], others: bool) -> dict[str, Any]:
+def _row(task: Task, questions: Mapping[str, AskedQuestion], others: bool) -> dict[str, Any]:
     tables: dict[str, dict[str, dict[str, Any]]] = {name: {} for name in _OWN_NAMES if others or name != "answers"}
     for answer in task.answers:
         if not _is_read(answer, task, questions):
@@ -138,7 +138,7 @@ def _row(task: Task, questions: Mapping[str, Question], others: bool) -> dict[st
     return {**columns, **tables}
 
 
-def _about(answer: Answer, task: Task, questions: Mapping[str, Question]) -> list[str]:
+def _about(answer: Answer, task: Task, questions: Mapping[str, AskedQuestion]) -> list[str]:
     """Return the aspects that a comment is about."""
     aspects = [name for name, question in questions.items() if question.kind == "score"]
     scored = {each.question for each in task.answers if each.rater == answer.rater and is_single(each.value)}

@@ -31,7 +31,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class AskedQuestion:
     """How the answers to a question are read.
 
     Attributes:
@@ -49,7 +49,7 @@ class Question:
 
 def questions_of(
     answers: Iterable[Answer], rules: CellRules, *, rare: Literal["choice", "comment"] = "comment"
-) -> dict[str, Question]:
+) -> dict[str, AskedQuestion]:
     """Return how the answers to each question are read.
 
     Numbers are scores. Words that are given several times, or are usual ones for levels, are words to choose, however
@@ -84,31 +84,31 @@ def is_single(value: Any) -> bool:
     return isinstance(value, str | int | float) and not isinstance(value, bool)
 
 
-def _question(answers: Sequence[Answer], rules: CellRules, rare: Literal["choice", "comment"]) -> Question:
+def _question(answers: Sequence[Answer], rules: CellRules, rare: Literal["choice", "comment"]) -> AskedQuestion:
     # Answers that are not one number or word say nothing about the others.
     usable = [answer for answer in answers if answer.kind != "other" and is_single(answer.value)]
     if not usable:
-        return Question("other")
+        return AskedQuestion("other")
     given = {answer.kind for answer in usable}
     words = Counter(_word(answer.value) for answer in usable if isinstance(answer.value, str))
     scored = {word for word in words if rules.number(word) is not None or rules.level(word) is not None}
     numbers = "score" in given or words.total() < len(usable)
     named = _COMMENT_NAMES.search(usable[0].question.casefold()) and not (numbers or scored or "choice" in given)
     if "comment" in given or named:
-        return Question("comment")
+        return AskedQuestion("comment")
     usual = {word for word in words if word in scored or is_level_word(word)}
     remarks = set() if "choice" in given else {w for w in words if w not in usual and words[w] == 1 and _is_long(w)}
     levels = {word: number for word, number in words.items() if word not in remarks}
     if numbers or len(usual) == len(words) or (scored and "choice" in given):
-        return Question("score", frozenset(remarks))
+        return AskedQuestion("score", frozenset(remarks))
     if len(remarks) > sum(rare == "choice" or number > 1 or word in usual for word, number in levels.items()):
-        return Question("comment")
+        return AskedQuestion("comment")
     few = len(levels) <= MOST_WORDS
     chosen = "choice" in given or (few and len(levels) <= sum(levels.values()) / 2)
     if len(usual) > len(levels) / 2 and (chosen or (few and len(scored) > len(levels) / 2)):
-        return Question("score", frozenset(remarks))
+        return AskedQuestion("score", frozenset(remarks))
     kind: Kind = "choice" if chosen else rare
-    return Question(kind, frozenset() if kind == "comment" else frozenset(remarks))
+    return AskedQuestion(kind, frozenset() if kind == "comment" else frozenset(remarks))
 
 
 def _word(text: str) -> str:

@@ -67,9 +67,9 @@ def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> Sheet:
             name = _chosen(path, workbook.sheet_names, options.sheet)
             worksheet = workbook.get_sheet_by_name(name)
             cells: list[list[Any]] = worksheet.to_python(skip_empty_area=False)
-            for (row, column), text in error_cells.get(name, {}).items():
-                if row <= len(cells) and column <= len(cells[row - 1]):
-                    cells[row - 1][column - 1] = CellError(text)
+            for (line, place), text in error_cells.get(name, {}).items():
+                if line <= len(cells) and place <= len(cells[line - 1]):
+                    cells[line - 1][place - 1] = CellError(text)
             merged = _fill_merged(cells, worksheet.merged_cell_ranges or ())
             sheets = tuple(workbook.sheet_names)
     except (calamine.CalamineError, OSError) as error:

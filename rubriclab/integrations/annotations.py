@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rubriclab.data.answers import Answer, Question, aspects_about, questions_of
+from rubriclab.data.answers import Answer, AskedQuestion, aspects_about, questions_of
 from rubriclab.data.cells import UNTYPED
 
 
@@ -55,7 +55,7 @@ def annotated_rows(rows: Iterable[Mapping[str, Any]], annotations: Iterable[Anno
     return [{**row, **_fields(by_text.get(row["id"], {}), questions)} for row in rows]
 
 
-def _fields(annotations: Mapping[int, Annotation], questions: Mapping[str, Question]) -> dict[str, Any]:
+def _fields(annotations: Mapping[int, Annotation], questions: Mapping[str, AskedQuestion]) -> dict[str, Any]:
     scores: dict[str, dict[str, Annotation]] = {}
     comments: dict[tuple[str, str], Annotation] = {}
     left: list[Annotation] = []
