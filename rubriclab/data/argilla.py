@@ -6,10 +6,11 @@ it those of the raters and of the status of each response. Sources: `argilla.rec
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rubriclab.data.annotation_export import Answer, Export, Task
+from rubriclab.data.annotation_export import Export, Task
+from rubriclab.data.answers import Answer
 from rubriclab.data.row import RowError
 from rubriclab.descriptions import describe
 from rubriclab.errors import DataError
@@ -18,6 +19,8 @@ _RESPONSES, _SUGGESTION = ".responses", ".suggestion"
 _RATERS, _STATUS = ".users", ".status"
 _SUBMITTED = (None, "submitted")
 _OF_RECORD = ("status", "_server_id")
+# The column of a field or of metadata that is called `id`, as the id of the record is.
+_OTHER_ID = "data.id"
 
 
 def is_record(row: Mapping[str, Any]) -> bool:
@@ -47,8 +50,9 @@ def from_records(where: str, rows: Iterable[tuple[int, Any]]) -> Export:
             export, [(name, each.get("value"), each.get("user_id"), each.get("status")) for name, each in responses]
         )
         metadata = row.get("metadata")
-        columns = {"id": row.get("id"), **(metadata if isinstance(metadata, Mapping) else {}), **row["fields"]}
-        export.tasks.append(Task(line, columns, tuple(answers)))
+        given = {**(metadata if isinstance(metadata, Mapping) else {}), **row["fields"]}
+        columns = {_OTHER_ID if name == "id" else name: cell for name, cell in given.items()}
+        export.tasks.append(Task(line, {"id": row.get("id"), **columns}, tuple(answers)))
     if not stated:
         export.notes.append(
             "this export does not say which responses are drafts or discarded, so all are read; that of "
@@ -89,12 +93,18 @@ def from_flat(where: str, rows: Iterable[tuple[int, Any]]) -> Export:
     return export
 
 
-def _answers(export: Export, given: Iterable[tuple[str, Any, Any, Any]]) -> Iterator[Answer]:
+def _answers(export: Export, given: Iterable[tuple[str, Any, Any, Any]]) -> Iterable[Answer]:
+    """Return the answers in submitted responses, of those of one rater to a question the last one."""
+    answers: dict[tuple[str, str], Answer] = {}
     for number, (question, value, rater, status) in enumerate(given, start=1):
         if status not in _SUBMITTED:
             export.leave_out(f"{status} responses")
         elif value != "":
-            yield Answer(question, str(rater or f"response-{number}"), value)
+            answer = Answer(question, str(rater or f"response-{number}"), value)
+            if (question, answer.rater) in answers:
+                export.leave_out("earlier responses by the same rater")
+            answers[question, answer.rater] = answer
+    return answers.values()
 
 
 def _is_answer(name: str) -> bool:

@@ -11,10 +11,17 @@ from rubriclab.characters import is_blank
 
 # With more different words than this, the words of a column are not levels of a scale.
 MOST_WORDS = 12
-DECIMAL_POINT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-DECIMAL_COMMA = re.compile(r"[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?", re.ASCII)
+# Numbers with a decimal point, also with thousands as in 1,250.5; commas and points are exchanged for a decimal comma.
+_NUMBER = re.compile(r"[+-]?((\d+|[1-9]\d{0,2}(,\d{3})+)(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_EXCHANGED = str.maketrans(",.", ".,")
 _COMMAS = re.compile(r"[,;]")
 _SEMICOLONS = re.compile(r";")
+
+
+class CellError(str):
+    """What a workbook shows for a formula without a result, such as `#DIV/0!`: neither a number nor a text to judge."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +57,8 @@ class CellRules:
 
     def number(self, text: str) -> float | None:
         """Return the number in a text; `None` if it is not a number."""
-        written = text.strip()
-        if not (DECIMAL_COMMA if self.decimal_comma else DECIMAL_POINT).fullmatch(written):
-            return None
-        return float(written.replace(",", "."))
+        written = text.strip().translate(_EXCHANGED) if self.decimal_comma else text.strip()
+        return float(written.replace(",", "")) if _NUMBER.fullmatch(written) else None
 
     def parts(self, text: str) -> list[str]:
         """Return the parts of a list, such as `4 5 3`, `[4, 5, 3]` or `agree; strongly agree`.
@@ -66,8 +71,12 @@ class CellRules:
         return [part for words in divided for part in self._values(words.strip())]
 
     def is_list(self, text: str) -> bool:
-        """Return whether a text holds several values."""
-        return self.level(text) is None and (text.strip()[:1] in "[(" or len(self.parts(text)) > 1)
+        """Return whether a text holds several values; `1,250` is one number."""
+        return (
+            self.level(text) is None
+            and self.number(text) is None
+            and (text.strip()[:1] in "[(" or len(self.parts(text)) > 1)
+        )
 
     def _values(self, words: str) -> list[str]:
         parts = words.split()

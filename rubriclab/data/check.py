@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from rubriclab.data.cells import MOST_WORDS
 from rubriclab.data.comparisons import Comparison
 from rubriclab.data.example import Example, is_labelled, labelled
 from rubriclab.data.fault_messages import fault_hints, fault_lines, first_of
 from rubriclab.data.fitted import Lined, about, comparison_faults, fit_scores
+from rubriclab.data.levels import proposed_level_scores
 from rubriclab.data.mapping import NATIVE, TABLES, mapping_text
 from rubriclab.data.proposed_mapping import proposed_mapping
 from rubriclab.data.readers import Rows
@@ -59,7 +60,7 @@ def training_examples(
     compared = [comparison for _, comparison in about(comparisons, examples, aspect)]
     rated = labelled(examples, aspect)
     if labels_needed:
-        _check_any(examples, len(rated) + len(compared), aspect, rows.row if isinstance(rows, Rows) else None)
+        _check_any(examples, len(rated) + len(compared), aspect, rows if isinstance(rows, Rows) else None)
     used_scale = given_scale or _scale(rated, compared, aspect)
     fitted = fit_scores(examples, compared, aspect, used_scale)
     chosen = labelled(fitted.examples, aspect)
@@ -153,16 +154,26 @@ def _without_labels(labels: list[float], aspect: str) -> str:
     return f"the rubric is made without labels, and its agreement with people is unknown: {why}"
 
 
-def _check_any(examples: tuple[Example, ...], labels: int, aspect: str, row: Any) -> None:
-    """Raise an error that proposes columns of `row` if there is no label."""
-    if not labels:
-        proposed = proposed_mapping([row], aspect) if isinstance(row, Mapping) else {}
-        scores = {field: column for field, column in proposed.items() if field.partition(".")[0] in TABLES}
-        proposal = mapping_text(scores or {f"scores.{aspect}": "COLUMN"})
+def _check_any(examples: tuple[Example, ...], labels: int, aspect: str, rows: Rows | None) -> None:
+    """Raise an error that proposes scores for words, or columns of the last row, if there is no label."""
+    if labels:
+        return
+    row = rows.row if rows else None
+    if words := rows.source.choices.get(aspect) if rows else None:
         raise DataError(
-            f"None of the {len(examples)} rows has a score for {aspect!r}; {scored_aspects(examples)}.",
-            f"Name another aspect, or map the column of the scores: {option('mapping', proposal)}.",
+            f"The answers to {aspect!r} are words without scores: {', '.join(map(repr, words[:MOST_WORDS]))}.",
+            f"If they are levels, give their scores: {proposed_level_scores(words) or option('level_scores')}.",
         )
+    proposed = proposed_mapping([row], aspect) if isinstance(row, Mapping) else {}
+    scores = {field: column for field, column in proposed.items() if field.partition(".")[0] in TABLES}
+    proposal = mapping_text(scores or {f"scores.{aspect}": "COLUMN"})
+    skipped = rows.first_skipped if rows else None
+    raise DataError(
+        f"None of the {len(examples)} rows has a score for {aspect!r}; {scored_aspects(examples)}"
+        f"{f'; the first fault that is left out: {skipped}' if skipped else ''}.",
+        f"{'Correct it, name' if skipped else 'Name'} another aspect, or map the column of the scores: "
+        f"{option('mapping', proposal)}.",
+    )
 
 
 def _few(labels: int, rows: int) -> str:

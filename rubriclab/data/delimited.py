@@ -81,7 +81,7 @@ def _fit(lines: Sequence[str], mark: str, header_rows: int) -> tuple[float, int]
 def delimited_rows(
     where: str, lines: Lines, longest: int = LONGEST_ROW, dialect: Dialect = Dialect(), start: int = 0
 ) -> Numbered:
-    """Yield the rows of a text file with a header, as texts by column; blank lines are skipped.
+    """Yield the rows of a text file with a header, as texts by column; blank lines and unnamed columns are skipped.
 
     Lines between the header and the line `start`, the first of a row, are not parsed.
 
@@ -104,7 +104,8 @@ def delimited_rows(
         elif len(cells) != len(columns):
             yield number, RowError(where, number, None, f"{len(cells)} cells", f"{len(columns)}, as in the header")
         else:
-            yield number, dict(zip(columns, map(_unescaped, cells), strict=True))
+            named = zip(columns, map(_unescaped, cells), strict=True)
+            yield number, {column: cell for column, cell in named if column}
 
 
 def first_records(lines: Sequence[str], dialect: Dialect) -> list[tuple[int, list[str]]]:
@@ -134,7 +135,7 @@ def _header(where: str, rows: Sequence[list[str] | RowError], delimiter: str) ->
 
 
 def joined_header(where: str, rows: Sequence[Sequence[Any]]) -> list[str]:
-    """Return the names of the columns, those of several header rows joined by dots.
+    """Return the names of the columns, those of several header rows joined by dots; empty ones for unnamed columns.
 
     In all rows but the last, an empty cell repeats the one to its left, as in an export of merged cells.
 
@@ -144,15 +145,24 @@ def joined_header(where: str, rows: Sequence[Sequence[Any]]) -> list[str]:
     if len({len(cells) for cells in rows}) > 1:
         lengths = ", ".join(str(len(cells)) for cells in rows)
         raise DataError(f"{where}: the header rows have {lengths} cells;", "give each as many.")
-    parts = [[str(cell).strip() for cell in cells] for cells in rows]
+    parts = [[_text(cell).strip() for cell in cells] for cells in rows]
+    named = [any(column) for column in zip(*parts, strict=True)]
     for cells in parts[:-1]:
         for place in range(1, len(cells)):
             cells[place] = cells[place] or cells[place - 1]
-    columns = [".".join(part for part in column if part) for column in zip(*parts, strict=True)]
-    twice = [column for column in columns if columns.count(column) > 1]
+    joined = (".".join(part for part in column if part) for column in zip(*parts, strict=True))
+    columns = [column if is_named else "" for column, is_named in zip(joined, named, strict=True)]
+    twice = [column for column in columns if column and columns.count(column) > 1]
     if twice:
-        raise DataError(f"{where}: the header names the column {twice[0]!r} twice;", "give each its own name.")
+        raise DataError(
+            f"{where}: the header names the column {twice[0]!r} twice;",
+            f"give each its own name, or, if the header has several rows, join them: {option('header_rows', '2')}.",
+        )
     return columns
+
+
+def _text(cell: Any) -> str:
+    return f"{cell:g}" if isinstance(cell, float) else str(cell)
 
 
 def _records(

@@ -18,7 +18,8 @@ MOST_OUTSIDE = 3
 def fault_hints(faults: Sequence[RowError]) -> list[str]:
     """Return the options that would make faulty scores valid: levels and missing values."""
     outside = list(dict.fromkeys(fault.outside for fault in faults if fault.outside))
-    hints = list(filter(None, [proposed_level_scores(faults)]))
+    proposal = proposed_level_scores(fault.word for fault in faults if fault.word)
+    hints = [f"if the words are levels or missing values, add {proposal}"] if proposal else []
     if outside and len(outside) <= MOST_OUTSIDE:
         means = "stands for a missing value" if len(outside) == 1 else "stand for missing values"
         hints.append(f"if {' and '.join(outside)} {means}, add {option('missing', ','.join(outside))}")

@@ -9,7 +9,7 @@ from numbers import Real
 from typing import Any
 
 from rubriclab.characters import is_blank
-from rubriclab.data.cells import CellRules
+from rubriclab.data.cells import CellError, CellRules
 from rubriclab.data.mapping import ABSENT, FIELDS, FieldMap, look_up
 from rubriclab.descriptions import EXACT_WHOLE, describe
 
@@ -98,7 +98,7 @@ class Fields:
             other = self.text_column()
             way = f"; if the text is in another column, map 'output' to it, such as to {other!r}" if other else ""
             raise FieldError("output", "nothing", f"{_A_TEXT}{self.columns()}{way}")
-        if not isinstance(text, str) or is_blank(text):
+        if not isinstance(text, str) or isinstance(text, CellError) or is_blank(text):
             raise FieldError("output", describe(text), _A_TEXT)
         return in_unicode("output", text)
 
@@ -121,7 +121,7 @@ class Fields:
     def as_text(self, name: str, text: Any) -> str | None:
         if text is None or text is ABSENT:
             return None
-        if not isinstance(text, str):
+        if not isinstance(text, str) or isinstance(text, CellError):
             joined = " (join the parts of a list into one)" if isinstance(text, list | tuple) else ""
             raise FieldError(name, describe(text), f"a text{joined} or null")
         return None if is_blank(text) else in_unicode(name, text)
@@ -195,7 +195,11 @@ class Fields:
     def reason(self, name: str, cell: Any) -> str | None:
         """Return a rater's reason for a score, or `None` if it is blank."""
         # A number in a table is a column of scores; a text in JSON may be whatever a person typed.
-        if not isinstance(cell, str) or not (self.rules.typed or self.rules.number(cell) is None):
+        if (
+            not isinstance(cell, str)
+            or isinstance(cell, CellError)
+            or not (self.rules.typed or self.rules.number(cell) is None)
+        ):
             raise FieldError(name, describe(cell), "a reason in words")
         text = cell.strip()
         if len(text) > LONGEST_REASON:

@@ -6,10 +6,12 @@ from collections.abc import Iterable
 
 from rubriclab.comma_list import comma_list
 from rubriclab.data.cells import MOST_WORDS
-from rubriclab.data.row import RowError
 from rubriclab.option_names import option
 
-MISSING_WORDS = frozenset({"n/a", "na", "none", "null", "missing", "unknown", "nan", "k.a", "k. a"})
+MISSING_WORDS = frozenset({"n/a", "na", "none", "null", "missing", "unknown", "nan", "k.a", "k. a"}) | {
+    # What a workbook shows for a formula without a result.
+    *("#div/0!", "#n/a", "#name?", "#null!", "#num!", "#ref!", "#value!")
+}
 # Words for levels, the worst first, in English and German.
 _LEVEL_WORDS = (
     "strongly disagree|very bad|very poor|terrible|sehr schlecht|stimme überhaupt nicht zu|trifft gar nicht zu"
@@ -27,9 +29,9 @@ _LEVEL_WORDS = (
 _RANK = {word: rank for rank, words in enumerate(_LEVEL_WORDS, start=1) for word in words.split("|")}
 
 
-def proposed_level_scores(faults: Iterable[RowError]) -> str | None:
-    """Return options for the words among the scores: scores for levels, the worst first, and missing values."""
-    words = list(dict.fromkeys(fault.word.casefold() for fault in faults if fault.word))
+def proposed_level_scores(given: Iterable[str]) -> str | None:
+    """Return options for words among scores: scores for levels, the worst first, and missing values."""
+    words = list(dict.fromkeys(word.strip().casefold() for word in given))
     if not words or len(words) > MOST_WORDS:
         return None
     missing = [word for word in words if word.strip(".-/ ") in MISSING_WORDS]
@@ -39,7 +41,7 @@ def proposed_level_scores(faults: Iterable[RowError]) -> str | None:
     pairs = comma_list(f"{word}={number if known else 'N'}" for number, word in enumerate(levels, start=1))
     proposals = [option("level_scores", pairs)] if levels else []
     proposals += [option("missing", comma_list(missing))] if missing else []
-    return f"if the words are levels or missing values, add {' '.join(proposals)}"
+    return " ".join(proposals)
 
 
 def is_level_word(word: str) -> bool:

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
+from types import MappingProxyType
 from typing import Any
 
 from rubriclab.data.cells import MOST_WORDS, CellRules
@@ -36,16 +37,21 @@ _TEXT = 25
 MOST_RATED = 10
 
 
-def proposed_mapping(rows: Sequence[Mapping[str, Any]], aspect: str | None = None) -> dict[str, str]:
+def proposed_mapping(
+    rows: Sequence[Mapping[str, Any]], aspect: str | None = None, mapped: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, str]:
     """Return proposed columns by field, for the fields without a column of their name; empty if nothing is similar.
+
+    Fields that are `mapped` to columns, and these columns, are left out, and so are scores of an aspect that has mapped
+    ones.
 
     Columns are matched by usual names; without a match, the column with the longest texts is the output. Columns of
     numbers become scores of `aspect`, or annotations if several columns are named after the aspect or after raters, or
     hold numbers of one small range or the same few words.
     """
     cells = {column: [row.get(column) for row in rows] for column in _columns(rows)}
-    native = {column for column in cells if column.partition(".")[0] in (*FIELDS, *TABLES)}
-    free = {column: values for column, values in cells.items() if column not in native}
+    native = {column for column in cells if column.partition(".")[0] in (*FIELDS, *TABLES)} | mapped.keys()
+    free = {column: values for column, values in cells.items() if column not in (*native, *mapped.values())}
     proposal: dict[str, str] = {}
     numbers = {column for column, values in free.items() if _are_numbers(values)}
     for match in (_named, _compound):
@@ -151,7 +157,7 @@ def _are_numbers(cells: Sequence[Any]) -> bool:
     rules = (CellRules(typed=False), CellRules(typed=False, decimal_comma=True))
     present = [cell for cell in cells if not rules[0].is_missing(cell)]
     numbers = [
-        isinstance(cell, int | float)
+        (isinstance(cell, int | float) and not isinstance(cell, bool))
         or (isinstance(cell, str) and any(rule.number(cell) is not None for rule in rules))
         for cell in present
     ]

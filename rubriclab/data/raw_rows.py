@@ -17,7 +17,7 @@ from typing import Any
 from rubriclab.data.annotation_export import rows_of
 from rubriclab.data.annotation_exports import detect, exported_list
 from rubriclab.data.cells import CellRules
-from rubriclab.data.decimal_comma import has_decimal_comma, has_decimal_points
+from rubriclab.data.decimal_mark import decimal_mark, has_decimal_points
 from rubriclab.data.delimited import Dialect, delimited_rows, first_records, sniff
 from rubriclab.data.encoding import UTF_8, encoding_of
 from rubriclab.data.formats import (
@@ -141,7 +141,7 @@ def _own_rows(raw: RawRows, options: ReadingOptions) -> RawRows:
     rules = options.rules(typed=False)
     export = convert(raw.source.where, numbered)
     rows = rows_of(export, rules)
-    source = replace(raw.source, tool=export.name, details=export.details())
+    source = replace(raw.source, tool=export.name, choices=export.choices, details=export.details())
     return RawRows(source, iter(rows), rules, table=True)
 
 
@@ -183,12 +183,19 @@ def _text(path: Path, kind: str, options: ReadingOptions, after: int) -> RawRows
     check_header(where, first_records(sample_lines, dialect), options)
     first = delimited_rows(where, sample_lines, options.longest, dialect) if sample else iter(())
     sampled = list(_mappings_of(first))
-    comma = has_decimal_comma(sampled, options, lists_possible=dialect.delimiter != ";")
-    point = options.decimal == "point" or (not comma and has_decimal_points(sampled))
+    mark = decimal_mark(where, sampled, options, dialect.delimiter)
+    point = options.decimal == "point" or (not mark.comma and has_decimal_points(row for _, row in sampled))
     source = SourceFormat(
-        where, "TSV" if kind != ".csv" else "CSV", encoding, dialect.delimiter, comma, point, DELIMITED[kind]
+        where,
+        "TSV" if kind != ".csv" else "CSV",
+        encoding,
+        dialect.delimiter,
+        decimal_comma=mark.comma,
+        decimal_point=point,
+        unsure=mark.unsure,
+        usual=DELIMITED[kind],
     )
-    rules = options.rules(typed=False, decimal_comma=comma)
+    rules = options.rules(typed=False, decimal_comma=mark.comma)
     rows = delimited_rows(where, lines, options.longest, dialect, start=after)
     return _rows_after(after, RawRows(source, rows, rules, table=True))
 
@@ -199,16 +206,17 @@ def _rows_after(line: int, raw: RawRows) -> RawRows:
 
 def _sheet(path: Path, options: ReadingOptions) -> RawRows:
     sheet = read_sheet(path, options)
-    comma = has_decimal_comma(list(_mappings_of(sheet_rows(sheet))), options, lists_possible=True)
+    mark = decimal_mark(f"{path}, sheet {sheet.name!r}", _mappings_of(sheet_rows(sheet)), options)
     source = SourceFormat(
         str(path),
         "Excel workbook",
-        decimal_comma=comma,
+        decimal_comma=mark.comma,
+        unsure=mark.unsure,
         sheet=sheet.name,
         sheets=sheet.sheets,
         merged=sheet.merged,
     )
-    rules = options.rules(typed=False, decimal_comma=comma)
+    rules = options.rules(typed=False, decimal_comma=mark.comma)
     return RawRows(source, sheet_rows(sheet), rules, table=True)
 
 
@@ -218,12 +226,12 @@ def _raising(error: DataError) -> Numbered:
     yield
 
 
-def _mappings_of(rows: Numbered) -> Iterator[Mapping[str, Any]]:
-    """Yield the first rows by column, up to one that cannot be read."""
+def _mappings_of(rows: Numbered) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yield the first rows by column with their lines, up to one that cannot be read."""
     with suppress(DataError):
-        for _, row in islice(rows, ROWS_SAMPLED):
+        for line, row in islice(rows, ROWS_SAMPLED):
             if isinstance(row, dict):
-                yield row
+                yield line, row
 
 
 def _kind(path: Path) -> str:

@@ -20,7 +20,6 @@ from rubriclab.data.raw_rows import RawRows, raw_rows, raw_table
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.data.row import RowError, check_columns, example_of
 from rubriclab.data.source_format import SourceFormat
-from rubriclab.errors import DataError
 
 ParsedRow = Example | RowError | tuple[Comparison, ...]
 
@@ -137,7 +136,7 @@ def rest_of(raw: RawRows, options: ReadingOptions) -> Rows:
 
 
 def _parsed(raw: RawRows, options: ReadingOptions, *, begun: bool = False) -> Rows:
-    numbered = raw.numbered if begun else _not_empty(raw.source.where, raw.numbered)
+    numbered = raw.numbered if begun else _not_empty(raw)
     parsed = _examples(raw.source.where, numbered, options.mapping, raw.rules, raw.table)
     return Rows(raw.source, parsed, skip_faulty=options.skip_faulty, mapping=options.mapping)
 
@@ -153,13 +152,13 @@ def _examples(
         yield line, row, parsed_row(row, where, line, mapping, rules)
 
 
-def _not_empty(where: str, rows: Numbered) -> Numbered:
+def _not_empty(raw: RawRows) -> Numbered:
     any_row = False
-    for row in rows:
+    for row in raw.numbered:
         any_row = True
         yield row
     if not any_row:
-        raise DataError(f"{where} has no rows.", "Each row needs at least the field 'output', the text to judge.")
+        raise raw.source.without_rows()
 
 
 def parsed_row(row: Any, where: str, line: int, mapping: FieldMap, rules: CellRules) -> ParsedRow:

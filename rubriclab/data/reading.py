@@ -30,19 +30,29 @@ def _values(value: Any) -> Any:
 
 
 def _level_scores(value: Any) -> Any:
-    pairs = dict(_level(pair) for pair in comma_values(value)) if isinstance(value, str) else value
-    scores = {str(word).strip().casefold(): float(score) for word, score in pairs.items()}
-    if not all(map(math.isfinite, scores.values())) or "" in scores:
-        raise ValueError("expected a word and a finite number for each level")
+    pairs = [_level(pair) for pair in comma_values(value)] if isinstance(value, str) else value.items()
+    scores: dict[str, float] = {}
+    for given, score in pairs:
+        word, number = str(given).strip().casefold(), float(score)
+        if not word or not math.isfinite(number):
+            raise ValueError(f"expected a word and a finite number for each level, got {given!r} and {score!r}")
+        if scores.setdefault(word, number) != number:
+            raise ValueError(
+                f"the word {word!r} has the scores {scores[word]:g} and {number:g}; give it one (case is ignored)"
+            )
     return scores
 
 
 def _level(pair: str) -> tuple[str, float]:
-    word, _, score = pair.rpartition("=")
+    word, equals, score = pair.rpartition("=")
     try:
-        return word, float(score)
+        if equals:
+            return word, float(score)
     except ValueError:
-        raise ValueError(f"{pair.strip()!r} is not understood; write WORD=SCORE, as in good=5,ok=3,bad=1") from None
+        pass
+    raise ValueError(
+        f"{pair.strip()!r} is not understood; write WORD=SCORE with a decimal point, as in good=5,ok=3.5,bad=1"
+    )
 
 
 def _delimiter(value: Any) -> Any:

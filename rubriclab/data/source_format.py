@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from rubriclab.data.encoding import NAMES, UTF_8
+from rubriclab.errors import DataError
 from rubriclab.option_names import option
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
@@ -22,10 +23,12 @@ class SourceFormat:
         delimiter: the separator of cells; `None` unless the file is CSV or similar.
         decimal_comma: whether scores have a decimal comma.
         decimal_point: whether any column of a text file has numbers with a decimal point, or these were asked for.
+        unsure: a score that could be a decimal or a thousand, and how it is read; `None` if there is none.
         usual: the usual delimiter of the format.
         sheet: the sheet of a workbook that is read, of `sheets`.
         merged: cells of the sheet that have the value of a merged range.
         tool: the annotation tool's export that the rows are read as; `None` for other rows.
+        choices: of this export, the words of each question whose words have no scores.
         details: what of this export is read as what, and what is left out.
     """
 
@@ -35,11 +38,13 @@ class SourceFormat:
     delimiter: str | None = None
     decimal_comma: bool = False
     decimal_point: bool = False
+    unsure: str | None = None
     usual: str | None = None
     sheet: str | None = None
     sheets: tuple[str, ...] = ()
     merged: int = 0
     tool: str | None = None
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     details: tuple[str, ...] = ()
 
     @property
@@ -61,12 +66,25 @@ class SourceFormat:
             yield f"cells separated by {self.delimiter_name} ({option('delimiter')})"
         if self.decimal_comma:
             yield f"scores with a decimal comma ({option('decimal')})"
+        if self.unsure:
+            yield f"scores such as {self.unsure} ({option('decimal')})"
         if len(self.sheets) > 1:
             yield f"sheet {self.sheet!r} of {len(self.sheets)} ({option('sheet')})"
         if self.tool:
             yield "; ".join((f"its rows taken for those of: {self.tool}", *self.details))
         if self.merged:
             yield f"{self.merged:,} merged cells filled with the value of their range"
+
+    def without_rows(self) -> DataError:
+        """Return the error that there are no rows."""
+        if len(self.sheets) > 1:
+            others = [name for name in self.sheets if name != self.sheet]
+            listed = ", ".join(repr(name) for name in others)
+            return DataError(
+                f"{self.where}: the sheet {self.sheet!r} has no rows; the other sheets are {listed}.",
+                f"Name another: {option('sheet', others[0])}.",
+            )
+        return DataError(f"{self.where} has no rows.", "Each row needs at least the field 'output', the text to judge.")
 
     def note(self) -> str | None:
         """Return a sentence with the assumptions; `None` if there are none."""

@@ -1,6 +1,7 @@
 """Rows of Excel workbooks (.xlsx).
 
-Cells have the values that the sheet shows: formulas are not evaluated, their stored results are used. Every cell of a
+Cells have the values that the sheet shows: formulas are not evaluated, their stored results are used; one without a
+result, such as `#DIV/0!`, is a `CellError`, which is a fault where a score or text is read. Every cell of a
 merged range has the value of the range.
 """
 
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rubriclab.data.cells import CellError
 from rubriclab.data.delimited import RECORDS_SEARCHED, joined_header
 from rubriclab.data.fields import EXACT_DECIMAL
 from rubriclab.data.formats import Numbered
@@ -59,12 +61,15 @@ def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> Sheet:
         import python_calamine as calamine
     except ImportError:
         raise DataError(f"{path}: reading Excel workbooks needs python-calamine;", EXTRA) from None
-    check_parts(path)
+    error_cells = check_parts(path)
     try:
         with path.open("rb") as file, calamine.CalamineWorkbook.from_filelike(file) as workbook:
             name = _chosen(path, workbook.sheet_names, options.sheet)
             worksheet = workbook.get_sheet_by_name(name)
             cells: list[list[Any]] = worksheet.to_python(skip_empty_area=False)
+            for (line, place), text in error_cells.get(name, {}).items():
+                if line <= len(cells) and place <= len(cells[line - 1]):
+                    cells[line - 1][place - 1] = CellError(text)
             merged = _fill_merged(cells, worksheet.merged_cell_ranges or ())
             sheets = tuple(workbook.sheet_names)
     except (calamine.CalamineError, OSError) as error:
@@ -81,8 +86,8 @@ def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> Sheet:
             )
     where = f"{path}, sheet {name!r}"
     check_header(where, numbered[:RECORDS_SEARCHED], options)
-    columns = _columns(where, [row for _, row in numbered[:header_rows]])
-    return Sheet(name, sheets, columns, tuple(numbered[header_rows:]), merged)
+    columns = joined_header(where, [row for _, row in numbered[:header_rows]])
+    return Sheet(name, sheets, tuple(columns), tuple(numbered[header_rows:]), merged)
 
 
 def sheet_rows(sheet: Sheet) -> Numbered:
@@ -97,22 +102,6 @@ def _value(cell: Any) -> Any:
     if isinstance(cell, float) and cell.is_integer() and abs(cell) < EXACT_DECIMAL:
         return int(cell)
     return None if cell == "" else cell
-
-
-def _columns(where: str, header: Sequence[Sequence[Any]]) -> tuple[str, ...]:
-    """Return the names of the columns; several columns may have none."""
-    if not header:
-        return ()
-    texts = [[_text(cell) for cell in cells] for cells in header]
-    # Columns without a name in the last row may repeat: they are left out.
-    unnamed = [place for place, cell in enumerate(texts[-1]) if not cell.strip()]
-    named = [[cell for place, cell in enumerate(cells) if place not in unnamed] for cells in texts]
-    names = iter(joined_header(where, named))
-    return tuple("" if place in unnamed else next(names) for place in range(len(texts[-1])))
-
-
-def _text(cell: Any) -> str:
-    return f"{cell:g}" if isinstance(cell, float) else str(cell)
 
 
 def _is_filled(cell: Any) -> bool:

@@ -24,12 +24,19 @@ _BLOCK = 2**20
 _OLD_EXCEL = b"\xd0\xcf\x11\xe0"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _MAIN = "xl/workbook.xml"
+_RELATIONS = "xl/_rels/workbook.xml.rels"
 # Parts of other formats in a zip archive, which are not checked here.
 _OTHER_FORMATS = ("xl/workbook.bin", "content.xml")
 
 
-def check_parts(path: Path) -> None:
-    """Check that a file is an Excel workbook that fits into memory when it is unpacked.
+# The row and column of a cell, counted from 1.
+Place = tuple[int, int]
+
+
+def check_parts(path: Path) -> dict[str, dict[Place, str]]:
+    """Check that a file is an Excel workbook that fits into memory when it is unpacked, and return its error cells.
+
+    These are cells such as `#DIV/0!`, by sheet, row and column.
 
     Raises:
         DataError: if it has another format, is damaged or protected by a password, or is too large.
@@ -39,7 +46,7 @@ def check_parts(path: Path) -> None:
             raise _old_excel(path, file)
     try:
         with zipfile.ZipFile(path) as archive:
-            _check(path, archive)
+            return _check(path, archive)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, expat.ExpatError) as error:
         reason = " ".join(str(error).split()).rstrip(".")
         message = f"{path} is not an Excel workbook, or is damaged: {reason}."
@@ -54,7 +61,7 @@ def _old_excel(path: Path, file: IO[bytes]) -> DataError:
     return DataError(f"{path} has the format of Excel before 2007 (.xls).", "Save it as .xlsx.")
 
 
-def _check(path: Path, archive: zipfile.ZipFile) -> None:
+def _check(path: Path, archive: zipfile.ZipFile) -> dict[str, dict[Place, str]]:
     names = set(archive.namelist())
     if _MAIN not in names or names.intersection(_OTHER_FORMATS):
         raise DataError(f"{path} is a zip archive but not an Excel workbook.", "Save the table as .xlsx.")
@@ -68,15 +75,19 @@ def _check(path: Path, archive: zipfile.ZipFile) -> None:
         with archive.open(part) as stream:
             contents.read(part.filename, stream)
     contents.check_texts()
+    return contents.error_cells()
 
 
 class _Contents:
-    """The used area of each sheet of a workbook, and how often each shared text is used."""
+    """The used area and error cells of each sheet of a workbook, and how often each shared text is used."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.lengths: list[int] = []
         self.uses: Counter[int] = Counter()
+        self.errors: dict[str, dict[Place, str]] = {}
+        self.sheets: dict[str, str] = {}
+        self.targets: dict[str, str] = {}
 
     def read(self, name: str, stream: IO[bytes]) -> None:
         """Read a part to its end, which also checks its length against the archive's directory."""
@@ -88,6 +99,12 @@ class _Contents:
             return
         part = _Part(self, name)
         part.parse(first, blocks)
+
+    def error_cells(self) -> dict[str, dict[Place, str]]:
+        """Return the error cells by the names of the sheets."""
+        parts = {name: self.targets.get(relation, "").rpartition("/")[2] for name, relation in self.sheets.items()}
+        by_file = {part.rpartition("/")[2]: cells for part, cells in self.errors.items()}
+        return {name: by_file[file] for name, file in parts.items() if file in by_file}
 
     def check_texts(self) -> None:
         """Check that the texts fit into memory when every cell has its own copy."""
@@ -106,7 +123,7 @@ class _Part:
     def __init__(self, contents: _Contents, name: str) -> None:
         self.contents, self.name = contents, name
         self.row = self.column = self.rows = self.columns = 0
-        self.shared = self.in_value = self.in_shared_text = False
+        self.shared = self.is_error = self.in_value = self.in_shared_text = False
         self.value = ""
 
     def parse(self, first: bytes, rest: Iterator[bytes]) -> None:
@@ -125,7 +142,7 @@ class _Part:
         name = tag.rpartition(":")[2]
         if name == "c":
             self._cell(attributes.get("r", ""))
-            self.shared = attributes.get("t") == "s"
+            self.shared, self.is_error = attributes.get("t") == "s", attributes.get("t") == "e"
         elif name in ("v", "is"):
             self.in_value, self.value = name == "v", ""
             self.rows, self.columns = max(self.rows, self.row), max(self.columns, self.column)
@@ -136,12 +153,19 @@ class _Part:
         elif name == "si":
             self.in_shared_text = True
             self.contents.lengths.append(0)
+        elif name == "sheet" and self.name == _MAIN:
+            relation = next((value for key, value in attributes.items() if key.endswith(":id")), "")
+            self.contents.sheets[attributes.get("name", "")] = relation
+        elif name == "Relationship" and self.name == _RELATIONS:
+            self.contents.targets[attributes.get("Id", "")] = attributes.get("Target", "")
 
     def _end(self, tag: str) -> None:
         name = tag.rpartition(":")[2]
         if name == "v":
             if self.shared and self.value.strip().isdecimal():
                 self.contents.uses[int(self.value)] += 1
+            if self.is_error:
+                self.contents.errors.setdefault(self.name, {})[self.row, self.column] = self.value
             self.in_value = False
         elif name == "si":
             self.in_shared_text = False

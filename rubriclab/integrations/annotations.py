@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rubriclab.data.annotation_export import is_comment, is_comment_name
+from rubriclab.data.answers import Answer, AskedQuestion, aspects_about, questions_of
+from rubriclab.data.cells import UNTYPED
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,58 +32,79 @@ class Annotation:
 def annotated_rows(rows: Iterable[Mapping[str, Any]], annotations: Iterable[Annotation]) -> list[dict[str, Any]]:
     """Return rows with the fields `annotations` and `reasons`, in the order of the rows.
 
-    The annotations of an aspect are a mapping of raters to scores, of which the last one counts; where a rater is not
-    known, they are a list. Rows without annotations stay as they are.
+    The annotations of an aspect are a mapping of raters to scores, of which the last one of each rater counts. Unknown
+    raters may be different people: beside known ones they are called `unnamed-` and the number of the annotation, and
+    if no rater is known, the annotations are a list. Rows without annotations stay as they are.
 
-    An aspect that is named like comments, or in which somebody wrote 25 characters or several lines, has comments
-    instead of scores. A comment is a
-    reason for the aspect that its name contains, or else for every aspect that the rater scored in the text. If there
-    is none, the comment is kept in the field `answers`, by name and rater.
+    Numbers and words are scores, and a comment among them is kept in the field `answers`, by aspect and rater; see
+    `questions_of`. An aspect that is named like comments, or has more comments than words for levels, has no scores.
+    Its comments are reasons for the aspect that its name contains, or else for every aspect that the rater scored in
+    the text; a comment whose rater did not score it is kept in `answers` too.
 
     Args:
         rows: each with an `id`.
         annotations: in the order in which they were given.
     """
-    by_text: dict[str, list[Annotation]] = {}
-    commented = set()
-    for annotation in annotations:
-        by_text.setdefault(annotation.text, []).append(annotation)
-        if isinstance(annotation.score, str) and (is_comment_name(annotation.aspect) or is_comment(annotation.score)):
-            commented.add(annotation.aspect)
-    return [{**row, **_fields(by_text.get(row["id"], []), commented)} for row in rows]
+    given = list(annotations)
+    answers = (Answer(each.aspect, each.rater or "", each.score) for each in given)
+    # A text given once may be a category that few people chose: these tools rarely ask for short comments.
+    questions = questions_of(answers, UNTYPED, rare="choice")
+    by_text: dict[str, dict[int, Annotation]] = {}
+    for number, each in enumerate(given, start=1):
+        by_text.setdefault(each.text, {})[number] = each
+    return [{**row, **_fields(by_text.get(row["id"], {}), questions)} for row in rows]
 
 
-def _fields(annotations: Sequence[Annotation], commented: Set[str]) -> dict[str, Any]:
-    scored = [each for each in annotations if each.aspect not in commented]
-    answers: dict[str, Any] = {}
-    for comment in {(each.aspect, each.rater): each for each in annotations if each.aspect in commented}.values():
-        about = _about(comment, scored)
-        scored = [_with_reason(each, comment) if each in about else each for each in scored]
-        if not about:
-            answers.setdefault(comment.aspect, {})[comment.rater or ""] = comment.score
-    by_aspect: dict[str, list[Annotation]] = {}
-    for each in scored:
-        by_aspect.setdefault(each.aspect, []).append(each)
-    scores: dict[str, Any] = {}
-    reasons: dict[str, Any] = {}
-    for aspect, given in by_aspect.items():
-        if any(each.rater is None for each in given):
-            scores[aspect] = [each.score for each in given]
-            why: Any = "\n".join(each.reason for each in given if each.reason)
+def _fields(annotations: Mapping[int, Annotation], questions: Mapping[str, AskedQuestion]) -> dict[str, Any]:
+    scores: dict[str, dict[str, Annotation]] = {}
+    comments: dict[tuple[str, str], Annotation] = {}
+    left: list[Annotation] = []
+    for number, each in annotations.items():
+        rater = each.rater or f"unnamed-{number}"
+        if questions[each.aspect].kind == "comment":
+            comments[each.aspect, rater] = each
+        elif questions[each.aspect].accepts(each.score):
+            scores.setdefault(each.aspect, {})[rater] = each
         else:
-            scores[aspect] = {each.rater: each.score for each in given}
-            why = {each.rater: each.reason for each in given if each.reason}
-        if why:
-            reasons[aspect] = why
-    fields = {"annotations": scores, "reasons": reasons, "answers": answers}
+            left.append(each)
+    aspects = [name for name, question in questions.items() if question.kind != "comment"]
+    for comment in comments.values():
+        rated = [aspect for aspect, by_rater in scores.items() if comment.rater in by_rater]
+        about = [aspect for aspect in aspects_about(comment.aspect, aspects, rated) if aspect in rated]
+        for aspect in about:
+            scores[aspect][str(comment.rater)] = _with_reason(scores[aspect][str(comment.rater)], comment)
+        if not about:
+            left.append(comment)
+    fields = {
+        "annotations": {aspect: _scores(by_rater) for aspect, by_rater in scores.items()},
+        "reasons": {aspect: why for aspect, by_rater in scores.items() if (why := _reasons(by_rater))},
+        "answers": _answers(left),
+    }
     return {name: values for name, values in fields.items() if values}
 
 
-def _about(comment: Annotation, scored: Sequence[Annotation]) -> list[Annotation]:
-    """Return the scores that a comment is a reason for."""
-    own = [each for each in scored if each.rater is not None and each.rater == comment.rater]
-    named = [each for each in own if each.aspect.casefold() in comment.aspect.casefold()]
-    return named or own
+def _scores(by_rater: Mapping[str, Annotation]) -> Any:
+    scores = {rater: each.score for rater, each in by_rater.items()}
+    return scores if _any_known(by_rater) else list(scores.values())
+
+
+def _reasons(by_rater: Mapping[str, Annotation]) -> Any:
+    reasons = {rater: each.reason for rater, each in by_rater.items() if each.reason}
+    return reasons if _any_known(by_rater) else "\n".join(reasons.values())
+
+
+def _any_known(by_rater: Mapping[str, Annotation]) -> bool:
+    return any(each.rater for each in by_rater.values())
+
+
+def _answers(left: Iterable[Annotation]) -> dict[str, dict[str, str]]:
+    """Return answers by aspect and rater: the last one of each, and all of unknown raters."""
+    answers: dict[str, dict[str, str]] = {}
+    for each in left:
+        said = answers.setdefault(each.aspect, {})
+        before = said.get("") if not each.rater else None
+        said[each.rater or ""] = "\n".join(filter(None, [before, str(each.score)]))
+    return answers
 
 
 def _with_reason(annotation: Annotation, comment: Annotation) -> Annotation:

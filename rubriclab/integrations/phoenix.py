@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from rubriclab.integrations.annotations import Annotation, annotated_rows
@@ -122,7 +123,8 @@ def _value(span: Mapping[str, Any], side: str) -> Any:
     attributes = span.get("attributes") or {}
     value = attributes.get(f"{side}.value")
     if attributes.get(f"{side}.mime_type") == JSON and isinstance(value, str):
-        return json.loads(value)
+        with suppress(ValueError):  # a text that an instrumentation only marks as JSON
+            return json.loads(value)
     return value
 
 

@@ -149,6 +149,7 @@ class _Reading:
     options: CheckOptions
     placed: list[NumberedExample] = field(default_factory=list)
     faults: list[RowError] = field(default_factory=list)
+    left_out: list[RowError] = field(default_factory=list)
     compared: list[tuple[int, Comparison]] = field(default_factory=list)
     sample: list[Mapping[str, Any]] = field(default_factory=list)
     filled: Counter[str] = field(default_factory=Counter)
@@ -170,6 +171,10 @@ class _Reading:
         lines = [] if self.options.skip_faulty else first_of(fault_lines(single))
         self.problems += lines
         notes = [*self._training(examples, chosen, aspects), *_answer_columns(self.sample)]
+        if left_out := [*single, *self.left_out] if self.options.skip_faulty else []:
+            notes += [f"left out: {line}" for line in first_of(fault_lines(left_out))]
+            if not examples:
+                self.problems.append("no row can be used: all of them are faulty, and left out")
         cells = 0 if self.options.skip_faulty else len(single)
         return CheckResult(
             source=self.raw.source,
@@ -185,7 +190,7 @@ class _Reading:
             aspects=checked,
             problems=tuple(self.problems),
             problem_count=len(self.problems) - len(lines) + cells,
-            hints=() if self.options.skip_faulty else tuple(fault_hints(single)),
+            hints=tuple(fault_hints([*single, *self.left_out])),
             notes=tuple(notes),
             next=None if self.problems else self._next(data, chosen, checked),
             proposal=self.proposal,
@@ -221,12 +226,13 @@ class _Reading:
                 self._add(line, parsed_row(row, where, line, mapping, rules))
         self._propose()
         if not self.rows and not self.problems:
-            self.problems.append(f"{where} has no rows")
+            self.problems.append(self.raw.source.without_rows().text)
 
     def _add(self, line: int, parsed: Example | RowError | tuple[Comparison, ...]) -> None:
         if isinstance(parsed, Example):
             self.placed.append(NumberedExample(self.raw.source.where, line, parsed, self.options.mapping))
         elif isinstance(parsed, RowError) and parsed.usable and self.options.skip_faulty:
+            self.left_out += parsed.all
             self.skipped_scores += len(parsed.all)
             self._add(line, parsed.usable)
         elif isinstance(parsed, RowError):
@@ -250,9 +256,8 @@ class _Reading:
     def _propose(self) -> None:
         """Propose a mapping for fields that no column is named after or mapped to."""
         given = self.options.mapping.columns
-        free = [{name: cell for name, cell in row.items() if name not in given.values()} for row in self.sample]
-        found = proposed_mapping(free, self.options.aspect) if self.options.aspect else _with_scores(free, given)
-        new = {name: column for name, column in found.items() if name not in given}
+        aspect = self.options.aspect
+        new = proposed_mapping(self.sample, aspect, given) if aspect else _with_scores(self.sample, given)
         if new:
             self.proposal = mapping_text({**given, **new})
 
@@ -281,6 +286,7 @@ class _Reading:
     def _rows(self) -> Rows:
         rows = Rows(self.raw.source, iter([(row.line, None, row.example) for row in self.placed]))
         rows.comparisons = list(self.compared)
+        rows.first_skipped = next(iter((*self.left_out, *self.faults)), None)
         return rows
 
     def _columns(self) -> Iterable[ColumnUse]:
@@ -310,11 +316,11 @@ class _Reading:
 
 def _with_scores(rows: Sequence[Mapping[str, Any]], given: Mapping[str, str]) -> dict[str, str]:
     """Return the proposed mapping, with scores of an aspect still to be named if no column is known to hold scores."""
-    found = proposed_mapping(rows)
+    found = proposed_mapping(rows, mapped=given)
     columns = {str(column) for row in rows for column in row}
     if any(name.partition(".")[0] in TABLES for name in (*given, *columns)):
         return found
-    scores = {name: column for name, column in proposed_mapping(rows, ASPECT).items() if name not in found}
+    scores = {name: column for name, column in proposed_mapping(rows, ASPECT, given).items() if name not in found}
     return {
         **found,
         **{name: column for name, column in scores.items() if name.startswith("annotations.") or is_score_name(column)},

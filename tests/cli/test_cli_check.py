@@ -312,3 +312,40 @@ def test_scores_are_written_in_the_format_of_the_name_with_the_columns_of_the_te
     rows = list(read(here.folder / name, mapping="output=Zusammenfassung,scores.coherence=score,source=Artikel"))
     assert [row.id for row in rows if isinstance(row, Example)] == [str(n) for n in range(12)]
     assert all(isinstance(row, Example) and row.source and "coherence" in row.scores for row in rows)
+
+
+@pytest.mark.parametrize(("field", "problem"), [("scores.q", "no row can be used"), ("annotations.q.anna", "None of")])
+def test_words_that_are_left_out_as_faulty_are_named_with_the_levels_that_would_keep_them(
+    here: Commands, field: str, problem: str
+) -> None:
+    rows = "".join(f"Text {n},{('agree', 'disagree')[n % 2]}\n" for n in range(12))
+    (here.folder / "t.csv").write_text(f"output,said\n{rows}", "utf-8")
+    found = here("check", "t.csv", "--aspect", "q", "--map", f"{field}=said", "--skip-faulty")
+    assert found.code == 2
+    assert problem in found.out
+    assert "left out: t.csv: 'agree': 6 cells in column 'said', the first in line 2" in " ".join(found.out.split())
+    assert "add --levels disagree=1,agree=2" in found.out
+
+
+def test_choices_whose_words_have_no_scores_are_named_with_the_levels_that_are_missing(here: Commands) -> None:
+    words = ("Top", "Flop", "Gut")
+    tasks = [
+        {
+            "id": n,
+            "data": {"output": f"Text {n}."},
+            "annotations": [
+                {
+                    "completed_by": 1,
+                    "result": [{"from_name": "q", "type": "choices", "value": {"choices": [words[n % 3]]}}],
+                }
+            ],
+        }
+        for n in range(12)
+    ]
+    (here.folder / "t.json").write_text(json.dumps(tasks), "utf-8")
+    found = here("check", "t.json", "--aspect", "q")
+    assert found.code == 2
+    said = " ".join(found.out.split())
+    assert "The answers to 'q' are words without scores: 'Top', 'Flop', 'Gut'." in said
+    assert "--levels flop=N,top=N,gut=N" in said
+    assert "COLUMN" not in said

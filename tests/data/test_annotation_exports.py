@@ -149,6 +149,35 @@ def test_short_comments_that_repeat_are_reasons(name: str, words: tuple[str, str
     assert [example.reasons["coherence"] for example in found] == [{FIRST: words[n % 2]} for n in range(8)]
 
 
+def argilla(answers: list[Any]) -> list[dict[str, Any]]:
+    return [
+        {"id": str(n), "output": f"T{n}.", "q.responses": [answer], "q.responses.users": ["anna"]}
+        for n, answer in enumerate(answers)
+    ]
+
+
+def test_long_words_that_repeat_are_levels() -> None:
+    words = ["Clearly worse than the reference text", "As good as the reference text", "Better"]
+    rows = argilla([words[n % 3] for n in range(9)])
+    assert "choices 'q' not read, since their words have no scores" in str(from_rows(rows).source.note())
+    found = list(from_rows(rows, level_scores=dict(zip(words, (1, 2, 3), strict=True))))
+    assert [ratings(row, "q")["anna"] for row in found if isinstance(row, Example)] == [1, 2, 3] * 3
+
+
+@pytest.mark.parametrize("scores", [[1, 2, 3, 4], ["agree", "agree", "disagree", "disagree"]])
+def test_a_comment_among_scores_is_left_out_and_named_and_the_others_count(scores: list[Any]) -> None:
+    why = "I did not understand the second half."
+    rows = from_rows(argilla([*scores, why]), level_scores="agree=4,disagree=2")
+    *rated, odd = rows
+    assert all(isinstance(row, Example) and row.annotations for row in rated)
+    assert isinstance(odd, Example)
+    assert not odd.annotations
+    assert rows.row["answers"] == {"q": {"anna": why}}
+    assert "not one number or word: 1; the first: 'I did not understand the second half.' to 'q' in row 5" in str(
+        rows.source.note()
+    )
+
+
 def test_a_comment_is_about_the_aspect_that_its_name_holds(tmp_path: Path) -> None:
     given = annotation(
         3,
@@ -368,3 +397,15 @@ def test_lists_that_no_tool_exported_are_refused_as_before(tmp_path: Path) -> No
     (tmp_path / "cut.json").write_text(json.dumps([task(1)])[:-3], "utf-8")
     (fault,) = faults(tmp_path / "cut.json")
     assert "not JSON" in str(fault)
+
+
+def test_the_id_of_a_record_stays_beside_metadata_called_id_and_the_last_response_of_a_rater_counts(
+    tmp_path: Path,
+) -> None:
+    responses = {"q": [{"value": 4, "user_id": FIRST}, {"value": 2, "user_id": FIRST}]}
+    record = {"id": "r1", "metadata": {"id": "m"}, "fields": {"output": "One."}, "suggestions": {}}
+    rows = read(written(tmp_path, [{**record, "responses": responses}]))
+    (example,) = rows
+    assert isinstance(example, Example)
+    assert (example.id, rows.row["data.id"], ratings(example, "q")) == ("r1", "m", {FIRST: 2})
+    assert "earlier responses by the same rater left out: 1" in str(rows.source.note())

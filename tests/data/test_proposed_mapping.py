@@ -72,3 +72,15 @@ def test_two_columns_of_annotations_need_the_raters_names(written: str) -> None:
 def test_the_rule_for_commas_is_named_where_a_mapping_is_not_understood() -> None:
     with pytest.raises(SettingsError, match="a pair that contains a comma needs quotation marks"):
         parse_mapping("output=Text, final")
+
+
+def test_an_aspect_that_has_mapped_scores_gets_no_other_columns() -> None:
+    rows = [{"text": LONG, "Anna": n % 5, "Ben": n % 4, "share": n / 10} for n in range(9)]
+    for field in ("scores.x", "annotations.x.anna"):
+        assert proposed_mapping(rows, "x", {field: "share"}) == {"output": "text"}
+    assert "Anna" in proposed_mapping(rows, "y", {"scores.x": "share"}).values()
+
+
+def test_true_and_false_are_no_ratings() -> None:
+    rows = [{"output": LONG, "Anna": n % 5, "Ben": n % 4, "flag": n % 2 == 0} for n in range(9)]
+    assert proposed_mapping(rows, "x") == {"annotations.x.anna": "Anna", "annotations.x.ben": "Ben"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -116,14 +117,14 @@ def test_tables_read_back_through_every_delimiter_encoding_and_decimal_mark(
     writer = csv.writer(out, delimiter=mark)
     writer.writerow(["id", "output", "scores.x"])
     for number, (text, score) in enumerate(rows):
-        # One score with a decimal mark shows which it is.
-        shown = f"{score + 0.125:.3f}" if number == 0 else f"{score:.2f}"
+        # One score with a decimal mark shows which it is, unless it could be a thousand.
+        shown = f"{score + 0.0625:.4f}" if number == 0 else f"{score:.2f}"
         writer.writerow([number, text, shown.replace(".", ",") if comma else shown])
     path = written(tmp_path_factory.mktemp("t") / "t.csv", out.getvalue(), encoding)
     found = texts(path)
     assert [row.output for row in found] == [text for text, _ in rows]
     assert [row.scores["x"] for row in found[1:]] == [score for _, score in rows[1:]]
-    assert found[0].scores["x"] == rows[0][1] + 0.125
+    assert found[0].scores["x"] == rows[0][1] + 0.0625
 
 
 @pytest.mark.parametrize(
@@ -321,3 +322,169 @@ def test_a_decimal_comma_in_a_column_of_annotations_is_not_read_as_two_raters(
 def test_values_for_missing_scores_are_found_in_any_case(tmp_path: Path) -> None:
     path = written(tmp_path / "t.csv", "output,scores.x\na,K.A.\nb,n/a\nc,2\n")
     assert [each.scores.get("x") for each in texts(path, missing="k.a.,N/A")] == [None, None, 2]
+
+
+def scores_of(path: Path, **options: Any) -> list[float]:
+    return [each.scores["x"] for each in texts(path, **options)]
+
+
+@pytest.mark.parametrize(
+    ("mark", "cells", "expected"),
+    [
+        (",", ["800", '"1,250"', "900"], [800, 1250, 900]),
+        (";", ["800", "1.250", "900"], [800, 1250, 900]),
+        (",", ['"1,250"', '"1,250,000"'], [1250, 1250000]),
+        (";", ["1.250", "1.250.000", "3,5"], [1250, 1250000, 3.5]),
+        (",", ['"1,250"', '"1,250.5"'], [1250, 1250.5]),
+        (",", ['"1,250"', "3.5"], [1250, 3.5]),
+        (",", ["3.667", "4", "2"], [3.667, 4, 2]),
+        (";", ["3,667", "4", "2"], [3.667, 4, 2]),
+        (";", ["3.667", "4", "2"], [3.667, 4, 2]),
+        (",", ['"3,667"', "4", "2"], [3.667, 4, 2]),
+        (",", ["3.667", "4.333"], [3.667, 4.333]),
+        (";", ["3,667", "0,333"], [3.667, 0.333]),
+        (";", ["3,667", "4", "5", "999"], [3.667, 4, 5, 999]),
+    ],
+)
+def test_other_scores_show_whether_a_score_is_a_decimal_or_a_thousand(
+    tmp_path: Path, mark: str, cells: list[str], expected: list[float]
+) -> None:
+    lines = [f"output{mark}scores.x", *(f"Text {n}{mark}{cell}" for n, cell in enumerate(cells))]
+    assert scores_of(written(tmp_path / "t.csv", "\n".join(lines))) == expected
+
+
+@pytest.mark.parametrize(
+    ("mark", "cells"),
+    [
+        (",", ['"1,250"', '"1,100"']),
+        (";", ["1.250", "1.100"]),
+        (",", ['"1,250"', "40"]),
+        ("\t", ["1,250", "1.100"]),
+    ],
+)
+def test_a_score_that_may_be_a_decimal_or_a_thousand_is_an_error_if_nothing_decides(
+    tmp_path: Path, mark: str, cells: list[str]
+) -> None:
+    lines = [f"output{mark}rating", *(f"Text {n}{mark}{cell}" for n, cell in enumerate(cells))]
+    path = written(tmp_path / "t.csv", "\n".join(lines))
+    mapping = "scores.x=rating"
+    with pytest.raises(DataError) as caught:
+        read(path, mapping=mapping)
+    for said in (":2: the score '1", "column 'rating'", "1250 with", "1.25 with", "decimal='point' or decimal='comma'"):
+        assert said in str(caught.value)
+    first = {decimal: scores_of(path, mapping=mapping, decimal=decimal)[0] for decimal in ("point", "comma")}
+    comma = "," in cells[0]
+    assert first == {"point": 1250 if comma else 1.25, "comma": 1.25 if comma else 1250}
+
+
+def test_the_note_names_a_score_that_could_be_a_thousand_and_both_readings(tmp_path: Path) -> None:
+    path = written(tmp_path / "t.csv", "output,scores.x\na,3.667\nb,4.333\n")
+    assert "scores such as '3.667' in line 2 as 3.667, not 3667" in str(read(path).source.note())
+    path = written(tmp_path / "t.csv", "output,scores.x\na,3.667\nb,4.33\n")
+    assert read(path).source.note() is None
+
+
+def test_thousands_in_a_workbook_and_in_columns_of_raters_are_one_number(tmp_path: Path) -> None:
+    rows = [["output", "annotations.x.anna"], ["a", "1,250"], ["b", 800], ["c", 900]]
+    found = texts(workbook(tmp_path / "t.xlsx", rows))
+    assert [each.annotations["x"] for each in found] == [(1250,), (800,), (900,)]
+
+
+def test_thousands_in_another_column_are_no_sign_of_decimal_commas(tmp_path: Path) -> None:
+    path = written(tmp_path / "t.csv", 'output,annotations.x,words\na,"4,5","1,250"\nb,"3,2","1,100"\n')
+    assert [each.annotations["x"] for each in texts(path)] == [(4, 5), (3, 2)]
+
+
+TWO_HEADERS = [["", "", "Ratings", "", ""], ["id", "output", "Anna", "Ben", "Cem"]]
+NUMBERED = [[n, f"Text {n}", n % 5, 3, 2 if n else ""] for n in range(5)]
+WORDED = [[n, f"Text {n}", "agree", "disagree", "agree"] for n in range(5)]
+
+
+def table(folder: Path, kind: str, rows: list[list[Any]]) -> Path:
+    if kind == "xlsx":
+        return workbook(folder / "t.xlsx", rows)
+    with (folder / "t.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows(rows)
+    return folder / "t.csv"
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+@pytest.mark.parametrize("below", [NUMBERED, WORDED])
+@pytest.mark.parametrize("first", [TWO_HEADERS[0], ["", "", "Ratings", "Ratings", "Ratings"]])
+def test_a_second_header_row_is_named_and_can_be_joined(
+    tmp_path: Path, kind: str, below: list[list[Any]], first: list[Any]
+) -> None:
+    path = table(tmp_path, kind, [first, TWO_HEADERS[1], *below])
+    with pytest.raises(DataError, match="row 2 looks like a second header row; join them: header_rows=2"):
+        read(path)
+    rows = list(read(path, header_rows=2, mapping="scores.x=Ratings.Anna", level_scores="agree=4,disagree=2"))
+    assert [row.output for row in rows if isinstance(row, Example)] == [f"Text {n}" for n in range(5)]
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+def test_columns_without_a_name_are_left_out(tmp_path: Path, kind: str) -> None:
+    path = table(tmp_path, kind, [["", "output", "scores.x", "", ""], *([n, f"Text {n}", n, "", ""] for n in range(3))])
+    assert [row.scores["x"] for row in texts(path)] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+def test_a_name_in_one_of_two_header_rows_is_the_name_of_the_column(tmp_path: Path, kind: str) -> None:
+    rows = [["id", "output", "annotations.x", "", ""], ["", "", "anna", "ben", ""], [1, "A", 4, 5, ""]]
+    (row,) = texts(table(tmp_path, kind, rows), header_rows=2)
+    assert (row.id, row.raters) == ("1", {"x": ("anna", "ben")})
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+def test_a_repeated_name_is_refused_with_both_ways_to_solve_it(tmp_path: Path, kind: str) -> None:
+    path = table(tmp_path, kind, [["output", "scores.x", "scores.x"], ["A", 1, 2], ["B", 2, 3]])
+    with pytest.raises(DataError, match=r"'scores\.x' twice; give each its own name, or, .*header_rows=2"):
+        list(read(path))
+
+
+def test_a_first_sheet_without_rows_names_the_others(tmp_path: Path) -> None:
+    with xlsxwriter.Workbook(tmp_path / "t.xlsx") as book:
+        book.add_worksheet("Notes").write(0, 0, "Read me")
+        book.add_worksheet("Ratings").write(0, 0, "output")
+    with pytest.raises(
+        DataError, match=r"the sheet 'Notes' has no rows; the other sheets are 'Ratings'.*sheet='Ratings'"
+    ):
+        list(read(tmp_path / "t.xlsx"))
+
+
+@pytest.mark.parametrize(
+    ("levels", "said"),
+    [
+        ("good=4,5", "'5' is not understood; write WORD=SCORE with a decimal point"),
+        ("good=4,Good=5", "the word 'good' has the scores 4 and 5"),
+        ("good=nan", "got 'good' and nan"),
+        ("=4", "got '' and 4"),
+    ],
+)
+def test_levels_that_are_not_understood_are_named(tmp_path: Path, levels: str, said: str) -> None:
+    path = written(tmp_path / "t.csv", "output,scores.x\na,good\n")
+    with pytest.raises(SettingsError, match=re.escape(said)):
+        read(path, level_scores=levels)
+    assert scores_of(path, level_scores="good=4,Good=4") == [4]
+
+
+def test_cells_with_an_error_are_faults_and_can_be_declared_missing(tmp_path: Path) -> None:
+    path = tmp_path / "t.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        book.add_worksheet("Other").write_formula(0, 0, "=1/0", None, "#DIV/0!")
+        sheet = book.add_worksheet("Ratings")
+        sheet.write_row(0, 0, ["output", "source", "scores.x"])
+        for number in range(1, 4):
+            sheet.write_row(number, 0, [f"Text {number}", "S", number])
+        sheet.write_formula(1, 2, "=1/0", None, "#DIV/0!")
+        sheet.write_formula(2, 0, "=A9", None, "#REF!")
+        sheet.write_formula(3, 1, "=A9", None, "#N/A")
+    score, output, source = read(path, sheet="Ratings")
+    for fault, field, text in ((score, "scores.x", "#DIV/0!"), (output, "output", "#REF!"), (source, "source", "#N/A")):
+        assert isinstance(fault, RowError)
+        assert (fault.field, fault.got) == (field, f"the text {text!r}")
+    first, _, third = read(path, sheet="Ratings", missing="#DIV/0!,#N/A")
+    assert isinstance(first, Example)
+    assert isinstance(third, Example)
+    assert (first.scores, third.source, third.scores) == ({}, None, {"x": 3})
+    with pytest.raises(DataError, match=re.escape("missing='#div/0!'")):
+        training_examples(read(path, sheet="Ratings"), "x")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from rubriclab.integrations.annotations import Annotation, annotated_rows
 
 WHY = "It answers the question and says why."
@@ -48,3 +50,79 @@ def test_of_several_comments_of_a_rater_the_last_one_counts() -> None:
         Annotation("a", "x", 1.0, "anna"),
     ]
     assert annotated_rows([{"id": "a"}], given)[0]["reasons"] == {"x": {"anna": "late"}}
+
+
+LIKERT = ["Strongly disagree", "Disagree", "Neither agree nor disagree", "Agree", "Strongly agree"]
+GERMAN = ["stimme ganz und gar nicht zu", "stimme zu", "stimme ganz und gar ohne Vorbehalt zu"]
+
+
+@pytest.mark.parametrize("words", [LIKERT, GERMAN])
+def test_words_that_repeat_are_scores_however_long(words: list[str]) -> None:
+    given = [Annotation(str(n), "q", words[n % len(words)], "anna") for n in range(15)]
+    found = annotated_rows([{"id": str(n)} for n in range(15)], given)
+    assert found == [{"id": str(n), "annotations": {"q": {"anna": words[n % len(words)]}}} for n in range(15)]
+
+
+@pytest.mark.parametrize("score", [4.0, "good", "Neither agree nor disagree"])
+def test_one_comment_among_numbers_or_words_for_levels_is_kept_and_the_others_stay_scores(score: float | str) -> None:
+    given = [Annotation("a", "q", score, "anna"), Annotation("b", "q", score, "anna"), Annotation("b", "q", WHY, "ben")]
+    assert annotated_rows([{"id": "a"}, {"id": "b"}], given) == [
+        {"id": "a", "annotations": {"q": {"anna": score}}},
+        {"id": "b", "annotations": {"q": {"anna": score}}, "answers": {"q": {"ben": WHY}}},
+    ]
+
+
+def test_an_aspect_with_more_comments_than_words_for_levels_has_comments() -> None:
+    said = ["none", "none", *(f"{WHY} {n}" for n in range(3))]
+    given = [Annotation(str(n), "thoughts", text, "anna") for n, text in enumerate(said)]
+    found = annotated_rows([{"id": str(n)} for n in range(5)], given)
+    assert found == [{"id": str(n), "answers": {"thoughts": {"anna": text}}} for n, text in enumerate(said)]
+
+
+def test_a_word_that_was_given_once_is_a_score() -> None:
+    given = [Annotation("a", "q", "helpful", "anna")]
+    assert annotated_rows([{"id": "a"}], given) == [{"id": "a", "annotations": {"q": {"anna": "helpful"}}}]
+
+
+def test_a_comment_is_about_the_longest_aspect_that_its_name_contains_and_no_other() -> None:
+    given = [
+        Annotation("a", "ton", 1.0, "anna"),
+        Annotation("a", "tone", 2.0, "anna"),
+        Annotation("a", "tone_why", "warm", "anna"),
+        Annotation("a", "ton", 3.0, "ben"),
+        Annotation("a", "tone_why", "cold", "ben"),
+    ]
+    (row,) = annotated_rows([{"id": "a"}], given)
+    assert row["reasons"] == {"tone": {"anna": "warm"}}
+    assert row["answers"] == {"tone_why": {"ben": "cold"}}
+
+
+def test_known_raters_keep_their_names_and_their_last_scores_beside_unknown_ones() -> None:
+    given = [
+        Annotation("a", "q", 1.0, "anna", "Early."),
+        Annotation("a", "q", 5.0, "anna"),
+        Annotation("a", "q", 4.0, None, "Late."),
+        Annotation("a", "q", 3.0, None),
+        Annotation("b", "q", 2.0, None, "One."),
+        Annotation("b", "q", 2.0, None, "Two."),
+    ]
+    assert annotated_rows([{"id": "a"}, {"id": "b"}], given) == [
+        {
+            "id": "a",
+            "annotations": {"q": {"anna": 5.0, "unnamed-3": 4.0, "unnamed-4": 3.0}},
+            "reasons": {"q": {"unnamed-3": "Late."}},
+        },
+        {"id": "b", "annotations": {"q": [2.0, 2.0]}, "reasons": {"q": "One.\nTwo."}},
+    ]
+
+
+def test_comments_of_several_unknown_raters_are_all_kept() -> None:
+    given = [Annotation("a", "comment", "short"), Annotation("a", "comment", "shorter")]
+    assert annotated_rows([{"id": "a"}], given)[0]["answers"] == {"comment": {"": "short\nshorter"}}
+
+
+def test_words_given_once_outnumber_a_comment() -> None:
+    given = [Annotation("a", "q", text, str(n)) for n, text in enumerate(["helpful", "kind", WHY])]
+    (row,) = annotated_rows([{"id": "a"}], given)
+    assert row["annotations"] == {"q": {"0": "helpful", "1": "kind"}}
+    assert row["answers"] == {"q": {"2": WHY}}

@@ -163,6 +163,11 @@ def test_annotations_of_people_label_the_spans(tmp_path: Path) -> None:
     assert [sorted(labels["helpfulness"]) for labels in read] == [[2, 4], [1]]
 
 
+def test_a_value_marked_as_json_that_is_no_json_is_a_text() -> None:
+    marked = {"input.mime_type": "application/json", "output.mime_type": "application/json"}
+    assert rows([span("s1", "{cut", "Rain.", **marked)], []) == [{"source": "{cut", "output": "Rain.", "id": "s1"}]
+
+
 def test_the_example_of_the_documentation_works(store: Path) -> None:
     (example,) = re.findall(r"^```python file=\S+\n(.*?)^```", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
     text = {**TEXTS[0], "id": "1"}
