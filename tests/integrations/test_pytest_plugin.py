@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from commands import CHECKOUT, Commands
+from documentation import example_files
 from in_full import in_full
 from parity_table import same_scores
 from pytest_projects import BAD, GOOD, TEXTS, UNSCORABLE, Project, brain, row_of
@@ -275,8 +276,7 @@ def test_pytest_imports_nothing_that_scores_texts_until_a_test_needs_it() -> Non
 
 @in_full
 def test_the_example_of_the_documentation_works(project: Project) -> None:
-    page = (CHECKOUT / "docs" / "integrations" / "pytest.md").read_text("utf-8")
-    ((name, example),) = re.findall(r"^```python file=(\S+)\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    ((name, example),) = example_files(CHECKOUT / "docs" / "integrations" / "pytest.md").items()
     (project.folder / name).write_text(example.replace("news-coherence", "alone"), "utf-8")
     assert project.pytest(*JUDGE, "--rubric-update-baseline").code == 0
     done = project.pytest(*JUDGE, "-n", 2)
