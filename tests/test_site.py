@@ -49,6 +49,7 @@ def test_the_reference_has_every_command_with_all_its_options(name: str) -> None
 
 def test_the_reference_has_the_options_of_the_program() -> None:
     section = COMMANDS.split("\n## ")[0]
+    assert section.startswith("## Options before the command")
     assert [param.opts[-1] for param in cli.params if param.opts[-1] not in section] == []
 
 

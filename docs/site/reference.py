@@ -27,10 +27,15 @@ PAGES = {
 }
 
 
+BEFORE = (
+    "These stand before the command: `rubriclab --log-file night.log score ...`. All other options follow the command."
+)
+
+
 def command_reference() -> str:
     """Return a section for each section of commands, with usage, text and options of each command."""
     context = click.Context(cli, info_name="rubriclab")
-    parts = ["## Options of every command", _options_of(cli, context)]
+    parts = ["## Options before the command", BEFORE, _options_of(cli, context)]
     for title, names in cli.sections.items():
         parts.append(f"## {title}")
         parts.extend(text for name in names for text in _command(cli.commands[name], context))
