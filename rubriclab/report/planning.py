@@ -72,8 +72,8 @@ def advised(plan: LabelPlan, validation: Validation | None = None) -> str:
 def _for_agreement(advice: StoppingAdvice | None) -> str:
     if advice is None:
         return (
-            "The labels do not show how many more would raise the agreement: there are too few groups, or the rubric does not "
-            "predict held-out labels."
+            "The labels do not show how many more would raise the agreement: there are too few groups, or the rubric "
+            "does not predict held-out labels."
         )
     bar = f"{advice.threshold:g} per {STEP} labels"
     more = round(advice.more.value or 0)
