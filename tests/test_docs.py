@@ -129,8 +129,10 @@ def test_every_shell_command_is_accepted_by_the_parser_of_its_program() -> None:
         if example.language != "sh" or example.content.splitlines()[0] in UNTRIED:
             continue
         for words in example.commands():
+            if words[0] in UNPARSED:
+                continue
             try:
-                _ = words[0] in UNPARSED or parse(words)
+                parse(words)
             except ValueError as error:
                 refused.append(f"{example}: {error}")
     assert refused == []
