@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Self
+from functools import reduce
+from operator import or_
+from types import UnionType
+from typing import Annotated, Any, Self, Union, get_args, get_origin
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from rubriclab.errors import SettingsError
 from rubriclab.option_names import close_match, option
 from rubriclab.pydantic_errors import first_fault, has_unknown_name
+
+_MODULES = re.compile(r"\b(?:typing|datetime|pathlib|collections\.abc|rubriclab(?:\.\w+)*)\.")
 
 
 class Options(BaseModel):
@@ -46,6 +53,25 @@ def option_error(error: ValidationError, model: type[BaseModel]) -> SettingsErro
         hint = f"Did you mean {option(meant)}? " if meant else ""
         return SettingsError(f"There is no option {option(name)} here.", f"{hint}Known are: {known}.")
     return SettingsError(f"{option(name)}:{fault}." if fault else f"{name}.")
+
+
+def type_text(annotation: Any) -> str:
+    """Return a type as a reader writes it: without modules, and without how values are validated."""
+    if get_origin(annotation) in (Union, UnionType):
+        return " | ".join(map(type_text, get_args(annotation)))
+    if annotation is type(None):
+        return "None"
+    return _MODULES.sub("", inspect.formatannotation(_bare(annotation)))
+
+
+def _bare(annotation: Any) -> Any:
+    """Return a type without the metadata of `Annotated`, at any depth."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _bare(arguments[0])
+    if origin in (Union, UnionType):
+        return reduce(or_, map(_bare, arguments))
+    return origin[tuple(map(_bare, arguments))] if origin and "Annotated" in repr(annotation) else annotation
 
 
 def _several(value: Any) -> Any:

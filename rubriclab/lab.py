@@ -12,7 +12,7 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar, overload
 
-from rubriclab.base_options import Options
+from rubriclab.base_options import Options, type_text
 from rubriclab.descriptions import describe
 from rubriclab.display import Document
 from rubriclab.errors import SettingsError
@@ -148,10 +148,6 @@ def _with_options(model: type[Options]) -> Callable[[Callable[P, T]], Callable[P
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         signature = inspect.signature(function)
-        # As they are written: what pydantic makes of them is for validation.
-        annotations = {
-            name: text for base in reversed(model.__mro__) for name, text in inspect.get_annotations(base).items()
-        }
         parameters = [
             parameter for parameter in signature.parameters.values() if parameter.kind is not parameter.VAR_KEYWORD
         ]
@@ -162,7 +158,7 @@ def _with_options(model: type[Options]) -> Callable[[Callable[P, T]], Callable[P
                 default=inspect.Parameter.empty
                 if field.is_required()
                 else field.get_default(call_default_factory=True),
-                annotation=annotations[name],
+                annotation=type_text(field.annotation),
             )
             for name, field in model.model_fields.items()
             if name not in signature.parameters

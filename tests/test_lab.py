@@ -59,6 +59,8 @@ def test_options_stand_in_the_signature_and_in_the_documentation() -> None:
     parameters = inspect.signature(Lab.learn).parameters
     assert parameters["seed"].default == 42
     assert parameters["task"].default is inspect.Parameter.empty
+    assert parameters["delimiter"].annotation == "str | None"
+    assert "Validator" not in str(inspect.signature(Lab.learn))
     for name in rubriclab.LearnOptions.model_fields:
         assert f"{name}: " in str(Lab.learn.__doc__)
         assert rubriclab.LearnOptions.model_fields[name].description

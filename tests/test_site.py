@@ -49,6 +49,7 @@ def test_the_reference_has_every_command_with_all_its_options(name: str) -> None
 
 def test_the_reference_has_the_options_of_the_program() -> None:
     section = COMMANDS.split("\n## ")[0]
+    assert section.startswith("## Options before the command")
     assert [param.opts[-1] for param in cli.params if param.opts[-1] not in section] == []
 
 
@@ -69,6 +70,15 @@ def test_a_page_of_the_reference_has_room_for_what_is_generated(page: str) -> No
     assert reference.MARK not in reference.filled(page, text)
     with pytest.raises(ValueError, match="has no line"):
         reference.filled(page, "# A page\n")
+
+
+def test_an_option_is_shown_with_its_type_and_default_and_without_its_validators() -> None:
+    page = reference.python_reference("operations")
+    learn = page.split(".. autoclass:: rubriclab.LearnOptions\n")[1].split("```")[0]
+    assert "   .. attribute:: seed\n      :type: int\n      :value: 42\n" in learn
+    assert "   .. attribute:: methods\n      :type: tuple[str, ...]\n" in learn
+    assert "   .. attribute:: mapping\n      :type: FieldMap\n" in learn
+    assert not re.search(r"Annotated|Validator|<|attribute:: (given|longest|rules)\b", learn)
 
 
 def test_help_is_shown_as_it_is_written() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 from sphinx.application import Sphinx
 from sphinx.ext.napoleon import Config, GoogleDocstring
+from sphinx.util.inspect import signature as signature_of, stringify_signature
 
 sys.path.insert(0, str(Path(__file__).parent))
 import gallery
@@ -34,6 +35,7 @@ add_module_names = False
 python_maximum_signature_line_length = 88
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
+autodoc_type_aliases = {"Whole": "int", "Number": "float"}
 
 html_theme = "furo"
 html_title = f"rubriclab {release}"
@@ -55,9 +57,28 @@ def fill(app: Sphinx, page: str, source: list[str]) -> None:
     source[0] = text
 
 
-def signature(app: Sphinx, kind: str, name: str, value: Any, *rest: Any) -> tuple[str, str] | None:
-    """Leave out the signature of a model: its fields are listed below it."""
-    return ("", "") if kind == "class" and isinstance(value, type) and issubclass(value, BaseModel) else None
+class Default:
+    """A default that is made by a function, as a signature shows it."""
+
+    def __repr__(self) -> str:
+        return "..."
+
+
+def signature(
+    app: Sphinx, kind: str, name: str, value: Any, options: Any, arguments: str | None, returned: str | None
+) -> tuple[str, str | None] | None:
+    """Leave out the signature of a model, whose fields are listed below it, and the functions that make defaults."""
+    if kind == "class" and isinstance(value, type) and issubclass(value, BaseModel):
+        return "", ""
+    if "<" not in (arguments or ""):
+        return None
+    found = signature_of(value, bound_method=kind == "method", type_aliases=autodoc_type_aliases)
+    parameters = [
+        each.replace(default=Default()) if each.default is not each.empty and "<" in repr(each.default) else each
+        for each in found.parameters.values()
+    ]
+    plain = found.replace(parameters=parameters, return_annotation=found.empty)
+    return stringify_signature(plain, unqualified_typehints=True), returned
 
 
 # `Attributes` become a list, since the attributes have entries of their own.

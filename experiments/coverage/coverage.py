@@ -14,6 +14,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -302,27 +303,36 @@ async def _judged(
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Return the coverage of each kind of interval by kind of run, for Markdown."""
-    lines = [
-        "| learning sets | groups x texts | calibration | n | scores of texts | weights | Spearman, all texts | "
-        "Pearson, all texts | Spearman within groups | Pearson within groups | simple bootstrap | mean width | "
-        "error at widest |",
-        "|---" * 13 + "|",
-    ]
+    """Return the coverage of each kind of interval by kind of run, for Markdown, in two tables."""
     kinds = {
         **dict.fromkeys((kind(each), f"{each['groups']} x {each['size']}", scale_map(each)) for each in rows),
         **dict.fromkeys((kind(each), "all", "all") for each in rows),
     }
+    correlations = {
+        "Spearman, all texts": "dataset spearman",
+        "Pearson, all texts": "dataset pearson",
+        "Spearman within groups": "group spearman",
+        "Pearson within groups": "group pearson",
+    }
+    of_rubric = [["scores of texts", "weights", "mean width", "error at widest"]]
+    of_agreement = [[*correlations, "simple bootstrap"]]
+    runs = [["learning sets", "groups x texts", "calibration", "n"]]
     for key in sorted(kinds):
         own = [each for each in rows if (kind(each), f"{each['groups']} x {each['size']}", scale_map(each)) == key]
         own = own or [each for each in rows if kind(each) == key[0]]
         held = sum(each["weights"] for each in own) / sum(each["criteria"] for each in own)
-        names = ["dataset spearman", "dataset pearson", "group spearman", "group pearson"]
-        resampled = float(np.nanmean([mean(own, f"{name}, scores resampled") for name in names]))
-        shares = [mean(own, "texts"), held, *(mean(own, name) for name in names), resampled]
-        more = [f"{mean(own, name):.2f}" for name in ("width", "widest")]
-        lines.append(f"| {' | '.join((*key, str(len(own)), *(percent(share) for share in shares), *more))} |")
-    return "\n".join(lines)
+        resampled = float(np.nanmean([mean(own, f"{name}, scores resampled") for name in correlations.values()]))
+        runs.append([*key, str(len(own))])
+        widths = [f"{mean(own, name):.2f}" for name in ("width", "widest")]
+        of_rubric.append([percent(mean(own, "texts")), percent(held), *widths])
+        of_agreement.append([*(percent(mean(own, name)) for name in correlations.values()), percent(resampled)])
+    return "\n\n".join(_markdown(runs, columns) for columns in (of_rubric, of_agreement))
+
+
+def _markdown(*columns: Sequence[Sequence[str]]) -> str:
+    """Return a table whose columns are given in several parts, each with the heading as its first row."""
+    heading, *lines = (f"| {' | '.join(chain.from_iterable(parts))} |" for parts in zip(*columns, strict=True))
+    return "\n".join([heading, "|---" * sum(len(part[0]) for part in columns) + "|", *lines])
 
 
 def readme_figures() -> dict[str, str]:

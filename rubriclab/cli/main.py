@@ -215,7 +215,7 @@ def _failed(error: Exception) -> int:
         click.echo(f"error: {text}", err=True)
         return error.exit_code
     if isinstance(error, click.ClickException):
-        error.show()
+        _placed(error).show()
         return error.exit_code
     if isinstance(error, OSError):
         # Files are named where they are read and written; what is printed has no name.
@@ -226,6 +226,20 @@ def _failed(error: Exception) -> int:
 
     _log.info("ended by an unexpected %s", type(error).__name__)
     return report_bug(error)
+
+
+def _placed(error: click.ClickException) -> click.ClickException:
+    """Return the error; of an option that belongs before the command, one that says so."""
+    if not isinstance(error, click.NoSuchOption) or error.ctx is None:
+        return error
+    program = error.ctx.find_root()
+    for option in program.command.params:
+        if isinstance(option, click.Option) and error.option_name in option.opts:
+            value = "" if option.is_flag or option.count else f" {option.make_metavar(program)}"
+            _, _, own = error.ctx.command_path.partition(" ")
+            usage = f"{program.info_name} {error.option_name}{value} {own} ..."
+            return click.UsageError(f"{error.option_name} belongs before the command: {usage}", error.ctx)
+    return error
 
 
 if __name__ == "__main__":

@@ -97,7 +97,7 @@ def _print_json(result: PlanResult, output: str | None) -> None:
     texts = [{"id": text.example.id, **plan_row(text)} for text in plan.texts]
     advice = plan.advice.to_row() if plan.advice else None
     row = {"rubric": result.rubric, "pool": plan.pool, "width": plan.width, "texts": texts, "advice": advice}
-    print_json({**row, "advised": advised(plan), "output": output, **effort_row(result.effort)})
+    print_json({**row, "advised": advised(plan, result.validation), "output": output, **effort_row(result.effort)})
 
 
 def _print(result: PlanResult, output: str | None) -> None:

@@ -17,6 +17,8 @@ from rubriclab.training_record import RecordedText
 
 STEP = 0.2
 MOST_TICKS, MOST_VALUE_TICKS = 10, 6
+# More numbers than this touch each other on the narrowest strip.
+MOST_LABELS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +78,12 @@ def weight_axis(statistics: Iterable[Interval]) -> Axis:
 
 
 def tick_row(axis: Axis) -> Markup:
-    """Return the numbers of the axis, to be shown under strips."""
+    """Return the numbers of the axis, to be shown under strips; of many ticks, evenly spaced ones with 0 among them."""
+    every = math.ceil(len(axis.ticks) / MOST_LABELS)
+    first = axis.ticks.index(0) % every if 0 in axis.ticks else 0
     words = Markup("").join(
         Markup('<text x="{}" y="13" text-anchor="middle">{}</text>').format(axis.percent(tick), number(tick))
-        for tick in axis.ticks
+        for tick in axis.ticks[first::every]
     )
     return Markup('<svg class="strip ticks" aria-hidden="true">{}</svg>').format(words)
 

@@ -11,7 +11,7 @@ from rubriclab.data.scale import show
 from rubriclab.option_names import command
 from rubriclab.report import describe
 from rubriclab.report.model import Paragraph, Section, Stack, View, Words, paragraphs, quoted, table
-from rubriclab.report.verdicts import baseline_name, procedure, rubric_agreement
+from rubriclab.report.verdicts import baseline_name, procedure, rubric_agreement, sentence
 from rubriclab.report.wording import count, estimate, excerpt, figure
 from rubriclab.stats.interval import Interval
 from rubriclab.validation import Validation
@@ -36,19 +36,18 @@ def plan_view(plan: LabelPlan, ref: str, validation: Validation | None = None) -
     section = Section(
         ("To label next, for ", quoted(ref)), (shown, Paragraph(basis(plan), "quiet")), "most informative text first"
     )
-    return View(advised(plan), (*paragraphs(_gate(validation, ref)), section), "rubriclab plan")
+    return View(advised(plan, validation), (*paragraphs(_gate(validation, ref)), section), "rubriclab plan")
 
 
 def _gate(validation: Validation | None, ref: str) -> Iterator[Words]:
-    """Yield what the gate measured by another procedure, and its verdict where the rubric did not pass."""
+    """Yield what the gate measured by another procedure, and its verdict where more labels would not change it."""
     if validation is None:
         return
     measured = rubric_agreement(validation).pearson
     yield f"The gate measured Pearson {estimate(measured)}, {procedure(validation)}; the plan fits a learning curve."
-    if validation.outcome != "better":
+    if validation.outcome == "not better":
         against = baseline_name(validation.verdicts[0].against)
-        found = "is inconclusive" if validation.outcome == "inconclusive" else "did not pass"
-        remark = f" {found} at the gate (compared with {against}): more labels may not be what it lacks; see "
+        remark = f" did not pass at the gate (compared with {against}): more labels may not be what it lacks; see "
         yield quoted(ref), remark, f"`{command('gate', ref)}`."
 
 
@@ -62,26 +61,32 @@ def why(planned: SelectedText) -> str:
     return _informative(planned.informative) if planned.informative else "none of its scores is unusual"
 
 
-def advised(plan: LabelPlan) -> str:
-    """Return how many more labels are worth it, and how certain that is."""
-    advice = plan.advice
+def advised(plan: LabelPlan, validation: Validation | None = None) -> str:
+    """Return how many more labels are worth it for the verdict, if it is inconclusive, and for the agreement."""
+    agreement = _for_agreement(plan.advice)
+    if validation is None or validation.outcome != "inconclusive":
+        return agreement
+    return f"{sentence(validation.verdicts[0])} {agreement}"
+
+
+def _for_agreement(advice: StoppingAdvice | None) -> str:
     if advice is None:
         return (
-            "The labels do not show how many more are worth it: there are too few groups, or the rubric does not "
-            "predict held-out labels."
+            "The labels do not show how many more would raise the agreement: there are too few groups, or the rubric "
+            "does not predict held-out labels."
         )
     bar = f"{advice.threshold:g} per {STEP} labels"
     more = round(advice.more.value or 0)
     if not more:
         return (
-            "More labels are not worth it: the learning curve estimates a held-out Pearson of "
+            "To raise the agreement, more labels are not worth it: the learning curve estimates a held-out Pearson of "
             f"{estimate(advice.now)} at {count(advice.labels, 'label')}, and {STEP} more labels add less than "
             f"{advice.threshold:g}.{_sure(advice)}"
         )
     labels_worth = f"at least {MAX_LABELS}" if more >= MAX_LABELS else f"about {more}"
     labels = "label is" if more == 1 else "labels are"
     return (
-        f"{labels_worth[0].upper()}{labels_worth[1:]} more {labels} worth it: by the learning curve they raise "
+        f"To raise the agreement, {labels_worth} more {labels} worth it: by the learning curve they raise "
         f"held-out Pearson from {figure(advice.now.value)} at {count(advice.labels, 'label')} to "
         f"{figure(advice.then.value)} {_range(advice.then)}; further "
         f"labels add less than {bar}.{_sure(advice)}"

@@ -141,7 +141,7 @@ def rubric_shortcut(version: Version) -> str:
         return f"The rubric as a whole {_warning(rubric, raters).removeprefix(SHORTCUT)}."
     of_raters = f" (raters: {verdicts.follows(raters)})" if raters else ""
     return (
-        "The rubric as a whole follows none of them significantly more than the raters do: "
+        "The rubric as a whole follows no shortcut significantly more than the raters do: "
         f"{verdicts.follows(rubric)}{of_raters}."
     )
 

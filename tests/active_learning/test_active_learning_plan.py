@@ -64,7 +64,7 @@ def test_advice_says_how_many_labels_and_how_sure_that_is() -> None:
     assert (eager.advice.then.value or 0) > (eager.advice.now.value or 0)
     assert "worth it: by the learning curve they raise held-out Pearson" in advised(eager)
     assert "further labels add less than 0.0001 per 10 labels" in advised(eager)
-    assert advised(modest).startswith("More labels are not worth it: ")
+    assert advised(modest).startswith("To raise the agreement, more labels are not worth it: ")
     assert "With 30 labels this estimate is uncertain: " in advised(eager)
     assert "20 unlabelled texts" in basis(modest)
     assert set(eager.advice.to_row()) == {"labels", "threshold_per_10", "more", "now", "then"}
@@ -76,7 +76,7 @@ def test_where_nothing_is_known_of_agreement_it_is_said_so() -> None:
     found = plan(RUBRIC, PROVENANCE, two_groups, POOL, 3, threshold=0.01)
     assert found.advice is None
     assert all(each.agreement is None for each in found.texts)
-    assert advised(found).startswith("The labels do not show how many more are worth it")
+    assert advised(found).startswith("The labels do not show how many more would raise the agreement")
 
 
 def test_numbers_are_fitted_anew_as_they_were_trained() -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from commands import CHECKOUT
+from documentation import example_files
 from parity_table import same_scores
 from pytest_projects import BAD, GOOD, TEXTS, UNSCORABLE
 from server import RunningServer
@@ -123,7 +123,7 @@ def test_the_fields_of_a_test_case_are_those_of_a_row() -> None:
 
 
 def test_the_example_of_the_documentation_works(store: Path) -> None:
-    (example,) = re.findall(r"^```python file=\S+\n(.*?)^```", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    (example,) = example_files(PAGE).values()
     names: dict[str, Any] = {}
     exec(example.replace("rubrics.db", "store.db").replace("news-coherence", "planted"), names)
     names["test_answer"]()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import math
 import os
-import re
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 import pytest
 from commands import CHECKOUT
+from documentation import example_files
 from parity_table import same_scores
 from pytest_projects import GOOD, TEXTS, UNSCORABLE
 from server import RunningServer
@@ -146,7 +146,7 @@ def test_a_log_is_scored_again_by_the_name_of_the_scorer(store: Path) -> None:
 
 
 def test_the_example_of_the_documentation_works(store: Path) -> None:
-    (example,) = re.findall(r"^```python file=\S+\n(.*?)^```", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    (example,) = example_files(PAGE).values()
     names: dict[str, Any] = {}
     exec(example.replace("rubrics.db", "store.db").replace("news-coherence", "planted"), names)
     (log,) = inspect_ai.eval(names["bridge"](), "mockllm/model", display="none", log_dir="logs")

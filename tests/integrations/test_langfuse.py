@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import create_autospec
 
 import pytest
 from commands import CHECKOUT
+from documentation import example_files
 from parity_table import same_scores
 from pytest_projects import GOOD, TEXTS, UNSCORABLE
 from server import RunningServer
@@ -144,9 +145,23 @@ def test_scores_of_people_label_the_observations(tmp_path: Path) -> None:
 
 
 def test_the_example_of_the_documentation_works(store: Path) -> None:
-    (example,) = re.findall(r"^```python file=\S+\n(.*?)^```", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    example = example_files(PAGE)["experiment.py"]
     names: dict[str, Any] = {}
     exec(example.replace("rubrics.db", "store.db").replace("news-coherence", "planted"), names)
     ((evaluation,),) = [each.evaluations for each in names["result"].item_results]
     assert isinstance(evaluation.value, float)
     names["langfuse"].shutdown()
+
+
+def test_the_annotations_of_the_documentation_can_be_learned_from(
+    client: Langfuse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api = create_autospec(client.api, instance=True)
+    api.observations.get_many.return_value.data = [observation("o1", "t1", input="It rained.", output="Rain.")]
+    api.scores.get_many.return_value.data = [score("observation", "o1", 2)]
+    monkeypatch.setattr(Langfuse, "api", api, raising=False)
+    monkeypatch.setattr("langfuse.get_client", lambda: client)
+    lab = create_autospec(rl.Lab, instance=True)
+    exec(example_files(PAGE)["annotations.py"], {"lab": lab})
+    ((learned,), options) = lab.learn.call_args
+    assert [row["annotations"] for row in learned] == [{options["aspect"]: {"anna": 2.0}}]

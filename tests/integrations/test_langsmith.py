@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-import re
 import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from unittest.mock import create_autospec
 
 import pytest
 from commands import CHECKOUT
+from documentation import example_files
 from parity_table import same_scores
 from pytest_projects import GOOD, TEXTS, UNSCORABLE
 from server import RunningServer
@@ -196,8 +197,20 @@ def test_feedback_of_people_labels_the_runs(tmp_path: Path) -> None:
 
 
 def test_the_example_of_the_documentation_works(store: Path) -> None:
-    (example,) = re.findall(r"^```python file=\S+\n(.*?)^```", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    example = example_files(PAGE)["evaluate.py"]
     names: dict[str, Any] = {}
     exec(example.replace("rubrics.db", "store.db").replace("news-coherence", "planted"), names)
     (result,) = names["results"]
     assert result["evaluation_results"]["results"][0].score is not None
+
+
+def test_the_annotations_of_the_documentation_can_be_learned_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = finished({"source": "It rained."}, {"output": "Rain."})
+    client = create_autospec(Client, instance=True)
+    client.list_runs.return_value = iter([run])
+    client.list_feedback.return_value = iter([said(run, "anna", score=2)])
+    monkeypatch.setattr("langsmith.Client", lambda: client)
+    lab = create_autospec(rl.Lab, instance=True)
+    exec(example_files(PAGE)["annotations.py"], {"lab": lab})
+    ((learned,), options) = lab.learn.call_args
+    assert [row["annotations"] for row in learned] == [{options["aspect"]: {"anna": 2.0}}]

@@ -16,6 +16,7 @@ from commands import CHECKOUT, Commands
 from parity_table import same_scores
 from pytest_projects import TEXTS, UNSCORABLE
 from server import RunningServer
+from waiting import until
 
 from rubriclab import Lab
 from rubriclab.errors import SettingsError
@@ -73,8 +74,7 @@ async def cancelled_call(client: Any, server: RunningServer) -> None:
     assert len(server.bodies) == CALLS_PER_TEXT
     server.latency = 0.7
     call = asyncio.create_task(client.call_tool("score_texts", {"rubric": "remote", "texts": ROWS[:1]}))
-    while len(server.bodies) == CALLS_PER_TEXT:
-        await asyncio.sleep(0.01)
+    await asyncio.to_thread(until, lambda: len(server.bodies) > CALLS_PER_TEXT)
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call

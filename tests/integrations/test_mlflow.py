@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from commands import CHECKOUT
+from documentation import example_files
 from parity_table import same_scores
 from pytest_projects import GOOD, TEXTS, UNSCORABLE
 from server import RunningServer
@@ -165,9 +166,18 @@ def test_what_is_no_single_pack_is_not_loaded(store: Path, tmp_path: Path) -> No
 
 
 def test_the_example_of_the_documentation_works(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (example,) = re.findall(r"^```python file=\S+\n(.*?)^```", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    example = example_files(PAGE)["evaluate.py"]
     monkeypatch.chdir(store.parent)
     names: dict[str, Any] = {}
     exec(example.replace("rubrics.db", "store.db").replace("news-coherence", "planted"), names)
     assert names["result"].metrics["planted/mean"] > 1
     assert names["loaded"].digest == Lab(store).load("planted").digest
+
+
+def test_the_function_of_the_documentation_makes_the_row_of_a_text(store: Path) -> None:
+    names: dict[str, Any] = {"rubric_scorer": partial(rubric_scorer, store=store)}
+    exec(example_files(PAGE)["row.py"].replace("news-coherence", "planted"), names)
+    outputs = {"choices": [{"message": {"content": TEXTS[0]["output"]}}]}
+    with names["scorer"] as scorer:
+        feedback = scorer(inputs={"article": TEXTS[0]["source"]}, outputs=outputs)
+    assert isinstance(feedback.value, float)

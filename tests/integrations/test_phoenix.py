@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import create_autospec
 
 import httpx
 import pytest
 from commands import CHECKOUT
+from documentation import example_files
 from parity_table import same_scores
 from pytest_projects import GOOD, TEXTS, UNSCORABLE
 from server import RunningServer
@@ -169,7 +170,7 @@ def test_a_value_marked_as_json_that_is_no_json_is_a_text() -> None:
 
 
 def test_the_example_of_the_documentation_works(store: Path) -> None:
-    (example,) = re.findall(r"^```python file=\S+\n(.*?)^```", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    example = example_files(PAGE)["experiment.py"]
     text = {**TEXTS[0], "id": "1"}
     names: dict[str, Any] = {"client": client_with([text])}
     own = example.replace("client = Client()\n", "").replace('dataset="questions"', 'dataset="d"')
@@ -177,3 +178,16 @@ def test_the_example_of_the_documentation_works(store: Path) -> None:
     exec(own.replace("rubrics.db", "store.db").replace("news-coherence", "planted"), names)
     (evaluation,) = names["experiment"]["evaluation_runs"]
     assert isinstance(evaluation.result["score"], float)
+
+
+def test_the_annotations_of_the_documentation_can_be_learned_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = client_with([])
+    spans = create_autospec(client.spans, instance=True)
+    spans.get_spans.return_value = [span("s1", "It rained.", "Rain.")]
+    spans.get_span_annotations.return_value = [said("s1", "anna", {"score": 2})]
+    monkeypatch.setattr(Client, "spans", spans)
+    monkeypatch.setattr("phoenix.client.Client", lambda: client)
+    lab = create_autospec(rl.Lab, instance=True)
+    exec(example_files(PAGE)["annotations.py"], {"lab": lab})
+    ((learned,), options) = lab.learn.call_args
+    assert [row["annotations"] for row in learned] == [{options["aspect"]: {"anna": 2.0}}]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from typing import Any
 
 import pytest
 from commands import CHECKOUT, Commands
+from documentation import example_files
 from parity_table import same_scores
 from pytest_projects import GOOD, TEXTS, UNSCORABLE, brain
 from server import RunningServer
@@ -27,14 +27,14 @@ real = pytest.mark.skipif(
     not (shutil.which("node") and PROGRAM.exists()),
     reason="needs Node.js and promptfoo: run make test-integrations, or name its folder in RUBRICLAB_PROMPTFOO",
 )
-EXAMPLES = re.findall(r"^```\w+ file=(\S+)\n(.*?)^```", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+EXAMPLES = example_files(PAGE)
 
 
 @pytest.fixture
 async def store(tmp_path: Path, planted_store: Path, server: RunningServer) -> Path:
     """The planted versions, whose judge is the local server, beside the files of the documentation."""
     server.brain = brain
-    for name, content in EXAMPLES:
+    for name, content in EXAMPLES.items():
         (tmp_path / name).write_text(content.replace("rubrics.db", "store.db").replace("news-coherence", "remote"))
     return Path(shutil.copy(planted_store, tmp_path / "store.db"))
 

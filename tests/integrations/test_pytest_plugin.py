@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from commands import CHECKOUT
+from documentation import example_files
 from in_full import in_full
 from parity_table import same_scores
 from pytest_projects import BAD, COMPARED, GOOD, JUDGE, TEXTS, UNSCORABLE, Project, row_of, saying
@@ -193,8 +194,7 @@ def test_pytest_imports_nothing_that_scores_texts_until_a_test_needs_it() -> Non
 
 @in_full
 def test_the_example_of_the_documentation_works(project: Project) -> None:
-    page = (CHECKOUT / "docs" / "integrations" / "pytest.md").read_text("utf-8")
-    ((name, example),) = re.findall(r"^```python file=(\S+)\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    ((name, example),) = example_files(CHECKOUT / "docs" / "integrations" / "pytest.md").items()
     (project.folder / name).write_text(example.replace("news-coherence", "alone"), "utf-8")
     assert project.pytest(*JUDGE, "--rubric-update-baseline").code == 0
     done = project.pytest(*JUDGE, "-n", 2)

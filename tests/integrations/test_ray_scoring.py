@@ -18,7 +18,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from commands import HELDOUT, Commands, Done
+from commands import CHECKOUT, HELDOUT, Commands, Done
+from documentation import example_files
 from parity_table import same_scores
 from server import RunningServer
 
@@ -195,3 +196,25 @@ print("the same")
         check=False,
     )
     assert done.stdout.endswith("the same\n"), done.stderr[-3000:]
+
+
+def test_the_example_of_the_documentation_works(planted: Commands, schema: str, server: RunningServer) -> None:
+    imported = planted("export", "planted", "-o", "pack.json"), planted("import", "pack.json", "--store", schema)
+    tagged = planted("tag", "planted@1", "production", "--force", "--store", schema)
+    assert [done.code for done in (*imported, tagged)] == [0, 0, 0], tagged.err
+    (planted.folder / "texts").mkdir()
+    write_parquet(planted.folder / "texts" / "texts.parquet", 4, row_group=2)
+    example = example_files(CHECKOUT / "docs" / "cluster.md")["score.py"]
+    own = example.replace("s3://bucket/", f"{planted.folder}/").replace("postgresql://user@host/rubrics", schema)
+    own = own.replace("news-coherence@production", "planted@production").replace("size=4", "size=1")
+    done = subprocess.run(
+        [sys.executable, "-c", own],
+        capture_output=True,
+        text=True,
+        cwd=planted.folder,
+        env={**planted.environment, "RAY_USAGE_STATS_ENABLED": "0"},
+        timeout=LONGEST,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert list((planted.folder / "scores").glob("*.parquet"))

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import create_autospec
 
 import pytest
 from commands import CHECKOUT
+from documentation import example_files
 from parity_table import same_scores
 from pytest_projects import GOOD, TEXTS, UNSCORABLE
 from server import RunningServer
 
+from rubriclab import Lab
 from rubriclab.errors import DataError, NotInStore
 
 os.environ["WEAVE_DISABLED"] = "true"
@@ -23,6 +25,7 @@ pytest.importorskip("weave", reason="needs Weave: run make test-integrations")
 import weave
 from weave.trace.call import Call
 from weave.trace.feedback import Feedback
+from weave.trace.weave_client import WeaveClient
 
 from rubriclab.integrations.weave import WeaveScorer, row_of, rows
 
@@ -132,7 +135,19 @@ def test_annotations_of_people_label_the_calls() -> None:
 
 
 def test_the_example_of_the_documentation_works(store: Path) -> None:
-    (example,) = re.findall(r"^```python file=\S+\n(.*?)^```", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    example = example_files(PAGE)["evaluate.py"]
     names: dict[str, Any] = {}
     exec(example.replace("rubrics.db", "store.db").replace("news-coherence", "planted"), names)
     assert isinstance(names["summary"]["planted"]["score"]["mean"], float)
+
+
+def test_the_annotations_of_the_documentation_can_be_learned_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    call = Call(_op_name="o", trace_id="t", project_id="p", parent_id=None, id="c1", inputs={"q": "Q"}, output="A")
+    client = create_autospec(WeaveClient, instance=True)
+    client.get_calls.return_value = [call]
+    client.get_feedback.return_value = [said("c1", "anna", "wandb.annotation.helpfulness", {"value": 2})]
+    monkeypatch.setattr(weave, "init", create_autospec(weave.init, return_value=client))
+    lab = create_autospec(Lab, instance=True)
+    exec(example_files(PAGE)["annotations.py"], {"lab": lab})
+    ((learned,), options) = lab.learn.call_args
+    assert [row["annotations"] for row in learned] == [{options["aspect"]: {"anna": 2.0}}]

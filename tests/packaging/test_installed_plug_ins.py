@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 import tomllib
@@ -13,6 +12,7 @@ from textwrap import dedent
 import orjson
 import pytest
 from commands import CHECKOUT, HELDOUT, LABELLED, SCRIPT, Commands, Done
+from documentation import example_files
 
 MODULE = '''
 """A judge that answers with the length of the text, and a method that asks for one number."""
@@ -137,8 +137,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def documented(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of installed packages that holds the example of CONTRIBUTING.md alone."""
     site = tmp_path_factory.mktemp("documented")
-    page = (CHECKOUT / "CONTRIBUTING.md").read_text("utf-8")
-    files = dict(re.findall(r"^```\w+ file=(\S+)\n(.*?)^```", page, re.DOTALL | re.MULTILINE))
+    files = example_files(CHECKOUT / "CONTRIBUTING.md")
     for name, content in files.items():
         (site / name).parent.mkdir(parents=True, exist_ok=True)
         (site / name).write_text(content, "utf-8")

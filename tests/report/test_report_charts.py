@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -69,8 +70,20 @@ def test_a_bar_runs_between_0_and_its_value(value: float, x: str, width: str) ->
     assert [(bar["x"], bar["width"]) for bar in shapes(drawing, "rect", "bar")] == [(x, width)]
 
 
+@pytest.mark.parametrize(
+    ("axis", "shown"),
+    [
+        (charts.weight_axis([interval(84.0)]), ["0", "20", "40", "60", "80"]),
+        (charts.correlation_axis([interval(-0.1)]), ["0", "0.4", "0.8"]),
+        (charts.correlation_axis([interval(0.1)]), ["0", "0.2", "0.4", "0.6", "0.8", "1"]),
+    ],
+)
+def test_an_axis_of_many_ticks_has_room_between_its_numbers(axis: charts.Axis, shown: list[str]) -> None:
+    assert re.findall(">([^<]+)</text>", charts.tick_row(axis)) == shown
+
+
 def test_ticks_have_true_minus_signs() -> None:
-    assert ">−0.2</text>" in charts.tick_row(charts.correlation_axis([interval(-0.1)]))
+    assert ">−0.4</text>" in charts.tick_row(charts.correlation_axis([interval(-0.3)]))
 
 
 def test_places_are_told_in_words_too() -> None:

@@ -20,6 +20,7 @@ import httpx
 import pytest
 from api_service import TEXTS, TOKEN, Service, problem, score, serving
 from commands import CHECKOUT, Commands
+from documentation import example_files
 from planted_brain import brain
 from server import RunningServer
 from waiting import PATIENCE, until
@@ -613,8 +614,7 @@ def test_response_headers_restrict_browsers_and_name_no_server(service: Service)
 def test_the_client_of_the_documentation_works(
     store: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    page = (CHECKOUT / "docs" / "integrations" / "serve.md").read_text("utf-8")
-    (example,) = re.findall(r"^```python file=\S+\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    (example,) = example_files(CHECKOUT / "docs" / "integrations" / "serve.md").values()
     monkeypatch.setenv(VARIABLE, TOKEN)
     monkeypatch.setenv("NO_PROXY", "*")
     names: dict[str, Any] = {}
