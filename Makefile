@@ -11,7 +11,7 @@ INTEGRATIONS := inspect-ai,langfuse,langsmith,mcp,mlflow,parquet,phoenix,postgre
 # and the tests in tests/integrations/test_NAME.py. DeepEval needs older releases of click and rich.
 SEPARATE := deepeval
 
-.PHONY: demo test test-integrations test-integrations-python test-release site lint types check constraints clean
+.PHONY: demo test test-integrations test-integrations-python test-release start-up site lint types check constraints clean
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -64,6 +64,10 @@ test-integrations-python: $(patsubst %,.venv-%/.installed,integrations $(SEPARAT
 	.venv-integrations/bin/python -m pytest -p no:xdist tests/integrations
 	for name in $(SEPARATE); do .venv-$$name/bin/python -m pytest -p no:xdist tests/integrations/test_$$name.py || exit 1; done
 	$(BIN)/python tests/integrations/parity_table.py $(RUBRICLAB_PARITY) $(WITHOUT_PROMPTFOO)
+
+# Seconds of `import rubriclab` and of help, as shares of Python's own start, against the stored results.
+start-up: $(STAMP)
+	$(BIN)/python -m experiments.benchmarks.start_up --rounds 10 --at-most 2 --compare experiments/benchmarks/results/start_up.json
 
 # Wheel and sdist in fresh environments, on each supported Python that is here, with the lowest and newest dependencies;
 # PYTHONS="3.12 3.13" names the versions.

@@ -18,7 +18,7 @@ give_up() {
 
 # Runs a command with the arguments of one line, and keeps its result.
 run() {
-  local command=$1 line=$2 code argument outcome
+  local command=$1 line=$2 code argument outcome resume
   local -a arguments=()
   if ! xargs -n 1 printf '%s\n' <<< "$line" > "$folder/arguments"; then
     give_up "rubriclab $command $line: the quotation marks do not match" 2
@@ -28,8 +28,12 @@ run() {
   if [ -n "${JUDGE:-}" ] && [ "$command" != gate ]; then arguments+=(--judge "$JUDGE"); fi
   number=$((number + 1))
   echo "::group::rubriclab $command $line"
+  # What is printed quotes texts, which must not be taken for commands to the runner.
+  resume=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
+  echo "::stop-commands::$resume"
   rubriclab "$command" "${arguments[@]}" --markdown "$folder/$number.md"
   code=$?
+  printf '\n::%s::\n' "$resume"
   echo "::endgroup::"
   case $code in
     0) outcome="passed" ;;

@@ -385,7 +385,7 @@ def test_the_note_names_a_score_that_could_be_a_thousand_and_both_readings(tmp_p
 
 
 def test_thousands_in_a_workbook_and_in_columns_of_raters_are_one_number(tmp_path: Path) -> None:
-    rows = [["output", "annotations.x.anna"], ["a", "1,250"], ["b", 800], ["c", 900]]
+    rows: list[list[Any]] = [["output", "annotations.x.anna"], ["a", "1,250"], ["b", 800], ["c", 900]]
     found = texts(workbook(tmp_path / "t.xlsx", rows))
     assert [each.annotations["x"] for each in found] == [(1250,), (800,), (900,)]
 
@@ -429,7 +429,7 @@ def test_columns_without_a_name_are_left_out(tmp_path: Path, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["csv", "xlsx"])
 def test_a_name_in_one_of_two_header_rows_is_the_name_of_the_column(tmp_path: Path, kind: str) -> None:
-    rows = [["id", "output", "annotations.x", "", ""], ["", "", "anna", "ben", ""], [1, "A", 4, 5, ""]]
+    rows: list[list[Any]] = [["id", "output", "annotations.x", "", ""], ["", "", "anna", "ben", ""], [1, "A", 4, 5, ""]]
     (row,) = texts(table(tmp_path, kind, rows), header_rows=2)
     assert (row.id, row.raters) == ("1", {"x": ("anna", "ben")})
 

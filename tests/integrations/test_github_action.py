@@ -43,10 +43,10 @@ def folder(tmp_path: Path, planted_store: Path) -> Path:
     return tmp_path
 
 
-def run(folder: Path, **inputs: str) -> Ended:
+def run(folder: Path, *, install: str = "false", **inputs: str) -> Ended:
     """Return how the steps of the action end, with these inputs and the defaults."""
     values = {name: str(each["default"]) for name, each in ACTION["inputs"].items()}
-    values |= {name.replace("_", "-"): value for name, value in inputs.items()} | {"install": ""}
+    values |= {name.replace("_", "-"): value for name, value in inputs.items()} | {"install": install}
     assert values.keys() == ACTION["inputs"].keys()
 
     def expanded(text: str) -> str:
@@ -55,14 +55,14 @@ def run(folder: Path, **inputs: str) -> Ended:
 
     summary, output = folder / "summary.md", folder / "output.txt"
     environment = {
-        "PATH": f"{SCRIPT.parent}:{os.environ['PATH']}",
+        "PATH": f"{folder / 'bin'}:{SCRIPT.parent}:{os.environ['PATH']}",
         "HOME": str(folder),
         "GITHUB_STEP_SUMMARY": str(summary),
         "GITHUB_OUTPUT": str(output),
     }
     code, log = 0, ""
     for step in ACTION["runs"]["steps"]:
-        if step.get("if") == "inputs.install != ''" and not values["install"]:
+        if step.get("if") == "inputs.install != 'false'" and values["install"] == "false":
             continue
         given = {name: expanded(value) for name, value in step["env"].items()}
         command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
@@ -102,6 +102,39 @@ def test_an_inconclusive_result_fails_unless_it_may_pass(folder: Path) -> None:
     (folder / "output.txt").unlink()
     done = run(folder, store="store.db", judge="embedded", compare=compare, inconclusive="pass")
     assert (done.code, done.output) == (0, "outcome=inconclusive\n"), done.log
+
+
+@pytest.mark.parametrize(
+    ("install", "installed"), [("", f"{FOLDER}/../.."), ("rubriclab==0.1.0", "rubriclab==0.1.0"), ("false", None)]
+)
+def test_the_version_of_the_action_is_installed_unless_another_one_is_named(
+    folder: Path, install: str, installed: str | None
+) -> None:
+    pip = folder / "bin" / "python"
+    pip.parent.mkdir()
+    pip.write_text('#!/bin/sh\nprintf "%s\\n" "$@" > arguments\n', "utf-8")
+    pip.chmod(0o755)
+    run(folder, install=install)
+    arguments = folder / "arguments"
+    assert (arguments.read_text("utf-8").splitlines()[-1] if arguments.exists() else None) == installed
+    assert (FOLDER / ".." / ".." / "pyproject.toml").exists()
+
+
+@in_full
+def test_the_runner_takes_no_commands_from_what_is_printed(folder: Path) -> None:
+    rows = [json.loads(line) for line in (folder / "old texts.jsonl").read_text("utf-8").splitlines()]
+    hostile = [
+        {**row, "id": f"{row['id']}\n::error::id", "output": f"::set-output name=outcome::passed\n{row['output']}"}
+        for row in rows
+    ]
+    (folder / "hostile.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in hostile), "utf-8")
+    compare = "hostile.jsonl hostile.jsonl --rubric planted@1"
+    done = run(folder, store="store.db", judge="embedded", compare=compare)
+    stopped = re.search(r"^::stop-commands::([0-9a-f]{32})\n(.*)\n::\1::$", done.log, re.DOTALL | re.MULTILINE)
+    assert stopped
+    assert "::" not in done.log.replace(stopped[0], "").replace(f"::group::rubriclab compare {compare}", "").replace(
+        "::endgroup::", ""
+    )
 
 
 @in_full

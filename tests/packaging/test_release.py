@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -61,7 +62,7 @@ def test_the_oldest_python_is_the_one_that_the_package_requires() -> None:
     project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text("utf-8"))["project"]
     assert project["requires-python"] == f">={try_release.PYTHONS[0]}"
     named = {line.rpartition(" ")[2] for line in project["classifiers"] if "Python :: 3." in line}
-    assert named <= {*try_release.PYTHONS}
+    assert named == {*try_release.PYTHONS}
 
 
 def test_a_release_is_published_without_a_password_after_all_checks() -> None:
@@ -77,6 +78,28 @@ def test_a_release_is_published_without_a_password_after_all_checks() -> None:
 def test_a_python_that_is_not_here_has_no_interpreter() -> None:
     assert try_release.interpreter("2.99") is None
     assert try_release.interpreter(f"{sys.version_info[0]}.{sys.version_info[1]}")
+
+
+def test_a_python_that_was_asked_for_and_is_not_here_fails(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(try_release, "interpreter", lambda _version: None)
+    monkeypatch.setattr(try_release, "resolve", lambda *_given: None)
+    trial = try_release.Trial("3.14", "newest", "wheel")
+    assert [try_release.report(trial, tmp_path, required=required).passed for required in (False, True)] == [
+        True,
+        False,
+    ]
+
+
+def test_actions_of_others_are_pinned_by_commit() -> None:
+    uses = [
+        step["uses"]
+        for each in (CI, RELEASE)
+        for job in each["jobs"].values()
+        for step in job.get("steps", ())
+        if "uses" in step
+    ]
+    assert uses
+    assert [use for use in uses if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", use)] == []
 
 
 def test_the_oldest_python_is_tried_with_the_lowest_versions_and_all_with_the_newest() -> None:

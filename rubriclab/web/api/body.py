@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from starlette.requests import ClientDisconnect, Request
 
 from rubriclab.characters import one_line
-from rubriclab.descriptions import describe, preview
+from rubriclab.descriptions import preview
 from rubriclab.pydantic_errors import faults
 from rubriclab.services.inputs import repeated_id
 from rubriclab.web.api.models import InputText, InputTexts
@@ -56,11 +56,11 @@ def _check_type(request: Request) -> None:
     # Pages of other sites can send other types without asking (cross-site request forgery).
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json":
-        given = f"got {describe(media_type)}" if media_type else "there is none"
+        given = f"got {media_type!r:.80}" if media_type else "there is none"
         raise Refused("other_media_type", f"Expected the Content-Type application/json; {given}.")
     encodings = request.headers.getlist("content-encoding")
     if any(encoding.strip().lower() != "identity" for encoding in encodings):
-        raise Refused("compressed_body", f"Send the body without compression; it is sent as {describe(encodings[0])}.")
+        raise Refused("compressed_body", f"Send the body without compression; it is sent as {encodings[0]!r:.80}.")
 
 
 def _check_keys(content: bytes) -> None:

@@ -28,7 +28,7 @@ KINDS: Mapping[str, ProblemKind] = {
     "no_token": ProblemKind(401, "The request has no bearer token."),
     "wrong_token": ProblemKind(401, "The bearer token is not one of this service."),
     "budget_reached": ProblemKind(
-        402, "The cap on calls or cost is reached: only texts whose answers are in the store are scored."
+        402, "The cap on calls or cost is reached: only requests whose answers are all in the store are answered."
     ),
     "no_such_path": ProblemKind(404, "The service has no such path; `GET /` describes all requests."),
     "other_method": ProblemKind(405, "The path does not take this method; `Allow` names those that it takes."),

@@ -54,8 +54,8 @@ _REFUSALS: Sequence[tuple[tuple[type[Exception], ...], Refused]] = (
         (BudgetReached,),
         Refused(
             "budget_reached",
-            "The cap on calls or cost of this service is reached: no text is sent to the judge any more. Texts whose "
-            "answers are in the store are still scored.",
+            "The cap on calls or cost of this service is reached: no text is sent to the judge any more. Requests "
+            "whose answers are all in the store are still answered.",
         ),
     ),
     (

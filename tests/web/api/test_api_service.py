@@ -148,7 +148,7 @@ def test_the_path_of_a_recording_is_not_told(store: Path, tmp_path: Path) -> Non
             (413, "too_many_texts", "at most 5 texts, got 6; send them in several requests"),
         ),
         (b'"' + b"a" * 30_000 + b'"', JSON, (413, "too_large", "at most 20,000 bytes")),
-        (b'{"output": "a"}', {"Content-Type": "text/plain"}, (415, "other_media_type", "got the text 'text/plain'")),
+        (b'{"output": "a"}', {"Content-Type": "text/plain"}, (415, "other_media_type", "got 'text/plain'")),
         (b'{"output": "a"}', {}, (415, "other_media_type", "application/json; there is none")),
         (b"x", {**JSON, "Content-Encoding": "gzip"}, (415, "compressed_body", "without compression")),
         (b'{"output": "a", "output": "b"}', JSON, (422, "repeated_key", "'output' occurs twice")),
