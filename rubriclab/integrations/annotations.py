@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from rubriclab.data.answers import Answer, AskedQuestion, aspects_about, questions_of
 from rubriclab.data.cells import UNTYPED
+from rubriclab.errors import DataError
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,35 @@ class Annotation:
     score: float | str
     rater: str | None = None
     reason: str | None = None
+
+
+def rows_of_texts(
+    texts: Iterable[tuple[str, Callable[[], Mapping[str, Any]]]], annotations: Sequence[Annotation]
+) -> list[dict[str, Any]]:
+    """Return the rows of texts with the fields `annotations` and `reasons`; see `annotated_rows`.
+
+    Left out are texts without an output, such as failed runs, and texts that nobody scored and whose output or source
+    is not clear, such as the calls of tools.
+
+    Args:
+        texts: the id of each, and what returns its row.
+        annotations: in the order in which they were given.
+
+    Raises:
+        DataError: if it is not clear what the output or source of a scored text is; it names the id.
+    """
+    scored = {each.text for each in annotations}
+    rows = []
+    for text, row_of in texts:
+        try:
+            row = row_of()
+        except DataError as error:
+            if text in scored:
+                raise DataError(f"{text}: {error.message}", error.hint) from error
+            continue
+        if row.get("output") is not None:
+            rows.append({**row, "id": text})
+    return annotated_rows(rows, annotations)
 
 
 def annotated_rows(rows: Iterable[Mapping[str, Any]], annotations: Iterable[Annotation]) -> list[dict[str, Any]]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from rubriclab.errors import RubriclabError
-from rubriclab.integrations.annotations import Annotation, annotated_rows
+from rubriclab.integrations.annotations import Annotation, rows_of_texts
 from rubriclab.integrations.evaluator import OpenRubric, RowFunction, metadata_of, row_of_text
 from rubriclab.integrations.library import imported_from
 from rubriclab.integrations.rationale import rationale
@@ -109,7 +110,8 @@ def rows(
 
     The `id` of a row is that of its observation. A score about a trace is one about its root observation. A person is
     named by `author_user_id`. Left out are texts and corrections, scores about sessions and experiments, and scores
-    about other observations.
+    about other observations. So are observations without an output, and those that nobody scored and whose output or
+    source is not clear.
 
     Args:
         observations: as `client.api.observations.get_many(fields="core,basic,io,metadata").data` returns them.
@@ -119,17 +121,14 @@ def rows(
         row: returns the row of an observation, given `input`, `output` and `metadata` by name; by default `row_of`.
 
     Raises:
-        DataError: if it is not clear what a text and its source are.
+        DataError: if it is not clear what a scored text and its source are.
     """
-    found = list(observations)
+    find, found = row or row_of, list(observations)
     roots = {each.trace_id: each.id for each in found if each.is_root_observation or each.parent_observation_id is None}
-    texts = []
-    for each in found:
-        fields = (row or row_of)(input=each.input, output=each.output, metadata=each.metadata)
-        texts.append({**fields, "id": each.id})
+    texts = ((each.id, partial(find, input=each.input, output=each.output, metadata=each.metadata)) for each in found)
     given = sorted(scores, key=lambda score: score.updated_at)
     annotations = [_annotation(score, roots) for score in given if score.source in sources]
-    return annotated_rows(texts, [each for each in annotations if each])
+    return rows_of_texts(texts, [each for each in annotations if each])
 
 
 def _annotation(score: ScoreV3, roots: Mapping[str | None, str]) -> Annotation | None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from rubriclab.integrations.annotations import Annotation, annotated_rows
+from rubriclab.integrations.annotations import Annotation, rows_of_texts
 from rubriclab.integrations.evaluator import OpenRubric, RowFunction, metadata_of, row_of_text
 from rubriclab.integrations.library import imported_from
 from rubriclab.integrations.rationale import rationale
@@ -102,8 +104,9 @@ def rows(
     """Return runs as labelled rows, with feedback as scores of people by aspect, its key.
 
     The `id` of a row is that of its run, and its `group` the example that the run is about, so outputs for the same
-    example are in one group. A person is named by `user_name`, or else by `user_id`. Feedback without a score or a
-    value, a correction for instance, is left out, and so is feedback about other runs.
+    example are in one group. A person is named by `user_name`, or by `user_id` if several have the same name or none.
+    Feedback without a score or a value, a correction for instance, is left out, and so is feedback about other runs. So
+    are runs without an output, and those that nobody scored and whose output or source is not clear.
 
     Args:
         runs: as `client.runs.query` or `client.list_runs` returns them, with their inputs and outputs.
@@ -113,15 +116,19 @@ def rows(
         row: returns the row of a run; by default `row_of`.
 
     Raises:
-        DataError: if it is not clear what a text and its source are.
+        DataError: if it is not clear what a scored text and its source are.
     """
-    texts = []
-    for run in runs:
-        found: Mapping[str, Any] = (row or row_of)(run)
-        example = {} if run.reference_example_id is None else {"group": str(run.reference_example_id)}
-        texts.append({**example, **found, "id": str(run.id)})
-    given = sorted(feedback, key=lambda each: each.modified_at)
-    return annotated_rows(texts, [_annotation(each) for each in given if _counts(each, sources)])
+    texts = ((str(run.id), partial(_grouped, row or row_of, run)) for run in runs)
+    given = [each for each in sorted(feedback, key=lambda each: each.modified_at) if _counts(each, sources)]
+    people = {(each.feedback_source.user_name, each.feedback_source.user_id) for each in given}
+    ids = Counter(name for name, _ in people)
+    return rows_of_texts(texts, [_annotation(each, ids) for each in given])
+
+
+def _grouped(row: RowFunction, run: Run) -> dict[str, Any]:
+    """Return the row of a run, by default in the group of the example that it is about."""
+    example = {} if run.reference_example_id is None else {"group": str(run.reference_example_id)}
+    return {**example, **row(run)}
 
 
 def _counts(feedback: Feedback, sources: Sequence[str]) -> bool:
@@ -130,9 +137,11 @@ def _counts(feedback: Feedback, sources: Sequence[str]) -> bool:
     return said and source is not None and source.type in sources and feedback.run_id is not None
 
 
-def _annotation(feedback: Feedback) -> Annotation:
+def _annotation(feedback: Feedback, ids: Mapping[str | None, int]) -> Annotation:
+    """Return what a person said, given how many people have each name."""
     source = feedback.feedback_source
-    rater = source.user_name or (str(source.user_id) if source.user_id else None)
+    name, number = source.user_name, str(source.user_id) if source.user_id else None
+    rater = number if number and (not name or ids[name] > 1) else name
     score = feedback.value if feedback.score is None else feedback.score
     return Annotation(
         text=str(feedback.run_id),

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
-from rubriclab.integrations.annotations import Annotation, annotated_rows
+from rubriclab.integrations.annotations import Annotation, rows_of_texts
 from rubriclab.integrations.evaluator import OpenRubric, RowFunction, metadata_of, row_of_text
 from rubriclab.integrations.library import imported_from
 from rubriclab.integrations.rationale import rationale
@@ -99,7 +100,8 @@ def rows(
     """Return spans as labelled rows, with annotations of people by aspect, their name.
 
     The `id` of a row is that of its span. The score of an annotation counts, or else its label. A person is named by
-    `user_id`. Annotations with an explanation only, and those of other spans, are left out.
+    `user_id`. Annotations with an explanation only, and those of other spans, are left out. So are
+    spans without an output, and those that nobody scored and whose output or source is not clear.
 
     Args:
         spans: as `client.spans.get_spans` returns them.
@@ -108,15 +110,16 @@ def rows(
         row: returns the row of a span, given `input` and `output` by name; by default `row_of`.
 
     Raises:
-        DataError: if it is not clear what a text and its source are.
+        DataError: if it is not clear what a scored text and its source are.
     """
-    texts = []
-    for span in spans:
-        fields = (row or row_of)(input=_value(span, "input"), output=_value(span, "output"))
-        texts.append({**fields, "id": span["context"]["span_id"]})
+    find = row or row_of
+    texts = (
+        (span["context"]["span_id"], partial(find, input=_value(span, "input"), output=_value(span, "output")))
+        for span in spans
+    )
     given = sorted(annotations, key=lambda each: str(each["updated_at"]))
     found = [_annotation(each) for each in given if each["annotator_kind"] in kinds]
-    return annotated_rows(texts, [each for each in found if each])
+    return rows_of_texts(texts, [each for each in found if each])
 
 
 def _value(span: Mapping[str, Any], side: str) -> Any:

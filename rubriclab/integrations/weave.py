@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
 from pydantic import PrivateAttr
 
-from rubriclab.integrations.annotations import Annotation, annotated_rows
+from rubriclab.integrations.annotations import Annotation, rows_of_texts
 from rubriclab.integrations.evaluator import OpenRubric, RowFunction, metadata_of, row_of_text
 from rubriclab.integrations.library import imported_from
 from rubriclab.integrations.rationale import rationale
@@ -112,7 +113,8 @@ def rows(
     """Return calls as labelled rows, with annotations of people by aspect, the name of the field.
 
     The `id` of a row is that of its call. A person is named by `wb_user_id`, or else by `creator`. Reactions, notes,
-    results of scorers, and annotations of other calls are left out.
+    results of scorers, and annotations of other calls are left out. So are calls without an output, and those that
+    nobody scored and whose output or source is not clear.
 
     Args:
         calls: as `client.get_calls` returns them.
@@ -120,15 +122,16 @@ def rows(
         row: returns the row of a call, given its output as `output` and its inputs by name; by default `row_of`.
 
     Raises:
-        DataError: if it is not clear what a text and its source are.
+        DataError: if it is not clear what a scored text and its source are.
     """
-    texts = []
-    for call in calls:
-        inputs = {str(name): value for name, value in call.inputs.items() if name != "self"}
-        texts.append({**(row or row_of)(output=call.output, **inputs), "id": call.id})
+    texts = ((call.id, partial(row or row_of, output=call.output, **_inputs(call))) for call in calls)
     given = sorted(feedback, key=lambda each: each.created_at)
     found = [_annotation(each) for each in given if each.feedback_type.startswith(ANNOTATION)]
-    return annotated_rows(texts, [each for each in found if each])
+    return rows_of_texts(texts, [each for each in found if each])
+
+
+def _inputs(call: Call) -> dict[str, Any]:
+    return {str(name): value for name, value in call.inputs.items() if name != "self"}
 
 
 def _annotation(given: Feedback) -> Annotation | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rubriclab.integrations.annotations import Annotation, annotated_rows
+from rubriclab.errors import DataError
+from rubriclab.integrations.annotations import Annotation, annotated_rows, rows_of_texts
 
 WHY = "It answers the question and says why."
 
@@ -126,3 +127,15 @@ def test_words_given_once_outnumber_a_comment() -> None:
     (row,) = annotated_rows([{"id": "a"}], given)
     assert row["annotations"] == {"q": {"0": "helpful", "1": "kind"}}
     assert row["answers"] == {"q": {"2": WHY}}
+
+
+def test_texts_without_output_and_unclear_ones_that_nobody_scored_are_left_out() -> None:
+    def unclear() -> dict[str, str]:
+        raise DataError("There are several outputs.", "Name one.")
+
+    texts = [("good", lambda: {"output": "A"}), ("failed", lambda: {"output": None}), ("tool", unclear)]
+    given = [Annotation("good", "x", 1.0, "anna"), Annotation("failed", "x", 1.0, "anna")]
+    found = rows_of_texts(texts, given)
+    assert [(row["id"], row["annotations"]) for row in found] == [("good", {"x": {"anna": 1.0}})]
+    with pytest.raises(DataError, match=r"^tool: There are several outputs\."):
+        rows_of_texts(texts, [Annotation("tool", "x", 1.0, "anna")])

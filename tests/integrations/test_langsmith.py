@@ -146,10 +146,12 @@ def test_the_fields_of_a_row_are_those_of_the_run_and_the_example() -> None:
         row_of(finished({"source": "S"}, {"a": "1", "b": "2"}))
 
 
-def said(about: Run, person: str | None, kind: str = "app", hour: int = 1, **fields: Any) -> Feedback:
+def said(
+    about: Run, person: str | None, kind: str = "app", hour: int = 1, number: uuid.UUID | None = None, **fields: Any
+) -> Feedback:
     """Return feedback as LangSmith does."""
     when = NOW.replace(hour=hour)
-    source = FeedbackSourceBase(type=kind, user_name=person)
+    source = FeedbackSourceBase(type=kind, user_name=person, user_id=number)
     return Feedback(
         **{"key": "helpfulness", **fields},
         id=uuid.uuid4(),
@@ -194,6 +196,13 @@ def test_feedback_of_people_labels_the_runs(tmp_path: Path) -> None:
     (tmp_path / "runs.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in found), "utf-8")
     labels = [example.annotations for example in rl.read(tmp_path / "runs.jsonl", level_scores={"good": 5})]
     assert labels == [{"helpfulness": (4, 2), "tone": (5,)}, {"helpfulness": (1,)}, {}]
+
+
+def test_two_people_of_one_name_are_two_raters() -> None:
+    run, ids = finished({"source": "It rained."}, {"output": "Rain."}), sorted([uuid.uuid4(), uuid.uuid4()])
+    given = [said(run, "anna", number=number, score=score) for number, score in zip(ids, (1, 5), strict=True)]
+    (row,) = rows([run], [*given, said(run, "ben", number=uuid.uuid4(), score=3)])
+    assert row["annotations"] == {"helpfulness": {str(ids[0]): 1.0, str(ids[1]): 5.0, "ben": 3.0}}
 
 
 def test_the_example_of_the_documentation_works(store: Path) -> None:
