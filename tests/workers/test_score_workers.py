@@ -88,7 +88,7 @@ def test_scores_calls_and_limits_over_http_are_those_of_one_process(wire: Runnin
 
     one = scored(1)
     wire.reset()
-    wire.brain, wire.latency, wire.retry_after = brain, 0.03, "1"
+    wire.brain, wire.latency, wire.retry_after = brain, 0.2, "1"
     wire.script.extend(["rate_limit"])
     begun = time.monotonic()
     two = scored(2)
