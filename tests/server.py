@@ -131,8 +131,8 @@ class Server:
             self.repeated += 1
             self.repeats.append(self.answered_at[digest])
         self.faulty[fault or "none"] += 1
-        if fault not in ERRORS:  # a refusal is immediate
-            await asyncio.sleep(self.hang if fault == "timeout" else self.latency)
+        refused = fault in ERRORS and fault != "timeout"  # at once
+        await asyncio.sleep(self.hang if fault == "timeout" else 0 if refused else self.latency)
         while self.held:  # the tests set it in another thread  # noqa: ASYNC110
             await asyncio.sleep(0.01)
         for setting in self.refuses & body.keys():
