@@ -19,7 +19,7 @@ from typing import Any
 import httpx
 import pytest
 from api_service import TEXTS, TOKEN, Service, problem, score, serving
-from commands import CHECKOUT, Commands
+from commands import CHECKOUT, Commands, Done
 from documentation import example_files
 from planted_brain import brain
 from server import RunningServer
@@ -488,19 +488,22 @@ def test_many_requests_at_once_with_faults_lose_nothing_and_leak_nothing(store: 
 # The command
 
 
-def test_a_request_under_way_is_answered_after_sigterm(store: Path, server: RunningServer) -> None:
-    server.latency = 1.0
+def stopped_while_scoring(store: Path, server: RunningServer, *options: object) -> tuple[httpx.Response, Done]:
+    """Return the response to a request that was under way at SIGTERM, and how the command ended."""
     at: dict[str, Any] = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": KEY, VARIABLE: TOKEN}
-    commands = Commands(store.parent, RUBRICLAB_STORE="store.db", **at)
-    started = commands.start("serve", "remote", "--port", 0, "--host", "0.0.0.0")
-    errors = Path(started._err)
-    port = until(lambda: re.search(r"remote is served at http://0\.0\.0\.0:(\d+)/\n", errors.read_text()))[1]
+    started = Commands(store.parent, RUBRICLAB_STORE="store.db", **at).start("serve", "remote", "--port", 0, *options)
+    port = started.address().rpartition(":")[2]
     with Service(f"http://127.0.0.1:{port}").client(TOKEN) as client, ThreadPoolExecutor(1) as thread:
         response = thread.submit(score, client, TEXTS[0])
         until(server.requests.total)
         os.kill(started.pid, signal.SIGTERM)
-        assert response.result().json()["score"] is not None
-    done = started.wait()
+        return response.result(), started.wait()
+
+
+def test_a_request_under_way_is_answered_after_sigterm(store: Path, server: RunningServer) -> None:
+    server.latency = 1.0
+    response, done = stopped_while_scoring(store, server)
+    assert response.json()["score"] is not None
     assert done.code == 0, done.err
     (entry,) = done.rows
     assert (entry["caller"], entry["path"], entry["status"], entry["texts"]) == ("token", "/v1/score", 200, 1)
@@ -511,19 +514,9 @@ def test_a_request_that_is_not_answered_in_the_time_to_shut_down_gets_a_503_and_
     store: Path, server: RunningServer
 ) -> None:
     server.latency = 60.0
-    at: dict[str, Any] = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": KEY, VARIABLE: TOKEN}
-    commands = Commands(store.parent, RUBRICLAB_STORE="store.db", **at)
-    started = commands.start("serve", "remote", "--port", 0, "--grace", 1)
-    errors = Path(started._err)
-    port = until(lambda: re.search(r"remote is served at http://127\.0\.0\.1:(\d+)/\n", errors.read_text()))[1]
-    with Service(f"http://127.0.0.1:{port}").client(TOKEN) as client, ThreadPoolExecutor(1) as thread:
-        response = thread.submit(score, client, TEXTS[0])
-        until(server.requests.total)
-        os.kill(started.pid, signal.SIGTERM)
-        refused = response.result()
-    assert problem(refused, 503).code == "stopping"
-    assert int(refused.headers["retry-after"]) > 0
-    done = started.wait()
+    response, done = stopped_while_scoring(store, server, "--grace", 1)
+    assert problem(response, 503).code == "stopping"
+    assert int(response.headers["retry-after"]) > 0
     assert done.code == 0, done.err
     assert [(entry["status"], entry["problem"]) for entry in done.rows] == [(503, "stopping")]
     assert "1 request was still being scored 1 s after the signal" in done.err
