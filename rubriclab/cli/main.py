@@ -215,7 +215,7 @@ def _failed(error: Exception) -> int:
         click.echo(f"error: {text}", err=True)
         return error.exit_code
     if isinstance(error, click.ClickException):
-        _placed(error).show()
+        _explain_misplaced_option(error).show()
         return error.exit_code
     if isinstance(error, OSError):
         # Files are named where they are read and written; what is printed has no name.
@@ -228,7 +228,7 @@ def _failed(error: Exception) -> int:
     return report_bug(error)
 
 
-def _placed(error: click.ClickException) -> click.ClickException:
+def _explain_misplaced_option(error: click.ClickException) -> click.ClickException:
     """Return the error; of an option that belongs before the command, one that says so."""
     if not isinstance(error, click.NoSuchOption) or error.ctx is None:
         return error

@@ -121,7 +121,7 @@ def rows(
     texts = ((str(run.id), partial(_grouped, row or row_of, run)) for run in runs)
     given = [each for each in sorted(feedback, key=lambda each: each.modified_at) if _counts(each, sources)]
     people = {(each.feedback_source.user_name, each.feedback_source.user_id) for each in given}
-    ids = Counter(name for name, _ in people)
+    ids = Counter(name for name, number in people if number)
     return rows_of_texts(texts, [_annotation(each, ids) for each in given])
 
 

@@ -106,14 +106,14 @@ class RubricTools:
 
     async def list_rubrics(self) -> dict[str, Any]:
         """List the rubrics of the store, each by its newest version: what it judges, its scale, judge and verdict."""
-        with self._workspace() as workspace, _told():
+        with self._workspace() as workspace, _as_tool_errors():
             # A wrong path must not look like a store without rubrics.
             workspace.open_store(access="read")
             return {"rubrics": [_entry(version) for version in versions.list_versions(workspace)]}
 
     async def show_rubric(self, rubric: Rubric) -> dict[str, Any]:
         """Show a rubric: what it judges, its scale, judge and verdict, and its criteria with levels and weights."""
-        with self._workspace() as workspace, _told():
+        with self._workspace() as workspace, _as_tool_errors():
             version = versions.load(workspace, rubric)
             judge = self._judge or version.provenance.judge
             return describe_rubric(version.rubric, version.ref, judge, version).model_dump(mode="json")
@@ -129,7 +129,7 @@ class RubricTools:
                 found = await scoring.score(workspace, rows, rubric, ScoreOptions(judge=self._judge))
                 return {"scores": [score.to_row() for score in found], "warnings": list(found.warnings)}
 
-        return await self._to_the_end(scored())
+        return await self._uncancelled(scored())
 
     async def explain_score(
         self,
@@ -150,9 +150,9 @@ class RubricTools:
             with self._workspace() as workspace, _asking(self.allow_calls):
                 return (await explaining.explain(workspace, rubric, data, options)).to_row()
 
-        return await self._to_the_end(explained())
+        return await self._uncancelled(explained())
 
-    async def _to_the_end(self, work: Coroutine[Any, Any, T]) -> T:
+    async def _uncancelled(self, work: Coroutine[Any, Any, T]) -> T:
         """Return what `work` returns. It goes on if the assistant cancels the call: its answers are paid for."""
         task = asyncio.create_task(work)
         self._under_way.add(task)
@@ -242,7 +242,7 @@ async def serve_mcp(given: Workspace, judge: str | None = None, *, allow_calls: 
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _as_tool_errors() -> Iterator[None]:
     """Tell the assistant what is wrong."""
     try:
         yield
@@ -256,7 +256,7 @@ def _told() -> Iterator[None]:
 @contextmanager
 def _asking(allow_calls: bool) -> Iterator[None]:
     """Tell the assistant what is wrong, and what it may not do."""
-    with _told():
+    with _as_tool_errors():
         try:
             yield
         except BudgetReached as error:

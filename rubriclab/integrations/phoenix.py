@@ -100,8 +100,8 @@ def rows(
     """Return spans as labelled rows, with annotations of people by aspect, their name.
 
     The `id` of a row is that of its span. The score of an annotation counts, or else its label. A person is named by
-    `user_id`. Annotations with an explanation only, and those of other spans, are left out. So are
-    spans without an output, and those that nobody scored and whose output or source is not clear.
+    `user_id`. Annotations with an explanation only, and those of other spans, are left out. So are spans without an
+    output, and those that nobody scored and whose output or source is not clear.
 
     Args:
         spans: as `client.spans.get_spans` returns them.

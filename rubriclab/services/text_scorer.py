@@ -30,7 +30,7 @@ def row_of_fields(output: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the row of a text that is given by names of fields.
 
     Raises:
-        SettingsError: for a name that is no field.
+        SettingsError: for a name that is not a field.
     """
     for name in fields:
         if name.partition(".")[0] not in FIELDS:
@@ -153,7 +153,7 @@ class TextScorer:
         """Check that a threshold lies on the scale of the rubric's scores.
 
         Raises:
-            SettingsError: if it does not, or is no number.
+            SettingsError: if it does not, or is not a number.
         """
         if isinstance(threshold, bool) or not isinstance(threshold, Real):
             raise SettingsError(f"The threshold is {short(threshold)}, not a number.", "Give a score on the scale.")

@@ -75,7 +75,7 @@ class Server:
 
     Args:
         on_ready: called once it answers.
-        patience: seconds that open requests get once it is to end; those that are still open then are cancelled.
+        patience: seconds that open requests get once it shuts down; those that are still open then are cancelled.
     """
 
     def __init__(
@@ -102,8 +102,8 @@ class Server:
 
     @property
     def seconds_left(self) -> float:
-        """The part of `patience` that is left; 0 before the server begins to end."""
-        began = self._server.began_to_end
+        """The part of `patience` that is left; 0 before the server shuts down."""
+        began = self._server.shutdown_started
         return 0.0 if began is None else max(0.0, began + self._patience - time.monotonic())
 
     def stop(self) -> None:
@@ -150,14 +150,14 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, on_ready: Callable[[], None]) -> None:
         super().__init__(config)
         self._on_ready = on_ready
-        self.began_to_end: float | None = None
+        self.shutdown_started: float | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self._on_ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self.began_to_end = time.monotonic()
+        self.shutdown_started = time.monotonic()
         await super().shutdown(sockets)
 
     @contextmanager

@@ -203,6 +203,8 @@ def test_two_people_of_one_name_are_two_raters() -> None:
     given = [said(run, "anna", number=number, score=score) for number, score in zip(ids, (1, 5), strict=True)]
     (row,) = rows([run], [*given, said(run, "ben", number=uuid.uuid4(), score=3)])
     assert row["annotations"] == {"helpfulness": {str(ids[0]): 1.0, str(ids[1]): 5.0, "ben": 3.0}}
+    (row,) = rows([run], [said(run, "ben", number=ids[0], score=3), said(run, "ben", score=4, hour=2)])
+    assert row["annotations"] == {"helpfulness": {"ben": 4.0}}
 
 
 def test_the_example_of_the_documentation_works(store: Path) -> None:

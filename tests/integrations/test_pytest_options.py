@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,10 @@ def test_a_table_that_cannot_be_written_leaves_the_summary(project: Project) -> 
     assert "1 passed" in done.out
 
 
+# The id of a process that no system has.
+GONE = 2**22 + 1
+
+
 def record_of(address: str) -> str:
     """Return a recording of the judge at another address, without replies."""
     rows = ({"format": "rubriclab-recording", "version": 1}, {"judge": "openai/fake", "identity": {"at": address}})
@@ -83,15 +88,23 @@ def record_of(address: str) -> str:
 
 def test_a_recording_that_cannot_be_merged_is_named_below_the_failures_and_the_table(project: Project) -> None:
     (project.folder / "replies.jsonl").write_text(record_of("here"), "utf-8")
-    (project.folder / "replies.jsonl.gw0.part").write_text(record_of("there"), "utf-8")
+    (project.folder / f"replies.jsonl.{GONE}.gw0.part").write_text(record_of("there"), "utf-8")
     project.write("def test_fails():\n    assert not 'a reason'\n")
     done = project.pytest("--rubric-record", "replies.jsonl")
     assert done.code == 1
     assert "assert not 'a reason'" in done.out
     assert "ERROR: The recording" in done.out
-    assert "Not merged: replies.jsonl.gw0.part; delete what you do not need." in done.out
+    assert f"Not merged: replies.jsonl.{GONE}.gw0.part; delete what you do not need." in done.out
     project.write("def test_passes():\n    pass\n")
     assert project.pytest("--rubric-record", "replies.jsonl").code == 4
+
+
+def test_the_recording_of_a_run_under_way_is_left_to_that_run(project: Project) -> None:
+    part = project.folder / f"replies.jsonl.{os.getpid()}.gw0.part"
+    part.write_text(record_of("there"), "utf-8")
+    project.write("def test_passes():\n    pass\n")
+    assert project.pytest("--rubric-record", "replies.jsonl").code == 0
+    assert part.read_text("utf-8") == record_of("there")
 
 
 @in_full

@@ -30,7 +30,7 @@ def check_name(name: str) -> str:
     """Return the name of a baseline.
 
     Raises:
-        SettingsError: if it is no file name.
+        SettingsError: if it is not a file name.
     """
     if not NAME.fullmatch(name) or name.startswith("."):
         raise SettingsError(

@@ -64,7 +64,7 @@ class RubricFixture:
         """Return the name of a baseline: as given, else that of the test.
 
         Raises:
-            SettingsError: if it is no file name.
+            SettingsError: if it is not a file name.
         """
         if name is not None:
             return baselines.check_name(name)

@@ -5,6 +5,7 @@ This module is imported whenever pytest starts. What scores texts is imported wi
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator
 from contextlib import ExitStack
 from glob import escape
@@ -26,8 +27,9 @@ if TYPE_CHECKING:
     from rubriclab.integrations.pytest.checker import RubricFixture
     from rubriclab.integrations.pytest.run import RubricRun
 
-# The folder that all workers of pytest-xdist share, among what they are given.
+# What workers of pytest-xdist are given: the folder that all of them share, and the process id of their run.
 SHARED = "rubriclab_shared"
+RUN = "rubriclab_run"
 # What the attempts of one test scored together, if another plugin repeats it.
 TALLIES = pytest.StashKey[Any]()
 
@@ -58,7 +60,7 @@ def _rubric_run(pytestconfig: pytest.Config) -> Generator[RubricRun]:
             folder = held.enter_context(TemporaryDirectory(prefix="rubriclab-"))
         else:
             folder = worker[SHARED]
-            record = record and record.with_name(f"{record.name}.{worker['workerid']}.part")
+            record = record and record.with_name(f"{record.name}.{worker[RUN]}.{worker['workerid']}.part")
         yield held.enter_context(without_inner_frames(lambda: RubricRun(settings, record, Path(folder))))
 
 
@@ -91,6 +93,7 @@ class RunSummary:
         if self._folder is None:
             self._folder = TemporaryDirectory(prefix="rubriclab-", ignore_cleanup_errors=True)
         node.workerinput[SHARED] = self._folder.name
+        node.workerinput[RUN] = os.getpid()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep what a test has scored: its last report has the sum of all its attempts."""
@@ -99,9 +102,10 @@ class RunSummary:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Merge the recordings of workers; the summary says if one cannot be merged."""
+        """Merge the recordings of the workers of this run and of killed ones; the summary says if one cannot be."""
         record = settings_of(self._config).path("record")
-        parts = sorted(record.parent.glob(f"{escape(record.name)}.*.part")) if record else []
+        found = sorted(record.parent.glob(f"{escape(record.name)}.*.*.part")) if record else []
+        parts = [part for part in found if _is_of_no_other_run(part)]
         if record and parts:
             from rubriclab.errors import RubriclabError
             from rubriclab.judges.recording import merge_recordings
@@ -145,3 +149,11 @@ class RunSummary:
         """Delete what the workers shared."""
         if self._folder is not None:
             self._folder.cleanup()
+
+
+def _is_of_no_other_run(part: Path) -> bool:
+    """Return whether the run that a worker's recording belongs to is this one, or has ended."""
+    from rubriclab.processes import is_running
+
+    run = part.name.rsplit(".", 3)[1]
+    return run == str(os.getpid()) or not (run.isdigit() and is_running(int(run)))

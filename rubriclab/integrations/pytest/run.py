@@ -65,7 +65,7 @@ class RubricRun:
         """Return the rubric named `ref`, opened for the test `node`, whose marks have caps; `held` closes it.
 
         Raises:
-            RubriclabError: as `Lab.scorer` does, and for a cap that is no number or out of bounds.
+            RubriclabError: as `Lab.scorer` does, and for a cap that is not a number or is out of bounds.
         """
         store, judge = self.settings.store(marked.store), self.settings.judge(marked.judge)
         caps = _judge_options({name: getattr(marked, name) for name in CAPS}, {})

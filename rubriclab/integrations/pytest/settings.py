@@ -203,7 +203,7 @@ def check_settings(settings: Settings) -> None:
         raise pytest.UsageError(f"{sources} exclude each other: name one of them.")
     for name in ("record", "markdown"):
         if (path := settings.path(name)) and not path.parent.is_dir():
-            raise pytest.UsageError(f"{settings.source(name)} {path}: there is no folder {path.parent}; make it first.")
+            raise pytest.UsageError(f"{settings.source(name)} {path}: there is no folder {path.parent}; create it first.")
     if given := settings.given.keys() & {*JUDGE_OPTIONS, *CAPS}:
         from rubriclab.errors import SettingsError
         from rubriclab.integrations.pytest.run import judge_options_of
@@ -218,7 +218,7 @@ def marked_on(item: pytest.Item) -> Marked:
     """Return what the marks of a test say.
 
     Raises:
-        pytest.UsageError: for a mark with unknown arguments, or with a name that is no text.
+        pytest.UsageError: for a mark with unknown arguments, or with a name that is not a text.
     """
     found: dict[str, Any] = {}
     known = set(Marked.__slots__)

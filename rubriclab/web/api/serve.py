@@ -85,7 +85,7 @@ async def serve_rubric(
         finally:
             if left := await work.finish(server.seconds_left if server else 0):
                 were = "1 request was" if left == 1 else f"{left} requests were"
-                settings.notify(f"{were} still being scored {options.grace} s after the signal and got no score")
+                settings.notify(f"{were} still being scored when the service ended and got no score")
             await asyncio.to_thread(scorer.close)
 
 
