@@ -203,7 +203,9 @@ def check_settings(settings: Settings) -> None:
         raise pytest.UsageError(f"{sources} exclude each other: name one of them.")
     for name in ("record", "markdown"):
         if (path := settings.path(name)) and not path.parent.is_dir():
-            raise pytest.UsageError(f"{settings.source(name)} {path}: there is no folder {path.parent}; create it first.")
+            raise pytest.UsageError(
+                f"{settings.source(name)} {path}: there is no folder {path.parent}; create it first."
+            )
     if given := settings.given.keys() & {*JUDGE_OPTIONS, *CAPS}:
         from rubriclab.errors import SettingsError
         from rubriclab.integrations.pytest.run import judge_options_of
