@@ -1,4 +1,4 @@
-"""Findings files grow and shrink, and what people wrote in them stays."""
+"""Findings are added to files and removed from them, and what people wrote there stays."""
 
 from __future__ import annotations
 
@@ -113,6 +113,61 @@ def test_a_lock_that_stays_is_named_and_nothing_is_written(file: Path, monkeypat
             change()
     assert json.loads(file.read_text("utf-8")) == [BY_HAND]
     assert (file.parent / LOCK).exists()
+
+
+HOLD_LOCK = """
+import sys
+from pathlib import Path
+from rubriclab.papers.findings_file import _locked
+
+with _locked(Path(sys.argv[1])):
+    print(flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_the_lock_of_a_killed_process_is_removed_and_that_of_a_running_one_is_not(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(findings_file, "LONGEST_WAIT", 0.2)
+    with subprocess.Popen([sys.executable, "-c", HOLD_LOCK, str(file)], stdin=PIPE, stdout=PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        with pytest.raises(LiteratureError, match="another command were writing"):
+            add_finding(file, BERG, NEW)
+        process.kill()
+        process.wait()
+    assert (file.parent / LOCK).exists()
+    assert add_finding(file, BERG, NEW).id == "berg-1"
+    assert sorted(path.name for path in file.parent.iterdir()) == ["poem.json", "references.bib"]
+
+
+def test_the_lock_of_a_process_on_another_machine_is_not_removed(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(findings_file, "LONGEST_WAIT", 0.1)
+    (file.parent / LOCK).write_text(f"{'0' * 16}:1:1:{'0' * 8}\n", "utf-8")
+    with pytest.raises(LiteratureError, match="another command were writing"):
+        add_finding(file, BERG, NEW)
+
+
+def test_a_lock_that_another_process_has_taken_over_is_not_removed(file: Path) -> None:
+    with findings_file._locked(file):
+        (file.parent / LOCK).write_text("another process\n", "utf-8")
+    assert (file.parent / LOCK).read_text("utf-8") == "another process\n"
+
+
+def test_access_that_windows_refuses_for_a_moment_is_tried_again(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    refusals = iter([PermissionError(), PermissionError()])
+    opened = Path.open
+
+    def open_later(path: Path, mode: str = "r", **options: Any) -> Any:
+        if mode == "x" and (refusal := next(refusals, None)):
+            raise refusal
+        return opened(path, mode, **options)
+
+    monkeypatch.setattr(findings_file, "_TEMPORARY", (PermissionError,))
+    monkeypatch.setattr(Path, "open", open_later)
+    assert add_finding(file, BERG, NEW).id == "berg-1"
+    assert list(refusals) == []
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
