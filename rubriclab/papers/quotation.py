@@ -46,7 +46,7 @@ _BOUNDARY = re.compile(f"([{re.escape(BOUNDARIES)}])")
 _OPPOSITES = lexicon.word_set("a an anti counter de dis il im in ir less mal mis no non not un")
 # Common words, also in a paper that is too short to have each of them once more.
 _WORDS = _OPPOSITES | lexicon.FUNCTION_WORDS | lexicon.CONNECTIVES
-# The end of a line between what are no known words: it may divide one word or two.
+# The end of a line between parts that are not known words: it may divide one word or separate two.
 _POSSIBLE_SPLIT = "\u200b"
 # What the paper may have where the quotation has nothing between two letters.
 _SPLIT_WORD = f"[{SPLIT}{_POSSIBLE_SPLIT}]?"
