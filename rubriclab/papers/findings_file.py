@@ -20,6 +20,7 @@ from rubriclab.documents import Unreadable, parse_json, read_file, text_of
 from rubriclab.errors import LiteratureError
 from rubriclab.literature import REFERENCES, FindingEntry, Reference, load_findings, load_references
 from rubriclab.papers.bibliography import entry_of, is_same_work
+from rubriclab.papers.findings import is_same_claim
 from rubriclab.store.leases import is_gone, this_process
 
 LOCK = f".{REFERENCES}.lock"
@@ -60,6 +61,8 @@ def entries_of(file: Path) -> list[dict[str, Any]]:
 def add_finding(file: Path, reference: Reference, finding: FindingEntry) -> FindingEntry:
     """Add a finding to its file and its publication to the references, and return the finding with its new id.
 
+    If the file already has the same claim from this publication, return the entry in the file.
+
     Raises:
         LiteratureError: if the publication's key names another one, or the files cannot be used or written.
     """
@@ -68,6 +71,9 @@ def add_finding(file: Path, reference: Reference, finding: FindingEntry) -> Find
     with _locked(file):
         _add_reference(file, reference)
         entries = entries_of(file)
+        same = next((each for each in entries if _has_claim_of(each, finding)), None)
+        if same is not None:
+            return FindingEntry.model_validate(same)
         named = finding.model_copy(update={"id": _new_id(entries, reference.key)})
         _write_entries(file, [*entries, _row(named)])
     return named
@@ -213,6 +219,10 @@ def _add_reference(file: Path, reference: Reference) -> None:
     bib = file.parent / REFERENCES
     before = text_of(read_file(bib)) if bib.exists() else HEADING
     _write(bib, f"{before.rstrip()}\n\n{entry_of(reference)}")
+
+
+def _has_claim_of(entry: dict[str, Any], finding: FindingEntry) -> bool:
+    return bool(entry["source"] == finding.source) and is_same_claim(finding.claim, [entry["claim"]])
 
 
 def _new_id(entries: Sequence[dict[str, Any]], key: str) -> str:

@@ -52,9 +52,18 @@ def test_added_findings_are_read_as_the_others_and_removed_without_trace(file: P
 
 
 def test_ids_are_new(file: Path) -> None:
-    assert [add_finding(file, BERG, NEW).id for _ in range(2)] == ["berg-1", "berg-2"]
+    other = NEW.model_copy(update={"claim": "Readers cry."})
+    assert [add_finding(file, BERG, each).id for each in (NEW, other)] == ["berg-1", "berg-2"]
     remove_findings(file, {"berg-1"})
     assert add_finding(file, BERG, NEW).id == "berg-1"
+
+
+def test_a_claim_of_a_publication_is_kept_once(file: Path) -> None:
+    first = add_finding(file, BERG, NEW)
+    assert add_finding(file, BERG, NEW.model_copy(update={"claim": "readers laugh"})) == first
+    lind = reference_of("lind", ["Lind, Ada"], "Smiling", 2021, "TACL")
+    assert add_finding(file, lind, NEW.model_copy(update={"source": "lind"})).id == "lind-1"
+    assert [each["id"] for each in json.loads(file.read_text("utf-8"))] == ["a-1", "berg-1", "lind-1"]
 
 
 def test_a_file_that_cannot_be_used_stays_as_it_is(file: Path) -> None:
