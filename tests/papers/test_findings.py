@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+import threading
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 
 from rubriclab.data import task_words
 from rubriclab.judges import FakeJudge
+from rubriclab.papers import findings
 from rubriclab.papers.findings import (
     MOST_FINDINGS,
     PaperReading,
@@ -21,6 +23,7 @@ from rubriclab.papers.findings import (
     similar_benchmark,
 )
 from rubriclab.papers.paper import Paper, PaperPage
+from rubriclab.papers.quotation import Passage, find_quotation
 from rubriclab.prompts import render
 
 PAPER = Paper("p.txt", (PaperPage(1, "In this study the raters liked short texts with many facts in them."),), True)
@@ -38,6 +41,19 @@ def reading(*entries: Mapping[str, Any]) -> PaperReading:
     judge = FakeJudge(lambda _: json.dumps({"reasoning": "They liked facts.", "findings": entries}))
     subject = Subject(task_words("summarization"), benchmarks=("summeval",))
     return asyncio.run(propose_findings(PAPER, subject, judge, tokens=8_000))
+
+
+def test_the_event_loop_is_not_blocked_while_quotations_are_sought(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[threading.Thread] = []
+
+    def sought(quotation: str, pages: Sequence[PaperPage], page: int | None = None) -> Passage | None:
+        threads.append(threading.current_thread())
+        return find_quotation(quotation, pages, page)
+
+    monkeypatch.setattr(findings, "find_quotation", sought)
+    assert len(reading(entry(1), entry(2)).found) == 2
+    assert len(threads) == 2
+    assert threading.main_thread() not in threads
 
 
 def test_the_prompt_names_a_kind_of_text_that_rubriclab_has_no_words_for() -> None:
