@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import shutil
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -110,8 +111,8 @@ def remove_findings(file: Path, ids: Collection[str]) -> None:
     Raises:
         LiteratureError: if the file cannot be used or written.
     """
-    with _write_errors(file):
-        file.parent.mkdir(parents=True, exist_ok=True)
+    if not file.exists():
+        return
     with _locked(file):
         _write_entries(file, [entry for entry in entries_of(file) if entry["id"] not in ids])
 
@@ -241,12 +242,15 @@ def _write_entries(file: Path, entries: Sequence[dict[str, Any]]) -> None:
 
 
 def _write(file: Path, text: str) -> None:
-    """Write a file whole: whoever reads it meanwhile finds the former content."""
-    new = file.with_name(f".{file.name}.{os.getpid()}")
+    """Replace the content of a file at once, so that nobody reads a part of it; its mode and links to it remain."""
+    target = file.resolve()
+    new = target.with_name(f".{target.name}.{os.getpid()}")
     with _write_errors(file):
         try:
             new.write_text(text, "utf-8")
-            os.replace(new, file)
+            if target.exists():
+                shutil.copymode(target, new)
+            os.replace(new, target)
         finally:
             with suppress(OSError):
                 new.unlink(missing_ok=True)

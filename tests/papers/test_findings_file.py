@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -64,6 +66,27 @@ def test_a_claim_of_a_publication_is_kept_once(file: Path) -> None:
     lind = reference_of("lind", ["Lind, Ada"], "Smiling", 2021, "TACL")
     assert add_finding(file, lind, NEW.model_copy(update={"source": "lind"})).id == "lind-1"
     assert [each["id"] for each in json.loads(file.read_text("utf-8"))] == ["a-1", "berg-1", "lind-1"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has other modes, and links need a privilege")
+def test_links_and_modes_of_files_stay(file: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    targets = [path.rename(elsewhere / path.name) for path in (file, tmp_path / "references.bib")]
+    for target in targets:
+        target.chmod(0o640)
+        (tmp_path / target.name).symlink_to(target)
+    add_finding(file, BERG, NEW)
+    assert [(tmp_path / target.name).is_symlink() for target in targets] == [True, True]
+    assert [stat.S_IMODE(target.stat().st_mode) for target in targets] == [0o640, 0o640]
+    assert len(json.loads(targets[0].read_text("utf-8"))) == 2
+    assert "{berg," in targets[1].read_text("utf-8")
+    assert sorted(path.name for path in elsewhere.iterdir()) == ["poem.json", "references.bib"]
+
+
+def test_nothing_is_created_to_remove_findings_from_a_missing_file(tmp_path: Path) -> None:
+    remove_findings(tmp_path / "found" / "poem.json", {"a-1"})
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_that_cannot_be_used_stays_as_it_is(file: Path) -> None:
