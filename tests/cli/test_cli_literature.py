@@ -300,6 +300,11 @@ OFFLINE = "The offline judge does not understand texts, so it cannot find anythi
         ("none.txt", {}, "none.txt cannot be read: No such file or directory."),
         ("paper.txt", {"aspect": "wit"}, "There is no included definition of 'wit' for the task 'summarization'."),
         ("paper.txt", {"pages": "9-3"}, "pages: expected pages such as 3-12, got '9-3'"),
+        (
+            "paper.txt",
+            {"benchmark": ["summeval", "a" * 1_001]},
+            "benchmark: expected names of at most 1,000 characters, got 1,001",
+        ),
         ("paper.txt", {"pages": "3-9"}, "paper.txt has 3 pages; got the pages 3-9."),
         ("paper.txt", {"source": "x"}, "has no entry 'x'; it has none."),
         ("paper.txt", {"task": "../x"}, "The task '../x' cannot name a file."),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -112,11 +113,21 @@ NAMES = ("summeval", "qags_cnndm", "qags_xsum", "corpus_of_data")
         ("Corpus of Data", "corpus_of_data"),
         ("My Corpus (Berg, 2020a)", "my_corpus"),
         ("DUC (2004)", "duc_2004"),
+        ("DUC (_ 2004)", "duc"),
+        ("DUC (-, 2004)", "duc_2004"),
+        ("DUC (Berg (2004)", "duc_berg_2004"),
+        ("DUC (2 Berg 2004)", "duc_2_berg_2004"),
         ("SummEval 2", "summeval_2"),
     ],
 )
 def test_a_data_set_is_known_in_any_spelling_and_without_a_citation_after_it(written: str, name: str) -> None:
     assert benchmark_name(written, NAMES) == name
+
+
+def test_a_long_name_of_a_data_set_takes_little_time() -> None:
+    began = time.process_time()
+    assert benchmark_name("(" + "a" * 50_000) == "a" * 50_000
+    assert time.process_time() - began < 1
 
 
 @pytest.mark.parametrize(
