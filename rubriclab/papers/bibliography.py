@@ -100,7 +100,7 @@ def reference_of(key: str, authors: Collection[str], title: str, year: int | str
     """Return a publication in words that a flat entry can hold.
 
     Raises:
-        ValidationError: if something is missing, or the year is no number.
+        ValidationError: if something is missing, or the year is not a number.
     """
     names = tuple(_flat(author).replace(" and ", " & ") for author in authors)
     fields = {"key": key, "authors": names, "title": _flat(title), "year": year, "venue": _flat(venue)}

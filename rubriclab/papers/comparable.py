@@ -24,7 +24,7 @@ BOUNDARIES = SPACE + LINE_END + HYPHEN + SPLIT
 
 _OTHER_SIGNS = "%‰°&@/^"
 _ALIKE = str.maketrans("∼˜～⩽≦⩾≧∗⁄∕…\u2018\u2019\u201b\u02bc", "~~~≤≤≥≥*// ''''")
-# Forms with a meaning of their own: the 2 in 10² is no digit of the number.
+# Forms with a meaning of their own: the 2 in 10² is not a digit of the number.
 _MEANINGFUL_FORMS = ("<super>", "<sub>", "<fraction>", "<circle>")
 # Marks of list entries; several in a row are a rating.
 _LIST_MARKS = "\u25a0\u25a1\u25aa\u25ab\u25cb\u25cf\u25e6\u25fb\u25fc\u25fd\u25fe"
@@ -119,7 +119,7 @@ def comparable(text: str) -> Comparable:
 
 
 def is_letter(character: str) -> bool:
-    """Return whether a character is a letter, or a mark that is part of one; digits are none."""
+    """Return whether a character is a letter, or a mark that is part of one; digits are not letters."""
     if character.isalnum():
         return not character.isdigit()
     return unicodedata.category(character).startswith("M")

@@ -6,13 +6,14 @@ is a finding of its own with the passage that supports it, and one whose passage
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from rubriclab.data.aspect import Aspect, TaskWords
-from rubriclab.judges.ask import ask
+from rubriclab.judges.ask import JudgeAnswer, ask
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.gathering import gathered
 from rubriclab.methods.method import Progress, silent
@@ -29,7 +30,8 @@ MOST_WORDS = 60
 TOKENS_PER_FINDING = 400
 # Few characters a token, so that a part fits the model's context in any language with an alphabet.
 CHARACTERS_PER_TOKEN = 3
-_CITATION = re.compile(r"\([^()\d]*[^\W\d][^()\d]*\d{4}[a-z]?\)|\[[\d,\s]+\]")
+# The letter is sought ahead, so that the time is linear.
+_CITATION = re.compile(r"\((?=[^()\d]*[^\W\d])[^()\d]*\d{4}[a-z]?\)|\[[\d,\s]+\]")
 # What may be written beside the name of a data set.
 _KINDS_OF_SETS = frozenset({"the", "benchmark", "corpus", "data", "dataset", "set"})
 
@@ -114,21 +116,16 @@ async def propose_findings(
     prompts = findings_prompts(paper, subject, tokens)
     done = 0
 
-    async def reply_to(prompt: Prompt[QuotedFindings]) -> tuple[list[ProposedFinding | DroppedFinding], str]:
+    async def reply_to(prompt: Prompt[QuotedFindings]) -> JudgeAnswer[QuotedFindings]:
         nonlocal done
         answer = await ask(generator, prompt, salvage=UsableFindings)
         done += 1
         on_progress(f"{done} of {len(prompts)} parts read", done / len(prompts))
-        if answer.value is None:
-            return [], f"{_pages(prompt.fields['pages'])}: {answer.missing}"
-        asked_for, more = answer.value.findings[:MOST_FINDINGS], answer.value.findings[MOST_FINDINGS:]
-        checked = [_checked(each, paper, subject) for each in asked_for]
-        surplus = [_dropped(each, f"its part already has {MOST_FINDINGS} findings") for each in more]
-        return [*checked, *surplus, *_unusable(answer.value, prompt.fields)], ""
+        return answer
 
-    replies = await gathered([reply_to(prompt) for prompt in prompts])
-    found, dropped = _distinct([each for checked, _ in replies for each in checked])
-    return PaperReading(found, dropped, tuple(why for _, why in replies if why), len(prompts))
+    answers = await gathered([reply_to(prompt) for prompt in prompts])
+    # In another thread, since finding quotations in a long paper takes long.
+    return await asyncio.to_thread(_reading, paper, subject, prompts, answers)
 
 
 def is_same_claim(claim: str, others: Collection[str]) -> bool:
@@ -171,6 +168,26 @@ def _prompt(part: Sequence[PaperPage], subject: Subject) -> Prompt[QuotedFinding
         "pages": [{"number": page.number, "text": page.text} for page in part],
     }
     return Prompt(TEMPLATE, fields, QuotedFindings, max_tokens=1000 + TOKENS_PER_FINDING * MOST_FINDINGS)
+
+
+def _reading(
+    paper: Paper,
+    subject: Subject,
+    prompts: Sequence[Prompt[QuotedFindings]],
+    answers: Sequence[JudgeAnswer[QuotedFindings]],
+) -> PaperReading:
+    checked: list[ProposedFinding | DroppedFinding] = []
+    unread = []
+    for prompt, answer in zip(prompts, answers, strict=True):
+        if answer.value is None:
+            unread.append(f"{_pages(prompt.fields['pages'])}: {answer.missing}")
+            continue
+        asked_for, more = answer.value.findings[:MOST_FINDINGS], answer.value.findings[MOST_FINDINGS:]
+        checked += [_checked(each, paper, subject) for each in asked_for]
+        checked += [_dropped(each, f"its part already has {MOST_FINDINGS} findings") for each in more]
+        checked += _unusable(answer.value, prompt.fields)
+    found, dropped = _distinct(checked)
+    return PaperReading(found, dropped, tuple(unread), len(prompts))
 
 
 def _checked(proposed: QuotedFinding, paper: Paper, subject: Subject) -> ProposedFinding | DroppedFinding:

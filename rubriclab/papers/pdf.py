@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 EXTRA = "install it with: pip install 'rubriclab[literature]'"
 MOST_READ = 500
-# Fewer characters a page are no page of a paper: headers, or what a scanner adds.
+# A page with fewer characters is not a page of a paper: it has only headers, or what a scanner adds.
 FEWEST_CHARACTERS = 40
 # A smaller share of letters and digits among what is not white space: the fonts of the file do not say which they are.
 LEAST_READABLE = 0.6

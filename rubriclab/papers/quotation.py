@@ -46,7 +46,7 @@ _BOUNDARY = re.compile(f"([{re.escape(BOUNDARIES)}])")
 _OPPOSITES = lexicon.word_set("a an anti counter de dis il im in ir less mal mis no non not un")
 # Common words, also in a paper that is too short to have each of them once more.
 _WORDS = _OPPOSITES | lexicon.FUNCTION_WORDS | lexicon.CONNECTIVES
-# The end of a line between what are no known words: it may divide one word or two.
+# The end of a line between parts that are not known words: it may divide one word or separate two.
 _POSSIBLE_SPLIT = "\u200b"
 # What the paper may have where the quotation has nothing between two letters.
 _SPLIT_WORD = f"[{SPLIT}{_POSSIBLE_SPLIT}]?"
@@ -106,11 +106,17 @@ def find_quotation(quotation: str, pages: Sequence[PaperPage], page: int | None 
         return None
     sought = comparable(quotation.strip())
     there = _joined(tuple(pages))
-    passages = [
-        Passage(there.number_at(there.compared.places[start]), _passage(there.compared, start, end, sought))
-        for start, end in _occurrences(sought.letters, there.letters)
-    ]
-    return min(passages, key=lambda each: each.page != page, default=None)
+    chosen = None
+    for start, end in _occurrences(sought.letters, there.letters):
+        number = there.number_at(there.compared.places[start])
+        if chosen is None or number == page:
+            chosen = number, start, end
+        if page in (None, number):
+            break
+    if chosen is None:
+        return None
+    number, start, end = chosen
+    return Passage(number, _passage(there.compared, start, end, sought))
 
 
 @functools.lru_cache(2)
@@ -215,6 +221,6 @@ def _passage(there: Comparable, start: int, end: int, sought: Comparable) -> str
     """Return the text between two places, with the punctuation around it that the quotation has too."""
     first, last = there.places[start], there.places[end - 1] + 1
     before, after = sought.text[: sought.places[0]], sought.text[sought.places[-1] + 1 :]
-    first -= len(before) if there.text[:first].endswith(before) else 0
-    last += len(after) if there.text[last:].startswith(after) else 0
+    first -= len(before) if there.text.endswith(before, 0, first) else 0
+    last += len(after) if there.text.startswith(after, last) else 0
     return " ".join(there.text[first:last].split())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -123,8 +124,14 @@ async def literature_add(
         RubriclabError: as `propose` and `keep_findings` do.
     """
     proposals = await propose(workspace, paper, bibliography, options)
-    accepted = (each for each in proposals.reading.found if keep is None or keep(proposals.entry(each)))
-    return keep_findings(proposals, accepted)
+    file, reference = proposals.file, proposals.reference
+    kept = []
+    for finding in proposals.reading.found:
+        entry = proposals.entry(finding)
+        if keep is None or keep(entry):
+            # In another thread, since it may wait for another process.
+            kept.append((finding, await asyncio.to_thread(add_finding, file, reference, entry)))
+    return _added(proposals, kept)
 
 
 async def propose(
@@ -173,10 +180,14 @@ def keep_findings(proposals: Proposals, accepted: Iterable[ProposedFinding]) -> 
     """
     file, reference = proposals.file, proposals.reference
     kept = [(each, add_finding(file, reference, proposals.entry(each))) for each in accepted]
+    return _added(proposals, kept)
+
+
+def _added(proposals: Proposals, kept: Sequence[tuple[ProposedFinding, FindingEntry]]) -> LiteratureAdded:
     chosen = [each for each, _ in kept]
     return LiteratureAdded(
-        file,
-        reference,
+        proposals.file,
+        proposals.reference,
         tuple(entry for _, entry in kept),
         tuple(proposals.entry(each) for each in proposals.reading.found if each not in chosen),
         proposals.reading.dropped,

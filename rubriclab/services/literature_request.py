@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from rubriclab.base_options import Texts
 from rubriclab.data import find_aspect, task_words
 from rubriclab.data.aspect import Aspect, is_defined, shipped_aspects
+from rubriclab.data.fields import LONGEST_NAME
 from rubriclab.errors import LiteratureError, SettingsError
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.literature import REFERENCES, Reference
@@ -38,6 +39,13 @@ def _pages(value: Any) -> Any:
     return tuple(ends)
 
 
+def _short(names: tuple[str, ...]) -> tuple[str, ...]:
+    longest = max(map(len, names), default=0)
+    if longest > LONGEST_NAME:
+        raise ValueError(f"expected names of at most {LONGEST_NAME:,} characters, got {longest:,}")
+    return names
+
+
 class LiteratureAddOptions(JudgeOption):
     """What is wanted of a paper."""
 
@@ -56,7 +64,7 @@ class LiteratureAddOptions(JudgeOption):
     source: str | None = None
     """The paper's key: an entry of the `.bib` file, or of `references.bib` beside the findings."""
 
-    benchmark: Texts = ()
+    benchmark: Annotated[Texts, AfterValidator(_short)] = ()
     """Public data sets whose raters the whole paper is about; every finding carries their names."""
 
     pages: Annotated[tuple[int, int] | None, BeforeValidator(_pages)] = None

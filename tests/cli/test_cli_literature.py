@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import pty
@@ -20,7 +21,8 @@ from server import RunningServer
 
 from rubriclab import Lab
 from rubriclab.errors import BudgetReached, JudgeError, LiteratureError, UserError
-from rubriclab.literature import load_findings, load_references
+from rubriclab.literature import FindingEntry, load_findings, load_references
+from rubriclab.papers import findings_file
 from rubriclab.services.literature_add import LiteratureAdded
 from rubriclab.shipped_files import content_path
 
@@ -130,6 +132,26 @@ def test_the_same_paper_again_costs_nothing_and_keeps_nothing_twice(lab: Lab, tm
     again = add(lab, tmp_path)
     assert (again.kept, again.known, again.effort.calls) == ((), 2, 0)
     assert kept(tmp_path) == before
+
+
+async def test_other_tasks_run_while_findings_wait_for_another_process(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(findings_file, "LONGEST_WAIT", 5.0)
+    lock = tmp_path / "found" / findings_file.LOCK
+    lock.parent.mkdir()
+
+    def keep_once_unlocked(finding: FindingEntry) -> bool:
+        if finding.aspects:
+            lock.touch()
+            asyncio.get_running_loop().call_later(0.1, lock.unlink)
+        return True
+
+    given: dict[str, Any] = {"task": "summarization", "folder": tmp_path / "found"}
+    added = await lab.literature_add_async(
+        tmp_path / "paper.txt", tmp_path / "paper.bib", keep=keep_once_unlocked, **given
+    )
+    assert len(added.kept) == 2
 
 
 def test_python_keeps_what_a_function_accepts(lab: Lab, tmp_path: Path) -> None:
@@ -278,6 +300,11 @@ OFFLINE = "The offline judge does not understand texts, so it cannot find anythi
         ("none.txt", {}, "none.txt cannot be read: No such file or directory."),
         ("paper.txt", {"aspect": "wit"}, "There is no included definition of 'wit' for the task 'summarization'."),
         ("paper.txt", {"pages": "9-3"}, "pages: expected pages such as 3-12, got '9-3'"),
+        (
+            "paper.txt",
+            {"benchmark": ["summeval", "a" * 1_001]},
+            "benchmark: expected names of at most 1,000 characters, got 1,001",
+        ),
         ("paper.txt", {"pages": "3-9"}, "paper.txt has 3 pages; got the pages 3-9."),
         ("paper.txt", {"source": "x"}, "has no entry 'x'; it has none."),
         ("paper.txt", {"task": "../x"}, "The task '../x' cannot name a file."),

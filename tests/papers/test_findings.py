@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+import threading
+import time
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 
 from rubriclab.data import task_words
 from rubriclab.judges import FakeJudge
+from rubriclab.papers import findings
 from rubriclab.papers.findings import (
     MOST_FINDINGS,
     PaperReading,
@@ -21,6 +24,7 @@ from rubriclab.papers.findings import (
     similar_benchmark,
 )
 from rubriclab.papers.paper import Paper, PaperPage
+from rubriclab.papers.quotation import Passage, find_quotation
 from rubriclab.prompts import render
 
 PAPER = Paper("p.txt", (PaperPage(1, "In this study the raters liked short texts with many facts in them."),), True)
@@ -38,6 +42,19 @@ def reading(*entries: Mapping[str, Any]) -> PaperReading:
     judge = FakeJudge(lambda _: json.dumps({"reasoning": "They liked facts.", "findings": entries}))
     subject = Subject(task_words("summarization"), benchmarks=("summeval",))
     return asyncio.run(propose_findings(PAPER, subject, judge, tokens=8_000))
+
+
+def test_the_event_loop_is_not_blocked_while_quotations_are_sought(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[threading.Thread] = []
+
+    def sought(quotation: str, pages: Sequence[PaperPage], page: int | None = None) -> Passage | None:
+        threads.append(threading.current_thread())
+        return find_quotation(quotation, pages, page)
+
+    monkeypatch.setattr(findings, "find_quotation", sought)
+    assert len(reading(entry(1), entry(2)).found) == 2
+    assert len(threads) == 2
+    assert threading.main_thread() not in threads
 
 
 def test_the_prompt_names_a_kind_of_text_that_rubriclab_has_no_words_for() -> None:
@@ -96,11 +113,21 @@ NAMES = ("summeval", "qags_cnndm", "qags_xsum", "corpus_of_data")
         ("Corpus of Data", "corpus_of_data"),
         ("My Corpus (Berg, 2020a)", "my_corpus"),
         ("DUC (2004)", "duc_2004"),
+        ("DUC (_ 2004)", "duc"),
+        ("DUC (-, 2004)", "duc_2004"),
+        ("DUC (Berg (2004)", "duc_berg_2004"),
+        ("DUC (2 Berg 2004)", "duc_2_berg_2004"),
         ("SummEval 2", "summeval_2"),
     ],
 )
 def test_a_data_set_is_known_in_any_spelling_and_without_a_citation_after_it(written: str, name: str) -> None:
     assert benchmark_name(written, NAMES) == name
+
+
+def test_a_long_name_of_a_data_set_takes_little_time() -> None:
+    began = time.process_time()
+    assert benchmark_name("(" + "a" * 50_000) == "a" * 50_000
+    assert time.process_time() - began < 1
 
 
 @pytest.mark.parametrize(

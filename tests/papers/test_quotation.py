@@ -375,3 +375,21 @@ def test_a_long_paper_and_a_hostile_quotation_take_little_time() -> None:
     for quotation in ("fi " * 900, "fifififififi " * 200, f"{'f' * 2000} and four words more", f"{'a b ' * 700}c"):
         find_quotation(f"{quotation} x", pages)
     assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize(("preferred", "found_on"), [(None, 1), (200, 200), (201, 1)])
+def test_a_quotation_that_stands_in_very_many_places_takes_little_time(preferred: int | None, found_on: int) -> None:
+    pages = tuple(PaperPage(number, "a\n" * 2000) for number in range(1, 201))
+    began = time.process_time()
+    found = find_quotation("a " * 60, pages, preferred)
+    assert time.process_time() - began < 3
+    assert found is not None
+    assert (found.page, found.text) == (found_on, " ".join("a" * 60))
+
+
+def test_punctuation_around_a_quotation_is_part_of_the_passage_only_if_the_quotation_has_it_too() -> None:
+    pages = (PaperPage(1, "So. (The raters did not like length.) They said so."),)
+    for quotation in ("(The raters did not like length.)", "The raters did not like length"):
+        found = find_quotation(quotation, pages)
+        assert found is not None
+        assert found.text == quotation
