@@ -155,6 +155,11 @@ def is_gone(process: object) -> bool:
     return machine == _machine() and _started(int(pid)) != started
 
 
+def has_ended(pid: int) -> bool:
+    """Return whether no process of this machine has this id; `False` if the system does not say."""
+    return not _started(pid)
+
+
 @cache
 def _machine() -> str:
     """Return a digest of the scope of process ids: the machine since its start, and the container."""
