@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 import pytest
 
 from rubriclab.errors import DataError
 from rubriclab.integrations.annotations import Annotation, annotated_rows, rows_of_texts
 
+Row = Mapping[str, Any]
 WHY = "It answers the question and says why."
 
 
@@ -130,10 +134,14 @@ def test_words_given_once_outnumber_a_comment() -> None:
 
 
 def test_texts_without_output_and_unclear_ones_that_nobody_scored_are_left_out() -> None:
-    def unclear() -> dict[str, str]:
+    def unclear() -> Row:
         raise DataError("There are several outputs.", "Name one.")
 
-    texts = [("good", lambda: {"output": "A"}), ("failed", lambda: {"output": None}), ("tool", unclear)]
+    texts: list[tuple[str, Callable[[], Row]]] = [
+        ("good", lambda: {"output": "A"}),
+        ("failed", lambda: {"output": None}),
+        ("tool", unclear),
+    ]
     given = [Annotation("good", "x", 1.0, "anna"), Annotation("failed", "x", 1.0, "anna")]
     found = rows_of_texts(texts, given)
     assert [(row["id"], row["annotations"]) for row in found] == [("good", {"x": {"anna": 1.0}})]
