@@ -67,9 +67,10 @@ def annotated_rows(rows: Iterable[Mapping[str, Any]], annotations: Iterable[Anno
     if no rater is known, the annotations are a list. Rows without annotations stay as they are.
 
     Numbers and words are scores, and a comment among them is kept in the field `answers`, by aspect and rater; see
-    `questions_of`. An aspect that is named like comments, or has more comments than words for levels, has no scores.
-    Its comments are reasons for the aspect that its name contains, or else for every aspect that the rater scored in
-    the text; a comment whose rater did not score it is kept in `answers` too.
+    `questions_of`. An aspect that has more comments than words for levels, or is named like comments and has words that
+    are neither repeated nor usual for levels, has no scores. Its comments are reasons for the aspect that its name
+    contains, or else for every aspect that the rater scored in the text; a comment whose rater did not score it is kept
+    in `answers` too.
 
     Args:
         rows: each with an `id`.
