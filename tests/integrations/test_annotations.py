@@ -166,3 +166,18 @@ def test_many_texts_that_come_twice_under_a_name_of_comments_are_comments() -> N
     given = [Annotation(str(n), "comment", f"note {n // 2}", "anna") for n in range(40)]
     found = annotated_rows([{"id": str(n)} for n in range(40)], given)
     assert not any("annotations" in row for row in found)
+
+
+def test_an_unknown_rater_does_not_get_the_name_of_a_known_one() -> None:
+    given = [
+        Annotation("a", "q", 1.0, "unnamed-2"),
+        Annotation("a", "q", 2.0),
+        Annotation("a", "comment", "warm", "unnamed-2"),
+    ]
+    assert annotated_rows([{"id": "a"}], given) == [
+        {
+            "id": "a",
+            "annotations": {"q": {"unnamed-2": 1.0, "unnamed-2-": 2.0}},
+            "reasons": {"q": {"unnamed-2": "warm"}},
+        }
+    ]
