@@ -54,7 +54,9 @@ def questions_of(
 
     Numbers are scores. Words that are given several times, or are usual ones for levels, are words to choose, however
     long; texts that are long or have several lines, and are given once, are comments. Of a question without numbers
-    that has both, the more numerous decide, each different text counted once.
+    that has both, the more numerous decide, each different text counted once. The words of a question that is named
+    like comments are comments too; where short texts are choices, only if they are neither given twice on average nor
+    several words most of which are usual for levels.
 
     Args:
         answers: to any questions, in any order.
@@ -93,18 +95,21 @@ def _question(answers: Sequence[Answer], rules: CellRules, rare: Literal["choice
     words = Counter(_word(answer.value) for answer in usable if isinstance(answer.value, str))
     scored = {word for word in words if rules.number(word) is not None or rules.level(word) is not None}
     numbers = "score" in given or words.total() < len(usable)
-    named = _COMMENT_NAMES.search(usable[0].question.casefold()) and not (numbers or scored or "choice" in given)
-    if "comment" in given or named:
-        return AskedQuestion("comment")
     usual = {word for word in words if word in scored or is_level_word(word)}
     remarks = set() if "choice" in given else {w for w in words if w not in usual and words[w] == 1 and _is_long(w)}
     levels = {word: number for word, number in words.items() if word not in remarks}
+    few = len(levels) <= MOST_WORDS
+    repeated = few and len(levels) <= sum(levels.values()) / 2
+    # An export has text questions, whose short answers repeat; without them, words that repeat were chosen.
+    like_levels = rare == "choice" and bool(levels) and (repeated or 1 < len(usual) > len(levels) / 2)
+    named = _COMMENT_NAMES.search(usable[0].question.casefold()) and not (numbers or scored or "choice" in given)
+    if "comment" in given or (named and not like_levels):
+        return AskedQuestion("comment")
     if numbers or len(usual) == len(words) or (scored and "choice" in given):
         return AskedQuestion("score", frozenset(remarks))
     if len(remarks) > sum(rare == "choice" or number > 1 or word in usual for word, number in levels.items()):
         return AskedQuestion("comment")
-    few = len(levels) <= MOST_WORDS
-    chosen = "choice" in given or (few and len(levels) <= sum(levels.values()) / 2)
+    chosen = "choice" in given or repeated
     if len(usual) > len(levels) / 2 and (chosen or (few and len(scored) > len(levels) / 2)):
         return AskedQuestion("score", frozenset(remarks))
     kind: Kind = "choice" if chosen else rare

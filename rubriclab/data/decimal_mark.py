@@ -6,13 +6,15 @@ one way only, then the size of the numbers without a mark, then the usual mark o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
 from statistics import median
 from typing import Any, Literal
 
 from rubriclab.data.cells import CellRules
-from rubriclab.data.mapping import TABLES
+from rubriclab.data.formats import Numbered
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.errors import DataError
 from rubriclab.option_names import option
@@ -21,6 +23,8 @@ Mark = Literal["point", "comma"]
 # How much the median of a column's numbers without a mark may exceed that of its decimals, and how much it must exceed
 # it to show that these are thousands. In between, it shows nothing.
 NEAR, FAR = 10, 100
+# What the cells of a column hold: one score each, perhaps lists of scores, or anything else.
+SINGLE, LIST, OTHER = range(3)
 _RULES: dict[Mark, CellRules] = {"point": CellRules(typed=False), "comma": CellRules(typed=False, decimal_comma=True)}
 
 
@@ -39,36 +43,87 @@ class DecimalMark:
 
 
 @dataclass(frozen=True, slots=True)
-class _Number:
-    """A cell that is not missing, with its column and line."""
+class _Unsure:
+    """A score that could be a decimal or a thousand, with its place and its size by the decimal mark."""
 
     column: str
     line: int
-    cell: Any
+    cell: str
+    readings: Mapping[Mark, float]
+
+
+@dataclass(frozen=True, slots=True)
+class _Number:
+    """A cell by the decimal mark with which it can be read as a number.
+
+    Attributes:
+        readings: none of a cell that is not a number, and two equal ones of a stored number.
+        separator: the mark in a number that is a decimal with it, and a thousand with the other; `None` for others.
+    """
+
+    readings: Mapping[Mark, float]
+    separator: Mark | None
+
+
+@dataclass(slots=True)
+class _Column:
+    """What the cells of a column that are not missing show, in little memory for any number of rows.
+
+    Attributes:
+        sizes: whether the sizes of its numbers are kept.
+        marks: of numbers that can be read with one mark only.
+        one_number: whether every cell is one number, if commas are decimal commas.
+        plain: the sizes of numbers that are the same with both marks.
+        separated: the sizes of numbers that are decimals with a mark, and thousands with the other, by this mark.
+        unsure: the first of the latter.
+    """
+
+    name: str
+    sizes: bool
+    marks: set[Mark] = field(default_factory=set)
+    one_number: bool = True
+    plain: Counter[float] = field(default_factory=Counter)
+    separated: dict[Mark, Counter[float]] = field(default_factory=dict)
+    unsure: _Unsure | None = None
+
+    def add(self, line: int, cell: Any, number: _Number) -> None:
+        readings, separator = number.readings, number.separator
+        self.one_number &= "comma" in readings
+        if len(readings) == 1:
+            self.marks |= readings.keys()
+        elif separator:
+            self.separated.setdefault(separator, Counter())[abs(readings[separator])] += 1
+            self.unsure = self.unsure or _Unsure(self.name, line, cell, readings)
+        elif readings and self.sizes:
+            self.plain[abs(readings["point"])] += 1
 
     @property
-    def mark(self) -> Mark | None:
-        """The decimal mark, if the cell is a number that can be read with one mark only."""
-        readings = self.readings()
-        return readings.popitem()[0] if len(readings) == 1 else None
-
-    @property
-    def separator(self) -> Mark | None:
-        """The mark in a number that is a decimal with it, and a thousand with the other mark; `None` for others."""
-        readings = self.readings()
-        sizes = {abs(number): mark for mark, number in readings.items()}
-        return sizes[min(sizes)] if len(sizes) > 1 else None
-
-    def readings(self) -> dict[Mark, float]:
-        """Return the number by the decimal mark with which it can be read; a stored number can be with both."""
-        if isinstance(self.cell, str):
-            found = {mark: rules.number(self.cell) for mark, rules in _RULES.items()}
-            return {mark: number for mark, number in found.items() if number is not None}
-        stored = isinstance(self.cell, int | float) and not isinstance(self.cell, bool)
-        return {mark: float(self.cell) for mark in _RULES} if stored else {}
+    def mark_by_size(self) -> Mark | None:
+        """The mark with which the numbers are of similar size; `None` if this is not clear."""
+        if not self.plain or len(self.separated) != 1:
+            return None
+        ((separator, decimals),) = self.separated.items()
+        times = median(self.plain.elements()) / median(decimals.elements())
+        if times <= NEAR:
+            return separator
+        return ("comma" if separator == "point" else "point") if times >= FAR else None
 
 
-_Column = Sequence[_Number]
+def _number(cell: Any) -> _Number:
+    if isinstance(cell, str):
+        found = {mark: rules.number(cell) for mark, rules in _RULES.items()}
+        readings = {mark: number for mark, number in found.items() if number is not None}
+    else:
+        stored = isinstance(cell, int | float) and not isinstance(cell, bool)
+        readings = dict.fromkeys(_RULES, float(cell)) if stored else {}
+    sizes = {abs(number): mark for mark, number in readings.items()}
+    return _Number(readings, sizes[min(sizes)] if len(sizes) > 1 else None)
+
+
+def _number_reader(options: ReadingOptions) -> Callable[[Any], _Number | None]:
+    """Return what reads a cell, as `None` if it is missing; scores repeat, so that most were read before."""
+    missing = options.rules(typed=False).is_missing
+    return lru_cache(maxsize=4096, typed=True)(lambda cell: None if missing(cell) else _number(cell))
 
 
 def has_decimal_points(rows: Iterable[Mapping[str, Any]]) -> bool:
@@ -91,80 +146,96 @@ def decimal_mark(
     """
     if options.decimal is not None:
         return DecimalMark(options.decimal == "comma")
-    single, lists, others = _columns(rows, options)
+    single, lists, others = _columns(rows, options, delimiter)
     usual: Mark = "comma" if delimiter == ";" else "point"
     found = _decided(where, single, usual)
-    if found.comma or not (delimiter == ";" or any(map(_are_decimals, others))):
+    # In `1,5`, this is the only sign that it is one number and not the ratings of two raters.
+    if found.comma or not (delimiter == ";" or any(each.one_number and "comma" in each.marks for each in others)):
         return found
-    in_lists = _decided(
-        where, [column for column in lists if all("comma" in each.readings() for each in column)], usual
-    )
+    in_lists = _decided(where, [column for column in lists if column.one_number], usual)
     return in_lists if in_lists.comma or in_lists.unsure else found
 
 
-def _columns(
-    rows: Iterable[tuple[int, Mapping[str, Any]]], options: ReadingOptions
-) -> tuple[list[_Column], list[_Column], list[_Column]]:
-    """Return the columns with one score in each cell, those that may hold lists of scores, and the others."""
-    fields: dict[str, str] = {column: field for field, column in options.mapping.columns.items()}
-    missing = options.rules(typed=False).is_missing
-    columns: dict[str, list[_Number]] = {}
+def sure_rows(where: str, rows: Numbered, options: ReadingOptions, delimiter: str) -> Numbered:
+    """Yield the rows of a stream, which cannot be read twice to decide about its decimal mark.
+
+    Raises:
+        DataError: for the first score that could be read in two ways, unless the mark is given.
+    """
+    kinds: dict[str, int] = {}
+    number_of = _number_reader(options)
     for line, row in rows:
-        for column, cell in row.items():
-            if not missing(cell):
-                columns.setdefault(column, []).append(_Number(column, line, cell))
-    kinds: tuple[list[_Column], list[_Column], list[_Column]] = ([], [], [])
-    for column, cells in columns.items():
-        table, *names = str(fields.get(column, column)).split(".", 2)
-        scores = bool(names) and table in TABLES
-        kinds[2 if not scores else 0 if table == "scores" or len(names) == 2 else 1].append(cells)
+        if options.decimal is None and isinstance(row, dict):
+            kinds = kinds or _kinds(row, options)
+            for name, cell in row.items():
+                number = None if kinds[name] == OTHER else number_of(cell)
+                # In a list, a comma separates two raters, and only beside semicolons could it be a decimal comma.
+                two_ways = number and kinds[name] == LIST and delimiter == ";" and number.readings.keys() == {"comma"}
+                if number and (number.separator or two_ways):
+                    raise _undecided(where, _Unsure(name, line, cell, number.readings), "a stream is read only once")
+        yield line, row
+
+
+def _kinds(names: Iterable[str], options: ReadingOptions) -> dict[str, int]:
+    """Return by column whether it has one score in each cell, may hold lists of scores, or is another one."""
+    fields: dict[str, str] = {column: field for field, column in options.mapping.columns.items()}
+    kinds = {}
+    for column in names:
+        table, *parts = str(fields.get(column, column)).split(".", 2)
+        scores = bool(parts) and table in ("scores", "annotations")
+        kinds[column] = OTHER if not scores else SINGLE if table == "scores" or len(parts) == 2 else LIST
     return kinds
+
+
+def _columns(
+    rows: Iterable[tuple[int, Mapping[str, Any]]], options: ReadingOptions, delimiter: str | None
+) -> tuple[list[_Column], list[_Column], list[_Column]]:
+    """Return the columns with one score in each cell, those that may hold lists of scores, and the others.
+
+    Only the columns that matter are read: without scores, no row but the first.
+    """
+    number_of = _number_reader(options)
+    kinds: dict[str, int] = {}
+    columns: dict[str, _Column] = {}
+    for line, row in rows:
+        if not kinds:
+            kinds = _kinds(row, options)
+            others = LIST in kinds.values() and delimiter != ";"
+            columns = {name: _Column(name, kind != OTHER) for name, kind in kinds.items() if kind != OTHER or others}
+        if not columns:
+            break
+        for name, column in columns.items():
+            cell = row.get(name)
+            # Of another column, a text shows that it has no numbers, and a whole number, such as an id, shows nothing.
+            if not column.sizes and (not column.one_number or (isinstance(cell, str) and cell.isdigit())):
+                continue
+            if number := number_of(cell):
+                column.add(line, cell, number)
+    single, lists, other = ([columns[n] for n in columns if kinds[n] == kind] for kind in (SINGLE, LIST, OTHER))
+    return single, lists, other
 
 
 def _decided(where: str, columns: Sequence[_Column], usual: Mark) -> DecimalMark:
     """Return the decimal mark of columns of scores; `usual` is that of the format."""
-    numbers = [each for column in columns for each in column]
-    if marks := {each.mark for each in numbers} - {None}:
+    if marks := {mark for column in columns for mark in column.marks}:
         return DecimalMark(marks == {"comma"})
-    unsure = [each for each in numbers if each.separator]
+    unsure = next((column.unsure for column in columns if column.unsure), None)
     if not unsure:
         return DecimalMark()
-    found = {mark for column in columns if (mark := _by_size(column))}
-    if not found and {each.separator for each in unsure} == {usual}:
+    found = {mark for column in columns if (mark := column.mark_by_size)}
+    if not found and {separator for column in columns for separator in column.separated} == {usual}:
         found = {usual}
     if len(found) != 1:
-        raise _undecided(where, unsure[0])
+        raise _undecided(where, unsure, "no other score shows which it has")
     mark = found.pop()
-    readings = unsure[0].readings()
-    used, other = readings.pop(mark), readings.popitem()[1]
-    return DecimalMark(mark == "comma", f"{unsure[0].cell!r} in line {unsure[0].line} as {used:.12g}, not {other:.12g}")
+    used, other = unsure.readings[mark], unsure.readings["point" if mark == "comma" else "comma"]
+    return DecimalMark(mark == "comma", f"{unsure.cell!r} in line {unsure.line} as {used:.12g}, not {other:.12g}")
 
 
-def _by_size(column: _Column) -> Mark | None:
-    """Return the decimal mark with which the numbers of a column are of similar size; `None` if this is not clear."""
-    unsure = [(each.readings(), separator) for each in column if (separator := each.separator)]
-    plain = [abs(number) for each in column if not each.separator for number in each.readings().values()]
-    if not plain or len({separator for _, separator in unsure}) != 1:
-        return None
-    separator = unsure[0][1]
-    times = median(plain) / median(abs(readings[separator]) for readings, _ in unsure)
-    if times <= NEAR:
-        return separator
-    return ("comma" if separator == "point" else "point") if times >= FAR else None
-
-
-def _are_decimals(column: _Column) -> bool:
-    """Return whether every cell of a column is one number, and at least one surely has a decimal comma.
-
-    In `1,5`, this is the only sign that it is one number and not the ratings of two raters.
-    """
-    return any(each.mark == "comma" for each in column) and all("comma" in each.readings() for each in column)
-
-
-def _undecided(where: str, number: _Number) -> DataError:
-    point, comma = (f"{number.readings()[mark]:.12g}" for mark in _RULES)
+def _undecided(where: str, score: _Unsure, why: str) -> DataError:
+    point, comma = (f"{score.readings[mark]:.12g}" if mark in score.readings else "a list" for mark in _RULES)
     return DataError(
-        f"{where}:{number.line}: the score {number.cell!r} in column {number.column!r} is {point} with a decimal point "
-        f"and {comma} with a decimal comma, and no other score shows which it has.",
+        f"{where}:{score.line}: the score {score.cell!r} in column {score.column!r} is {point} with a decimal point "
+        f"and {comma} with a decimal comma, and {why}.",
         f"Say which: {option('decimal', 'point')} or {option('decimal', 'comma')}.",
     )

@@ -1,13 +1,14 @@
 """Raw rows of files, streams, data frames and data sets, with the detected format of each file.
 
-The format follows from the file's name; encoding, delimiter and decimal mark follow from its first bytes.
+The format follows from the file's name, encoding and delimiter from its first bytes, and the decimal mark from all
+scores, so that the order of the rows does not matter.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import dropwhile, islice
@@ -17,7 +18,7 @@ from typing import Any
 from rubriclab.data.annotation_export import rows_of
 from rubriclab.data.annotation_exports import detect, exported_list
 from rubriclab.data.cells import CellRules
-from rubriclab.data.decimal_mark import decimal_mark, has_decimal_points
+from rubriclab.data.decimal_mark import decimal_mark, has_decimal_points, sure_rows
 from rubriclab.data.delimited import Dialect, delimited_rows, first_records, sniff
 from rubriclab.data.encoding import UTF_8, encoding_of
 from rubriclab.data.formats import (
@@ -56,7 +57,7 @@ _NO_FILE = by_reader(
     python="A string is a path; to pass texts, give a list of strings: ['one text', 'another text'].",
     command_line="Give a file of rows, or - for standard input.",
 )
-# Rows that are used to detect the decimal mark.
+# Rows in which decimal points are looked for, to write numbers in the same way.
 ROWS_SAMPLED = 1000
 
 
@@ -69,12 +70,14 @@ class RawRows:
         numbered: each row with its line: a mapping, a fault, or any other value.
         rules: how cells are read.
         table: whether all rows have the same columns.
+        anew: what reads the rows after a line once more, without detecting the format again; `None` if nothing does.
     """
 
     source: SourceFormat
     numbered: Numbered
     rules: CellRules
     table: bool = False
+    anew: Callable[[int], Numbered] | None = None
 
 
 def raw_rows(source: str | Path | Lines, options: ReadingOptions, after: int = 0) -> RawRows:
@@ -98,9 +101,12 @@ def raw_rows(source: str | Path | Lines, options: ReadingOptions, after: int = 0
     _check_options(path, kind, options)
     if not path.is_file():
         return _rows_of_file(path, kind, options, after)
+    raw = _rows_of_file(path, kind, options)
+    own = _own_rows(raw, options)
+    if own.source.tool:
+        return _rows_after(after, own)
     # Other rows are read anew, since a file is not kept open before its rows are wanted.
-    raw = _own_rows(_rows_of_file(path, kind, options), options)
-    return _rows_after(after, raw) if raw.source.tool else _rows_of_file(path, kind, options, after)
+    return replace(raw, numbered=raw.anew(after)) if raw.anew else _rows_of_file(path, kind, options, after)
 
 
 def _rows_of_file(path: Path, kind: str, options: ReadingOptions, after: int = 0) -> RawRows:
@@ -162,29 +168,32 @@ def _text(path: Path, kind: str, options: ReadingOptions, after: int) -> RawRows
     check_text(where, sample)
     encoding = options.encoding or encoding_of(where, sample, complete=complete, only_unicode=kind in JSON_LINES)
     longest = options.longest
-    # Rows of other formats may take several lines.
-    left_out = after if kind in JSON_LINES else 0
-    if encoding == UTF_8:
-        lines: Lines = lines_of(path, longest, left_out)
-    else:
-        lines = islice(decoded_lines(path, longest, encoding), left_out, None)
+
+    def lines(after: int = 0) -> Lines:
+        utf_8 = encoding == UTF_8
+        return lines_of(path, longest, after) if utf_8 else islice(decoded_lines(path, longest, encoding), after, None)
+
     if kind in JSON_LINES:
         if (exported := exported_list(path, sample, longest)) is not None:
-            numbered = enumerate(exported, start=1)
-            return RawRows(SourceFormat(where, "JSON", encoding), numbered, options.rules(typed=True))
-        return _json_lines(where, lines, options, encoding, after)
+            listed = enumerate(exported, start=1)
+            return RawRows(SourceFormat(where, "JSON", encoding), listed, options.rules(typed=True))
+        return _json_lines(where, lines(after), options, encoding, after)
     text = sample.decode(encoding, "replace").removeprefix("\ufeff")
     if options.delimiter:
         dialect = Dialect(options.delimiter, options.header_rows, skipped=options.skip_rows)
     else:
         usual, header_rows = DELIMITED[kind], options.header_rows
         dialect = sniff(text, usual, complete=complete, header_rows=header_rows, skipped=options.skip_rows)
-    sample_lines = text.splitlines(keepends=True)
-    check_header(where, first_records(sample_lines, dialect), options)
-    first = delimited_rows(where, sample_lines, options.longest, dialect) if sample else iter(())
-    sampled = list(_mappings_of(first))
-    mark = decimal_mark(where, sampled, options, dialect.delimiter)
-    point = options.decimal == "point" or (not mark.comma and has_decimal_points(row for _, row in sampled))
+    check_header(where, first_records(text.splitlines(keepends=True), dialect), options)
+
+    def rows(after: int) -> Numbered:
+        # A row may take several lines.
+        return _after(after, delimited_rows(where, lines(), longest, dialect, start=after))
+
+    regular = path.is_file()
+    mark = decimal_mark(where, _mappings_of(rows(0)) if regular else (), options, dialect.delimiter)
+    first = islice(_mappings_of(rows(0)), ROWS_SAMPLED) if regular else ()
+    point = options.decimal == "point" or (not mark.comma and has_decimal_points(row for _, row in first))
     source = SourceFormat(
         where,
         "TSV" if kind != ".csv" else "CSV",
@@ -196,12 +205,16 @@ def _text(path: Path, kind: str, options: ReadingOptions, after: int) -> RawRows
         usual=DELIMITED[kind],
     )
     rules = options.rules(typed=False, decimal_comma=mark.comma)
-    rows = delimited_rows(where, lines, options.longest, dialect, start=after)
-    return _rows_after(after, RawRows(source, rows, rules, table=True))
+    numbered = rows(after) if regular else sure_rows(where, rows(after), options, dialect.delimiter)
+    return RawRows(source, numbered, rules, table=True, anew=rows)
 
 
 def _rows_after(line: int, raw: RawRows) -> RawRows:
-    return replace(raw, numbered=dropwhile(lambda numbered: numbered[0] <= line, raw.numbered)) if line else raw
+    return replace(raw, numbered=_after(line, raw.numbered))
+
+
+def _after(line: int, rows: Numbered) -> Numbered:
+    return dropwhile(lambda numbered: numbered[0] <= line, rows) if line else rows
 
 
 def _sheet(path: Path, options: ReadingOptions) -> RawRows:
@@ -217,7 +230,7 @@ def _sheet(path: Path, options: ReadingOptions) -> RawRows:
         merged=sheet.merged,
     )
     rules = options.rules(typed=False, decimal_comma=mark.comma)
-    return RawRows(source, sheet_rows(sheet), rules, table=True)
+    return RawRows(source, sheet_rows(sheet), rules, table=True, anew=lambda after: _after(after, sheet_rows(sheet)))
 
 
 def _raising(error: DataError) -> Numbered:
@@ -227,9 +240,9 @@ def _raising(error: DataError) -> Numbered:
 
 
 def _mappings_of(rows: Numbered) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Yield the first rows by column with their lines, up to one that cannot be read."""
+    """Yield the rows by column with their lines, up to one that cannot be read."""
     with suppress(DataError):
-        for line, row in islice(rows, ROWS_SAMPLED):
+        for line, row in rows:
             if isinstance(row, dict):
                 yield line, row
 

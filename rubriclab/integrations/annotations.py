@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -67,9 +67,10 @@ def annotated_rows(rows: Iterable[Mapping[str, Any]], annotations: Iterable[Anno
     if no rater is known, the annotations are a list. Rows without annotations stay as they are.
 
     Numbers and words are scores, and a comment among them is kept in the field `answers`, by aspect and rater; see
-    `questions_of`. An aspect that is named like comments, or has more comments than words for levels, has no scores.
-    Its comments are reasons for the aspect that its name contains, or else for every aspect that the rater scored in
-    the text; a comment whose rater did not score it is kept in `answers` too.
+    `questions_of`. An aspect that has more comments than words for levels, or is named like comments and has words that
+    are neither repeated nor usual for levels, has no scores. Its comments are reasons for the aspect that its name
+    contains, or else for every aspect that the rater scored in the text; a comment whose rater did not score it is kept
+    in `answers` too.
 
     Args:
         rows: each with an `id`.
@@ -85,12 +86,20 @@ def annotated_rows(rows: Iterable[Mapping[str, Any]], annotations: Iterable[Anno
     return [{**row, **_fields(by_text.get(row["id"], {}), questions)} for row in rows]
 
 
+def _unused(name: str, used: Collection[str | None]) -> str:
+    """Return a name that nobody has."""
+    while name in used:
+        name += "-"
+    return name
+
+
 def _fields(annotations: Mapping[int, Annotation], questions: Mapping[str, AskedQuestion]) -> dict[str, Any]:
     scores: dict[str, dict[str, Annotation]] = {}
     comments: dict[tuple[str, str], Annotation] = {}
     left: list[Annotation] = []
+    known = {each.rater for each in annotations.values()}
     for number, each in annotations.items():
-        rater = each.rater or f"unnamed-{number}"
+        rater = each.rater or _unused(f"unnamed-{number}", known)
         if questions[each.aspect].kind == "comment":
             comments[each.aspect, rater] = each
         elif questions[each.aspect].accepts(each.score):

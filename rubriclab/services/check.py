@@ -153,6 +153,7 @@ class _Reading:
     compared: list[tuple[int, Comparison]] = field(default_factory=list)
     sample: list[Mapping[str, Any]] = field(default_factory=list)
     filled: Counter[str] = field(default_factory=Counter)
+    answered: Counter[str] = field(default_factory=Counter)
     problems: list[str] = field(default_factory=list)
     proposal: str | None = None
     rows: int = 0
@@ -170,7 +171,7 @@ class _Reading:
         skipped = len({fault.line for fault in single}) if self.options.skip_faulty else 0
         lines = [] if self.options.skip_faulty else first_of(fault_lines(single))
         self.problems += lines
-        notes = [*self._training(examples, chosen, aspects), *_answer_columns(self.sample)]
+        notes = [*self._training(examples, chosen, aspects), *_answer_columns(self.sample), *self._comments(aspects)]
         if left_out := [*single, *self.left_out] if self.options.skip_faulty else []:
             notes += [f"left out: {line}" for line in first_of(fault_lines(left_out))]
             if not examples:
@@ -243,7 +244,18 @@ class _Reading:
     def _add_cells(self, row: Mapping[str, Any]) -> None:
         if len(self.sample) < SAMPLED:
             self.sample.append(row)
+        answers = row.get("answers")
+        if isinstance(answers, Mapping):
+            self.answered.update(str(aspect) for aspect, said in answers.items() if isinstance(said, Mapping))
         self.filled.update(str(column) for column, cell in row.items() if not self.raw.rules.is_missing(cell))
+
+    def _comments(self, aspects: Sequence[str]) -> Iterator[str]:
+        """Yield which aspects have no scores, since their answers were taken as comments."""
+        # An annotation tool's export says itself what its answers are read as.
+        named = [] if self.raw.source.tool else [aspect for aspect in self.answered if aspect not in aspects]
+        if named:
+            listed = ", ".join(f"{aspect!r} ({self.answered[aspect]} rows)" for aspect in named)
+            yield f"no scores of {listed}: the answers were taken as comments, and are in the column 'answers'"
 
     def _check_columns(self, row: Mapping[str, Any]) -> bool:
         try:

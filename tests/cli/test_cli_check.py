@@ -349,3 +349,13 @@ def test_choices_whose_words_have_no_scores_are_named_with_the_levels_that_are_m
     assert "The answers to 'q' are words without scores: 'Top', 'Flop', 'Gut'." in said
     assert "--levels flop=N,top=N,gut=N" in said
     assert "COLUMN" not in said
+
+
+def test_an_aspect_whose_answers_were_taken_as_comments_is_named(here: Commands) -> None:
+    rows = [{"output": f"T{n}.", "answers": {"comment": {"anna": f"Note {n}"}, "tone": {"ben": "?"}}} for n in range(3)]
+    rows.append({"output": "T.", "scores": {"tone": 3}})
+    (here.folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (note,) = [note for note in here("check", "rows.jsonl", "--json").json["notes"] if "comments" in note]
+    assert (
+        note == "no scores of 'comment' (3 rows): the answers were taken as comments, and are in the column 'answers'"
+    )

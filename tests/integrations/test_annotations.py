@@ -147,3 +147,45 @@ def test_texts_without_output_and_unclear_ones_that_nobody_scored_are_left_out()
     assert [(row["id"], row["annotations"]) for row in found] == [("good", {"x": {"anna": 1.0}})]
     with pytest.raises(DataError, match=r"^tool: There are several outputs\."):
         rows_of_texts(texts, [Annotation("tool", "x", 1.0, "anna")])
+
+
+@pytest.mark.parametrize(
+    ("aspect", "words"),
+    [
+        ("explanation_quality", ["Good", "Fair", "Poor"] * 13),
+        ("justification", ["supported", "unsupported"] * 10),
+        ("explanation_quality", ["Good", "Fair", "Poor"]),
+    ],
+)
+def test_words_for_levels_are_scores_under_a_name_of_comments(aspect: str, words: list[str]) -> None:
+    given = [Annotation(str(n), aspect, word, "anna") for n, word in enumerate(words)]
+    found = annotated_rows([{"id": str(n)} for n in range(len(words))], given)
+    assert [row.get("annotations") for row in found] == [{aspect: {"anna": word}} for word in words]
+
+
+def test_different_words_under_a_name_of_comments_are_comments() -> None:
+    said = ["typo in the title", "good", "too dry", "too dry"]
+    given = [Annotation(str(n), "comment", text, "anna") for n, text in enumerate(said)]
+    found = annotated_rows([{"id": str(n)} for n in range(len(said))], given)
+    assert [row.get("answers") for row in found] == [{"comment": {"anna": text}} for text in said]
+
+
+def test_many_texts_that_come_twice_under_a_name_of_comments_are_comments() -> None:
+    given = [Annotation(str(n), "comment", f"note {n // 2}", "anna") for n in range(40)]
+    found = annotated_rows([{"id": str(n)} for n in range(40)], given)
+    assert not any("annotations" in row for row in found)
+
+
+def test_an_unknown_rater_does_not_get_the_name_of_a_known_one() -> None:
+    given = [
+        Annotation("a", "q", 1.0, "unnamed-2"),
+        Annotation("a", "q", 2.0),
+        Annotation("a", "comment", "warm", "unnamed-2"),
+    ]
+    assert annotated_rows([{"id": "a"}], given) == [
+        {
+            "id": "a",
+            "annotations": {"q": {"unnamed-2": 1.0, "unnamed-2-": 2.0}},
+            "reasons": {"q": {"unnamed-2": "warm"}},
+        }
+    ]
