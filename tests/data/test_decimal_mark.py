@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import pytest
 import xlsxwriter
@@ -74,7 +75,7 @@ def test_a_score_of_a_stream_that_could_be_read_in_two_ways_is_an_error(
     pipe = tmp_path / "pipe.csv"
     os.mkfifo(pipe)
 
-    def read_pipe(**options: str) -> list[Example]:
+    def read_pipe(**options: Any) -> list[Example]:
         writer = Thread(target=pipe.write_text, args=(content,))
         writer.start()
         try:
