@@ -72,10 +72,10 @@ def test_a_score_of_a_stream_that_could_be_read_in_two_ways_is_an_error(
     tmp_path: Path, header: str, score: str, readings: str
 ) -> None:
     content = write(tmp_path / "a.csv", header, [*INTEGERS, score]).read_text()
-    pipe = tmp_path / "pipe.csv"
-    os.mkfifo(pipe)
 
-    def read_pipe(**options: Any) -> list[Example]:
+    def read_pipe(name: str, **options: Any) -> list[Example]:
+        pipe = tmp_path / name
+        os.mkfifo(pipe)
         writer = Thread(target=pipe.write_text, args=(content,))
         writer.start()
         try:
@@ -84,10 +84,10 @@ def test_a_score_of_a_stream_that_could_be_read_in_two_ways_is_an_error(
             writer.join()
 
     with pytest.raises(DataError) as caught:
-        read_pipe()
+        read_pipe("refused.csv")
     for said in (":1202: the score", repr(score), readings, "read only once", "decimal='comma'"):
         assert said in str(caught.value)
-    assert len(read_pipe(decimal="comma")) == len(INTEGERS) + 1
+    assert len(read_pipe("read.csv", decimal="comma")) == len(INTEGERS) + 1
 
 
 def test_a_table_without_scores_is_not_read_to_decide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
