@@ -50,7 +50,7 @@ def parquet_rows(
         with ParquetFile(path, read_dictionary=_packed_columns(path), pre_buffer=False) as file:
             size = _batch_size(path, file.metadata, longest)
             groups, number = _row_groups_after(after, file.metadata, row_groups, before)
-            # Older pyarrow takes no empty list of row groups.
+            # Older pyarrow refuses an empty list of row groups.
             for batch in file.iter_batches(batch_size=size, row_groups=groups) if groups else ():
                 left_out = min(max(after - number, 0), len(batch))
                 number += left_out
