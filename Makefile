@@ -11,7 +11,7 @@ INTEGRATIONS := inspect-ai,langfuse,langsmith,mcp,mlflow,parquet,phoenix,postgre
 # and the tests in tests/integrations/test_NAME.py. DeepEval needs older releases of click and rich.
 SEPARATE := deepeval
 
-.PHONY: demo test test-integrations test-integrations-python test-release start-up site lint types check constraints clean
+.PHONY: demo test golden test-integrations test-integrations-python test-release start-up site lint types check constraints clean
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -30,6 +30,10 @@ demo: $(STAMP)
 test: export PYTHONDONTWRITEBYTECODE =
 test: $(STAMP)
 	$(BIN)/python -m pytest -n $(WORKERS)
+
+# What the commands of the tour print and write now, which the tests compare with.
+golden: $(STAMP)
+	$(BIN)/python tests/golden/tour.py
 
 # Several times as fast as pip for the large environments. Its index is set by UV_DEFAULT_INDEX, not as for pip.
 UV := $(BIN)/uv
