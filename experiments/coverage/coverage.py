@@ -15,39 +15,30 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from experiments.runner.measurement import Measurement, Options, Row, stored_rows
+from experiments.runner.arms import uncached_judge
+from experiments.runner.measurement import Measurement, Options, StoredRow, stored_rows
 from experiments.runner.training import (
     LabelledAspect,
     candidate_values,
+    joint_plans,
     labelled_aspects,
     of_other_texts,
-    plans,
-    uncached_judge,
 )
 from rubriclab import Example, Scale
-from rubriclab.research import (
-    Fit,
-    HeldOut,
-    JointSettings,
-    RatingMatrix,
-    agreement_errors,
-    conformal,
-    design,
-    disagreement,
-    find_candidates,
-    fisher_interval,
-    fit,
-    held_out,
-    held_out_hardness,
-    posterior,
-    standardised,
-)
+from rubriclab.aggregation import disagreement
+from rubriclab.learning.calibration import conformal
+from rubriclab.learning.candidates import find_candidates
+from rubriclab.learning.cross_validation import held_out_hardness
+from rubriclab.learning.fitting import Fit, HeldOut, fit, held_out
+from rubriclab.learning.jackknife import agreement_errors, fisher_interval
+from rubriclab.learning.rating_matrix import RatingMatrix, standardised
+from rubriclab.learning.settings import JointSettings
+from rubriclab.learning.weighting import design, posterior
 from rubriclab.stats import (
     FloatArray,
     IntArray,
@@ -127,7 +118,7 @@ def cases(options: CoverageOptions) -> Iterator[Case]:
         yield common(aspect=None, chosen=False, runs=options.runs)
 
 
-def run(case: Case) -> list[Row]:
+def run(case: Case) -> list[StoredRow]:
     """Return a row for each run of a case."""
     rng = np.random.default_rng([SEED, case.groups, len(str(case.aspect or ""))])
     if case.aspect is None:
@@ -296,13 +287,12 @@ async def _judged(
     made_from: Sequence[Example], scored: Sequence[Example], aspect: LabelledAspect, judge_name: str
 ) -> RatingMatrix:
     judge = uncached_judge(judge_name)
-    chosen, _ = plans(aspect, made_from)
-    found = await find_candidates(chosen, judge=judge, generator=judge, seed=SEED)
+    found = await find_candidates(joint_plans(aspect, made_from), judge=judge, generator=judge, seed=SEED)
     values = await candidate_values(found, scored, aspect.assignment, judge)
     return of_other_texts(found.table(aspect.assignment, "by method"), values, scored, aspect.aspect)
 
 
-def table(rows: Sequence[Row]) -> str:
+def table(rows: Sequence[StoredRow]) -> str:
     """Return the coverage of each kind of interval by kind of run, for Markdown, in two tables."""
     kinds = {
         **dict.fromkeys((kind(each), f"{each['groups']} x {each['size']}", scale_map(each)) for each in rows),
@@ -337,7 +327,7 @@ def _markdown(*columns: Sequence[Sequence[str]]) -> str:
 
 def readme_figures() -> dict[str, str]:
     """Return the figures of the README, by block."""
-    return {"coverage": table(stored_rows(Path(__file__).parent / "results" / "embedded.json"))}
+    return {"coverage": table(stored_rows("coverage"))}
 
 
 def percent(share: float) -> str:
@@ -345,17 +335,17 @@ def percent(share: float) -> str:
     return "" if np.isnan(share) else f"{share:.1%}"
 
 
-def kind(each: Row) -> str:
+def kind(each: StoredRow) -> str:
     """Return whether a run's texts were simulated."""
     return "simulated" if each["aspect"] == "simulated" else "resampled"
 
 
-def scale_map(each: Row) -> str:
+def scale_map(each: StoredRow) -> str:
     """Return whether the kind of map onto the scale was given or chosen."""
     return "linear" if each["map"] == "given" else "chosen"
 
 
-def mean(rows: Sequence[Row], name: str) -> float:
+def mean(rows: Sequence[StoredRow], name: str) -> float:
     """Return the mean of one figure over the runs that have it; NaN if none has."""
     found = [each[name] for each in rows if each.get(name) is not None]
     return float(np.mean(found)) if found else np.nan

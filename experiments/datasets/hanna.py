@@ -25,7 +25,7 @@ from experiments.datasets.records import (
     text,
 )
 from rubriclab import Example
-from rubriclab.research import FieldError, Fields
+from rubriclab.data.fields import FieldError, Fields
 
 ASPECTS = ("relevance", "coherence", "empathy", "surprise", "engagement", "complexity")
 PROMPTS = 96

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from experiments.datasets.records import Annotations, Records, means, name_of, rating, text
 from rubriclab import Example
-from rubriclab.research import FieldError
+from rubriclab.data.fields import FieldError
 
 ASPECTS = ("coherence", "fluency", "informativeness", "relevance")
 _PARAGRAPHS = re.compile(r"(?:\s*</?p>\s*)+")

@@ -20,7 +20,8 @@ from collections.abc import Iterator
 
 from experiments.datasets.records import Records, name_of, text
 from rubriclab import Example
-from rubriclab.research import FieldError, Fields, describe
+from rubriclab.data.fields import FieldError, Fields
+from rubriclab.descriptions import describe
 
 ASPECT = "equivalence"
 FIRST_PAIRS = 5000

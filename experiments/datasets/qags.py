@@ -17,7 +17,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from experiments.datasets.records import Records, name_of, nested, text
 from rubriclab import Example
-from rubriclab.research import FieldError, Fields, describe
+from rubriclab.data.fields import FieldError, Fields
+from rubriclab.descriptions import describe
 
 ANSWERS = {"yes": 1.0, "no": 0.0}
 

@@ -15,20 +15,12 @@ from typing import NoReturn
 import orjson
 
 from rubriclab import RowError
-from rubriclab.research import (
-    ABSENT,
-    NATIVE,
-    TYPED,
-    UNTYPED,
-    CellRules,
-    FieldError,
-    Fields,
-    Numbered,
-    delimited_rows,
-    describe,
-    json_lines,
-    lines_of,
-)
+from rubriclab.data.cells import TYPED, UNTYPED, CellRules
+from rubriclab.data.delimited import delimited_rows
+from rubriclab.data.fields import FieldError, Fields
+from rubriclab.data.formats import Numbered, json_lines, lines_of
+from rubriclab.data.mapping import ABSENT, NATIVE
+from rubriclab.descriptions import describe
 
 Annotations = dict[str, tuple[float, ...]]
 

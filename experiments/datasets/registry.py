@@ -18,7 +18,7 @@ from experiments.datasets.records import (
     tsv_records,
 )
 from rubriclab import DataError, Example, RowError, SettingsError
-from rubriclab.research import FieldError
+from rubriclab.data.fields import FieldError
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import fields
 from typing import Any
 
 from rubriclab import Example
-from rubriclab.research import named_annotations
+from rubriclab.data.example import named_annotations
 
 
 def native_row(example: Example) -> dict[str, Any]:

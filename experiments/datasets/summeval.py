@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from experiments.datasets.records import Records, lacking, means, name_of, nested, optional_text, rating, text
 from rubriclab import Example
-from rubriclab.research import Fields
+from rubriclab.data.fields import Fields
 
 ASPECTS = ("coherence", "consistency", "fluency", "relevance")
 

@@ -15,7 +15,8 @@ from collections.abc import Iterator
 
 from experiments.datasets.records import Records, means, name_of, named, nested, optional_text, ratings, text
 from rubriclab import Example
-from rubriclab.research import FieldError, Fields, describe
+from rubriclab.data.fields import FieldError, Fields
+from rubriclab.descriptions import describe
 
 ORIGINAL = "Original Ground Truth"
 QUESTIONS = {

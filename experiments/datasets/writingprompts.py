@@ -16,7 +16,8 @@ from collections.abc import Iterator
 
 from experiments.datasets.records import Records, lacking, means, ratings, text
 from rubriclab import Example
-from rubriclab.research import ABSENT, Fields
+from rubriclab.data.fields import Fields
+from rubriclab.data.mapping import ABSENT
 
 QUESTIONS = {"grammaticality": "grammar", "cohesiveness": "cohesive", "likability": "enjoy", "relevance": "relevant"}
 WRITERS = {1: "Human", 0: "GPT-2"}

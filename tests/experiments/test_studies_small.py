@@ -25,7 +25,7 @@ def test_every_study_runs_in_little_with_the_offline_judge(
     study = load_study(name)
     only = () if study.design == "transfer" else (some_set(study),)
     judges = ["--judge", "embedded"]
-    if design_named(study.design).fewest_judges > 1:
+    if design_named(study.design).judges[0] > 1:
         judges += ["--judge", recorded_second(study.only(only).small(), sets, tmp_path / "second.jsonl")]
     few = [word for each in only for word in ("--only", each)]
     done = experiment("run", name, "--small", *few, *judges, "--data", data, "-o", "results.json")
@@ -53,6 +53,6 @@ def test_every_study_says_what_it_asks_and_how_to_run_it(name) -> None:
 def test_results_that_ship_are_of_the_study_as_it_is(name, experiment) -> None:
     done = experiment("show", name, "--json")
     assert done.code == 0, done.err
-    for summary, file in zip(json.loads(done.out)["results"], shipped_results(name), strict=True):
+    summary = json.loads(done.out)
         assert (summary["study"], summary["small"]) == (name, False)
         assert read_results(file).digest == load_study(name).digest

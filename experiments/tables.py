@@ -1,73 +1,79 @@
-"""Views of a study's stored results as Markdown, from the summary that `python -m experiments show` prints.
+"""Tables of a study's results as Markdown, which `python -m experiments show` prints.
 
-Each view is a block of figures for the study's README (see `figures.py`):
+Each is a block of figures for the study's README (see `figures.py`):
 
-    by set          each evaluator's means over the aspects of a set, a table for each set
-    by aspect       the first correlation, with a column for each aspect
-    means           means over all aspects, the paper's means beside them, and the calls that it took
-    by labels       the same measure by number of labels
-    differences     one evaluator less another, with Wilcoxon's test over the aspects
+    by set          means over the aspects of each set, by evaluator
+    every aspect    the first measure of each aspect with its interval, and the paper's figures
+    means           means over all aspects, the paper's means, and the calls
+    by labels       the same by number of labels
+    differences     differences of two evaluators, with Wilcoxon's test over the aspects
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 
 from experiments.runner.figures import COEFFICIENTS
-from experiments.runner.results import Results, merged, read_results
-from experiments.runner.study import Study, load_study
-from experiments.runner.summary import Line, Mean, Setting, Summary, summarise
-from rubriclab.research import wording
+from experiments.runner.results import Results
+from experiments.runner.study import Study
+from experiments.runner.summary import Line, Setting, Summary, summarise
+from rubriclab.report import wording
 
 SYMBOLS = {"spearman": "Spearman", "pearson": "Pearson", "kendall": "Kendall", "f1": "F1"}
 
 
-def readme_figures(folder: Path) -> dict[str, str]:
-    """Return all views of what is stored of a study, by name; none if nothing is."""
-    files = sorted((folder / "results").glob("*.json"))
-    if not files:
-        return {}
-    study = load_study(str(folder))
-    results = merged({str(path): read_results(path) for path in files})
+def tables(study: Study, results: Results) -> dict[str, str]:
+    """Return the tables of a study's results by name."""
     summary = summarise(study, results)
-    views = {
-        "by set": "\n\n".join([basis(results), *_by_set(summary, results), *undefined(summary)]),
-        "by aspect": "\n\n".join([basis(results), _by_aspect(summary), *undefined(summary)]),
-        "means": "\n\n".join([basis(results), _means(summary), *undefined(summary)]),
+    notes = _undefined(summary)
+
+    def whole(*parts: str) -> str:
+        return "\n\n".join([_basis(results), *parts, *notes])
+
+    found = {
+        "by set": whole(*_by_set(summary, results)),
+        "every aspect": whole(_every_aspect(summary)),
+        "means": whole(_means(summary)),
     }
     if _several(summary):
-        views["by labels"] = "\n\n".join([basis(results), _by_labels(summary), *undefined(summary)])
+        found["by labels"] = whole(_by_labels(summary))
     if summary.contrasts:
-        views["differences"] = _differences(study, summary)
-    return views
+        found["differences"] = _differences(study, summary)
+    return found
 
 
-def basis(results: Results) -> str:
-    """Return in a sentence what the figures rest on."""
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table in Markdown."""
+    lines = [f"| {' | '.join(cells)} |" for cells in (heads, *rows)]
+    return "\n".join([lines[0], f"{'|---' * len(heads)}|", *lines[1:]])
+
+
+def _basis(results: Results) -> str:
+    """Return in a sentence the judge and the number of cases."""
     seeds = len({outcome.case.seed for outcome in results.cases})
     aspects = {(outcome.case.set, outcome.case.aspect) for outcome in results.cases}
     judges = " and ".join(f"`{judge}`" for judge in results.judges)
     told = [judges, wording.count(len(aspects), "aspect"), wording.count(seeds, "seed")]
-    return f"Judge {', '.join(told)}, {wording.count(len(results.cases), 'case')}."
+    small = " A small run: its figures only show that everything runs." if results.small else ""
+    return f"Judge {', '.join(told)}, {wording.count(len(results.cases), 'case')}.{small}"
 
 
-def undefined(summary: Summary) -> list[str]:
-    """Return a sentence on evaluators that gave all texts one score; none if there are none."""
-    found: dict[str, list[str]] = {}
+def _undefined(summary: Summary) -> list[str]:
+    """Return a sentence on evaluators that gave all texts one score, if there are any."""
+    same: dict[str, list[str]] = {}
     for line in summary.lines:
         names = [name for name in COEFFICIENTS if name in line.figures]
         if names and line.figures[names[0]].value is None:
-            found.setdefault(_called(line.setting), []).append(f"{line.set} {line.aspect}")
-    told = "; ".join(f"{arm} ({', '.join(dict.fromkeys(where))})" for arm, where in found.items())
-    return [f"All texts got one score, which counts as a correlation of 0: {told}."] if found else []
+            same.setdefault(_called(line.setting), []).append(f"{line.set} {line.aspect}")
+    told = "; ".join(f"{arm} ({', '.join(dict.fromkeys(where))})" for arm, where in same.items())
+    return [f"All texts got one score, which counts as a correlation of 0: {told}."] if same else []
 
 
 def _by_set(summary: Summary, results: Results) -> Iterator[str]:
     for name in dict.fromkeys(line.set for line in summary.lines):
         own = [line for line in summary.lines if line.set == name]
         measures = [measure for measure in summary.measures if any(measure in line.figures for line in own)]
-        first = measures[0]
+        first = measures[0] if measures else summary.measures[0]
         ours = any(line.ours and line.ours[first] != line.figures[first] for line in own if first in line.figures)
         heads = [*map(_head, measures), *([f"{_head(first)}, ours"] if ours else [])]
         rows = []
@@ -81,29 +87,27 @@ def _by_set(summary: Summary, results: Results) -> Iterator[str]:
         yield f"{title}\n\n{table(['evaluator', *heads], rows)}"
 
 
-def _by_aspect(summary: Summary) -> str:
-    first = _correlation(summary)
-    aspects = list(dict.fromkeys((line.set, line.aspect) for line in summary.lines))
-    found = {(line.set, line.aspect, line.setting): line for line in summary.lines}
-    rows = [
-        [
-            _called(setting, several=_several(summary)),
-            *(_average([line], first) if (line := found.get((*aspect, setting))) else "" for aspect in aspects),
-        ]
-        for setting in _baselines_last(line.setting for line in summary.lines)
-    ]
-    return table([_head(first), *(f"{name} {aspect}" for name, aspect in aspects)], rows)
+def _every_aspect(summary: Summary) -> str:
+    first = summary.measures[0]
+    judges = list(dict.fromkeys(judge for line in summary.lines for judge in line.published))
+    rows = []
+    for line in summary.lines:
+        figure = wording.estimate(line.figures[first]) if first in line.figures else f"none: {line.missing}"
+        papers = [_shown(line.published.get(judge, {}).get(first)) for judge in judges]
+        name = _called(line.setting, several=_several(summary)) + (f" ({line.note})" if line.note else "")
+        rows.append([f"{line.set} {line.aspect}", name, figure, *papers])
+    return table(["aspect", "evaluator", _head(first), *(f"paper's, {judge}" for judge in judges)], rows)
 
 
 def _means(summary: Summary) -> str:
     first = summary.measures[0]
     judges = list(dict.fromkeys(judge for mean in summary.means for judge in mean.published))
     rows = []
-    for mean in _means_in_order(summary):
+    for mean in sorted(summary.means, key=lambda mean: wording.is_baseline(mean.setting.arm)):
         cells = [_shown(mean.figures[name]) for name in summary.measures]
         cells += [_shown(mean.published.get(judge, {}).get(first)) for judge in judges]
-        name = _called(mean.setting, several=_several(summary))
-        rows.append([name, str(mean.aspects), *cells, _calls_of(mean.learning), _calls_of(mean.scoring)])
+        calls = ["" if value is None else f"{value:,.1f}".removesuffix(".0") for value in (mean.learning, mean.scoring)]
+        rows.append([_called(mean.setting, several=_several(summary)), str(mean.aspects), *cells, *calls])
     papers = [f"paper's {_head(first)}, {judge}" for judge in judges]
     heads = ["evaluator", "aspects", *map(_head, summary.measures), *papers, "calls to learn", "calls a text"]
     return table(heads, rows)
@@ -112,10 +116,10 @@ def _means(summary: Summary) -> str:
 def _by_labels(summary: Summary) -> str:
     numbers = sorted({mean.setting.labels for mean in summary.means})
     found = {mean.setting: mean for mean in summary.means}
-    first = _correlation(summary)
-    arms = dict.fromkeys((mean.setting.arm, mean.setting.variant) for mean in _means_in_order(summary))
+    first = "spearman" if "spearman" in summary.measures else summary.measures[0]
+    arms = dict.fromkeys((mean.setting.arm, mean.setting.variant) for mean in summary.means)
     rows = []
-    for arm, variant in arms:
+    for arm, variant in sorted(arms, key=lambda each: wording.is_baseline(each[0])):
         own = [found.get(Setting(labels, variant, arm)) for labels in numbers]
         rows.append([_called(Setting(0, variant, arm)), *(_shown(mean.figures[first]) if mean else "" for mean in own)])
     most = max(mean.aspects for mean in summary.means)
@@ -141,12 +145,6 @@ def _differences(study: Study, summary: Summary) -> str:
     return f"{told}\n\n{table(['', 'difference', 'p', 'aspects', 'above', 'below', 'cases'], rows)}"
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table in Markdown."""
-    lines = [f"| {' | '.join(cells)} |" for cells in (heads, *rows)]
-    return "\n".join([lines[0], f"{'|---' * len(heads)}|", *lines[1:]])
-
-
 def _texts(results: Results, name: str) -> str:
     counts = [row.counts for outcome in results.cases if outcome.case.set == name for row in outcome.rows]
     told = []
@@ -165,14 +163,6 @@ def _average(lines: Sequence[Line], measure: str, *, ours: bool = False) -> str:
     values = [0.0 if each.value is None and measure in COEFFICIENTS else each.value for each in figures if each]
     there = [value for value in values if value is not None]
     return wording.figure(sum(there) / len(there)) if there else ""
-
-
-def _correlation(summary: Summary) -> str:
-    return "spearman" if "spearman" in summary.measures else summary.measures[0]
-
-
-def _means_in_order(summary: Summary) -> list[Mean]:
-    return sorted(summary.means, key=lambda mean: wording.is_baseline(mean.setting.arm))
 
 
 def _baselines_last(settings: Iterable[Setting]) -> list[Setting]:
@@ -194,7 +184,3 @@ def _head(measure: str) -> str:
 
 def _shown(value: float | None) -> str:
     return "" if value is None else wording.figure(value)
-
-
-def _calls_of(value: float | None) -> str:
-    return "" if value is None else f"{value:,.1f}".removesuffix(".0")
