@@ -29,7 +29,7 @@ from typing import Any
 from experiments.benchmarks.common import COMMAND, SAMPLE, command, parser_of, rows_of, store, stored, this_machine
 
 SHAPES = ("rivals", "one", "own")
-COMMANDS = ("learn", "evaluate", "score", "plan")
+COMMANDS = ("learn", "evaluate", "score")
 ASPECT = ["--task", "summarization", "--aspect", "coherence", "--scale", "1:5"]
 
 
@@ -87,7 +87,6 @@ def measured(name: str, n: int, shape: str, passed_on: list[str], folder: Path) 
         "learn": [*learn, str(data)],
         "evaluate": ["evaluate", str(data), "--rubric", "many", *place],
         "score": ["score", str(data), "--rubric", "many", *place, "-o", str(folder / "scores.jsonl")],
-        "plan": ["plan", str(data), "--rubric", "many", "--count", "20", *place, "-o", str(folder / "plan.jsonl")],
     }[name]
     if name != "learn":
         command([*learn, str(SAMPLE / "labelled.jsonl")])

@@ -44,15 +44,6 @@ def test_what_the_ablations_cost_is_what_the_paper_says(arm: str, drop: float) -
     assert changes("hypoeval-ablations", arm) == pytest.approx(-drop, abs=0.007)
 
 
-def test_literature_alone_is_behind_everywhere_but_for_one_tie() -> None:
-    study = load_study("hypoeval-ablations")
-    all_of_it, alone = figures(study, GPT, "hypoeval"), figures(study, GPT, "literature only")
-    assert len(alone) == 10
-    assert [key for key in alone if alone[key] >= all_of_it[key]] == [
-        ("writingprompts_a", "grammaticality", "spearman")
-    ]
-
-
 @pytest.mark.parametrize("judge", [GPT, LLAMA])
 def test_learning_elsewhere_changes_the_paper_s_figures_by_less_than_a_hundredth(judge: str) -> None:
     assert abs(changes("hypoeval-ood", "hypoeval, learned elsewhere", (judge,))) < 0.01
@@ -68,20 +59,6 @@ def test_another_judge_changes_the_sums_as_the_paper_says() -> None:
 
     assert sums("1 learns, 2 scores") / sums("1 learns, 1 scores") - 1 == pytest.approx(-0.020, abs=0.001)
     assert sums("2 learns, 1 scores") / sums("2 learns, 2 scores") - 1 == pytest.approx(0.0137, abs=0.0015)
-    # Beside the judge's own rubric, and not beside the other judge's scores by the same one, little is lost either way.
-    assert sums("1 learns, 2 scores") / sums("2 learns, 2 scores") - 1 == pytest.approx(0.005, abs=0.001)
-    assert sums("2 learns, 1 scores") / sums("1 learns, 1 scores") - 1 == pytest.approx(-0.013, abs=0.001)
-
-
-def test_more_labels_never_lower_the_paper_s_figures() -> None:
-    study = load_study("hypoeval-more-labels")
-    by_labels = {each.labels: each for each in study.published}
-    assert tuple(sorted(by_labels)) == study.labels
-    for name, aspects in study.sets.items():
-        for aspect in aspects:
-            for measure in ("spearman", "pearson"):
-                found = [by_labels[number].figure(name, aspect, measure) for number in study.labels]
-                assert found == sorted(found)
 
 
 # SEEval's own means over the aspects: (judge, arm, set) -> the two coefficients in the order of its tables.
@@ -129,11 +106,3 @@ def means(judge: str, arm: str, name: str) -> list[float]:
 @pytest.mark.parametrize(("which", "expected"), MEANS.items(), ids=str)
 def test_seeval_s_means_come_out_of_its_aspects(which: tuple[str, str, str], expected: tuple[float, float]) -> None:
     assert means(*which) == pytest.approx(expected, abs=0.00101)
-
-
-def test_one_row_of_seeval_s_table_7_does_not_come_to_its_means() -> None:
-    """The paper has 0.462 and 0.419 there; with 0.386 and 0.426 for what it prints as 0.308 and 0.356 it would."""
-    found = means("command-r-plus", "analyze_rate", "summeval")
-    assert found == pytest.approx([0.4425, 0.4015], abs=1e-6)
-    mended = [found[0] + (0.386 - 0.308) / 4, found[1] + (0.426 - 0.356) / 4]
-    assert mended == pytest.approx([0.462, 0.419], abs=5e-4)

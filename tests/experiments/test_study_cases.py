@@ -9,7 +9,7 @@ from study_rows import RIVALS, write_sets
 
 from experiments.runner.cases import Case, every_case, left_out, material, most_labels
 from experiments.runner.sets import TRAIN_IDS, sets_in
-from experiments.runner.study import Study, parse_study
+from experiments.runner.study import Study
 from rubriclab.errors import DataError
 
 SETS = {"summeval": "coherence", "newsroom": "fluency", "hanna": "empathy", "qags_cnndm": "consistency"}
@@ -22,7 +22,7 @@ def study(**fields: object) -> Study:
         "sets": {name: [aspect] for name, aspect in SETS.items()},
         "arms": [{"name": "direct", "method": "direct"}],
     }
-    return parse_study({**raw, **fields}, "here")
+    return Study.model_validate({**raw, **fields})
 
 
 @pytest.fixture(scope="module")
