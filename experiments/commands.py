@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,6 @@ from rubriclab.cli.places import FILE, JUDGE
 if TYPE_CHECKING:
     from experiments.runner.results import Results
     from experiments.runner.run import Schedule
-    from experiments.runner.sets import Sets
     from experiments.runner.study import Study
     from rubriclab.services.workspace import Workspace
 
@@ -96,14 +94,17 @@ def run_study(name: str, **given: Any) -> None:
     from experiments.runner.results import begun
     from experiments.runner.run import schedule
     from experiments.runner.sets import sets_in
+    from experiments.runner.study import load_study
     from rubriclab.cli.printing import note
     from rubriclab.cli.workspace import workspace_of
     from rubriclab.report.wording import count
     from rubriclab.services.judge_choice import judge_named
     from rubriclab.services.running import finish
+    from rubriclab.services.settings import parse_settings
 
     sets = sets_in(given["data"])
-    study = _study(name, sets, given)
+    study = load_study(name).only(given["only"])
+    study = (study.small() if given["small"] else study).changed(parse_settings(given["settings"]))
     judges = [judge_named(judge, note) for judge in given["judges"] or (None,)]
     found = schedule(study, sets, len(judges))
     for line in found.notes:
@@ -236,18 +237,6 @@ def public_data(name: str, file: str, output: str) -> None:
         for example in examples:
             write(orjson.dumps(native_row(example), option=orjson.OPT_APPEND_NEWLINE))
     note(f"{count(len(examples), 'row')} of {name}")
-
-
-def _study(name: str, sets: Sets, given: Mapping[str, Any]) -> Study:
-    """Return the study, as the options change it."""
-    from experiments.runner.sets import public_sets
-    from experiments.runner.study import load_study
-    from rubriclab.services.settings import parse_settings
-
-    public = public_sets()
-    own = {name: tuple(about.aspects) for name, about in sets.known.items() if name not in public}
-    study = load_study(name).only(given["only"], own)
-    return (study.small() if given["small"] else study).changed(parse_settings(given["settings"]))
 
 
 def _file_name(*words: str) -> str:

@@ -45,7 +45,7 @@ def update(*, check: bool) -> int:
 
 def readmes() -> list[Path]:
     """Return all pages that may hold figures."""
-    return [ROOT.parent / "README.md", *sorted((ROOT.parent / "docs").rglob("*.md")), *sorted(ROOT.rglob("README.md"))]
+    return [ROOT.parent / "README.md", *sorted((ROOT.parent / "docs").glob("*.md")), *sorted(ROOT.rglob("README.md"))]
 
 
 def differing() -> list[Path]:
@@ -54,11 +54,7 @@ def differing() -> list[Path]:
 
 
 def written(path: Path) -> str:
-    """Return a page with all its figures as in the stored results.
-
-    Raises:
-        ValueError: if it names a block that does not exist.
-    """
+    """Return a page with all its figures as in the stored results."""
 
     def filled(found: re.Match[str]) -> str:
         content = indent(block(path.parent, found["name"]), found["margin"])
@@ -68,11 +64,7 @@ def written(path: Path) -> str:
 
 
 def block(folder: Path, name: str) -> str:
-    """Return one block of figures.
-
-    Raises:
-        ValueError: if the folder does not offer it.
-    """
+    """Return one block of figures."""
     other, _, own = name.rpartition("/")
     named = STUDIES / other if (STUDIES / other).is_dir() else ROOT / other
     offered = blocks(named if other else folder)

@@ -1,10 +1,10 @@
 """Agreement with people by aspect and method, on groups of texts that learning never saw.
 
     python -m experiments measure agreement --data FOLDER --set "variants=hypoeval checkeval checkeval:filter=model" \
-        --set splits=3 -o experiments/agreement/results/embedded.json
+        -o experiments/agreement/results/embedded.json
 
 A variant is a method's name, or `joint`, with settings after a colon. The official training texts are learned from if
-they are known, and random splits by group besides.
+they are known, else drawn ones.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from experiments.runner.arms import course, learn, score, uncached_judge
 from experiments.runner.measurement import Measured, Measurement, Options, StoredRow, stored_rows
 from experiments.runner.results import read_stored
 from experiments.runner.study import BASELINES, Arm
-from experiments.runner.training import SETS, SHOTS, LabelledAspect, Split, labelled_aspects
+from experiments.runner.training import SETS, LabelledAspect, labelled_aspects
 from experiments.tables import table
 from rubriclab import ChecklistError, Evaluator, Example, Result
 from rubriclab.evaluation import baseline_evaluators, evaluate
@@ -40,16 +40,12 @@ class AgreementOptions(Options):
     Attributes:
         sets: each SET or SET:ASPECT, separated by commas.
         variants: METHOD or METHOD:NAME=VALUE,…, separated by spaces.
-        splits: random splits by group, besides the official ids.
         test_groups: the largest number of groups to test on; 0 for all.
-        shots: texts to learn from.
     """
 
     sets: str = SETS
     variants: str = ""
-    splits: int = 0
     test_groups: int = 0
-    shots: int = SHOTS
 
 
 @dataclass(frozen=True)
@@ -57,26 +53,24 @@ class Case:
     """One aspect of one set, learned from one choice of texts."""
 
     aspect: LabelledAspect
-    split: Split
+    test_groups: int
     judge: str
     variants: tuple[str, ...]
 
     def __str__(self) -> str:
         """Return the name of the case."""
-        return f"{self.aspect} {self.split.name}"
+        return f"{self.aspect} official"
 
 
 def cases(options: AgreementOptions) -> Iterator[Case]:
     """Yield the cases of the sets named."""
     for aspect in labelled_aspects(options.data, options.sets):
-        for name in ("official", *(f"random {number}" for number in range(options.splits))):
-            split = Split(name, options.shots, options.test_groups)
-            yield Case(aspect, split, options.judge, tuple(options.variants.split()))
+        yield Case(aspect, options.test_groups, options.judge, tuple(options.variants.split()))
 
 
 def run(case: Case) -> list[StoredRow]:
     """Return the agreement of every variant and baseline, one row each."""
-    learned_from, test = case.split.of(case.aspect)
+    learned_from, test = case.aspect.split(case.test_groups)
     baseline = best_feature(learned_from, case.aspect.aspect)
     evaluators = []
     for variant in case.variants:
@@ -106,7 +100,6 @@ def row_of(case: Case, result: Result) -> dict[str, Any]:
     return {
         "set": case.aspect.set,
         "aspect": case.aspect.aspect,
-        "split": case.split.name,
         "evaluator": BASELINES[1] if is_feature else result.evaluator,
         "measure": result.evaluator.split(" ")[1] if is_feature else None,
         "spearman": found.spearman.value,
@@ -120,12 +113,11 @@ def row_of(case: Case, result: Result) -> dict[str, Any]:
 
 
 def overview(rows: Sequence[StoredRow]) -> str:
-    """Return all figures on the official ids, and the means of each evaluator."""
+    """Return all figures, and the means of each evaluator."""
     names = [name for name in dict.fromkeys(row["evaluator"] for row in rows) if name not in BASELINES]
-    columns, official = [*names, *BASELINES], [row for row in rows if row["split"] == "official"]
-    lines = []
-    for aspect in dict.fromkeys(map(_aspect, official)):
-        found = {row["evaluator"]: row for row in official if _aspect(row) == aspect}
+    columns, lines = [*names, *BASELINES], []
+    for aspect in dict.fromkeys(map(_aspect, rows)):
+        found = {row["evaluator"]: row for row in rows if _aspect(row) == aspect}
         figures = [_shown(found[column]) if column in found else "" for column in columns]
         lines.append([" ".join(aspect), str(next(iter(found.values()))["groups"]), *figures])
     note = "" if names else '\n\nNo method was measured: name some, as in --set "variants=joint checkeval direct".'
@@ -133,26 +125,17 @@ def overview(rows: Sequence[StoredRow]) -> str:
 
 
 def means(rows: Sequence[StoredRow], evaluators: Sequence[str]) -> str:
-    """Return each evaluator's mean over its aspects, for the official ids and over the random splits, as Markdown."""
-    kinds = [kind for kind in ("official", "random") if any(row["split"].startswith(kind) for row in rows)]
+    """Return each evaluator's mean over its aspects, as Markdown."""
     lines = []
     for name in (*evaluators, *BASELINES):
-        own = [_over_aspects([row for row in rows if _is(row, name, kind)]) for kind in kinds]
-        cells = [[f"{found.mean():.3f}", str(len(found))] if len(found) else ["", ""] for found in own]
-        lines.append([name, *(cell for pair in cells for cell in pair)])
-    return table(["evaluator", *(head for kind in kinds for head in (kind, "aspects"))], lines)
-
-
-def _is(row: StoredRow, evaluator: str, kind: str) -> bool:
-    return bool(row["evaluator"] == evaluator and row["split"].startswith(kind))
+        found = _over_aspects([row for row in rows if row["evaluator"] == name])
+        lines.append([name, f"{found.mean():.3f}", str(len(found))])
+    return table(["evaluator", "official", "aspects"], lines)
 
 
 def _over_aspects(rows: Sequence[StoredRow]) -> FloatArray:
-    """Return an evaluator's mean correlation on each aspect; if all texts got one score, it is 0."""
-    found: dict[tuple[str, str], list[float]] = {}
-    for row in rows:
-        found.setdefault(_aspect(row), []).append(row["spearman"] or 0.0)
-    return np.array([np.mean(values) for values in found.values()])
+    """Return an evaluator's correlation on each aspect; if all texts got one score, it is 0."""
+    return np.array([row["spearman"] or 0.0 for row in rows])
 
 
 def _shown(row: StoredRow) -> str:

@@ -2,9 +2,9 @@
 
     python -m experiments.benchmarks.many_labels learn --sizes 500 1000 2000 5000 10000
     python -m experiments.benchmarks.many_labels learn --sizes 10000 --shape own
-    python -m experiments.benchmarks.many_labels evaluate --sizes 2000 10000 -- --baseline direct
+    python -m experiments.benchmarks.many_labels evaluate --sizes 2000 10000
 
-The arguments after `--` are passed on to the command. `learn` learns from n texts; other commands get a rubric learned
+`learn` learns from n texts; other commands get a rubric learned
 from the shipped sample. Each command is a process of its own, so that its peak memory is that of the command alone.
 
 The texts are recombined from the shipped sample: sources of two articles, outputs damaged in ways that lower the label.
@@ -78,7 +78,7 @@ def _damaged(best: list[str], stray: list[str], rng: random.Random) -> tuple[lis
     return sentences, lost
 
 
-def measured(name: str, n: int, shape: str, passed_on: list[str], folder: Path) -> dict[str, Any]:
+def measured(name: str, n: int, shape: str, folder: Path) -> dict[str, Any]:
     """Return the figures of one command."""
     data, place = folder / "rows.jsonl", ["--store", str(folder / "store.db")]
     data.write_text("".join(f"{json.dumps(row)}\n" for row in rows(n, shape)))
@@ -90,7 +90,7 @@ def measured(name: str, n: int, shape: str, passed_on: list[str], folder: Path) 
     }[name]
     if name != "learn":
         command([*learn, str(SAMPLE / "labelled.jsonl")])
-    return spent([*arguments, *passed_on])
+    return spent(arguments)
 
 
 def spent(arguments: list[str]) -> dict[str, Any]:
@@ -114,16 +114,13 @@ def main() -> None:
     parser.add_argument("command", choices=COMMANDS)
     parser.add_argument("--sizes", type=int, nargs="+", default=[500, 1000, 2000, 5000, 10000])
     parser.add_argument("--shape", choices=SHAPES, default="rivals")
-    own, passed_on = sys.argv[1:], []
-    if "--" in own:
-        own, passed_on = own[: own.index("--")], own[own.index("--") + 1 :]
-    given = parser.parse_args(own)
+    given = parser.parse_args()
     found = []
     for n in given.sizes:
         with tempfile.TemporaryDirectory() as folder:
-            found.append({"n": n, **measured(given.command, n, given.shape, passed_on, Path(folder))})
+            found.append({"n": n, **measured(given.command, n, given.shape, Path(folder))})
         print(json.dumps(found[-1]), flush=True)
-    about = {"command": given.command, "shape": given.shape, "passed_on": passed_on, "machine": this_machine()}
+    about = {"command": given.command, "shape": given.shape, "machine": this_machine()}
     store({**about, "figures": found}, given.output)
 
 

@@ -14,7 +14,6 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from experiments.runner.training import (
     labelled_aspects,
     of_other_texts,
 )
+from experiments.tables import table as markdown
 from rubriclab import Example, Scale
 from rubriclab.aggregation import disagreement
 from rubriclab.learning.calibration import conformal
@@ -294,10 +294,14 @@ async def _judged(
 
 def table(rows: Sequence[StoredRow]) -> str:
     """Return the coverage of each kind of interval by kind of run, for Markdown, in two tables."""
-    kinds = {
-        **dict.fromkeys((kind(each), f"{each['groups']} x {each['size']}", scale_map(each)) for each in rows),
-        **dict.fromkeys((kind(each), "all", "all") for each in rows),
-    }
+    keys = [
+        (
+            "simulated" if each["aspect"] == "simulated" else "resampled",
+            f"{each['groups']} x {each['size']}",
+            "linear" if each["map"] == "given" else "chosen",
+        )
+        for each in rows
+    ]
     correlations = {
         "Spearman, all texts": "dataset spearman",
         "Pearson, all texts": "dataset pearson",
@@ -307,22 +311,18 @@ def table(rows: Sequence[StoredRow]) -> str:
     of_rubric = [["scores of texts", "weights", "mean width", "error at widest"]]
     of_agreement = [[*correlations, "simple bootstrap"]]
     runs = [["learning sets", "groups x texts", "calibration", "n"]]
-    for key in sorted(kinds):
-        own = [each for each in rows if (kind(each), f"{each['groups']} x {each['size']}", scale_map(each)) == key]
-        own = own or [each for each in rows if kind(each) == key[0]]
+    for key in sorted({*keys, *((kind, "all", "all") for kind, _, _ in keys)}):
+        own = [
+            row for row, each in zip(rows, keys, strict=True) if each == key or (key[1] == "all" and each[0] == key[0])
+        ]
         held = sum(each["weights"] for each in own) / sum(each["criteria"] for each in own)
         resampled = float(np.nanmean([mean(own, f"{name}, scores resampled") for name in correlations.values()]))
         runs.append([*key, str(len(own))])
         widths = [f"{mean(own, name):.2f}" for name in ("width", "widest")]
         of_rubric.append([percent(mean(own, "texts")), percent(held), *widths])
         of_agreement.append([*(percent(mean(own, name)) for name in correlations.values()), percent(resampled)])
-    return "\n\n".join(_markdown(runs, columns) for columns in (of_rubric, of_agreement))
-
-
-def _markdown(*columns: Sequence[Sequence[str]]) -> str:
-    """Return a table whose columns are given in several parts, each with the heading as its first row."""
-    heading, *lines = (f"| {' | '.join(chain.from_iterable(parts))} |" for parts in zip(*columns, strict=True))
-    return "\n".join([heading, "|---" * sum(len(part[0]) for part in columns) + "|", *lines])
+    whole = ([[*run, *row] for run, row in zip(runs, rows, strict=True)] for rows in (of_rubric, of_agreement))
+    return "\n\n".join(markdown(heads, lines) for heads, *lines in whole)
 
 
 def readme_figures() -> dict[str, str]:
@@ -333,16 +333,6 @@ def readme_figures() -> dict[str, str]:
 def percent(share: float) -> str:
     """Return a share for the table, nothing where there is none."""
     return "" if np.isnan(share) else f"{share:.1%}"
-
-
-def kind(each: StoredRow) -> str:
-    """Return whether a run's texts were simulated."""
-    return "simulated" if each["aspect"] == "simulated" else "resampled"
-
-
-def scale_map(each: StoredRow) -> str:
-    """Return whether the kind of map onto the scale was given or chosen."""
-    return "linear" if each["map"] == "given" else "chosen"
 
 
 def mean(rows: Sequence[StoredRow], name: str) -> float:

@@ -29,19 +29,17 @@ class PublishedSet:
 
     file: str
     address: str
-    authors: str
     licence: str
     opens: Callable[[Path], Iterator[tuple[int, Any]]]
     reader: Callable[[Records], Iterable[Example]]
 
 
-_QAGS = ("https://github.com/W4ngatang/qags (data)", "Wang, Cho & Lewis 2020", "none stated", json_lines)
+_QAGS = ("https://github.com/W4ngatang/qags (data)", "none stated", json_lines)
 
 PUBLISHED = {
     "summeval": PublishedSet(
         "model_annotations.aligned.paired.jsonl, or model_annotations.aligned.jsonl without the articles",
         "https://github.com/Yale-LILY/SummEval",
-        "Fabbri et al. 2021",
         "MIT",
         json_lines,
         readers.summeval,
@@ -49,7 +47,6 @@ PUBLISHED = {
     "newsroom": PublishedSet(
         "newsroom-human-eval.csv",
         "https://github.com/lil-lab/newsroom (humaneval)",
-        "Grusky, Naaman & Artzi 2018",
         "Apache-2.0; articles for research only, by Newsroom's data agreement",
         csv_rows,
         readers.newsroom,
@@ -57,7 +54,6 @@ PUBLISHED = {
     "hanna": PublishedSet(
         "hanna_stories_annotations.csv",
         "https://github.com/dig-team/hanna-benchmark-asg",
-        "Chhun et al. 2022",
         "MIT",
         csv_rows,
         readers.hanna,
@@ -65,7 +61,6 @@ PUBLISHED = {
     "writingprompts_a": PublishedSet(
         "wp_a.json",
         "https://github.com/ChicagoHAI/HypoEval-Gen (data_original)",
-        "Chiang & Lee 2023",
         "Apache-2.0, as HypoEval's authors state",
         json_document,
         readers.writingprompts,
@@ -73,7 +68,6 @@ PUBLISHED = {
     "topical_chat": PublishedSet(
         "tc_usr_data.json",
         "http://shikib.com/tc_usr_data.json, of https://github.com/Shikib/usr",
-        "Mehri & Eskenazi 2020",
         "CDLA-Sharing-1.0 for the dialogues; none stated for the ratings",
         json_document,
         readers.topical_chat,
@@ -85,7 +79,6 @@ PUBLISHED = {
     "qqp": PublishedSet(
         "train.tsv, of which the first 5,000 pairs are read",
         "https://gluebenchmark.com/tasks (Quora Question Pairs)",
-        "Iyer, Dandekar & Csernai 2017",
         "Quora's terms of service; not for commercial use",
         tsv_rows,
         readers.qqp,
@@ -93,7 +86,6 @@ PUBLISHED = {
     "paws_qqp": PublishedSet(
         "dev_and_test.tsv",
         "https://github.com/google-research-datasets/paws (PAWS-QQP, made of QQP by its script)",
-        "Zhang, Baldridge & He 2019",
         "free for any purpose, as its authors state; the questions are Quora's",
         tsv_rows,
         readers.paws_qqp,
@@ -102,12 +94,7 @@ PUBLISHED = {
 
 
 def read_published(name: str, path: str | Path) -> tuple[Example, ...]:
-    """Return the texts of a public set, from the file that its authors publish (`.gz` too), in its order.
-
-    Raises:
-        SettingsError: if there is no such set.
-        DataError: if the file cannot be read, or is not the one that the set is read from.
-    """
+    """Return the texts of a public set, from the file that its authors publish (`.gz` too), in its order."""
     if name not in PUBLISHED:
         raise SettingsError(f"There is no public set {name!r};", f"the sets are {', '.join(PUBLISHED)}.")
     published, path = PUBLISHED[name], Path(path)

@@ -31,6 +31,7 @@ from rubriclab import (
     Prompt,
     Reply,
     Rubric,
+    Score,
     SettingsError,
     TrainingInput,
     Usage,
@@ -111,10 +112,6 @@ def course(arm: Arm, learned_from: Sequence[Example], assignment: Assignment, te
     """Return what an arm learns from; findings about the raters of the sets that are `tested` are left out.
 
     A joint training leaves out the methods that have no questions for the aspect.
-
-    Raises:
-        ChecklistError: if the method starts from questions, and none ship for the aspect.
-        SettingsError: for a setting that is unknown or out of bounds.
     """
     training_input = TrainingInput(
         tuple(learned_from) if arm.labels else (),
@@ -138,12 +135,7 @@ def course(arm: Arm, learned_from: Sequence[Example], assignment: Assignment, te
 
 
 async def learn(given: Course, judge: Judge, *, seed: int) -> Learned:
-    """Return the rubric that an arm learns.
-
-    Raises:
-        DataError: if it needs labels and has none.
-        JudgeError: if nothing could be learned.
-    """
+    """Return the rubric that an arm learns."""
     tally = Tally(judge)
     if given.joint is not None:
         return Learned(
@@ -160,18 +152,17 @@ async def score(
     """Return the rubric's scores of the texts, in order, and what they took."""
     tally = Tally(judge)
     async with aclosing(score_stream(rubric, texts, tally, rubric.aspect.name, under_way)) as found:
-        scores = [each async for each in found]
+        return evaluator_of(name, [each async for each in found]), tally.spent
+
+
+def evaluator_of(name: str, scores: Sequence[Score]) -> Evaluator:
+    """Return scores of texts, NaN if there is none, with the number of missing answers about criteria."""
     values = np.array([np.nan if each.score is None else each.score for each in scores], dtype=float)
-    missing, answers = sum(each.answers_missing for each in scores), sum(each.answers for each in scores)
-    return Evaluator(name, values, missing, answers), tally.spent
+    return Evaluator(name, values, sum(each.answers_missing for each in scores), sum(each.answers for each in scores))
 
 
 async def test(arm: Arm, learned: Learned, texts: Material, judge: Judge, under_way: int) -> Trial:
-    """Return the scores of the texts tested, with their task and aspect, wherever the rubric was learned.
-
-    Raises:
-        JudgeError: if no text could be scored.
-    """
+    """Return the scores of the texts tested, with their task and aspect, wherever the rubric was learned."""
     update = {"task": texts.assignment.words.task, "aspect": texts.assignment.aspect}
     rubric = learned.trained.rubric.model_copy(update=update)
     evaluator, spent = await score(arm.name, rubric, texts.test, judge, under_way)

@@ -102,9 +102,6 @@ def material(case: Case, study: Study, sets: Sets) -> Material:
 
     Their order depends on the set, its official ids and the seed alone, so that a smaller number of labels is part of a
     larger one; the groups of the largest number are never tested, so that all are tested on the same texts.
-
-    Raises:
-        DataError: if there are too few texts for so many labels.
     """
     name, aspect = case.home or (case.set, case.aspect)
     ordered, split = _in_order(sets, name, aspect, study, case.seed)

@@ -76,11 +76,7 @@ class Measured(FrozenModel):
 
 
 def measurement_named(name: str) -> Measurement:
-    """Return the measurement of this name.
-
-    Raises:
-        SettingsError: if there is none.
-    """
+    """Return the measurement of this name."""
     if name not in MODULES:
         raise SettingsError(f"There is no measurement {name!r}.", f"There are: {', '.join(MODULES)}.")
     found: Measurement = importlib.import_module(MODULES[name]).MEASUREMENT
@@ -88,11 +84,7 @@ def measurement_named(name: str) -> Measurement:
 
 
 def parse_options(measurement: Measurement, given: Mapping[str, Any], pairs: Sequence[str]) -> Options:
-    """Return the options of a measurement; `pairs` are NAME=VALUE.
-
-    Raises:
-        SettingsError: for an option that it does not have, or a wrong value.
-    """
+    """Return the options of a measurement; `pairs` are NAME=VALUE."""
     if broken := next((pair for pair in pairs if "=" not in pair), None):
         raise SettingsError(f"--set {broken} has no value.", "Write --set NAME=VALUE.")
     values = {name: value for name, value in given.items() if value is not None}
@@ -130,9 +122,5 @@ def measure(
 
 
 def stored_rows(name: str) -> list[StoredRow]:
-    """Return the rows of the stored results of a measurement.
-
-    Raises:
-        DataError: if the file cannot be read, or holds something else.
-    """
+    """Return the rows of the stored results of a measurement."""
     return read_stored(Measured, ROOT / name / "results" / "embedded.json").rows

@@ -143,11 +143,7 @@ class Results(FrozenModel):
         return self.model_copy(update={"cases": (*self.cases, outcome), "model_versions": known})
 
     def with_judges(self, judges: Sequence[Judge]) -> Results:
-        """Return the results, to be continued with these judges.
-
-        Raises:
-            DataError: if the finished cases are of others, for example of an older offline judge.
-        """
+        """Return the results, to be continued with these judges."""
         identities = tuple(dict(judge.identity) for judge in judges)
         if self.cases and self.identities and self.identities != identities:
             raise DataError("The finished cases are of another judge.", HINT)
@@ -155,11 +151,7 @@ class Results(FrozenModel):
 
 
 def begun(path: Path, new: Results) -> Results:
-    """Return the results in `path`, to be continued; `new` itself if there is no such file.
-
-    Raises:
-        DataError: if the file holds results of something else, which are never overwritten.
-    """
+    """Return the results in `path`, to be continued; `new` itself if there is no such file."""
     if not path.exists():
         return new
     found = read_stored(Results, path)
@@ -172,11 +164,7 @@ def begun(path: Path, new: Results) -> Results:
 
 
 def read_stored(model: type[Stored], path: Path) -> Stored:
-    """Return the results in a file.
-
-    Raises:
-        DataError: if it cannot be read, or holds something else.
-    """
+    """Return the results in a file."""
     try:
         return model.model_validate_json(read_file(path))
     except Unreadable as error:
@@ -186,11 +174,7 @@ def read_stored(model: type[Stored], path: Path) -> Stored:
 
 
 def write_stored(results: FrozenModel, path: Path) -> None:
-    """Write results, a line per case or row; the earlier file stays whole until all is written.
-
-    Raises:
-        DataError: if they cannot be written.
-    """
+    """Write results, a line per case or row; the earlier file stays whole until all is written."""
     whole = results.model_dump(mode="json", exclude_defaults=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:

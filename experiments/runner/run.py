@@ -47,12 +47,7 @@ class Schedule:
 
 
 def schedule(study: Study, sets: Sets, judges: int = 1) -> Schedule:
-    """Return what of a study can be run.
-
-    Raises:
-        SettingsError: for a set, aspect, option or setting that does not exist, or too few or many judges.
-        DataError: if none of its sets is there, or nothing can be run on them.
-    """
+    """Return what of a study can be run."""
     design = design_named(study.design)
     options_of(study, design.options)
     fewest, most = design.judges
@@ -80,11 +75,7 @@ async def run(
     keep: Callable[[Results], None],
     model_versions: Callable[[], Iterable[str]] = tuple,
 ) -> Results:
-    """Return the results with the cases that were left, each given to `keep` as soon as it is finished.
-
-    Raises:
-        JudgeError: if the provider fails altogether; the finished cases have been kept.
-    """
+    """Return the results with the cases that were left, each given to `keep` as soon as it is finished."""
     left = found.left(results)
     for number, case in enumerate(left):
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from experiments import SETS
 from rubriclab import (
@@ -17,7 +17,6 @@ from rubriclab import (
     Example,
     RowError,
     SettingsError,
-    UserError,
     find_aspect,
     parse_scale,
     read,
@@ -28,8 +27,7 @@ from rubriclab.base_models import FrozenModel
 from rubriclab.data.aspect import Words
 from rubriclab.data.formats import lines_of
 from rubriclab.digest import canonical, digest
-from rubriclab.documents import Unreadable, parse_json, read_file, read_toml, text_of
-from rubriclab.pydantic_errors import first_fault
+from rubriclab.documents import parse_json, read_file, read_toml, text_of
 
 ENDINGS = (".jsonl", ".jsonl.gz")
 TRAIN_IDS = "hypoeval_train_ids.json"
@@ -44,7 +42,6 @@ class PublicSet(FrozenModel):
         train_ids: its key in the file of official training ids, if they are published.
         published: its name for `python -m experiments data`, if there is a reader.
         aspects: each with the scale of its human scores.
-        definitions: of aspects that have none in stores/aspects.json.
         half: the half of the groups that is used, by the digests of their names; all by default.
         without: systems whose texts are left out.
     """
@@ -54,32 +51,13 @@ class PublicSet(FrozenModel):
     train_ids: str | None = None
     published: str | None = None
     aspects: Mapping[Words, Words] = Field(min_length=1)
-    definitions: Mapping[Words, Words] = Field(default_factory=dict)
     half: Literal[1, 2] | None = None
     without: tuple[Words, ...] = ()
 
 
-def public_sets(file: Path = SETS) -> dict[str, PublicSet]:
-    """Return the sets that a file describes.
-
-    Raises:
-        SettingsError: if the file cannot be used.
-    """
-    found = dict[str, PublicSet]()
-    try:
-        for name, about in read_toml(file).items():
-            where = f"{file}, [{name}]"
-            found[name] = PublicSet.model_validate(about)
-            for aspect, scale in found[name].aspects.items():
-                parse_scale(scale)
-                find_aspect(found[name].task, aspect, found[name].definitions.get(aspect))
-    except Unreadable as error:
-        raise SettingsError(f"{file} cannot be used: {error}.") from None
-    except (ValidationError, UserError) as error:
-        fault = first_fault(error) if isinstance(error, ValidationError) else error.message.rstrip(";.")
-        hint = "It needs a file, a task, aspects with scales, and definitions of new aspects (experiments/README.md)."
-        raise SettingsError(f"{where}: {fault}.", hint) from None
-    return found
+def public_sets() -> dict[str, PublicSet]:
+    """Return the public sets by name."""
+    return {name: PublicSet.model_validate(about) for name, about in read_toml(SETS).items()}
 
 
 @dataclass(frozen=True)
@@ -97,22 +75,13 @@ class Sets:
         return next((file for file in files if file.is_file()), None)
 
     def about(self, name: str) -> PublicSet:
-        """Return the description of a set.
-
-        Raises:
-            SettingsError: if there is none.
-        """
+        """Return the description of a set."""
         if name not in self.known:
-            own = f"Describe a set of your own in {self.folder / SETS.name}."
-            raise SettingsError(f"There is no set {name!r}.", f"There are: {', '.join(self.known)}. {own}")
+            raise SettingsError(f"There is no set {name!r}.", f"There are: {', '.join(self.known)}.")
         return self.known[name]
 
     def texts(self, name: str, aspect: str) -> tuple[Example, ...]:
-        """Return the texts of a set with a score for the aspect, by id.
-
-        Raises:
-            DataError: if the file is missing, any of its rows is faulty, or hardly any has a score.
-        """
+        """Return the texts of a set with a score for the aspect, by id."""
         return tuple(sorted(self.rows(name, aspect), key=lambda example: example.id))
 
     def rows(self, name: str, aspect: str) -> tuple[Example, ...]:
@@ -125,23 +94,15 @@ class Sets:
         return self._texts[name, aspect]
 
     def assignment(self, name: str, aspect: str) -> Assignment:
-        """Return what is judged.
-
-        Raises:
-            SettingsError: if the set has no such aspect.
-        """
+        """Return what is judged."""
         about = self.about(name)
         if aspect not in about.aspects:
             raise SettingsError(f"{name} has no scores for {aspect!r}.", f"It has: {', '.join(about.aspects)}.")
-        defined = find_aspect(about.task, aspect, about.definitions.get(aspect))
-        return Assignment(task_words(about.task), defined, parse_scale(about.aspects[aspect]))
+        defined, scale = find_aspect(about.task, aspect), parse_scale(about.aspects[aspect])
+        return Assignment(task_words(about.task), defined, scale)
 
     def official(self, name: str) -> tuple[str, ...]:
-        """Return the ids of the official training texts; empty if they are not known.
-
-        Raises:
-            DataError: if the folder's file of them cannot be used.
-        """
+        """Return the ids of the official training texts; empty if they are not known."""
         key, file = self.about(name).train_ids, self.folder / TRAIN_IDS
         if key is None or not file.is_file():
             return ()
@@ -156,7 +117,6 @@ class Sets:
         for line in lines_of(self._present(name)):
             found.update(line)
         part: list[object] = [about.half, list(about.without)] if about.half or about.without else []
-        part += [dict(about.definitions)] if about.definitions else []
         found.update(canonical([about.task, dict(about.aspects), self.official(name), *part]).encode())
         return f"sha256:{found.hexdigest()}"
 
@@ -180,18 +140,9 @@ def _part(rows: list[Example | RowError], about: PublicSet) -> list[Example | Ro
 
 
 def sets_in(folder: str | Path) -> Sets:
-    """Return the public sets and those that the folder's own `sets.toml` describes.
-
-    Raises:
-        DataError: if there is no such folder.
-        SettingsError: if its `sets.toml` cannot be used, or replaces a public set, which stored results are of.
-    """
+    """Return the public sets, with their texts in a folder."""
     place = Path(folder)
     if not place.is_dir():
         hint = "Make it with: python -m experiments data SET FILE -o FOLDER/SET.jsonl."
         raise DataError(f"There is no folder {folder} with the public sets.", hint)
-    own, known = place / SETS.name, public_sets()
-    added = public_sets(own) if own.is_file() else {}
-    if both := sorted(known.keys() & added.keys()):
-        raise SettingsError(f"{own}: {both[0]!r} is the name of a public set.", "Choose another name.")
-    return Sets(place, {**known, **added})
+    return Sets(place, public_sets())

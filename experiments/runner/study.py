@@ -211,11 +211,7 @@ class Study(FrozenModel):
         )
 
     def changed(self, settings: Settings) -> Study:
-        """Return the study with other settings in all arms that have them.
-
-        Raises:
-            SettingsError: if no arm has them.
-        """
+        """Return the study with other settings in all arms that have them."""
         owners = {owner for arm in self.arms for owner in arm.owners}
         if foreign := sorted(set(settings) - owners):
             raise SettingsError(
@@ -223,21 +219,14 @@ class Study(FrozenModel):
             )
         return self.model_copy(update={"arms": tuple(arm.with_settings(arm.settings, settings) for arm in self.arms)})
 
-    def only(self, wanted: tuple[str, ...], own: Mapping[str, tuple[str, ...]]) -> Study:
-        """Return the study on the sets in `wanted`, each SET or SET:ASPECT; on all of its sets if there are none.
-
-        Args:
-            own: sets of the user with their aspects, on which the study can run too.
-
-        Raises:
-            SettingsError: if there is no such set or aspect.
-        """
-        known, chosen = {**own, **self.sets}, dict[str, tuple[str, ...]]()
+    def only(self, wanted: tuple[str, ...]) -> Study:
+        """Return the study on the sets in `wanted`, each SET or SET:ASPECT; on all of its sets if there are none."""
+        chosen = dict[str, tuple[str, ...]]()
         for each in wanted:
             name, _, aspect = each.partition(":")
-            aspects = (aspect,) if aspect else known.get(name, ())
-            if not aspects or not set(aspects) <= set(known.get(name, ())):
-                sets = "; ".join(f"{name}: {', '.join(aspects)}" for name, aspects in known.items())
+            aspects = (aspect,) if aspect else self.sets.get(name, ())
+            if not aspects or not set(aspects) <= set(self.sets.get(name, ())):
+                sets = "; ".join(f"{name}: {', '.join(aspects)}" for name, aspects in self.sets.items())
                 raise SettingsError(f"{self.name} has no {each!r}.", f"It has {sets}.")
             chosen[name] = tuple(dict.fromkeys((*chosen.get(name, ()), *aspects)))
         return self.model_copy(update={"sets": chosen}) if wanted else self
@@ -249,11 +238,7 @@ def studies() -> tuple[str, ...]:
 
 
 def study_folder(name: str) -> Path:
-    """Return the folder of a study; `name` may be a path to the folder.
-
-    Raises:
-        SettingsError: if there is none.
-    """
+    """Return the folder of a study; `name` may be a path to the folder."""
     for folder in (STUDIES / name, Path(name)):
         if (folder / "study.toml").is_file():
             return folder
@@ -261,11 +246,7 @@ def study_folder(name: str) -> Path:
 
 
 def load_study(name: str) -> Study:
-    """Return a study; `name` may be a path to its folder.
-
-    Raises:
-        SettingsError: if there is none, or its file cannot be used; names the first field that is wrong.
-    """
+    """Return a study; `name` may be a path to its folder."""
     file = study_folder(name) / "study.toml"
     try:
         return Study.model_validate({**read_toml(file), "name": file.parent.resolve().name})

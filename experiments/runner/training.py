@@ -44,10 +44,30 @@ class LabelledAspect:
         """The texts with a score for the aspect, in the order of the file."""
         return _sets(self.data).rows(self.set, self.aspect)
 
-    @property
-    def official(self) -> tuple[str, ...]:
-        """The official training ids; empty if they are not known."""
-        return _sets(self.data).official(self.set)
+    def split(self, test_groups: int) -> tuple[list[Example], list[Example]]:
+        """Return texts to learn from, by the official ids or drawn, and those of other groups.
+
+        If the official ids touch every group, the other texts of the same groups are tested.
+
+        Args:
+            test_groups: the largest number of groups to test on; 0 for all.
+        """
+        rows, ids = self.examples, set(_sets(self.data).official(self.set))
+        if not ids:
+            draw = random.Random("official")
+            groups = sorted({row.group for row in rows})
+            # QAGS has one text per group: all learning texts would be of two or three groups.
+            drawn = set(draw.sample(groups, len(groups) // 2))
+            allowed = sorted(row.id for row in rows if row.group in drawn)
+            ids = set(draw.sample(allowed, min(SHOTS, len(allowed))))
+        learned_from = [row for row in rows if row.id in ids]
+        seen = {row.group for row in learned_from}
+        test = [row for row in rows if row.group not in seen] or [row for row in rows if row.id not in ids]
+        groups = sorted({row.group for row in test})
+        if 0 < test_groups < len(groups):
+            kept = set(random.Random("test official").sample(groups, test_groups))
+            test = [row for row in test if row.group in kept]
+        return learned_from, test
 
 
 @lru_cache(maxsize=1)
@@ -56,12 +76,7 @@ def _sets(data: Path) -> Sets:
 
 
 def labelled_aspects(data: Path, names: str) -> list[LabelledAspect]:
-    """Return the aspects named, each SET or SET:ASPECT, separated by commas.
-
-    Raises:
-        DataError: if there is no such folder.
-        SettingsError: if there is no such set or aspect.
-    """
+    """Return the aspects named, each SET or SET:ASPECT, separated by commas."""
     sets, found = _sets(data), list[LabelledAspect]()
     for name in filter(None, map(str.strip, names.split(","))):
         of_set, _, aspect = name.partition(":")
@@ -69,43 +84,6 @@ def labelled_aspects(data: Path, names: str) -> list[LabelledAspect]:
             sets.assignment(of_set, each)
             found.append(LabelledAspect(data, of_set, each))
     return found
-
-
-@dataclass(frozen=True)
-class Split:
-    """How an aspect's texts are divided.
-
-    Attributes:
-        name: `official`, or the seed of the draw of the groups to learn from.
-        shots: the number of texts to learn from.
-        test_groups: the largest number of groups to test on; 0 for all.
-    """
-
-    name: str
-    shots: int = SHOTS
-    test_groups: int = 0
-
-    def of(self, aspect: LabelledAspect) -> tuple[list[Example], list[Example]]:
-        """Return the texts to learn from, and those of other groups.
-
-        If the official ids touch every group, the other texts of the same groups are tested.
-        """
-        rows, ids = aspect.examples, set(aspect.official)
-        if not (self.name == "official" and ids and self.shots == SHOTS):
-            draw = random.Random(self.name)
-            groups = sorted({row.group for row in rows})
-            # QAGS has one text per group: all learning texts would be of two or three groups.
-            drawn = set(draw.sample(groups, len(groups) // 2))
-            allowed = sorted(row.id for row in rows if row.group in drawn)
-            ids = set(draw.sample(allowed, min(self.shots, len(allowed))))
-        learned_from = [row for row in rows if row.id in ids]
-        seen = {row.group for row in learned_from}
-        test = [row for row in rows if row.group not in seen] or [row for row in rows if row.id not in ids]
-        groups = sorted({row.group for row in test})
-        if 0 < self.test_groups < len(groups):
-            kept = set(random.Random(f"test {self.name}").sample(groups, self.test_groups))
-            test = [row for row in test if row.group in kept]
-        return learned_from, test
 
 
 def joint_plans(aspect: LabelledAspect, learned_from: Sequence[Example]) -> tuple[Plan, ...]:

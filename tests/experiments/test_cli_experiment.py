@@ -12,9 +12,7 @@ from study_rows import write_study
 
 from experiments import SETS
 from experiments.runner.results import Results, read_stored
-from experiments.runner.sets import sets_in
 from experiments.runner.study import studies
-from rubriclab import SettingsError
 
 
 @pytest.fixture
@@ -134,59 +132,11 @@ def test_rows_of_a_published_file_become_rows_of_our_own(experiment, tmp_path) -
     assert "There is no public set 'nothing'" in refused.err
 
 
-def readme_examples() -> list[str]:
-    """Return the TOML files that the README shows: a study, and a table of sets."""
-    return re.findall(r"```toml\n(.*?)```", (SETS.parent / "README.md").read_text("utf-8"), re.DOTALL)
-
-
-def own_sets(data: Path, folder: Path, table: str) -> Path:
-    """Copy the sets into a folder, with one of one's own that `table` describes: stories with a second aspect."""
-    shutil.copytree(data, folder)
-    rows = [json.loads(line) for line in (data / "hanna.jsonl").read_text("utf-8").splitlines()]
-    for row in rows:
-        row["scores"]["suspense"] = row["scores"]["surprise"]
-    (folder / "mine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    (folder / "sets.toml").write_text(table, "utf-8")
-    return folder
-
-
-def test_the_study_and_the_set_of_the_readme_run(experiment, data, tmp_path) -> None:
-    study, table = readme_examples()
+def test_the_study_of_the_readme_runs(experiment, data, tmp_path) -> None:
+    (study,) = re.findall(r"```toml\n(.*?)```", (SETS.parent / "README.md").read_text("utf-8"), re.DOTALL)
     (tmp_path / "filters").mkdir()
     (tmp_path / "filters" / "study.toml").write_text(study, "utf-8")
-    own = own_sets(data, tmp_path / "data", table)
-    command = ("run", tmp_path / "filters", "--data", own, "--judge", "embedded", "--small")
-    done = experiment(*command, "--only", "mine:suspense", "--only", "hanna:empathy", "-o", "r.json")
+    command = ("run", tmp_path / "filters", "--data", data, "--judge", "embedded", "--small")
+    done = experiment(*command, "--only", "hanna:empathy", "-o", "r.json")
     assert done.code == 0, done.err
-    assert "mine suspense" in done.out
-    assert "2 aspects" in done.out
-
-
-def test_a_set_of_ones_own_may_not_replace_one_that_ships(experiment, mini, data, tmp_path) -> None:
-    table = '[hanna]\nfile = "mine"\ntask = "story"\n[hanna.aspects]\nempathy = "1:5"\n'
-    own = own_sets(data, tmp_path / "data", table)
-    refused = experiment("run", mini, "--data", own, "--judge", "embedded", "-o", "q.json")
-    assert refused.code == 2
-    assert "'hanna' is the name of a public set" in refused.err
-
-
-@pytest.mark.parametrize(
-    ("table", "message"),
-    [
-        ("[mine\n", "it is not valid TOML"),
-        ("mine = 1\n", "[mine]: "),
-        ('[mine]\nfile = "m"\n[mine.aspects]\nempathy = "1:5"\n', "[mine]: task: missing"),
-        (
-            '[mine]\nfile = "m"\ntask = "story"\ncolour = "red"\n[mine.aspects]\nempathy = "1:5"\n',
-            "colour: unknown name",
-        ),
-        ('[mine]\nfile = "m"\ntask = "story"\n[mine.aspects]\nempathy = "5"\n', "The scale '5' is not understood."),
-        ('[mine]\nfile = "m"\ntask = "story"\n[mine.aspects]\nrhyme = "1:5"\n', "There is no included definition"),
-    ],
-)
-def test_a_wrong_line_of_the_sets_is_named(table, message, tmp_path) -> None:
-    (tmp_path / "sets.toml").write_text(table, "utf-8")
-    with pytest.raises(SettingsError) as error:
-        sets_in(tmp_path)
-    assert str(tmp_path / "sets.toml") in str(error.value)
-    assert message in str(error.value)
+    assert "hanna empathy" in done.out

@@ -1,4 +1,4 @@
-"""Measurements are run by one runner: their results name the judge, are resumed, and nothing else is written over."""
+"""Measurements run in little, and their results name the judge."""
 
 from __future__ import annotations
 

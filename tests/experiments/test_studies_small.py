@@ -31,7 +31,7 @@ def test_every_study_runs_in_little_with_the_offline_judge(
     only = () if study.design == "transfer" else (some_set(study),)
     judges = ["--judge", "embedded"]
     if design_named(study.design).judges[0] > 1:
-        judges += ["--judge", recorded_second(study.only(only, {}).small(), sets, tmp_path / "second.jsonl")]
+        judges += ["--judge", recorded_second(study.only(only).small(), sets, tmp_path / "second.jsonl")]
     few = [word for each in only for word in ("--only", each)]
     done = experiment("run", name, "--small", *few, *judges, "--data", data, "-o", "results.json")
     assert done.code == 0, done.err

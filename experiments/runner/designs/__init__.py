@@ -25,11 +25,7 @@ DESIGNS = {
 
 
 def design_named(name: str) -> Design:
-    """Return the design of this name.
-
-    Raises:
-        SettingsError: if there is none.
-    """
+    """Return the design of this name."""
     if name not in DESIGNS:
         raise SettingsError(f"There is no design {name!r} for a study.", f"There are: {', '.join(DESIGNS)}.")
     return DESIGNS[name]

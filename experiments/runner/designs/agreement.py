@@ -73,11 +73,7 @@ class TransferOptions(FrozenModel):
 
 
 def transfer_cases(study: Study, sets: Sets) -> Iterator[Case]:
-    """Yield the cases whose home is there and large enough.
-
-    Raises:
-        SettingsError: if a set and aspect has not exactly one home, or the options name an unknown arm.
-    """
+    """Yield the cases whose home is there and large enough."""
     options: TransferOptions = options_of(study, TransferOptions)
     if unknown := set(options.elsewhere) - {arm.name for arm in study.arms}:
         raise SettingsError(f"{study.name}: options.elsewhere names {sorted(unknown)[0]!r}, which is not an arm.")
@@ -111,11 +107,7 @@ class CrossedOptions(FrozenModel):
 
 
 def crossed_cases(study: Study, sets: Sets) -> Iterator[Case]:
-    """Yield the cases of a study.
-
-    Raises:
-        SettingsError: if the options do not name the judges of exactly the study's arms.
-    """
+    """Yield the cases of a study."""
     arms, named = {arm.name for arm in study.arms}, set(options_of(study, CrossedOptions).judges)
     if odd := sorted(arms ^ named):
         hint = "Write the arm's name = [judge that learns, judge that scores], as in [1, 2]."
@@ -124,11 +116,7 @@ def crossed_cases(study: Study, sets: Sets) -> Iterator[Case]:
 
 
 async def run_crossed(bench: Bench, case: Case) -> Outcome:
-    """Return the agreement of every arm; arms that learn the same with the same judge share what was learned.
-
-    Raises:
-        SettingsError: if both judges are the same.
-    """
+    """Return the agreement of every arm; arms that learn the same with the same judge share what was learned."""
     check_different(bench.judges)
     texts, judges = bench.material(case), options_of(bench.study, CrossedOptions).judges
     lessons = dict[str, Learned]()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -61,11 +61,7 @@ class Bench:
         return material(case, self.study, self.sets)
 
     async def of_arms(self, case: Case, attempt: Callable[[Arm], Awaitable[T]]) -> tuple[dict[str, T], list[Row]]:
-        """Return the result of every arm by name, and a row with the reason for each arm that failed.
-
-        Raises:
-            RubriclabError: for what ends the study, as if the provider fails altogether.
-        """
+        """Return the result of every arm by name, and a row with the reason for each arm that failed."""
         found, missing = dict[str, T](), list[Row]()
         for place, arm in enumerate(self.study.arms):
             self.on_progress(f"{case}: {arm.name}", place / len(self.study.arms))
@@ -127,12 +123,6 @@ def with_baselines(trials: Mapping[str, Trial], texts: Material) -> list[tuple[E
     ]
 
 
-class RunCase(Protocol):
-    """Runs one case."""
-
-    async def __call__(self, bench: Bench, case: Case, /) -> Outcome: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Design:
     """What a study does with its cases.
@@ -144,7 +134,7 @@ class Design:
         judges: the smallest and the largest number of judges.
     """
 
-    run: RunCase
+    run: Callable[[Bench, Case], Awaitable[Outcome]]
     measures: tuple[str, ...]
     options: type[FrozenModel] = NoOptions
     cases: Callable[[Study, Sets], Iterable[Case]] = every_case
@@ -152,11 +142,7 @@ class Design:
 
 
 def options_of(study: Study, model: type[Any]) -> Any:
-    """Return the options of a study, checked.
-
-    Raises:
-        SettingsError: for an option that is unknown or wrong.
-    """
+    """Return the options of a study, checked."""
     try:
         return model.model_validate(study.options)
     except ValidationError as error:
@@ -164,11 +150,7 @@ def options_of(study: Study, model: type[Any]) -> Any:
 
 
 def check_different(judges: Sequence[Judge]) -> None:
-    """Check that no two judges are the same.
-
-    Raises:
-        SettingsError: if two are.
-    """
+    """Check that no two judges are the same."""
     for place, judge in enumerate(judges):
         for other in judges[:place]:
             if other.identity == judge.identity:

@@ -11,15 +11,13 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import aclosing
 
-import numpy as np
-
-from experiments.runner.arms import Tally
+from experiments.runner.arms import Tally, evaluator_of
 from experiments.runner.cases import Case, Material
 from experiments.runner.designs.design import Bench, Design, check_different
 from experiments.runner.figures import agreement_row
 from experiments.runner.results import Outcome, Row, Spent
 from experiments.runner.study import Arm, Study
-from rubriclab import Evaluator, Score
+from rubriclab import Score
 from rubriclab.interrater import Figure, InterraterAgreement, Kind, interrater_agreement
 from rubriclab.scoring import score_stream
 from rubriclab.stats import Interval, rounded
@@ -33,11 +31,7 @@ ALPHA: Mapping[Kind, Figure] = {
 
 
 async def run(bench: Bench, case: Case) -> Outcome:
-    """Return for every arm how far the judges agree with one another and with people.
-
-    Raises:
-        SettingsError: if two of the judges are the same.
-    """
+    """Return for every arm how far the judges agree with one another and with people."""
     check_different(bench.judges)
     texts = bench.material(case)
 
@@ -67,7 +61,7 @@ def _row(
         "score_alpha": found.scores.unbinned["alpha_interval"].rounded(),
         "score_spearman": Interval(_mean(pair.spearman.value for pair in found.pairs)),
     }
-    with_people = [agreement_row(study, texts, _evaluator(judge, scores)) for judge, scores in scored.items()]
+    with_people = [agreement_row(study, texts, evaluator_of(judge, scores)) for judge, scores in scored.items()]
     ours = [row.ours for row in with_people if row.ours]
     sums = {name: sum(row.counts[name] for row in with_people) for name in ("unscored", "answers", "answers_missing")}
     counts = {"judges": len(scored), "criteria": answers.criteria, "compared": answers.answers, **sums}
@@ -85,11 +79,6 @@ def _with_people(figures: Sequence[Mapping[str, Interval]]) -> dict[str, Interva
     known = [value for each in figures if (value := each["spearman"].value) is not None]
     spread = statistics.stdev(known) if len(known) > 1 else None
     return {"spearman": Interval(_mean(known)), "spearman_sd": Interval(rounded(spread))}
-
-
-def _evaluator(judge: str, scores: Sequence[Score]) -> Evaluator:
-    values = np.array([np.nan if score.score is None else score.score for score in scores], dtype=float)
-    return Evaluator(judge, values, sum(each.answers_missing for each in scores), sum(each.answers for each in scores))
 
 
 def _mean(values: Iterable[float | None]) -> float | None:

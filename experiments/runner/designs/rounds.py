@@ -55,11 +55,7 @@ class Path:
 
 
 def cases(study: Study, sets: Sets) -> Iterator[Case]:
-    """Yield the cases of a study.
-
-    Raises:
-        SettingsError: if an arm is not of DCR, whose improver this is.
-    """
+    """Yield the cases of a study."""
     if other := [arm for arm in study.arms if arm.method != "dcr"]:
         raise SettingsError(f"{study.name}: arm {other[0].name} is {other[0].method}, expected dcr.")
     yield from every_case(study, sets)
@@ -78,11 +74,7 @@ async def run(bench: Bench, case: Case) -> Outcome:
 
 
 def rubric_of(arm: Arm, home: Assignment) -> Rubric:
-    """Return the rubric of an arm; DCR learns nothing.
-
-    Raises:
-        ChecklistError: if no checks ship for the aspect.
-    """
+    """Return the rubric of an arm; DCR learns nothing."""
     (plan,) = course(arm, (), home).plans
     settings = DCRSettings.model_validate(plan.settings.model_dump())
     criterion, material = learning_criterion(plan.training_input, settings)

@@ -145,11 +145,7 @@ async def run_repeats(bench: Bench, case: Case) -> Outcome:
 
 
 def rephrased_cases(study: Study, sets: Sets) -> Iterator[Case]:
-    """Yield the cases of a study.
-
-    Raises:
-        SettingsError: if a set and aspect has fewer than two wordings.
-    """
+    """Yield the cases of a study."""
     options: RephrasedOptions = options_of(study, RephrasedOptions)
     for name, aspect in study.qualities:
         if (given := len(options.wordings.get(name, {}).get(aspect, ()))) < 2:
