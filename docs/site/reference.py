@@ -154,10 +154,7 @@ def _indented(lines: Iterable[str]) -> Iterator[str]:
 
 GENERATED: dict[str, Callable[[], str]] = {
     "docs/reference/commands": command_reference,
-    **{
-        f"docs/reference/{page}": lambda page=page: python_reference(page)
-        for page in sorted({*PAGES.values()})
-    },  # type: ignore[misc]
+    **{f"docs/reference/{page}": lambda page=page: python_reference(page) for page in sorted({*PAGES.values()})},  # type: ignore[misc]
 }
 MARK = "<!-- generated -->"
 

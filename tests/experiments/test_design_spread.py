@@ -203,13 +203,6 @@ def test_a_model_reads_the_other_words_and_none_of_the_usual_ones() -> None:
     assert "summary" not in other
 
 
-def test_what_is_absent_stays_as_it_is() -> None:
-    fields = {"words": {"task": "t", "source": "s", "context": "c", "output": "o"}, "count": 3}
-    assert Wording().of(fields) == fields
-    assert Wording(output="digest").of(fields)["words"] == {**fields["words"], "output": "digest"}
-    assert OTHER.of({"aspect": {"name": "a"}}) == {"aspect": {"name": "flow", "definition": "Does it flow?"}}
-
-
 @pytest.mark.parametrize("scale", ["one to five", "{low} and up", ""])
 def test_a_scale_without_its_ends_is_refused(scale: str) -> None:
     with pytest.raises(ValidationError):

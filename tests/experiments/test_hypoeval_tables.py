@@ -64,35 +64,20 @@ def test_another_judge_changes_the_sums_as_the_paper_says() -> None:
 # SEEval's own means over the aspects: (judge, arm, set) -> the two coefficients in the order of its tables.
 SONNET = "claude-3-sonnet"
 MEANS = {
-    (SONNET, "geval, sampled", "topical_chat"): (0.594, 0.556),
     (SONNET, "analyze_rate, sampled", "topical_chat"): (0.668, 0.649),
-    (SONNET, "seeval, sampled", "topical_chat"): (0.663, 0.652),
     (SONNET, "geval", "topical_chat"): (0.575, 0.580),
-    (SONNET, "analyze_rate", "topical_chat"): (0.639, 0.640),
     (SONNET, "seeval", "topical_chat"): (0.653, 0.655),
-    (SONNET, "geval, sampled", "summeval"): (0.484, 0.397),
     (SONNET, "analyze_rate, sampled", "summeval"): (0.530, 0.445),
-    (SONNET, "seeval, sampled", "summeval"): (0.528, 0.444),
     (SONNET, "geval", "summeval"): (0.487, 0.444),
-    (SONNET, "analyze_rate", "summeval"): (0.496, 0.450),
     (SONNET, "seeval", "summeval"): (0.524, 0.474),
-    ("claude-3.5-sonnet", "geval", "topical_chat"): (0.683, 0.688),
     ("claude-3.5-sonnet", "analyze_rate", "topical_chat"): (0.659, 0.662),
-    ("claude-3.5-sonnet", "seeval", "topical_chat"): (0.690, 0.696),
     ("command-r-plus", "geval", "topical_chat"): (0.597, 0.590),
-    ("command-r-plus", "analyze_rate", "topical_chat"): (0.555, 0.553),
     ("command-r-plus", "seeval", "topical_chat"): (0.636, 0.632),
-    ("mistral-large-2", "geval", "topical_chat"): (0.665, 0.654),
     ("mistral-large-2", "analyze_rate", "topical_chat"): (0.691, 0.684),
-    ("mistral-large-2", "seeval", "topical_chat"): (0.700, 0.688),
     ("claude-3.5-sonnet", "geval", "summeval"): (0.536, 0.487),
-    ("claude-3.5-sonnet", "analyze_rate", "summeval"): (0.537, 0.486),
     ("claude-3.5-sonnet", "seeval", "summeval"): (0.562, 0.509),
-    ("command-r-plus", "geval", "summeval"): (0.505, 0.462),
     ("command-r-plus", "seeval", "summeval"): (0.521, 0.475),
-    ("mistral-large-2", "geval", "summeval"): (0.520, 0.472),
     ("mistral-large-2", "analyze_rate", "summeval"): (0.547, 0.496),
-    ("mistral-large-2", "seeval", "summeval"): (0.564, 0.509),
 }
 
 

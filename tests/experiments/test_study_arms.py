@@ -6,12 +6,9 @@ from one_case import bench_of, outcome_of, study
 
 from experiments.runner.arms import Tally, course, learn, test as run_test
 from experiments.runner.cases import Material
-from experiments.runner.figures import agreement_row
 from experiments.runner.sets import Sets
-from experiments.runner.study import SMALL_SETTINGS, Arm, load_study
-from rubriclab.data import Example
+from experiments.runner.study import SMALL_SETTINGS, Arm
 from rubriclab.errors import BudgetReached, ChecklistError, JudgeRefused, ProviderDown, ReplayMiss, SettingsError
-from rubriclab.evaluation import Evaluator
 from rubriclab.judges import FakeJudge
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.judge import Reply, Usage
@@ -129,30 +126,3 @@ def test_findings_about_the_raters_of_the_tested_set_are_left_out(sets, name, as
     assert source in every
     assert source not in kept
     assert kept == every - {source}
-
-
-def test_both_meanings_of_sample_level_are_given_for_checkeval(sets) -> None:
-    """Within either document the order is right: (1 + 1) / 2 = 1. Over all six texts ranks differ by 3 each:
-    1 - 6 x (6 x 9) / (6 x 35) = 1 - 324 / 210 = -0.542857."""
-    study = load_study("checkeval-main")
-    human, judged = [1, 2, 3, 4, 5, 6], [4, 5, 6, 1, 2, 3]
-    test = tuple(
-        Example(id=f"t{n}", output="words", group="ab"[n > 2], scores={"coherence": score})
-        for n, score in enumerate(human)
-    )
-    home = sets.assignment("summeval", "coherence")
-    texts = Material("summeval", home, (), home, test, "drawn")
-    row = agreement_row(study, texts, Evaluator("checkeval as published", np.array(judged, dtype=float)))
-    assert row.figures["spearman"].value == pytest.approx(-0.542857, abs=1e-6)
-    assert row.ours is not None
-    assert row.ours["spearman"].value == pytest.approx(1.0)
-
-
-def test_hypoeval_s_study_has_its_direct_baseline_with_steps_and_checkeval_without_seeds(sets) -> None:
-    texts = texts_of(sets)
-    arms = {arm.name: arm for arm in load_study("hypoeval-main").arms}
-    (direct,) = course(arms["direct with steps"], (), texts.home).plans
-    (checklist,) = course(arms["checkeval"], (), texts.home).plans
-    assert "geval/steps" in direct.method.prompts
-    assert (direct.settings.scoring, direct.settings.form) == ("once", "score only")  # type: ignore[attr-defined]
-    assert checklist.settings.seeds == "prior knowledge"  # type: ignore[attr-defined]
