@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
 from pydantic import Field
 
@@ -26,7 +25,7 @@ from rubriclab import (
 from rubriclab.base_models import FrozenModel
 from rubriclab.data.aspect import Words
 from rubriclab.data.formats import lines_of
-from rubriclab.digest import canonical, digest
+from rubriclab.digest import canonical
 from rubriclab.documents import parse_json, read_file, read_toml, text_of
 
 ENDINGS = (".jsonl", ".jsonl.gz")
@@ -42,8 +41,6 @@ class PublicSet(FrozenModel):
         train_ids: its key in the file of official training ids, if they are published.
         published: its name for `python -m experiments data`, if there is a reader.
         aspects: each with the scale of its human scores.
-        half: the half of the groups that is used, by the digests of their names; all by default.
-        without: systems whose texts are left out.
     """
 
     file: Words
@@ -51,8 +48,6 @@ class PublicSet(FrozenModel):
     train_ids: str | None = None
     published: str | None = None
     aspects: Mapping[Words, Words] = Field(min_length=1)
-    half: Literal[1, 2] | None = None
-    without: tuple[Words, ...] = ()
 
 
 def public_sets() -> dict[str, PublicSet]:
@@ -89,7 +84,7 @@ class Sets:
         if (name, aspect) not in self._texts:
             scale = self.assignment(name, aspect).scale
             if name not in self._rows:
-                self._rows[name] = _part(list(read(self._present(name))), self.about(name))
+                self._rows[name] = list(read(self._present(name)))
             self._texts[name, aspect] = tuple(training_examples(self._rows[name], aspect, scale).examples)
         return self._texts[name, aspect]
 
@@ -116,8 +111,7 @@ class Sets:
         about, found = self.about(name), hashlib.sha256()
         for line in lines_of(self._present(name)):
             found.update(line)
-        part: list[object] = [about.half, list(about.without)] if about.half or about.without else []
-        found.update(canonical([about.task, dict(about.aspects), self.official(name), *part]).encode())
+        found.update(canonical([about.task, dict(about.aspects), self.official(name)]).encode())
         return f"sha256:{found.hexdigest()}"
 
     def _present(self, name: str) -> Path:
@@ -125,18 +119,6 @@ class Sets:
             return path
         file = self.about(name).file
         raise DataError(f"{self.folder} has no {file}.jsonl or {file}.jsonl.gz, the texts of {name}.")
-
-
-def _part(rows: list[Example | RowError], about: PublicSet) -> list[Example | RowError]:
-    """Return the rows of a file that belong to a set."""
-    groups = {row.group for row in rows if isinstance(row, Example)}
-    ordered = sorted(groups, key=lambda group: digest(["half", group]))
-    kept = groups if about.half is None else set(ordered[about.half - 1 :: 2])
-    return [
-        row
-        for row in rows
-        if isinstance(row, RowError) or (row.group in kept and (row.system is None or row.system not in about.without))
-    ]
 
 
 def sets_in(folder: str | Path) -> Sets:

@@ -104,17 +104,6 @@ def test_what_cannot_be_run_is_refused_in_one_line(experiment, mini, data, tmp_p
     assert (tmp_path / "taken.json").read_text() == "[]"
 
 
-def test_results_of_another_configuration_are_not_written_over(experiment, mini, data, tmp_path) -> None:
-    run = ("run", mini, "--data", data, "--judge", "embedded", "-o", "r.json", "--only", "hanna:empathy")
-    assert experiment(*run).code == 0
-    before = (tmp_path / "r.json").read_bytes()
-    for other, said in ((("--small",), "small differs"), (("--set", "geval.scoring=once"), "digest differs")):
-        done = experiment(*run, *other)
-        assert done.code == 2
-        assert said in done.err
-    assert (tmp_path / "r.json").read_bytes() == before
-
-
 def test_rows_of_a_published_file_become_rows_of_our_own(experiment, tmp_path) -> None:
     from rubriclab.data import Example, read
 

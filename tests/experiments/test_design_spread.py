@@ -9,13 +9,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from holistic_scripts import Overall, by_lot
-from hypothesis import given, settings, strategies as st
 from one_case import NEEDS_LABELS, RAW, outcome_of, study
 from pydantic import ValidationError
 from scipy.stats import spearmanr
 
 from experiments.runner.arms import course, learn, score
-from experiments.runner.designs.spread import STRIDE, Altered, Wording, _deviation_of_runs, _deviation_of_wordings
+from experiments.runner.designs.spread import STRIDE, Altered, Wording, _deviation_of_runs
 from experiments.runner.figures import human_scores
 from experiments.runner.run import schedule
 from experiments.runner.study import BASELINES, load_study
@@ -151,16 +150,6 @@ async def test_only_scoring_is_asked_in_other_words(sets) -> None:
         told[p.fields.get("output") in tested].append(words)
     assert set(told[False]) == {("summary", usual)}
     assert told[True].count(("digest", usual)) == told[True].count(("summary", "Is its grammar sound?")) == len(tested)
-
-
-@settings(deadline=None, max_examples=30)
-@given(values=st.lists(st.floats(-1, 1), min_size=2, max_size=12), shift=st.floats(-0.5, 0.5))
-def test_the_spread_of_wordings_is_the_standard_deviation_wherever_the_figures_lie(values, shift: float) -> None:
-    found = _deviation_of_wordings(values)
-    assert found.value == pytest.approx(statistics.stdev(values), abs=1e-6)
-    assert found.low <= found.high
-    assert _deviation_of_wordings([each + shift for each in values]).value == pytest.approx(found.value, abs=2e-6)
-    assert _deviation_of_wordings([*values, None]).value is None
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Reading public sets: every set goes through the native form unchanged, and a wrong file is named as such."""
+"""Reading public sets: what each becomes, unchanged by the native form, and errors for wrong files."""
 
 from __future__ import annotations
 
@@ -44,6 +44,26 @@ def test_every_set_survives_the_native_form(tmp_path: Path, name: str) -> None:
     assert tuple(from_rows(rows)) == examples
     (tmp_path / "rows.jsonl").write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
     assert tuple(read(tmp_path / "rows.jsonl")) == examples
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_set_becomes_what_papers_report_on(tmp_path: Path, name: str, snapshot) -> None:
+    examples = read_published(name, written(tmp_path, name, FILES[name][1]()))
+    assert "\n".join(json.dumps(native_row(example)) for example in examples) == snapshot
+
+
+def test_workers_of_qags_who_judged_different_sentences_have_no_number(tmp_path: Path) -> None:
+    apart = [judged("One.", w1="yes"), judged("Two.", w2="yes")]
+    content = json_lines({"article": "One. Two.", "summary_sentences": apart})
+    (text,) = read_published("qags_xsum", written(tmp_path, "qags_xsum", content))
+    assert (text.scores, text.annotations, text.raters) == ({"consistency": 1.0}, {}, {})
+
+
+def test_the_first_5000_pairs_of_qqp_are_read(tmp_path: Path) -> None:
+    """DCR, appendix C.1."""
+    lines = [f"{number}\tq\tr\t{number % 2}" for number in range(5003)]
+    content = "\n".join(["id\tquestion1\tquestion2\tis_duplicate", *lines])
+    assert len(read_published("qqp", written(tmp_path, "qqp", content))) == 5000
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -114,7 +114,6 @@ async def test_a_provider_that_is_down_ends_the_study(sets, error) -> None:
     [
         ("summeval", "coherence", "fabbri2021summeval"),
         ("hanna", "coherence", "chhun2022hanna"),
-        ("hanna_tuned", "coherence", "chhun2022hanna"),
         ("topical_chat", "groundedness", "mehri2020usr"),
     ],
 )

@@ -1,4 +1,4 @@
-"""HypoEval's and SEEval's figures as the studies hold them: they come to what the papers say of them."""
+"""The papers' figures in the studies come to the means that the papers give."""
 
 from __future__ import annotations
 
@@ -91,3 +91,30 @@ def means(judge: str, arm: str, name: str) -> list[float]:
 @pytest.mark.parametrize(("which", "expected"), MEANS.items(), ids=str)
 def test_seeval_s_means_come_out_of_its_aspects(which: tuple[str, str, str], expected: tuple[float, float]) -> None:
     assert means(*which) == pytest.approx(expected, abs=0.00101)
+
+
+GEVAL, CHECKEVAL = "geval as published", "checkeval as published"
+# Of each pair in a row below.
+TESTED = (("summeval", "spearman"), ("summeval", "kendall"), ("topical_chat", "spearman"), ("topical_chat", "pearson"))
+# Means over the aspects (tables 18 and 20, last columns), of G-Eval and of CheckEval.
+CHECKEVAL_MEANS = {
+    "Mistral-Large": ((0.5171, 0.5486), (0.4676, 0.4797), (0.6389, 0.6451), (0.6176, 0.6452)),
+    "GPT-4 Turbo": ((0.5088, 0.5212), (0.4636, 0.4636), (0.5947, 0.6323), (0.5814, 0.6372)),
+    "GPT-4o": ((0.3237, 0.5042), (0.2897, 0.4377), (0.5175, 0.6395), (0.4337, 0.6338)),
+    "GPT-4o-mini": ((0.4499, 0.4913), (0.4039, 0.4157), (0.5793, 0.588), (0.5614, 0.5889)),
+}
+
+
+@pytest.mark.parametrize("method", [0, 1])
+@pytest.mark.parametrize("place", range(4))
+def test_figures_of_the_study_add_up_to_the_papers_means(place: int, method: int) -> None:
+    study, (name, measure) = load_study("checkeval-main"), TESTED[place]
+    found = [each for each in study.published if each.arm == ((GEVAL, CHECKEVAL)[method],) and measure in each.measures]
+    by_judge = {
+        each.judge: [each.figures[name][aspect][each.measures.index(measure)] for aspect in study.sets[name]]
+        for each in found
+        if name in each.figures
+    }
+    assert len(by_judge) == 4
+    for judge, figures in by_judge.items():
+        assert statistics.fmean(figures) == pytest.approx(CHECKEVAL_MEANS[judge][place][method], abs=2e-4)
