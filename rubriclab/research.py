@@ -216,23 +216,6 @@ if TYPE_CHECKING:
         prior_directions as prior_directions,
         usual_directions as usual_directions,
     )
-    from rubriclab.transfer.rating_matrix import (
-        rate_parts as rate_parts,
-    )
-    from rubriclab.transfer.recommendation import (
-        CONFIDENCE as CONFIDENCE,
-    )
-    from rubriclab.transfer.results import (
-        ActionEvaluation as ActionEvaluation,
-        Transfer as Transfer,
-    )
-    from rubriclab.transfer.run import (
-        transfer as transfer,
-    )
-    from rubriclab.transfer.source_target import (
-        SourceRubric as SourceRubric,
-        TargetTexts as TargetTexts,
-    )
     from rubriclab.validation import (
         Validation as Validation,
     )
@@ -382,17 +365,6 @@ _HOMES = {
     "text_features.prior": (
         "prior_directions",
         "usual_directions",
-    ),
-    "transfer.recommendation": ("CONFIDENCE",),
-    "transfer.rating_matrix": ("rate_parts",),
-    "transfer.results": (
-        "ActionEvaluation",
-        "Transfer",
-    ),
-    "transfer.run": ("transfer",),
-    "transfer.source_target": (
-        "SourceRubric",
-        "TargetTexts",
     ),
     "validation": ("Validation",),
     # Modules whose functions are used by the module's name, as in `joint.train`.

@@ -21,8 +21,6 @@ from rubriclab.stats import agreement, pearson_rows
 from rubriclab.stats.jackknife_correlations import dependent_correlation
 from rubriclab.stats.levels import level_statistic, scored_texts, used_texts
 from rubriclab.training_record import Cell, RecordedText, TrainingRecord
-from rubriclab.transfer.outliers import find_outliers
-from rubriclab.transfer.sample import Sample
 
 RNG = np.random.default_rng(5)
 
@@ -68,19 +66,12 @@ def systems_of_their_own(n: int) -> Callable[[], object]:
     return lambda: agreement(labels, labels, names, names, level="system", resamples=2)
 
 
-def texts_outside(n: int) -> Callable[[], object]:
-    sides = [Sample(RNG.normal(size=(n, 3)), tuple(own_groups(n))) for _ in range(2)]
-    return lambda: find_outliers(*sides, own_groups(n))  # type: ignore[arg-type, call-arg]
-
-
 def texts_planned(n: int) -> Callable[[], object]:
     pool = DesignPoints(RNG.normal(size=(n, 3)), rival_groups(n))
     return lambda: select_texts(pool, DesignPoints(np.empty((0, 3)), []), np.full(3, 1 / 3), 2)
 
 
-@pytest.mark.parametrize(
-    "prepared", [gate_curve, rungs_compared, rivals_compared, systems_of_their_own, texts_outside, texts_planned]
-)
+@pytest.mark.parametrize("prepared", [gate_curve, rungs_compared, rivals_compared, systems_of_their_own, texts_planned])
 def test_memory_grows_no_faster_than_the_number_of_texts(prepared: Callable[[int], Callable[[], object]]) -> None:
     prepared(50)()  # what is imported and kept for good does not count
     few, many = (peak(prepared(n)) for n in (1500, 6000))
