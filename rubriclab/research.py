@@ -14,10 +14,6 @@ if TYPE_CHECKING:
     from rubriclab.active_learning.learning_curve import (
         learning_curve as learning_curve,
     )
-    from rubriclab.active_learning.optimal_design import (
-        DesignPoints as DesignPoints,
-        select_texts as select_texts,
-    )
     from rubriclab.aggregation import (
         disagreement as disagreement,
     )
@@ -222,10 +218,6 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "active_learning.learning_curve": ("learning_curve",),
-    "active_learning.optimal_design": (
-        "DesignPoints",
-        "select_texts",
-    ),
     "aggregation": ("disagreement",),
     "base_models": ("FrozenModel",),
     "checklist": (

@@ -68,7 +68,8 @@ def test_the_share_outside_of_the_training_range_counts_texts_rated_lower_or_hig
     rows = np.argsort(at.rated.values[:, 0])[10:30]
     cells = tuple(at.rated.cells[row] for row in rows)
     texts = tuple(RecordedText(id=f"s{row}", group="g", output="Text.", label=1.0) for row in rows)
-    source = SourceRubric("news@1", at.rubric, None, TrainingRecord(texts=texts, candidates=at.rated.candidates, cells=cells))  # type: ignore[arg-type]  # fmt: skip
+    record = TrainingRecord(texts=texts, candidates=at.rated.candidates, cells=cells)
+    source = SourceRubric("news@1", at.rubric, None, record)  # type: ignore[arg-type]
     raw = np.array([(row - 3).mean() for row in at.rated.values])
     known = raw[rows]
     expected = np.mean((raw < known.min()) | (raw > known.max()))
