@@ -98,7 +98,7 @@ def _for_agreement(advice: StoppingAdvice | None) -> str:
 def basis(plan: LabelPlan) -> str:
     """Return what the figures of a plan rest on."""
     return (
-        f"{EXPECTED}: with the labels up to this text, on held-out groups, by a learning curve that is fitted to subsets "
+        f"{EXPECTED}: with the labels up to this text, on held-out groups, by a learning curve fitted to subsets "
         f"of the present labels, as if texts were drawn at random. Chosen from {count(plan.pool, 'text')}."
     )
 
