@@ -1,4 +1,4 @@
-"""Each action as a rubric, and as scores of texts that it was not fitted to."""
+"""Each way to use a rubric: as a rubric, and as scores of texts that it was not fitted to."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from planning_samples import rubric
 
 from rubriclab.aggregation import combine
 from rubriclab.data import Scale
-from rubriclab.transfer.actions import aggregate_scores, mean_aggregation, recalibrated, reused, reweighted
+from rubriclab.transfer.adaptation import aggregate_scores, mean_aggregation, recalibrated, reused
 
 SHARES = Scale(low=0, high=1, whole=False)
 
@@ -21,10 +21,6 @@ def as_home(values: np.ndarray) -> np.ndarray:
 
 def shifted(values: np.ndarray) -> np.ndarray:
     return np.clip(as_home(values) + 1.5, 1, 5)
-
-
-def by_links_alone(values: np.ndarray) -> np.ndarray:
-    return values[:, 0]
 
 
 def error(scores: np.ndarray, at: object) -> float:
@@ -49,29 +45,8 @@ def test_recalibrating_mends_a_level_that_is_wrong_and_keeps_the_order() -> None
     assert [term.weight for term in terms] == [term.weight for term in at.rubric.aggregation.terms]
 
 
-def test_reweighting_finds_the_criterion_that_counts_there() -> None:
-    at = place(by_links_alone)
-    tried = reweighted(at)
-    weights = {term.criterion: term.weight for term in tried.rubric.aggregation.terms}
-    assert max(weights, key=weights.__getitem__) == "links"
-    assert weights["links"] > 4 * sum(weight for name, weight in weights.items() if name != "links")
-    assert error(tried.scores, at) < error(recalibrated(at).scores, at)
-
-
-def test_new_weights_stay_within_the_limits_that_a_person_set() -> None:
-    bounds = {"links": (0.1, 0.3), "direct": (0.45, 0.45)}
-    home = rubric(*KEPT)
-    terms = tuple(term.model_copy(update={"bounds": bounds.get(term.criterion)}) for term in home.aggregation.terms)
-    limited = home.model_copy(update={"aggregation": home.aggregation.model_copy(update={"terms": terms})})
-    tried = reweighted(place(by_links_alone, of=limited))
-    found = {term.criterion: term for term in tried.rubric.aggregation.terms}
-    assert found["links"].weight == pytest.approx(0.3, abs=1e-6)
-    assert found["direct"].weight == pytest.approx(0.45, abs=1e-6)
-    assert {name: term.bounds for name, term in found.items() if term.bounds} == bounds
-
-
 def test_no_label_has_a_part_in_its_own_texts_scores() -> None:
-    at = place(by_links_alone)
+    at = place(shifted)
     moved = list(at.rated.examples)
     own = moved[0]
     moved[0] = type(own)(
@@ -79,15 +54,14 @@ def test_no_label_has_a_part_in_its_own_texts_scores() -> None:
     )
     other = on(at.rubric, tuple(moved), at.rated.values)
     group = [n for n, each in enumerate(at.rated.examples) if each.group == own.group]
-    for act in (recalibrated, reweighted):
-        assert act(at).scores[group].tolist() == act(other).scores[group].tolist()
-        assert act(at).scores.tolist() != act(other).scores.tolist()
+    assert recalibrated(at).scores[group].tolist() == recalibrated(other).scores[group].tolist()
+    assert recalibrated(at).scores.tolist() != recalibrated(other).scores.tolist()
 
 
 def test_labels_of_another_scale_are_moved_end_to_end_and_so_are_the_scores() -> None:
     here, there = place(shifted), place(shifted, onto=SHARES)
     assert np.allclose(here.table.labels, there.table.labels)
-    for act in (reused, recalibrated, reweighted):
+    for act in (reused, recalibrated):
         same, moved = act(here), act(there)
         assert np.allclose(same.scores, moved.scores)
         assert moved.rubric.scores_on == SHARES
@@ -120,21 +94,17 @@ def test_a_text_with_too_little_rated_has_no_score_by_any_action() -> None:
     values[5, :] = np.nan
     values[6, [0, 2]] = np.nan
     at = on(at.rubric, at.rated.examples, values)
-    for tried in (reused(at), recalibrated(at), reweighted(at)):
+    for tried in (reused(at), recalibrated(at)):
         assert np.isnan(tried.scores[5])
         assert np.isnan(aggregate_scores(tried.rubric, at.rated)[5])
     assert np.isnan(reused(at).scores[6])
 
 
-def test_where_all_criteria_say_the_same_of_every_text_nothing_can_be_weighed() -> None:
+def test_a_rubric_that_rates_all_texts_alike_is_calibrated_to_one_score() -> None:
     at = place(as_home)
     flat = on(at.rubric, at.rated.examples, np.tile(at.rated.values[0], (40, 1)))
-    assert reweighted(flat) is None
-    level = recalibrated(flat)
-    assert np.ptp(aggregate_scores(level.rubric, flat.rated)) == pytest.approx(0)
+    assert np.ptp(aggregate_scores(recalibrated(flat).rubric, flat.rated)) == pytest.approx(0)
 
 
-def test_intervals_of_the_new_rubric_are_of_errors_on_the_new_labels() -> None:
-    at = place(shifted)
-    assert recalibrated(at).rubric.aggregation.conformal.errors[-1] < 2
-    assert len(reweighted(at).rubric.aggregation.conformal.errors) == 40
+def test_intervals_of_a_recalibrated_rubric_are_of_errors_on_the_new_labels() -> None:
+    assert recalibrated(place(shifted)).rubric.aggregation.conformal.errors[-1] < 2
