@@ -50,9 +50,9 @@ class JudgeType(PlaceType):
     """A judge, which may be a recording: `recorded:PATH` or `recorded:PATH#JUDGE`."""
 
     def _moved(self, written: str, folder: Path) -> str:
-        from rubriclab.judges.recording import PREFIX
+        from rubriclab.judges.recording import moved
 
-        return PREFIX + str(folder / written.removeprefix(PREFIX)) if written.startswith(PREFIX) else written
+        return moved(written, folder)
 
 
 FILE = FileType()

@@ -9,17 +9,18 @@ import pickle
 import secrets
 from collections import deque
 from collections.abc import AsyncGenerator, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, chdir, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import rubriclab
 from rubriclab.data import Rows
 from rubriclab.data.blocks import check_blocks, file_blocks
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.errors import JudgeError, RubriclabError, SettingsError, UserError
 from rubriclab.judges.connect import EMBEDDED
-from rubriclab.judges.recording import PREFIX
+from rubriclab.judges.recording import PREFIX, moved as moved_judge
 from rubriclab.option_names import RUN_AGAIN, option
 from rubriclab.rubric import Rubric
 from rubriclab.scoring import Score
@@ -103,6 +104,7 @@ async def score_on_ray(
     options = share_of(work.options, workers, limited=limited)
     folder = Path.cwd()
     store = moved(str(work.location), folder) if work.location else str(address(None).database)
+    choice = replace(choice, spec=moved_judge(choice.spec, folder))
     job = ClusterJob(store, rubric, name, choice, options, run=secrets.token_hex(16))
     with _run(work, RayJob(job, reading, rows.where, LogLevels.of_process()), path, workers, cluster) as run:
         while (chunk := await asyncio.to_thread(next, run.chunks, None)) is not None:
@@ -185,7 +187,9 @@ def _cluster(cluster: str | None, workers: int) -> Iterator[None]:
     local = cluster in (None, "local") and "RAY_ADDRESS" not in os.environ
     settings: dict[str, Any] = {"num_cpus": workers + 1, "include_dashboard": False} if local else {}
     try:
-        ray.init(address=cluster, log_to_driver=False, logging_level=logging.ERROR, **settings)
+        # Ray puts the working folder, which may be somebody else's, first on the path of its workers.
+        with chdir(Path(rubriclab.__file__).parents[1]):
+            ray.init(address=cluster, log_to_driver=False, logging_level=logging.ERROR, **settings)
     except (ConnectionError, ValueError, RuntimeError) as error:
         raise JudgeError(
             f"The Ray cluster {cluster or os.environ.get('RAY_ADDRESS', 'on this machine')} cannot be used: "
