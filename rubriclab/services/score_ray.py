@@ -19,8 +19,8 @@ from rubriclab.data import Rows
 from rubriclab.data.blocks import check_blocks, file_blocks
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.errors import JudgeError, RubriclabError, SettingsError, UserError
-from rubriclab.judges.connect import EMBEDDED
-from rubriclab.judges.recording import PREFIX, moved as moved_judge
+from rubriclab.judges.connect import makes_requests
+from rubriclab.judges.recording import moved as moved_judge
 from rubriclab.option_names import RUN_AGAIN, option
 from rubriclab.rubric import Rubric
 from rubriclab.scoring import Score
@@ -100,8 +100,7 @@ async def score_on_ray(
         JudgeError: if Ray fails.
     """
     rows.look_ahead(lambda _example: True, 1)  # whatever concerns the file as a whole is reported before Ray starts
-    limited = choice.spec != EMBEDDED and not choice.spec.startswith(PREFIX)
-    options = share_of(work.options, workers, limited=limited)
+    options = share_of(work.options, workers, limited=makes_requests(choice.spec))
     folder = Path.cwd()
     store = moved(str(work.location), folder) if work.location else str(address(None).database)
     choice = replace(choice, spec=moved_judge(choice.spec, folder))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import click
 import hypoeval_brain
 import pytest
-from commands import HELDOUT, LABELLED, Commands
+from commands import CHECKOUT, HELDOUT, LABELLED, Commands
 from server import RunningServer
 from sqlalchemy import make_url
 
@@ -537,9 +538,7 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    monkeypatch.setattr(
-        catalogue, "plug_in_names", cache(catalogue.plug_in_names)
-    )  # which looks through all packages each time
+    monkeypatch.setattr(catalogue, "plug_in_names", cache(catalogue.plug_in_names))  # it reads what all packages offer
     return Path(FILE)
 
 
@@ -617,6 +616,14 @@ def test_the_options_that_no_found_file_sets_are_those_listed_here() -> None:
     }
     assert {name for name, option in options.items() if from_found_of(option) == "never"} == NEVER
     assert {*options, *(name.rpartition(" ")[2] for name in options)} >= ALWAYS
+
+
+def test_the_page_on_security_lists_what_a_found_file_may_set() -> None:
+    page = " ".join((CHECKOUT / "SECURITY.md").read_text("utf-8").split())
+    _, always, rest = re.split("By itself it sets only|Everything else in it", page)
+    _, never, _ = re.split("confirmed or not:|A link to a file", rest)
+    for listed, options in ((always, ALWAYS), (never, NEVER)):
+        assert sorted(re.findall("`([^`]*)`", listed)) == sorted(options)
 
 
 def test_a_judge_in_a_list_is_not_asked(user: Commands, server: RunningServer) -> None:
