@@ -50,9 +50,9 @@ class JudgeType(PlaceType):
     """A judge, which may be a recording: `recorded:PATH` or `recorded:PATH#JUDGE`."""
 
     def _moved(self, written: str, folder: Path) -> str:
-        from rubriclab.judges.recording import moved
+        from rubriclab.judges.recording import PREFIX
 
-        return moved(written, folder)
+        return PREFIX + str(folder / written.removeprefix(PREFIX)) if written.startswith(PREFIX) else written
 
 
 FILE = FileType()

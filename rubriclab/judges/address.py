@@ -93,9 +93,9 @@ def bypass_proxies(host: str) -> None:
 
     litellm has several HTTP clients, all of which heed `NO_PROXY`, though not each of them ranges of addresses in it.
     """
-    from urllib.request import proxy_bypass_environment
+    from urllib.request import proxy_bypass
 
-    if not proxy_bypass_environment(host):
+    if not proxy_bypass(host):
         name = "no_proxy" if "no_proxy" in os.environ else "NO_PROXY"  # the former comes first
         os.environ[name] = ",".join(filter(None, (os.environ.get(name), host)))
 

@@ -233,11 +233,6 @@ class Replay:
         return self._replies[digest]
 
 
-def moved(judge: str, folder: Path) -> str:
-    """Return a judge's name with the relative path of a recording taken from `folder`; any other name unchanged."""
-    return PREFIX + str(folder / judge.removeprefix(PREFIX)) if judge.startswith(PREFIX) else judge
-
-
 def recorded_name(judge: str) -> str:
     """Return the judge whose replies `recorded:PATH#JUDGE` holds; any other name unchanged."""
     path, separator, recorded = judge.rpartition("#")

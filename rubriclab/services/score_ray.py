@@ -20,7 +20,6 @@ from rubriclab.data.blocks import check_blocks, file_blocks
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.errors import JudgeError, RubriclabError, SettingsError, UserError
 from rubriclab.judges.connect import makes_requests
-from rubriclab.judges.recording import moved as moved_judge
 from rubriclab.option_names import RUN_AGAIN, option
 from rubriclab.rubric import Rubric
 from rubriclab.scoring import Score
@@ -103,9 +102,8 @@ async def score_on_ray(
     options = share_of(work.options, workers, limited=makes_requests(choice.spec))
     folder = Path.cwd()
     store = moved(str(work.location), folder) if work.location else str(address(None).database)
-    choice = replace(choice, spec=moved_judge(choice.spec, folder))
     job = ClusterJob(store, rubric, name, choice, options, run=secrets.token_hex(16))
-    with _run(work, RayJob(job, reading, rows.where, LogLevels.of_process()), path, workers, cluster) as run:
+    with _run(work, RayJob(job, reading, rows.where, folder, LogLevels.of_process()), path, workers, cluster) as run:
         while (chunk := await asyncio.to_thread(next, run.chunks, None)) is not None:
             _count(work, rows, chunk)
             for score, row, example in chunk.found:

@@ -113,10 +113,12 @@ def test_a_worker_runs_no_module_of_the_working_folder_and_finds_a_recording_in_
 ) -> None:
     score = ("score", HELDOUT, *ASPECT)
     rubriclab.environment |= {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": "none"}
-    assert run(rubriclab, *score, "-o", "one.jsonl", "--judge", "openai/fake", "--record", "recorded.jsonl").code == 0
+    assert run(rubriclab, *score, "-o", "asked.jsonl", "--judge", "openai/fake", "--record", "recorded.jsonl").code == 0
     for module in ("rubriclab", "litellm", "struct", "sqlalchemy"):
         (rubriclab.folder / f"{module}.py").write_text("open(__file__ + '.ran', 'w').close()\n")
-    replayed = run(rubriclab, *score, "-o", "cluster.jsonl", "--judge", "recorded:recorded.jsonl", *RAY)
+    replay = ("--judge", "recorded:recorded.jsonl")
+    assert run(rubriclab, *score, "-o", "one.jsonl", *replay).code == 0
+    replayed = run(rubriclab, *score, "-o", "cluster.jsonl", *replay, *RAY)
     assert replayed.code == 0, replayed.err
     assert list(rubriclab.folder.glob("*.ran")) == []
     assert (rubriclab.folder / "cluster.jsonl").read_bytes() == (rubriclab.folder / "one.jsonl").read_bytes()

@@ -101,7 +101,7 @@ def asking(rubriclab: Commands, keys: dict[str, str]) -> Commands:
     learn = ("learn", LABELLED, *ASPECT, "--method", "hypoeval", "--name", "news", "--judge", "embedded")
     assert rubriclab(*learn).code == 0
     (rubriclab.folder / "paper.txt").write_text("A Study of Raters. Ann Author, 2020. Raters reward order.")
-    return Commands(rubriclab.folder, **rubriclab.environment, **keys)
+    return Commands(rubriclab.folder, **{**rubriclab.environment, **keys})
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: f"{command[0]} {command[-2]}")
