@@ -29,13 +29,14 @@ if TYPE_CHECKING:
 @option("--definition", help="What that aspect means; included for the aspects of well-known data sets.")
 @option("--scale", metavar="LOW:HIGH", help="The scale of the target's labels.  [default: taken from the labels]")
 @option("--no-relearn", is_flag=True, help="Do not learn again, which takes the most calls.")
-@option("--save", is_flag=True, help="Save the result as a version whose parent is REF.")
+@option("--save", from_found="never", is_flag=True, help="Save the result as a version whose parent is REF.")
 @option(
     "--action",
+    from_found="never",
     type=click.Choice(("reuse", "recalibrate", "relearn")),
     help="The way to save.  [default: the recommended one]",
 )
-@option("--name", help="The name to save under.  [default: the rubric's]")
+@option("--name", from_found="never", help="The name to save under.  [default: the rubric's]")
 @option("--seed", type=click.IntRange(min=0), default=42, show_default=True, help="Seed of random draws and folds.")
 @asking_options
 @measurement_options
