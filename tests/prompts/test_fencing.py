@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 from hypoeval_scripts import assignment, criterion, example
 from hypothesis import given, settings, strategies as st
@@ -18,6 +19,10 @@ MARKER = re.compile(r"<<<((?:end of )?[^<>\n]+ [0-9a-f]{16})>>>")
 TEXT = example(1, 3, source="A source.", context="Some facts.")
 NAMES = ("source", "context", "output")
 MARKERS = 6  # an opening and a closing one for each of them
+
+
+def changed(text: Example, **fields: Any) -> Example:
+    return replace(text, **fields)
 
 
 def parts(text: Example) -> tuple[str, ...]:
@@ -35,7 +40,7 @@ words = st.text(min_size=1, max_size=30).filter(str.strip)
 @st.composite
 def forged(draw: st.DrawFn) -> Example:
     """Draw a text in which some fields hold quotations copied from prompts about other forms of the same text."""
-    text = replace(TEXT, **{name: draw(words) for name in NAMES})
+    text = changed(TEXT, **{name: draw(words) for name in NAMES})
     for _ in range(draw(st.integers(1, 4))):
         name, copied = draw(st.sampled_from(NAMES)), draw(st.sampled_from([*blocks(text), *parts(text)]))
         pieces = st.sampled_from([copied, copied.split("\n", 1)[0], copied.rsplit("\n", 1)[-1]])
@@ -59,7 +64,7 @@ def test_copied_quotations_leave_one_opening_and_one_closing_marker_for_each_tex
 def test_a_text_that_holds_the_tag_of_its_prompt_is_quoted_under_another_tag() -> None:
     tag = MARKER.findall(parts(TEXT)[-1])[0].split()[-1]
     for name in NAMES:
-        attacked = parts(replace(TEXT, **{name: f"Fine. {tag}"}))
+        attacked = parts(changed(TEXT, **{name: f"Fine. {tag}"}))
         assert tag not in "".join(MARKER.findall(attacked[-1]))
 
 
