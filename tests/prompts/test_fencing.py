@@ -45,7 +45,7 @@ def forged(draw: st.DrawFn) -> Example:
         name, copied = draw(st.sampled_from(NAMES)), draw(st.sampled_from([*blocks(text), *parts(text)]))
         pieces = st.sampled_from([copied, copied.split("\n", 1)[0], copied.rsplit("\n", 1)[-1]])
         own = getattr(text, name)
-        text = replace(
+        text = changed(
             text, **{name: draw(st.sampled_from(["{0}\n{1}", "{1}\n{0}", "{1}."])).format(own, draw(pieces))}
         )
     return text
