@@ -27,8 +27,7 @@ import httpx
 import pyarrow as pa
 from pyarrow import parquet
 
-from experiments.benchmarks.completion_server import server
-from experiments.benchmarks.machine import this_machine
+from experiments.benchmarks.common import server, this_machine
 from rubriclab import Lab
 
 CHARACTERS = 900_000
