@@ -799,7 +799,7 @@ class Lab:
     mcp = _synchronous(mcp_async)
 
     def lint(self, checklist: str | Path | Checklist) -> LintResult:
-        """Return the faults of the questions of a checklist, or of a checklist file.
+        """Return the duplicate questions of a checklist, or of a checklist file.
 
         Raises:
             ChecklistError: if the file is no checklist.

@@ -53,8 +53,8 @@ CHECKLIST = {
             "name": "tempo",
             "definition": "How fast events follow each other.",
             "questions": [
-                {"id": "q1", "text": "Is the story fast and does it have a good ending?"},
-                {"id": "q2", "text": "Does each scene follow from the one before?"},
+                {"id": "q1", "text": "Does a story have a fast and good ending?"},
+                {"id": "q2", "text": "Does the story have a fast and a good ending?"},
             ],
         }
     ],
@@ -556,7 +556,7 @@ def _split(sides: Side) -> Pair:
 @parity("lint")
 def _lint(sides: Side) -> Pair:
     row = sides.json("lint", "questions.json", code=1)
-    return row["faults"], [asdict(finding) for finding in sides.lab.lint("questions.json").findings]
+    return row["duplicates"], [asdict(each) for each in sides.lab.lint("questions.json").duplicates]
 
 
 @parity("literature add")

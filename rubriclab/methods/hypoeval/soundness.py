@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from rubriclab.methods.grammar import word_set
 from rubriclab.methods.self_contained import leaning
 
 _IN_LETTERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
@@ -25,11 +24,11 @@ _COUNT = re.compile(
     rf"(?P<open>\s+or (?:more|fewer|less))?\s+(?P<noun>[a-z]{{3,}})(?P<later> or (?:more|fewer|less))?"
 )
 # Words after a number that are not countable nouns.
-_NO_NOUN = word_set(
+_NO_NOUN = (
     "and are but can clear for from had half halves has have into its more not one only other part parts percent point "
     "points quarter quarters such than that the their them then there they thing things third thirds this those time "
     "times two very was way were what when which who with"
-)
+).split()
 # Longer levels qualify the noun, so their numbers are not comparable.
 MOST_WORDS = 8
 
