@@ -22,6 +22,7 @@ from rubriclab.judges.judge import Judge
 from rubriclab.methods.replies import Reason, bare_id, keep_valid
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion
+from rubriclab.text_features.lexicon import word_set
 
 TEMPLATE = "deduplication/group"
 
@@ -31,7 +32,7 @@ MOST_SHOWN = 100
 TOKENS_PER_GROUP = 100
 
 _WORD = re.compile(r"[\w'-]+")
-_NEGATIONS = frozenset("no not none never nothing without lack avoid free".split())
+_NEGATIONS = word_set("no not none never nothing without lack avoid free")
 _OPPOSITE_PREFIXES = ("un", "in", "im", "ir", "dis", "non", "non-")
 # Similarities out of 100: of reversed levels or negated questions, and the least difference to that of the levels in
 # order.

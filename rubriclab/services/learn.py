@@ -23,7 +23,7 @@ from rubriclab.judges.connect import EMBEDDED
 from rubriclab.learning.candidates import Plan
 from rubriclab.methods.method import Method, TrainingInput
 from rubriclab.methods.names import DEFAULT_METHODS, JOINT
-from rubriclab.option_names import command, option
+from rubriclab.option_names import option
 from rubriclab.provenance import Effort
 from rubriclab.report.wording import count, listed
 from rubriclab.services.base import JudgeOption, ScaleText, SettingsOption

@@ -13,12 +13,13 @@ from rubriclab.descriptions import describe
 from rubriclab.display import Displayed
 from rubriclab.documents import Unreadable, read_stdin
 from rubriclab.errors import ChecklistError
+from rubriclab.text_features.lexicon import word_set
 
 if TYPE_CHECKING:
     from rubriclab.report.model import View
 
 # Words that can differ between two questions that ask the same.
-_ARTICLES_AND_AUXILIARIES = frozenset("a an the is are was were do does did".split())
+_ARTICLES_AND_AUXILIARIES = word_set("a an the is are was were do does did")
 
 
 @dataclass(frozen=True)

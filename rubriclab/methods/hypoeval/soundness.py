@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from rubriclab.methods.self_contained import leaning
+from rubriclab.text_features.lexicon import word_set
 
 _IN_LETTERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _NUMBERS = {word: number for number, word in enumerate(_IN_LETTERS)}
@@ -24,11 +25,11 @@ _COUNT = re.compile(
     rf"(?P<open>\s+or (?:more|fewer|less))?\s+(?P<noun>[a-z]{{3,}})(?P<later> or (?:more|fewer|less))?"
 )
 # Words after a number that are not countable nouns.
-_NO_NOUN = (
+_NO_NOUN = word_set(
     "and are but can clear for from had half halves has have into its more not one only other part parts percent point "
     "points quarter quarters such than that the their them then there they thing things third thirds this those time "
     "times two very was way were what when which who with"
-).split()
+)
 # Longer levels qualify the noun, so their numbers are not comparable.
 MOST_WORDS = 8
 
