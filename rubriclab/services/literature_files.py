@@ -74,8 +74,7 @@ def list_findings(options: LiteratureShowOptions, ids: Sequence[str] = ()) -> Fi
     """Return the user's own findings, or those that ship, in detail if `ids` names them.
 
     Raises:
-        LiteratureError: if a file cannot be used, or an id or the folder is missing.
-        SettingsError: if a folder is given with the findings that ship.
+        UserError: if a file cannot be used, an id or the folder is missing, or a folder is given with `included`.
     """
     if options.included and options.folder:
         raise SettingsError(f"{option('included')} means findings that ship;", f"leave {option('folder')} out.")
@@ -112,8 +111,7 @@ def check(options: LiteratureOptions, paper: str | Path) -> FindingList:
         files = ", ".join(sorted({each.finding.file for each in found if each.finding.file})) or "none"
         raise LiteratureError(f"No finding quotes a file {text.name}.", f"Files that are quoted: {files}.")
     missing = [each for each in checked if not find_quotation(each.finding.quotation or "", text.pages)]
-    said = f"Quotations from {text.name}: {len(checked)}, of which {len(missing) or 'none'} is not in it"
-    return FindingList(said, tuple(missing), detailed=True)
+    return FindingList(f"Quotations: {len(checked)}, not in {text.name}: {len(missing)}", tuple(missing), detailed=True)
 
 
 def place_of(folder: Path | None) -> Path:
