@@ -121,7 +121,8 @@ class Retried(JudgeWrapper):
                 self._breaker.answered()
                 raise
             else:
-                self._breaker.answered()
+                if not reply.filtered:  # which says neither that the provider answers nor that it is down
+                    self._breaker.answered()
                 return reply
             _log.info("%s: attempt %d failed (%s); the next one follows in %.1f s", self.name, attempt, cause, pause)
             await self._sleep(pause)
