@@ -234,7 +234,6 @@ NO_PAUSES = (
     "1_0_x",
     "soon",
     "Wed, 21 Oct 99999 07:28:00 GMT",
-    "Wed, 21 Oct 9999 23:59:59 -2359",
     "Wed, 21 Oct 2015 07:28:00 +9999999999",
     "Wed, 21 Oct 2015 07:28:00 -9999",
     "Mon, 01 Jan 0001 00:00:00 +2359",
@@ -262,6 +261,7 @@ FAULTS: dict[str, Fault] = {
     "status-429-date": status(429, MISSING, retry_after="Wed, 21 Oct 2015 07:28:00 GMT"),
     "status-429-impossible-date": status(429, MISSING, retry_after="Wed, 99 Foo 99999 99:99:99 GMT"),
     **{f"status-429-pause-{number}": status(429, MISSING, retry_after=pause) for number, pause in enumerate(NO_PAUSES)},
+    "status-429-last-date": status(429, REFUSED, "asks for a pause", retry_after="Fri, 31 Dec 9999 23:59:59 -2359"),
     "status-500": status(500, MISSING),
     "status-502-html": Fault(sending(response(b"<html>Bad gateway</html>", 502, content_type="text/html")), MISSING),
     "status-503": status(503, MISSING),
@@ -285,7 +285,7 @@ FAULTS: dict[str, Fault] = {
     **{f"error-in-success-{name}": body({"error": error}, MISSING) for name, error in STATED_ERRORS.items()},
     "error-in-success-of-a-key": body({"error": {"message": "wrong key", "code": 401}}, REFUSED, "Check the key"),
     "error-in-success-of-a-request": body(
-        {"error": {"message": "bad", "type": "invalid_request_error", "code": "bad_value"}},
+        {"error": {"message": "bad", "type": "invalid_request_error", "code": "bad"}},
         REFUSED,
         "no retry can help",
     ),
@@ -293,7 +293,8 @@ FAULTS: dict[str, Fault] = {
         {"error": {"message": "pay", "code": "insufficient_quota"}}, REFUSED, "no credit left"
     ),
     "error-in-success-of-length": body(
-        {"error": {"message": "too long", "type": "invalid_request_error", "code": "context_length_exceeded"}}, REJECTED
+        {"error": {"message": "This model's maximum context length is 4096 tokens.", "type": "invalid_request_error"}},
+        REJECTED,
     ),
     "error-in-success-beside-a-reply": body(completion(GOOD) | {"error": {"message": "lost", "code": "x"}}, MISSING),
     "empty-error-in-success": body(completion(GOOD) | {"error": {"message": "", "code": None}}, ANSWERED),
@@ -311,9 +312,7 @@ FAULTS: dict[str, Fault] = {
     "tool-call": reply(None, UNUSABLE, "empty", choice_finish_reason="tool_calls"),
     "refusal": reply(None, UNUSABLE, "empty", choice_message={"role": "assistant", "content": None, "refusal": "No."}),
     "withheld": reply("", WITHHELD, "content filter", choice_finish_reason="content_filter"),
-    "withheld-without-usage": reply(
-        None, WITHHELD, "content filter", choice_finish_reason="content_filter", usage=None
-    ),
+    "withheld-uncounted": reply(None, WITHHELD, "content filter", choice_finish_reason="content_filter", usage=None),
     "cut-at-the-limit": reply(GOOD, UNUSABLE, "cut off", choice_finish_reason="length"),
     "unknown-reason": reply(GOOD, ANSWERED, choice_finish_reason="bored"),
     "usage-missing": body({name: part for name, part in completion(GOOD).items() if name != "usage"}, ANSWERED),
