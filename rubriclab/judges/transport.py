@@ -59,6 +59,9 @@ class BoundedTransport(httpx.AsyncBaseTransport):
             response = await self._source.handle_async_request(request)
         except httpx.TransportError as error:
             reception.may_be_billed = not isinstance(error.__cause__, ClientConnectorError | ConnectionTimeoutError)
+            if reception.may_be_billed and isinstance(error, httpx.ConnectError | httpx.RemoteProtocolError):
+                # litellm repeats a request at once that failed with one of these.
+                raise httpx.ReadError(str(error)) from error.__cause__
             raise
         status = response.status_code
         reception.may_be_billed = may_be_billed(status)
