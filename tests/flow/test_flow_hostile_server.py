@@ -148,6 +148,11 @@ async def abrupt(_request: Request, _send: Send) -> None:
     raise Closing
 
 
+async def reset_at_once(_request: Request, _send: Send) -> None:
+    """Reset the connection without a word."""
+    raise Closing(reset=True)
+
+
 async def reset(_request: Request, send: Send) -> None:
     """Reset the connection within the body."""
     await send(response(completion(GOOD))[:-40])
@@ -381,6 +386,7 @@ FAULTS: dict[str, Fault] = {
     "drips": Fault(drip, MISSING, f"no complete reply within {TIMEOUT} seconds"),
     "drips-headers": Fault(drip_headers, MISSING, f"no complete reply within {TIMEOUT} seconds"),
     "closes-at-once": Fault(abrupt, MISSING),
+    "resets-at-once": Fault(reset_at_once, MISSING),
     "closes-within-body": Fault(sending(WHOLE[:-40], close=True), MISSING),
     "resets-within-body": Fault(reset, MISSING),
     "length-too-long": Fault(sending(response(completion(GOOD), content_length=10_000), close=True), MISSING),

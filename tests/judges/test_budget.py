@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from judge_questions import GOOD, ScriptedJudge, rate
+from judge_questions import GOOD, Clock, ScriptedJudge, rate
 from server import RunningServer
 
 from rubriclab.errors import BudgetReached, JudgeUnavailable, SettingsError
@@ -24,6 +24,7 @@ from rubriclab.judges import (
     Reply,
     Retried,
     Usage,
+    close_connections,
     connect,
     request_digest,
 )
@@ -78,6 +79,50 @@ async def test_failed_requests_count_unless_they_are_certainly_not_billed(may_be
     budgeted = Budgeted(ScriptedJudge(script), LocalBudget(max_calls=4))
     results = await outcomes(Retried(budgeted, attempts=20, sleep=instantly), 8)
     assert sum(isinstance(result, Reply) for result in results) == replies
+
+
+async def test_a_request_that_did_not_reach_the_server_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    budget = LocalBudget(max_calls=1)
+    judge = Budgeted(LanguageModel("openai/fake", api_base="http://127.0.0.1:9/v1"), budget)
+    results = await outcomes(judge, 3)
+    await close_connections()
+    assert all(isinstance(result, JudgeUnavailable) for result in results)
+    assert budget.calls == 0
+
+
+@pytest.mark.parametrize(
+    ("fault", "calls"),
+    [
+        ("unauthorized", 0),
+        ("not_found", 0),
+        ("rate_limit", 0),
+        ("overloaded", 0),
+        ("server_error", 1),
+        ("timeout", 1),
+        ("cut_body", 1),
+        ("too_long", 1),
+        ("withheld", 1),
+        ("empty", 1),
+    ],
+)
+async def test_a_request_counts_unless_the_server_refused_it(server: RunningServer, fault: str, calls: int) -> None:
+    server.script.append(fault)
+    server.hang = 0.1
+    budget = LocalBudget()
+    await outcomes(Budgeted(LanguageModel("openai/fake", timeout=60), budget), 1)
+    assert budget.calls == calls
+
+
+async def test_a_reply_without_the_requested_probabilities_is_asked_for_again_within_the_cap(
+    server: RunningServer,
+) -> None:
+    server.logprobs = lambda *_: {"content": "4"}  # litellm refuses the reply, which is billed nevertheless
+    clock, budget = Clock(), LocalBudget(max_calls=1)
+    judge = Retried(Budgeted(LanguageModel("openai/fake", timeout=60), budget), sleep=clock.sleep)
+    with pytest.raises(BudgetReached):
+        await judge.reply(rate(alternatives=20))
+    assert len(server.bodies) == 1
 
 
 async def test_cost_never_passes_the_cap() -> None:
