@@ -37,6 +37,14 @@ def test_a_cap_on_calls_stops_cleanly_and_a_higher_one_goes_on(
     assert (provider.requests.total(), provider.repeated) == (little.asked, 0)
 
 
+def test_requests_without_a_reply_count_towards_the_cap(provider: RunningServer, asking: Commands) -> None:
+    provider.script.extend(["cut_body", "server_error", "timeout"] * 20)
+    provider.hang = 0.1
+    stopped = learn_little(asking, "--max-calls", 7)
+    assert (stopped.code, stopped.error.partition(".")[0]) == (2, "The cap of 7 calls is reached")
+    assert provider.requests.total() == 7
+
+
 def test_a_cap_on_money_stops_cleanly_before_it_is_passed(
     provider: RunningServer, asking: Commands, little: Little
 ) -> None:
