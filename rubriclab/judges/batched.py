@@ -390,9 +390,9 @@ class Waves(JudgeWrapper):
         except JudgeError as error:
             return error
         if answer.status is None:
-            error = JudgeUnavailable(f"{self.name}: the request was not processed: {answer.reason}")
-            error.may_be_billed = False
-            return error
+            unprocessed = JudgeUnavailable(f"{self.name}: the request was not processed: {answer.reason}")
+            unprocessed.may_be_billed = False
+            return unprocessed
         return self._model.error_in(answer.status, answer.body, prompt) if prompt else None
 
     async def _delete(self, files: Iterable[str]) -> None:

@@ -146,7 +146,8 @@ class BillingServer(HostileServer):
 
 @pytest.fixture(scope="module")
 def billing() -> Iterator[BillingServer]:
-    with BillingServer() as server:
+    server = BillingServer()
+    with server:
         yield server
 
 
