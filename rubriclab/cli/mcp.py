@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import Any
 
 from rubriclab.cli.help import command
@@ -22,5 +23,7 @@ def mcp(*, allow_calls: bool, **values: Any) -> None:
     from rubriclab.integrations.mcp import serve_mcp
     from rubriclab.services.running import finish
 
+    # The protocol's SDK waits for standard input even when it is interrupted; a client that ends it is waited for.
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     settings = workspace_of(values)
     finish(lambda: serve_mcp(settings, values["judge"], allow_calls=allow_calls))

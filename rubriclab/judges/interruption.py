@@ -10,6 +10,8 @@ from rubriclab.prompts import Prompt
 
 # Seconds that a cancelled request waits for its reply.
 GRACE = 2.0
+# The name of the tasks of requests. They are not to be cancelled by themselves: whoever waits for them does it.
+IN_FLIGHT = "request in flight"
 
 
 class ReplyAfterCancellation(asyncio.CancelledError):
@@ -29,7 +31,7 @@ class Interruptible(JudgeWrapper):
         Raises:
             ReplyAfterCancellation: instead of `CancelledError`, with a reply that arrived in time.
         """
-        request = asyncio.ensure_future(self.judge.reply(prompt))
+        request = asyncio.create_task(self.judge.reply(prompt), name=IN_FLIGHT)
         try:
             return await asyncio.shield(request)
         except asyncio.CancelledError:

@@ -79,18 +79,27 @@ async def closing_connections(work: Coroutine[Any, Any, T]) -> T:
     """Return what `work` returns, having ended the tasks it left and closed the connections of language models."""
     from rubriclab.judges.language_model import close_connections
 
+    working = asyncio.create_task(work)
     try:
-        return await work
+        # Shielded, so that a cancellation reaches all tasks at once: some wait for replies before they end, and others
+        # would send requests meanwhile.
+        return await asyncio.shield(working)
     finally:
         await _end_other_tasks()
         await close_connections()
 
 
 async def _end_other_tasks() -> None:
-    """Cancel what an error or Ctrl-C has left under way: it would open connections while they are being closed."""
+    """Cancel what an error or Ctrl-C has left under way: it would open connections while they are being closed.
+
+    What is being cancelled already may wait for its reply.
+    """
+    from rubriclab.judges.interruption import IN_FLIGHT
+
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:
-        task.cancel()
+        if not task.cancelling() and task.get_name() != IN_FLIGHT:
+            task.cancel()
     await asyncio.gather(*others, return_exceptions=True)
 
 

@@ -127,6 +127,24 @@ def test_a_signal_waits_for_replies_in_flight_and_says_what_was_written(
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("requests", [6, 45])
+def test_a_signal_while_learning_loses_no_reply(
+    provider: RunningServer, asking: Commands, little: Little, number: signal.Signals, requests: int
+) -> None:
+    provider.latency = 0.3
+    started = asking.start("learn", texts(asking.folder, 12), *HYPOEVAL, *LITTLE)
+    wait_for_requests(provider, requests)
+    os.kill(started.pid, number)
+    assert started.wait().code == 128 + number
+    answered = provider.requests.total()
+    provider.latency = 0.0
+    done = learn_little(asking)
+    assert done.json["digest"] == little.digest
+    assert done.json["calls"]["made"] == little.asked - answered
+    assert provider.requests.total() == little.asked
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_does_not_wait_long_for_a_slow_provider(
     provider: RunningServer, learned: Commands, number: signal.Signals
 ) -> None:

@@ -6,6 +6,8 @@ import asyncio
 import json
 import os
 import re
+import signal
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -16,7 +18,7 @@ from commands import CHECKOUT, Commands
 from parity_table import same_scores
 from pytest_projects import TEXTS, UNSCORABLE
 from server import RunningServer
-from waiting import until
+from waiting import PATIENCE, until
 
 from rubriclab import Lab
 from rubriclab.errors import SettingsError
@@ -31,6 +33,12 @@ from rubriclab.services.workspace import Workspace
 pytestmark = pytest.mark.filterwarnings("ignore")
 ROWS = [{name: text[name] for name in ("id", "output", "source", "group")} for text in TEXTS[:6]]
 CALLS_PER_TEXT = 2
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
+}
 Use = Callable[[Any], Awaitable[Any]]
 
 
@@ -66,6 +74,21 @@ async def refused(client: Any, tool: str, **arguments: Any) -> str:
     result = await client.call_tool(tool, arguments)
     assert result.is_error
     return str(result.content[0].text)
+
+
+def test_sigterm_ends_it_at_once_though_its_input_is_open(store: Path) -> None:
+    # Without the client of the SDK, which would close the input first.
+    started = subprocess.Popen(
+        [sys.executable, "-m", "rubriclab", "mcp", "--store", store], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    with started:
+        assert started.stdin
+        assert started.stdout
+        started.stdin.write(json.dumps(INITIALIZE).encode() + b"\n")
+        started.stdin.flush()
+        assert started.stdout.readline()
+        started.send_signal(signal.SIGTERM)
+        assert started.wait(PATIENCE) == -signal.SIGTERM
 
 
 async def cancelled_call(client: Any, server: RunningServer) -> None:
