@@ -34,13 +34,23 @@ def read_file(path: Path, most: int = MOST_BYTES) -> bytes:
         Unreadable: if it is missing, no regular file, larger than `most` bytes, or cannot be read.
     """
     try:
-        if path.exists() and not path.is_file():
-            raise Unreadable("it is a folder" if path.is_dir() else "it is no regular file")
+        check_regular(path)
         with path.open("rb") as file:
             content = file.read(most + 1)
     except OSError as error:
         raise Unreadable(error.strerror or str(error)) from None
     return _within(content, most)
+
+
+def check_regular(path: Path) -> None:
+    """Refuse what exists and is no regular file, such as a named pipe.
+
+    Raises:
+        Unreadable: if it is one.
+        OSError: if that cannot be found out.
+    """
+    if path.exists() and not path.is_file():
+        raise Unreadable("it is a folder" if path.is_dir() else "it is no regular file")
 
 
 def read_stdin(most: int = MOST_BYTES) -> bytes:

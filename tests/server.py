@@ -79,6 +79,7 @@ class Server:
         self.logprobs: Tokeniser | None = log_probabilities  # `None` for a server that takes no notice of the wish
         self.script: deque[str | None] = deque()
         self.bodies: list[dict[str, Any]] = []
+        self.keys: set[str] = set()  # of all requests, also of those that it does not serve
         self.requests: Counter[str] = Counter()
         self.answered: Counter[str] = Counter()
         self.faulty: Counter[str] = Counter()
@@ -100,8 +101,17 @@ class Server:
             routes=[
                 Route("/v1/chat/completions", self._chat, methods=["POST"]),
                 Route("/counts", self._counts),
-            ]
+            ],
+            exception_handlers={404: self._missing},
         )
+
+    async def _missing(self, request: Request, _error_raised: Exception) -> Response:
+        self._note_key(request)
+        return _error(*ERRORS["not_found"])
+
+    def _note_key(self, request: Request) -> None:
+        sent = request.headers.get("authorization", ""), request.headers.get("x-api-key", "")
+        self.keys |= {key.removeprefix("Bearer ") for key in sent if key}
 
     async def _counts(self, _request: Request) -> Response:
         return JSONResponse(
@@ -114,6 +124,7 @@ class Server:
         )
 
     async def _chat(self, request: Request) -> Response:
+        self._note_key(request)
         body = await request.json()
         self._at_once += 1
         self.most_at_once = max(self.most_at_once, self._at_once)

@@ -11,7 +11,9 @@ from rubriclab.cli.options import json_option, option, store_option
 
 
 @command()
-@option("--cancel", metavar="ID", help="Cancel this batch; its answers so far can still be collected.")
+@option(
+    "--cancel", from_found="never", metavar="ID", help="Cancel this batch; its answers so far can still be collected."
+)
 @store_option
 @json_option
 def batches(*, as_json: bool, **values: Any) -> None:

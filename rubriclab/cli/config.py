@@ -4,8 +4,9 @@ Options stand at the top level under their names (`judge = "gpt-4o-mini"`, `max-
 holds its hyperparameters (`[hypoeval]`, `k = 10`). The command line comes first, then the environment, then the file.
 
 A file that the user names is used as it is. One that was found in the working folder may have come with somebody else's
-repository: what it sets is printed, and what could send a key elsewhere, write to a file or lift a cap on money is
-refused until the user has confirmed the file's content (`rubriclab trust FILE`).
+repository: what it sets is printed. It may say how input is read and how results are shown. Everything else is refused
+until the user has confirmed the file's content (`rubriclab trust FILE`), and what a command changes in the store even
+then. The declaration of each option says which of these it is (`FromFound`).
 
 Relative paths in a file are relative to the folder that it really lies in, never to the working folder.
 """
@@ -17,10 +18,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 
+from rubriclab.cli.help import FromFound, SectionOption
 from rubriclab.cli.places import PlaceType
 from rubriclab.documents import MOST_TOML_BYTES, Unreadable, parse_toml, read_file
 from rubriclab.errors import NotConfirmed, SettingsError
@@ -29,39 +31,6 @@ from rubriclab.option_names import did_you_mean
 
 CONFIG_NAME = "rubriclab.toml"
 
-# Options that choose a judge. A litellm model string decides whose key is used, and with some providers the address.
-JUDGES = frozenset({"judge", "generator", "writer", "second-judge"})
-# Options that decide where keys and texts go, who reads them, which files are written, and how a cap on money is
-# counted. A store is among them as the versions learned in it choose judges and addresses.
-GUARDED = frozenset(
-    {
-        "api-base",
-        "address",
-        "store",
-        "price",
-        "output",
-        "record",
-        "html",
-        "markdown",
-        "latex",
-        "csv",
-        "plots",
-        "diff",
-        "to-person",
-        "share",
-        "host",
-        "token-file",
-        "allow-calls",
-        "force",
-        "delete",
-        "cancel",
-        "repair",
-        "older-than",
-        "not-used-by",
-        "folder",
-        "yes",
-    }
-)
 # The command that confirms a file, and the one option that it takes from a file that was found, once confirmed: a file
 # must not decide on its own confirmation.
 CONFIRMING = "trust"
@@ -94,29 +63,31 @@ class Config:
         return {key if has_settings(key) else key.replace("_", "-"): value for key, value in loaded.items()}
 
     @cached_property
-    def guarded(self) -> tuple[str, ...]:
-        """The options that it may not set unless it is named or confirmed, sorted."""
-        return tuple(sorted(key for key, value in self.values.items() if _is_guarded(key, value)))
-
-    @cached_property
     def trusted(self) -> bool:
-        """Whether it may set everything."""
-        if self.named or not self.guarded:
-            return True
+        """Whether the user has named it or confirmed its content."""
         from rubriclab.cli.confirmed_files import is_confirmed
 
-        return is_confirmed(self.file, self.content)
+        return self.named or is_confirmed(self.file, self.content)
 
-    def refuse(self, key: str) -> NoReturn:
-        """Refuse the value of one option.
+    def check_may_set(self, key: str, by: FromFound = "confirmed") -> None:
+        """Refuse to take an option or a table of hyperparameters from the file if `by` does not allow it.
 
         Raises:
-            NotConfirmed: always.
+            SettingsError: for what no file that was found may set.
+            NotConfirmed: for what only a confirmed one may set.
         """
+        if by == "always" or self.named or (by == "confirmed" and self.trusted):
+            return
+        sets = f"{self.file} in this folder sets {_pair(key, self.values[key], SHOWN)}"
+        self_set = "" if has_settings(key) else f"; or set --{key} yourself"
+        if by == "never":
+            raise SettingsError(
+                f"{sets}; what a command changes is never taken from a file that was found.",
+                f"Remove it from the file; or name the file: --config {self.file}{self_set}.",
+            )
         raise NotConfirmed(
-            f"{self.file} in this folder sets {_pair(key, self.values[key], SHOWN)} and is not confirmed.",
-            f"Read it, then confirm it once: rubriclab trust {self.file}; or name it: --config {self.file}; or set "
-            f"--{key} yourself.",
+            f"{sets} and is not confirmed.",
+            f"Read it, then confirm it once: rubriclab trust {self.file}; or name it: --config {self.file}{self_set}.",
         )
 
     def said(self, keys: Collection[str] | None = None) -> str:
@@ -153,8 +124,8 @@ def load_config(path: Path | None) -> Config | None:
 def defaults_from(config: Config, commands: Mapping[str, Sequence[click.Parameter]]) -> dict[str, dict[str, Any]]:
     """Return click's default map, command by command.
 
-    A value that the file may not set is replaced by a function that refuses it, which click calls only where neither
-    the command line nor the environment has set the option.
+    Each value is a function that checks it, which click calls only where neither the command line nor the environment
+    has set the option.
 
     Raises:
         SettingsError: if the file is not TOML, or holds what is no option.
@@ -172,8 +143,9 @@ def defaults_from(config: Config, commands: Mapping[str, Sequence[click.Paramete
     defaults = {}
     for name, own in options.items():
         taken = {key: given[key] for key in own.keys() & given if _is_taken(config, name, key)}
-        defaults[name] = {str(own[key].name): _default(config, own[key], key) for key in taken}
-        defaults[name]["configured"] = settings
+        defaults[name] = {str(own[key].name): partial(_value, config, own[key], key) for key in taken}
+        if settings:
+            defaults[name]["configured"] = partial(_configured, config, settings)
     return defaults
 
 
@@ -194,13 +166,6 @@ def _unusable(file: Path, error: Unreadable) -> SettingsError:
     return SettingsError(f"The configuration file {file} cannot be used: {error}.")
 
 
-def _is_guarded(key: str, value: Any) -> bool:
-    if key not in JUDGES:
-        return key in GUARDED
-    judges = value if isinstance(value, list) else [value]
-    return any(judge != "embedded" and not str(judge).startswith("recorded:") for judge in judges)
-
-
 def _pair(key: str, value: Any, most: int | None) -> str:
     """Return an option with its value, made plain, without passwords and cut to `most` characters."""
     from rubriclab.characters import one_line
@@ -216,20 +181,54 @@ def _is_taken(config: Config, command: str, key: str) -> bool:
     return command != CONFIRMING or config.named or (key == TAKEN_TO_CONFIRM and config.trusted)
 
 
-def _default(config: Config, option: click.Option, key: str) -> Any:
-    """Return the default of an option: its value in the file, or a function that refuses or resolves it."""
-    if not config.trusted and key in config.guarded:
-        return partial(config.refuse, key)
+def _value(config: Config, option: click.Option, key: str) -> Any:
+    """Return the value of an option in the file, with a relative path resolved.
+
+    Raises:
+        SettingsError: for a value of another type, or one that a file that was found may not set.
+        NotConfirmed: for one that only a confirmed file may set.
+    """
     value = config.values[key]
     several = value if option.multiple and isinstance(value, list) else [value]
+    for each in several:
+        _check_type(config.file, option, key, each)
+    config.check_may_set(key, from_found_of(option))
     if isinstance(option.type, PlaceType):
-        return partial(_resolved, option, option.type, several, config.folder)
-    return several if option.multiple else value
+        several = [option.type.resolved(each, config.folder) for each in several]
+    return several if option.multiple else several[0]
 
 
-def _resolved(option: click.Option, kind: PlaceType, values: Sequence[Any], folder: Path) -> Any:
-    resolved = [kind.resolved(value, folder) for value in values]
-    return resolved if option.multiple else resolved[0]
+def from_found_of(option: click.Option) -> FromFound:
+    """Return whether a file that was found may set an option."""
+    return option.from_found if isinstance(option, SectionOption) else "confirmed"
+
+
+def _check_type(file: Path, option: click.Option, key: str, value: Any) -> None:
+    """Refuse a value that is not of an option's type: click would convert it after it was checked."""
+    expected: tuple[type, ...]
+    if option.is_flag:
+        expected, named = (bool,), "true or false"
+    elif isinstance(option.type, click.types.IntParamType):
+        expected, named = (int,), "a whole number"
+    elif isinstance(option.type, click.types.FloatParamType):
+        expected, named = (int, float), "a number"
+    else:
+        expected, named = (str,), "text in quotation marks"
+    if type(value) not in expected:
+        from rubriclab.descriptions import describe
+
+        several = ", or a list of such" if option.multiple else ""
+        raise SettingsError(f"{file}: {key}: expected {named}{several}, got {describe(value)}.")
+
+
+def _configured(config: Config, settings: list[str]) -> list[str]:
+    """Return the hyperparameters in the file, as `--set` takes them.
+
+    Raises:
+        NotConfirmed: if the file was found and is not confirmed.
+    """
+    config.check_may_set(next(name for name in settings_names() if name in config.values))
+    return settings
 
 
 def _settings(file: Path, method: str, table: Any) -> list[str]:

@@ -12,9 +12,10 @@ from rubriclab.cli.options import count_option, json_option, option, store_optio
 
 @command()
 @click.argument("rubric")
-@count_option("--count", at_least=1, help="The number of texts.  [default: 10]")
+@count_option("--count", from_found="always", at_least=1, help="The number of texts.  [default: 10]")
 @option(
     "--side",
+    from_found="always",
     type=click.Choice(["both", "higher", "lower"]),
     help="Only texts that the rubric scores higher, or lower, than people do.  [default: both]",
 )

@@ -17,18 +17,47 @@ if TYPE_CHECKING:
 
 @command()
 @click.argument("rubric")
-@option("--drop", multiple=True, metavar="ID", help="Remove a criterion; this and the next five may be repeated.")
-@option("--reword", multiple=True, metavar="ID=TEXT", help="Give a criterion another wording.")
-@option("--merge", multiple=True, metavar="ID,ID=TEXT", help="Replace criteria by one with this wording.")
-@option("--add", multiple=True, metavar="TEXT", help="Add a statement or a yes/no question.")
-@option("--pin", multiple=True, metavar="ID=WEIGHT", help="Fix the weight of a criterion, as in h02=0.3.")
-@option("--bound", multiple=True, metavar="ID=LOW:HIGH", help="Limit the weight of a criterion; ID=free lifts limits.")
-@option("--definition", metavar="TEXT", help="Change the aspect's definition; every criterion is rated anew.")
+@option(
+    "--drop",
+    from_found="never",
+    multiple=True,
+    metavar="ID",
+    help="Remove a criterion; this and the next five may be repeated.",
+)
+@option("--reword", from_found="never", multiple=True, metavar="ID=TEXT", help="Give a criterion another wording.")
+@option(
+    "--merge",
+    from_found="never",
+    multiple=True,
+    metavar="ID,ID=TEXT",
+    help="Replace criteria by one with this wording.",
+)
+@option("--add", from_found="never", multiple=True, metavar="TEXT", help="Add a statement or a yes/no question.")
+@option(
+    "--pin",
+    from_found="never",
+    multiple=True,
+    metavar="ID=WEIGHT",
+    help="Fix the weight of a criterion, as in h02=0.3.",
+)
+@option(
+    "--bound",
+    from_found="never",
+    multiple=True,
+    metavar="ID=LOW:HIGH",
+    help="Limit the weight of a criterion; ID=free lifts limits.",
+)
+@option(
+    "--definition",
+    from_found="never",
+    metavar="TEXT",
+    help="Change the aspect's definition; every criterion is rated anew.",
+)
 @option("--labels", type=FILE, metavar="PATH", help="Labelled texts.  [default: those kept with the version]")
-@option("--by", metavar="NAME", help="Who makes the changes; recorded in the new version.")
-@option("--because", metavar="TEXT", help="Why; recorded in the new version.")
-@option("--preview", is_flag=True, help="Show the effect and save nothing.")
-@option("--name", help="The name to save under.  [default: the rubric's]")
+@option("--by", from_found="never", metavar="NAME", help="Who makes the changes; recorded in the new version.")
+@option("--because", from_found="never", metavar="TEXT", help="Why; recorded in the new version.")
+@option("--preview", from_found="never", is_flag=True, help="Show the effect and save nothing.")
+@option("--name", from_found="never", help="The name to save under.  [default: the rubric's]")
 @judge_options
 @measurement_options
 def edit(rubric: str, *, dry_run: bool, as_json: bool, **values: Any) -> None:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 @option(
     "--baseline",
     "baselines",
+    from_found="never",
     multiple=True,
     type=click.Choice(BASELINE_NAMES),
     help="Also evaluate this baseline, which is learned for the rubric's aspect and saved; may be given several times.",

@@ -18,6 +18,7 @@ from rubriclab.cli.places import FILE
 @option("--source", type=FILE, metavar="PATH", help="The file with the source of a plain text.")
 @count_option(
     "--nearest",
+    from_found="always",
     at_least=0,
     help="The number of labelled texts that are shown, the most similarly rated first.  [default: 5]",
 )

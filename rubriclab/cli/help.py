@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import click
 
+# Whether a configuration file that was found in the working folder may set an option: `always` for how input is read
+# and how results are shown, `never` for what a command changes in the store, or else once the user has confirmed it.
+FromFound = Literal["always", "confirmed", "never"]
+
 
 class SectionOption(click.Option):
-    """An option that help lists under the heading `section`; an empty one is the command's own."""
+    """An option that help lists under the heading `section`; an empty one is the command's own.
 
-    def __init__(self, *args: Any, section: str = "", **settings: Any) -> None:
+    Attributes:
+        from_found: whether a configuration file that was found in the working folder may set it.
+    """
+
+    def __init__(self, *args: Any, section: str = "", from_found: FromFound = "confirmed", **settings: Any) -> None:
         super().__init__(*args, **settings)
         self.section = section
+        self.from_found = from_found
 
 
 class SectionCommand(click.Command):

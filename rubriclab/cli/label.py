@@ -29,11 +29,13 @@ from rubriclab.cli.places import FILE
     "recommends for --rubric.  [default: groups]",
 )
 @option("--rubric", metavar="REF", help="The version that says which labels help most, and how many are enough.")
-@option("--name", help="The name of a rubric that is learned from the page.  [default: TASK-ASPECT]")
-@option("--rater", metavar="NAME", help="Who rates at this computer.  [default: the page asks]")
+@option(
+    "--name", from_found="never", help="The name of a rubric that is learned from the page.  [default: TASK-ASPECT]"
+)
+@option("--rater", from_found="never", metavar="NAME", help="Who rates at this computer.  [default: the page asks]")
 @option("--share", metavar="NAME,…", help="Serve the page to these raters on the network, each with a secret link.")
 @option("--port", type=click.IntRange(1, 65535), help="The port of the page.  [default: 8787 if free]")
-@option("--no-browser", is_flag=True, help="Print the address and open no browser.")
+@option("--no-browser", from_found="always", is_flag=True, help="Print the address and open no browser.")
 @option("--no-page", is_flag=True, help="Write the labels kept in the store to --output, and end.")
 @option(
     "--output",

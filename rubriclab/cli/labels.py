@@ -14,17 +14,29 @@ from rubriclab.cli.places import FILE
 
 @command()
 @click.argument("rubric")
-@option("--correct", multiple=True, metavar="ID=SCORE", help="Correct the label of a text; may be repeated.")
+@option(
+    "--correct",
+    from_found="never",
+    multiple=True,
+    metavar="ID=SCORE",
+    help="Correct the label of a text; may be repeated.",
+)
 @option(
     "--rubric-right",
+    from_found="never",
     multiple=True,
     metavar="ID",
     help="The rubric's score of this text is right: leave its label out of fitting and agreement.",
 )
-@option("--misses", multiple=True, metavar="ID=TEXT", help="Note what the rubric misses in a text.")
-@option("--rater", metavar="NAME", help="The rater whose score is corrected.  [default: the label of the text]")
-@option("--by", metavar="NAME", help="Who makes the corrections; recorded with them.")
-@option("--because", metavar="TEXT", help="Why; recorded with them.")
+@option("--misses", from_found="never", multiple=True, metavar="ID=TEXT", help="Note what the rubric misses in a text.")
+@option(
+    "--rater",
+    from_found="never",
+    metavar="NAME",
+    help="The rater whose score is corrected.  [default: the label of the text]",
+)
+@option("--by", from_found="never", metavar="NAME", help="Who makes the corrections; recorded with them.")
+@option("--because", from_found="never", metavar="TEXT", help="Why; recorded with them.")
 @option(
     "--output",
     "-o",

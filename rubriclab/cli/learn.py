@@ -60,7 +60,11 @@ joint_options = together(
     "or one that an installed package offers.  "
     f"[default: {', '.join(DEFAULT_METHODS)} together]",
 )
-@option("--name", help="The rubric's name in the store.  [default: TASK-ASPECT, or TASK-ASPECT-METHOD for one method]")
+@option(
+    "--name",
+    from_found="never",
+    help="The rubric's name in the store.  [default: TASK-ASPECT, or TASK-ASPECT-METHOD for one method]",
+)
 @option("--definition", help="What the aspect means; included for the aspects of well-known data sets.")
 @option("--scale", metavar="LOW:HIGH", help="The raters' scale, as in 1:5; taken from the labels if not given.")
 @option(
@@ -101,7 +105,12 @@ joint_options = together(
     help="Your own questions, for checkeval, seal and dcr.  [default: the included ones]",
 )
 @joint_options
-@option("--parent", metavar="REF", help="The version to record as the parent.  [default: the newest of the name]")
+@option(
+    "--parent",
+    from_found="never",
+    metavar="REF",
+    help="The version to record as the parent.  [default: the newest of the name]",
+)
 @judge_options
 @batch_options
 @settings_option

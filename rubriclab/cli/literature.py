@@ -73,7 +73,12 @@ def literature() -> None:
     help="The most tokens of the paper in one prompt.  [default: 8000]",
 )
 @option("--generator", type=JUDGE, metavar="JUDGE", help="The model that reads the paper.  [default: the judge]")
-@option("--yes", is_flag=True, help="Keep every finding whose quotation is in the paper, without asking.")
+@option(
+    "--yes",
+    from_found="never",
+    is_flag=True,
+    help="Keep every finding whose quotation is in the paper, without asking.",
+)
 @judge_options
 @folder_option
 @store_option

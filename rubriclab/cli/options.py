@@ -39,7 +39,8 @@ def joined_option(name: str, *names: str, **settings: Any) -> Callable[[F], F]:
 def option(name: str, *names: str, cls: type[SectionOption] = SectionOption, **settings: Any) -> Callable[[F], F]:
     """Return a click option that `RUBRICLAB_NAME` sets too; all commands share the variable.
 
-    `settings` may hold `section`, the heading under which help lists it.
+    `settings` may hold `section`, the heading under which help lists it, and `from_found`, whether a configuration file
+    that was found may set it.
     """
     long = next(part for part in (name, *names) if part.startswith("--")).split("/")[0]
     variable = "RUBRICLAB_" + long.removeprefix("--").replace("-", "_").upper()
@@ -69,17 +70,21 @@ store_option = option(
     metavar="PATH|URL",
     help="The database of versions and cached answers: an SQLite file or any SQLAlchemy URL.",
 )
-json_option = option("--json", "as_json", section=STORED, is_flag=True, help="Print machine-readable results.")
+json_option = option(
+    "--json", "as_json", from_found="always", section=STORED, is_flag=True, help="Print machine-readable results."
+)
 rows_options = together(
     joined_option(
         "--map",
         "mapping",
+        from_found="always",
         section=INPUT,
         metavar="FIELD=COLUMN,…",
         help="The columns that hold the fields, as in output=summary,scores.coherence=coh.",
     ),
     joined_option(
         "--missing",
+        from_found="always",
         section=INPUT,
         metavar="VALUE,…",
         help="Values taken for missing in scores and texts, as in 'n/a,-'; case is ignored.",
@@ -87,13 +92,21 @@ rows_options = together(
     joined_option(
         "--levels",
         "level_scores",
+        from_found="always",
         section=INPUT,
         metavar="WORD=SCORE,…",
         help="The scores of words, as in good=5,ok=3,bad=1.",
     ),
-    option("--sheet", section=INPUT, metavar="NAME|N", help="The sheet of an Excel workbook.  [default: the first]"),
+    option(
+        "--sheet",
+        from_found="always",
+        section=INPUT,
+        metavar="NAME|N",
+        help="The sheet of an Excel workbook.  [default: the first]",
+    ),
     count_option(
         "--header-rows",
+        from_found="always",
         at_least=1,
         at_most=10,
         section=INPUT,
@@ -101,6 +114,7 @@ rows_options = together(
     ),
     count_option(
         "--skip-rows",
+        from_found="always",
         at_least=0,
         at_most=1000,
         section=INPUT,
@@ -108,23 +122,32 @@ rows_options = together(
     ),
     option(
         "--delimiter",
+        from_found="always",
         section=INPUT,
         metavar="CHARACTER",
         help="The delimiter of cells: a character, or tab, semicolon, comma, pipe.  [default: detected]",
     ),
     option(
         "--encoding",
+        from_found="always",
         section=INPUT,
         metavar="NAME",
         help="The encoding of a text file, such as cp1252.  [default: detected]",
     ),
     option(
         "--decimal",
+        from_found="always",
         section=INPUT,
         type=click.Choice(["point", "comma"]),
         help="The decimal separator of scores: 3.5 or 3,5.  [default: detected]",
     ),
-    option("--skip-faulty", section=INPUT, is_flag=True, help="Leave out faulty rows, and report their number."),
+    option(
+        "--skip-faulty",
+        from_found="always",
+        section=INPUT,
+        is_flag=True,
+        help="Leave out faulty rows, and report their number.",
+    ),
     option(
         "--max-line-bytes",
         section=INPUT,

@@ -20,8 +20,18 @@ FILES = (".csv", ".jsonl")
 
 @command()
 @click.argument("rubric")
-@option("--evidence", is_flag=True, help="Also show the origin of each criterion, and dropped criteria with reasons.")
-@option("--matrix", is_flag=True, help="Show the rating of each labelled text by each candidate criterion instead.")
+@option(
+    "--evidence",
+    from_found="always",
+    is_flag=True,
+    help="Also show the origin of each criterion, and dropped criteria with reasons.",
+)
+@option(
+    "--matrix",
+    from_found="always",
+    is_flag=True,
+    help="Show the rating of each labelled text by each candidate criterion instead.",
+)
 @option(
     "--output",
     "-o",

@@ -32,9 +32,15 @@ def size(*, store: str | None, as_json: bool) -> None:
 
 
 @command("prune")
-@option("--older-than", metavar="AGE", help="Answers cached longer ago than this: 12h, 90d or 8w.")
-@option("--not-used-by", multiple=True, metavar="REF", help="Answers that were not used to make this version.")
-@option("--dry-run", is_flag=True, help="Remove nothing, and print what would be removed.")
+@option("--older-than", from_found="never", metavar="AGE", help="Answers cached longer ago than this: 12h, 90d or 8w.")
+@option(
+    "--not-used-by",
+    from_found="never",
+    multiple=True,
+    metavar="REF",
+    help="Answers that were not used to make this version.",
+)
+@option("--dry-run", from_found="never", is_flag=True, help="Remove nothing, and print what would be removed.")
 @store_option
 @json_option
 def prune(*, store: str | None, as_json: bool, **values: Any) -> None:

@@ -13,7 +13,7 @@ from rubriclab.cli.options import judge_options, option, store_option
 @command()
 @click.argument("rubric", required=False)
 @option("--port", type=click.IntRange(1, 65535), help="The port to serve at.  [default: 8521, or any free port]")
-@option("--no-browser", is_flag=True, help="Only print the address.")
+@option("--no-browser", from_found="always", is_flag=True, help="Only print the address.")
 @judge_options
 @store_option
 def studio(rubric: str | None, *, port: int | None, no_browser: bool, **values: Any) -> None:

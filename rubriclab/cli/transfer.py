@@ -49,9 +49,14 @@ ACTIONS = ("reuse", "recalibrate", "reweight", "reselect", "relearn")
     help="The number of labels to use; the result is evaluated on the others.  [default: all]",
 )
 @option("--no-relearn", is_flag=True, help="Do not learn from scratch, which takes the most calls.")
-@option("--save", is_flag=True, help="Save the result as a version whose parent is REF.")
-@option("--action", type=click.Choice(ACTIONS), help="The action to save.  [default: the recommended one]")
-@option("--name", help="The name to save under.  [default: the rubric's]")
+@option("--save", from_found="never", is_flag=True, help="Save the result as a version whose parent is REF.")
+@option(
+    "--action",
+    from_found="never",
+    type=click.Choice(ACTIONS),
+    help="The action to save.  [default: the recommended one]",
+)
+@option("--name", from_found="never", help="The name to save under.  [default: the rubric's]")
 @option("--matrix", "as_matrix", is_flag=True, help="Show all rubrics, targets and judges in one table.")
 @option("--seed", type=click.IntRange(min=0), default=42, show_default=True, help="Seed of random draws and folds.")
 @asking_options

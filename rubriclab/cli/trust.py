@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rubriclab.cli.config import Config, load_config
+from rubriclab.cli.config import TAKEN_TO_CONFIRM, Config, load_config
 from rubriclab.cli.help import command
 from rubriclab.cli.options import json_option, option, store_option
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @command()
 @click.argument("what", required=False, metavar="[REF|FILE]")
-@option("--revoke", is_flag=True, help="Withdraw the confirmation instead.")
+@option("--revoke", from_found="never", is_flag=True, help="Withdraw the confirmation instead.")
 @store_option
 @json_option
 @click.pass_context
@@ -32,8 +32,8 @@ def trust(context: click.Context, what: str | None, *, revoke: bool, store: str 
         _trust_file(Path(what), revoke=revoke, as_json=as_json)
         return
     config: Config | None = context.find_root().obj
-    if store is None and config and not config.trusted and "store" in config.guarded:
-        config.refuse("store")
+    if store is None and config and TAKEN_TO_CONFIRM in config.values:
+        config.check_may_set(TAKEN_TO_CONFIRM)
     if what is None:
         _list(store, as_json=as_json)
     else:

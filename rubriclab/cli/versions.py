@@ -74,8 +74,8 @@ def diff(before: str, after: str, *, store: str | None, as_json: bool, **values:
 @command()
 @click.argument("ref")
 @click.argument("tag")
-@option("--delete", is_flag=True, help="Remove the tag instead.")
-@option("--force", is_flag=True, help="Allow the tag production regardless of the gate.")
+@option("--delete", from_found="never", is_flag=True, help="Remove the tag instead.")
+@option("--force", from_found="never", is_flag=True, help="Allow the tag production regardless of the gate.")
 @store_option
 def tag(ref: str, tag: str, *, delete: bool, force: bool, store: str | None) -> None:
     """Point TAG (such as production) to the version REF; tags can be moved.
@@ -117,7 +117,9 @@ def export_pack(ref: str, *, output: str, store: str | None) -> None:
 
 @command("import")
 @click.argument("pack")
-@option("--as", "name", metavar="NAME", help="The name to save it under.  [default: the pack's own]")
+@option(
+    "--as", "name", from_found="never", metavar="NAME", help="The name to save it under.  [default: the pack's own]"
+)
 @store_option
 @json_option
 def import_(pack: str, *, name: str | None, store: str | None, as_json: bool) -> None:
@@ -139,7 +141,12 @@ def import_(pack: str, *, name: str | None, store: str | None, as_json: bool) ->
 
 
 @command()
-@option("--repair", is_flag=True, help="Remove damaged cached answers; their prompts are sent again when needed.")
+@option(
+    "--repair",
+    from_found="never",
+    is_flag=True,
+    help="Remove damaged cached answers; their prompts are sent again when needed.",
+)
 @store_option
 @json_option
 def verify(*, repair: bool, store: str | None, as_json: bool) -> None:

@@ -174,6 +174,7 @@ class RubricTools:
             record=given.record,
             settings=given.settings,
             budget=self._budget,
+            given_address=given.given_address,
             metrics=given.metrics,
             trace=None,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from ipaddress import ip_address
 from urllib.parse import urlsplit, urlunsplit
 
 from rubriclab.errors import SettingsError
@@ -77,6 +78,26 @@ def environment_address(provider: str) -> str | None:
     """Return a provider's address from the environment, if it is set."""
     prefix = provider.removesuffix("_chat").upper()
     return os.environ.get(f"{prefix}_API_BASE") or os.environ.get(f"{prefix}_BASE_URL")
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host is this machine: `localhost`, 127.0.0.0/8 or ::1."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host.lower().rstrip(".") == "localhost"
+
+
+def bypass_proxies(host: str) -> None:
+    """Have no request to `host` sent to a proxy that the environment names.
+
+    litellm has several HTTP clients, all of which heed `NO_PROXY`, though not each of them ranges of addresses in it.
+    """
+    from urllib.request import proxy_bypass
+
+    if not proxy_bypass(host):
+        name = "no_proxy" if "no_proxy" in os.environ else "NO_PROXY"  # the former comes first
+        os.environ[name] = ",".join(filter(None, (os.environ.get(name), host)))
 
 
 def shown_address(address: str) -> str:

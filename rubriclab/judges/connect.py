@@ -101,9 +101,20 @@ def connect(
     return Metered(Recording(judge, record) if record else judge, ledger, tracer)
 
 
+def makes_requests(spec: str) -> bool:
+    """Return whether a judge is neither the offline one nor a recording."""
+    return spec != EMBEDDED and not spec.startswith(PREFIX)
+
+
 def is_language_model(spec: str) -> bool:
     """Return whether a judge is a language model, which is asked through litellm."""
-    return spec != EMBEDDED and not spec.startswith(PREFIX) and spec.partition(":")[0] not in judge_points()
+    return makes_requests(spec) and spec.partition(":")[0] not in judge_points()
+
+
+def provider(spec: str) -> str:
+    """Return the provider of a judge that makes requests; that of a plug-in's judge is the plug-in."""
+    name = spec.partition(":")[0]
+    return name if name in judge_points() else provider_of(spec)
 
 
 @dataclass(frozen=True)
@@ -134,7 +145,7 @@ def _source(
     batches: BatchRecords | None,
     notify: Callable[[str], None],
 ) -> Judge:
-    if options.batch and (spec == EMBEDDED or spec.startswith(PREFIX)):
+    if options.batch and not makes_requests(spec):
         notify(f"{option('batch')}: left out, as the judge {spec} answers at once and costs nothing")
     if spec == EMBEDDED:
         from rubriclab.judges.embedded import EmbeddedJudge
@@ -155,12 +166,7 @@ def _source(
             damaged=ledger.damaged,
             used=ledger.used,
         )
-    return Traced(judge, shared.tracer, _provider(spec), batch=options.batch) if shared.tracer else judge
-
-
-def _provider(spec: str) -> str:
-    name = spec.partition(":")[0]
-    return name if name in judge_points() else provider_of(spec)
+    return Traced(judge, shared.tracer, provider(spec), batch=options.batch) if shared.tracer else judge
 
 
 def _called(spec: str, options: JudgeOptions, shared: _Shared) -> Judge:

@@ -10,6 +10,8 @@ import warnings
 from contextlib import suppress
 from typing import Any
 
+from rubriclab.judges.address import bypass_proxies
+
 # Names of OpenAI's models, recognised without importing litellm, which takes seconds.
 _OPENAI = re.compile(r"(?:ft:)?(?:gpt-\d|chatgpt-|o\d(?:-|$))")
 
@@ -27,6 +29,8 @@ def load_litellm() -> Any:
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
     choose_client()
+    for host in ("localhost", "127.0.0.1", "::1"):  # clients that are not bounded below ask local servers too
+        bypass_proxies(host)
     import litellm
     from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
     from openai import _base_client as sdk

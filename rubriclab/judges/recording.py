@@ -19,6 +19,7 @@ from typing import Any, Protocol
 
 import orjson
 
+from rubriclab.documents import Unreadable, check_regular
 from rubriclab.errors import DataError, ReplayMiss, SettingsError
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply
 from rubriclab.judges.request import read_back, request_digest, written
@@ -49,15 +50,18 @@ def read_recording(path: Path) -> RecordingContent:
     An incomplete last line, as a killed run leaves it, is skipped with a warning.
 
     Raises:
-        DataError: if the file cannot be read, is no recording, or is damaged elsewhere.
+        DataError: if the file cannot be read, is no regular file, is no recording, or is damaged elsewhere.
     """
     content = RecordingContent()
     try:
+        check_regular(path)
         with path.open("rb") as file:
             for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE + 1), b""), start=1):
                 _read_line(content, path, number, line)
     except OSError as error:
         raise DataError(f"The recording {path} cannot be read: {error.strerror}.") from None
+    except Unreadable as error:
+        raise DataError(f"The recording {path} cannot be read: {error}.") from None
     return content
 
 

@@ -152,6 +152,7 @@ async def propose(
     request = paper_request(workspace, paper, bibliography, options)
     text, subject, file = request.paper, request.subject, request.file
     await workspace.off_event_loop(workspace.open_store, create=True)
+    workspace.give_address_to(options.judge)
     judge = workspace.judge(JudgeChoice(generator_of(options)))
     with workspace.progress(workspace.ledger) as on_progress:
         cited = request.reference or await read_citation(text, judge, references_beside(file))

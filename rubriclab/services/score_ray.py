@@ -9,17 +9,17 @@ import pickle
 import secrets
 from collections import deque
 from collections.abc import AsyncGenerator, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, chdir, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import rubriclab
 from rubriclab.data import Rows
 from rubriclab.data.blocks import check_blocks, file_blocks
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.errors import JudgeError, RubriclabError, SettingsError, UserError
-from rubriclab.judges.connect import EMBEDDED
-from rubriclab.judges.recording import PREFIX
+from rubriclab.judges.connect import makes_requests
 from rubriclab.option_names import RUN_AGAIN, option
 from rubriclab.rubric import Rubric
 from rubriclab.scoring import Score
@@ -99,12 +99,11 @@ async def score_on_ray(
         JudgeError: if Ray fails.
     """
     rows.look_ahead(lambda _example: True, 1)  # whatever concerns the file as a whole is reported before Ray starts
-    limited = choice.spec != EMBEDDED and not choice.spec.startswith(PREFIX)
-    options = share_of(work.options, workers, limited=limited)
+    options = share_of(work.options, workers, limited=makes_requests(choice.spec))
     folder = Path.cwd()
     store = moved(str(work.location), folder) if work.location else str(address(None).database)
     job = ClusterJob(store, rubric, name, choice, options, run=secrets.token_hex(16))
-    with _run(work, RayJob(job, reading, rows.where, LogLevels.of_process()), path, workers, cluster) as run:
+    with _run(work, RayJob(job, reading, rows.where, folder, LogLevels.of_process()), path, workers, cluster) as run:
         while (chunk := await asyncio.to_thread(next, run.chunks, None)) is not None:
             _count(work, rows, chunk)
             for score, row, example in chunk.found:
@@ -185,7 +184,9 @@ def _cluster(cluster: str | None, workers: int) -> Iterator[None]:
     local = cluster in (None, "local") and "RAY_ADDRESS" not in os.environ
     settings: dict[str, Any] = {"num_cpus": workers + 1, "include_dashboard": False} if local else {}
     try:
-        ray.init(address=cluster, log_to_driver=False, logging_level=logging.ERROR, **settings)
+        # Ray puts the working folder, which may be somebody else's, first on the path of its workers.
+        with chdir(Path(rubriclab.__file__).parents[1]):
+            ray.init(address=cluster, log_to_driver=False, logging_level=logging.ERROR, **settings)
     except (ConnectionError, ValueError, RuntimeError) as error:
         raise JudgeError(
             f"The Ray cluster {cluster or os.environ.get('RAY_ADDRESS', 'on this machine')} cannot be used: "

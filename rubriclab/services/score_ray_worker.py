@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+import os
 import pickle
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
+from pathlib import Path
 from typing import Any, TypeVar
 
 from rubriclab.data import Example, Rows
@@ -30,11 +32,12 @@ CHUNK = 64
 
 @dataclass(frozen=True)
 class RayJob:
-    """A job, and how rows are read."""
+    """A job, how rows are read, and the working folder, where workers find a recording if they are on this machine."""
 
     job: ClusterJob
     reading: ReadingOptions
     where: str
+    folder: Path
     levels: LogLevels
 
 
@@ -113,6 +116,8 @@ class ChunkScorer:
         logger = logging.getLogger("rubriclab")
         logger.addHandler(SendingHandler(self._records.append))
         logger.setLevel(job.levels.package)
+        if job.folder.is_dir():
+            os.chdir(job.folder)
         self._worker = ClusterWorker(job.job, self._notes.append)
 
     async def __call__(self, batch: Any) -> Any:

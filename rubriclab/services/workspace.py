@@ -14,6 +14,7 @@ from rubriclab.base_options import option_error
 from rubriclab.errors import StoreError
 from rubriclab.judges.budget import Budget, LocalBudget
 from rubriclab.judges.connect import connect
+from rubriclab.judges.given_address import GivenAddress
 from rubriclab.judges.judge import Judge
 from rubriclab.judges.ledger import Ledger
 from rubriclab.judges.limits import Limits
@@ -61,6 +62,7 @@ class Workspace:
         settings: hyperparameters of methods, from a configuration file.
         budget: caps on calls and money; by default those in `options`.
         limits: when requests may be sent, for all judges together; by default each judge has those in `options`.
+        given_address: the one in the options, for the first judge and the others of its provider.
         breaker: ends the operation if too many prompts in a row fail; by default each judge has its own.
         ledger: counts what is asked.
         metrics: shows others the requests and the ledger while the workspace is open.
@@ -76,6 +78,7 @@ class Workspace:
     settings: SettingsTables = field(default_factory=dict)
     budget: Budget | None = None
     limits: Limits | None = None
+    given_address: GivenAddress | None = None
     breaker: Breaker | None = None
     ledger: Ledger = field(default_factory=Ledger)
     metrics: MetricsRegistry | None = None
@@ -85,6 +88,7 @@ class Workspace:
     def __post_init__(self) -> None:
         # Shared by all judges of the operation.
         self.budget = self.budget or LocalBudget(self.options.max_calls, self.options.max_cost)
+        self.given_address = self.given_address or GivenAddress(self.options.api_base)
         self._started = time.monotonic()
         self._held = ExitStack()
         self.observer = self.observer or self.metrics
@@ -116,12 +120,18 @@ class Workspace:
         if self.ledger.used is None:
             self.ledger.used = set()
 
+    def give_address_to(self, judge: str | None) -> None:
+        """Keep the address in the options for the provider of this judge, if one is named, before others are asked."""
+        if judge and self.given_address:
+            self.given_address.for_judge(judge)
+
     def judge(self, choice: JudgeChoice) -> Judge:
-        """Return the judge chosen, connected to the store's answers; an address in the options comes first."""
-        server = {"api_base": self.options.api_base or choice.address}
+        """Return the judge chosen, connected to the store's answers; a given address comes first."""
+        assert self.given_address
+        address = self.given_address.for_judge(choice.spec) or choice.address
         return connect(
             choice.spec,
-            options=self.options.model_copy(update=server),
+            options=self.options.model_copy(update={"api_base": address}),
             ledger=self.ledger,
             answers=self.store.answers,
             record=self.record,

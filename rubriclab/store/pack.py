@@ -83,8 +83,11 @@ def read_pack(text: str, where: str) -> Pack:
         raise PackError(f"{where}: {faults(error)}.", _EXPORT) from None
     except StoreError as error:
         raise PackError(f"{where}: name: {error.message}", error.hint) from None
-    _check(where, pack, "digest", "rubric", raw)
-    _check(where, pack, "provenance_digest", "provenance", raw)
+    _check_digest(where, pack, "digest", "rubric")
+    _check_digest(where, pack, "provenance_digest", "provenance")
+    # A moment has several forms.
+    if path := _difference(pack.model_dump(mode="json") | {"created": None}, raw | {"created": None}):
+        raise PackError(f"{where}: {path}: not as rubriclab writes it.", "Fields may be neither added nor left out.")
     if unsound := first_soundness_fault(pack.rubric, pack.provenance):
         raise PackError(f"{where}: {unsound}.", _EXPORT)
     return pack
@@ -111,8 +114,8 @@ def _parse(text: str, where: str) -> dict[str, Any]:
     return raw
 
 
-def _check(where: str, pack: Pack, field: str, content: Literal["rubric", "provenance"], raw: dict[str, Any]) -> None:
-    """Refuse content with another digest, or with more than what was read and digested."""
+def _check_digest(where: str, pack: Pack, field: str, content: Literal["rubric", "provenance"]) -> None:
+    """Refuse content with another digest."""
     model = getattr(pack, content)
     if model.digest != getattr(pack, field):
         raise PackError(
@@ -120,21 +123,19 @@ def _check(where: str, pack: Pack, field: str, content: Literal["rubric", "prove
             f"not {getattr(pack, field)}.",
             _EXPORT,
         )
-    path = _difference(model.model_dump(mode="json"), raw[content], content)
-    if path:
-        raise PackError(f"{where}: {path}: not as rubriclab writes it.", "Fields may be neither added nor left out.")
 
 
-def _difference(read: JsonValue, written: JsonValue, path: str) -> str | None:
-    """Return the path of the first difference between two JSON values, if any."""
+def _difference(read: JsonValue, written: JsonValue, path: str = "") -> str | None:
+    """Return the path of the first difference between two JSON values, if any; `true` is not 1."""
     if isinstance(read, dict) and isinstance(written, dict):
         for key in sorted(read.keys() | written.keys()):
             if key not in read or key not in written:
-                return f"{path}.{key}"
-            if difference := _difference(read[key], written[key], f"{path}.{key}"):
+                return f"{path}{key}"
+            if difference := _difference(read[key], written[key], f"{path}{key}."):
                 return difference
         return None
     if isinstance(read, list) and isinstance(written, list) and len(read) == len(written):
         pairs = enumerate(zip(read, written, strict=True))
-        return next(filter(None, (_difference(a, b, f"{path}.{i}") for i, (a, b) in pairs)), None)
-    return None if read == written else path
+        return next(filter(None, (_difference(a, b, f"{path}{i}.") for i, (a, b) in pairs)), None)
+    same = read == written and isinstance(read, bool) == isinstance(written, bool)
+    return None if same else path.removesuffix(".")

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 _WORD = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 _NUMBER = re.compile(r"[1-9][0-9]{0,8}")
+# What a reader would take for a version's number, or for its place among the others.
+_LIKE_A_NUMBER = re.compile(r"v?[0-9._-]+(?:(?:a|b|c|rc|alpha|beta|dev|pre|post)[0-9._-]*)?")
+_PLACES = frozenset({"latest", "newest", "last", "current", "head", "next", "previous", "first", "oldest"})
 
 
 @dataclass(frozen=True, repr=False)
@@ -121,11 +124,21 @@ def check_tag(tag: str) -> str:
     """Return `tag` if it is valid.
 
     Raises:
-        StoreError: if it is not; a tag of digits alone would be a number.
+        StoreError: if it is not, or if it could be taken for a number (`1.0`) or for a version's place (`latest`).
     """
-    if not isinstance(tag, str) or not _WORD.fullmatch(tag) or tag.isdigit():
+    if not isinstance(tag, str) or not _WORD.fullmatch(tag):
         raise StoreError(
             f"{tag!r} cannot be a tag.",
-            "Use small letters, digits, dots, dashes and underscores, with at least one that is no digit.",
+            "Use at most 100 small letters, digits, dots, dashes and underscores, a letter or digit first.",
+        )
+    if tag in _PLACES:
+        raise StoreError(
+            f"{tag!r} cannot be a tag: it says which version is meant, and a tag does not move by itself.",
+            "Choose a tag such as stable; NAME alone is the newest version.",
+        )
+    if _LIKE_A_NUMBER.fullmatch(tag):
+        raise StoreError(
+            f"{tag!r} cannot be a tag: it could be taken for the number of a version.",
+            "Choose a word, such as stable; NAME@NUMBER is a version.",
         )
     return tag

@@ -40,7 +40,8 @@ class WorkerProcess:
     def __init__(self, module: str) -> None:
         with _without_interrupts():
             self._process = subprocess.Popen(
-                [sys.executable, *_interpreter_flags(), "-c", _START, module],
+                # `-P`: without the working folder on Python's path, as its files may be somebody else's.
+                [sys.executable, *_interpreter_flags(), "-P", "-c", _START, module],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
             )

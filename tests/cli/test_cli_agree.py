@@ -213,7 +213,7 @@ def test_judges_can_stand_in_the_configuration(offline: Commands) -> None:
     (offline.folder / "rubriclab.toml").write_text(
         f"judge = ['embedded', 'recorded:recorded.jsonl#{STRICT}']\nbins = 4\n", "utf-8"
     )
-    found = offline(*AGREE, "--json").json
+    found = offline("--config", "rubriclab.toml", *AGREE, "--json").json
     assert (len(found["judges"]), found["bins"]) == (2, 4)
 
 

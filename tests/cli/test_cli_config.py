@@ -78,12 +78,13 @@ def test_command_line_comes_before_environment_before_file_before_default(rubric
 
 def test_hyperparameters_in_the_file_are_used_and_the_command_line_comes_first(rubriclab: Commands) -> None:
     def most(*more: object) -> int:
-        done = rubriclab(*LEARN, "--dry-run", "--json", *more)
+        done = rubriclab(*LEARN, "--dry-run", "--json", *more, RUBRICLAB_CONFIG="mine.toml")
         assert done.code == 0, done.err
         return int(done.json["at_most"]["judge"]["calls"])
 
+    config(rubriclab, "", "mine.toml")
     default = most()
-    config(rubriclab, "[seeval]\nexplanations = 2")
+    config(rubriclab, "[seeval]\nexplanations = 2", "mine.toml")
     assert most() > default
     assert most() == most("--set", "seeval.explanations=2")
     assert most("--set", "seeval.explanations=1") == default
@@ -95,9 +96,9 @@ def test_flags_can_be_set_by_the_environment(own: Commands) -> None:
 
 
 def test_flags_can_stand_in_the_file(own: Commands) -> None:
-    config(own, "json = true\ndry-run = true\nno-literature = true")
-    assert own("list").json["versions"]
-    assert own(*LEARN).json["dry_run"] is True
+    config(own, "json = true\ndry-run = true\nno-literature = true", "mine.toml")
+    assert own("--config", "mine.toml", "list").json["versions"]
+    assert own("--config", "mine.toml", *LEARN).json["dry_run"] is True
 
 
 def test_an_option_that_another_command_has_does_no_harm(own: Commands, pack: str) -> None:

@@ -93,7 +93,7 @@ def test_a_baseline_has_the_settings_of_the_command_line_and_the_configuration(o
     plain = own(*command).json["results"][1]
     given = own(*command, "--set", "direct.scoring=weighted").json["results"][1]
     (own.folder / "rubriclab.toml").write_text('[direct]\nscoring = "weighted"\n')
-    configured = own(*command).json["results"][1]
+    configured = own("--config", "rubriclab.toml", *command).json["results"][1]
     assert given == configured != plain
     assert (plain["evaluator"], given["evaluator"]) == ("summarization-coherence-direct@1", given["evaluator"])
     assert given["evaluator"] == "summarization-coherence-direct@2"

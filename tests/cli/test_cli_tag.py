@@ -28,7 +28,8 @@ def test_a_mistyped_tag_is_answered_with_those_there_are(own: Commands) -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("news", "3"), "'3' cannot be a tag. Use small letters"),
+        (("news", "3"), "'3' cannot be a tag: it could be taken for the number of a version. Choose a word"),
+        (("news", "latest"), "'latest' cannot be a tag: it says which version is meant"),
         (("news", "In Use"), "'In Use' cannot be a tag."),
         (("old", "production"), "The store holds no rubric 'old'"),
         (("news@9", "production"), "news has no version 9;"),

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
+from functools import cache
 from pathlib import Path
+from typing import Any
 
+import click
 import hypoeval_brain
 import pytest
-from commands import HELDOUT, LABELLED, Commands
+from commands import CHECKOUT, HELDOUT, LABELLED, Commands
 from server import RunningServer
 from sqlalchemy import make_url
 
-from rubriclab.cli.config import GUARDED, JUDGES, options_of
+from rubriclab.cli.config import Config, defaults_from, from_found_of, options_of
+from rubriclab.cli.confirmed_files import confirm
 from rubriclab.cli.main import every_command
 from rubriclab.cli.places import STORE, PlaceType
+from rubriclab.errors import NotConfirmed, SettingsError
+from rubriclab.methods import catalogue
 from rubriclab.provenance import Provenance
 
 KEY = "sk-the-users-own-key-0123456789"
@@ -242,6 +249,8 @@ def user(own: Commands) -> Commands:
         "output = 'scores.jsonl'",
         "record = 'recorded.jsonl'",
         "price = '0:0'",
+        "judge = 'embedded'",
+        "structured = 'text'",
     ],
 )
 def test_a_found_file_may_not_choose_where_keys_texts_and_results_go(user: Commands, line: str) -> None:
@@ -420,6 +429,7 @@ def test_a_confirmation_is_for_one_place(user: Commands, tmp_path: Path) -> None
 
 def test_what_a_found_file_sets_is_said_in_one_line_for_the_commands_that_take_it(user: Commands) -> None:
     config(user, "max-cost = 2.5\njudge = 'embedded'\n[hypoeval]\nk = 3")
+    user("trust", FILE)
     score = user("score", "-", "--rubric", "news", stdin=TEXT)
     assert score.err.splitlines()[0] == f'{FILE} in this folder sets max-cost = 2.5, judge = "embedded"'
     learn = user("learn", LABELLED, "--task", "summarization", "--aspect", "coherence", "--dry-run")
@@ -437,20 +447,228 @@ def test_passwords_and_control_characters_of_a_found_file_are_not_printed(user: 
     assert "\u202e" not in learn.err
 
 
-def test_every_option_of_every_command_is_guarded_or_known_to_be_harmless() -> None:
-    """A new option has to be put on one side: whether a file that came with a repository may set it unasked."""
-    harmless = """abstain-above action add all as aspect at-once attempts baseline batch batch-at-least batch-pause
-    batch-size because benchmark bins bound by calls-per-text checklist concurrency constant-groups correct count
-    data decimal definition delimiter drop dry-run encoding engine evidence fail-under flip-at from gate good-from
-    grace header-rows id include-training included json labelled labels level levels literature literature-included
-    literature-without map matrix max-body-bytes max-calls max-cost max-drop max-flips max-line-bytes max-shift
-    max-texts merge method metrics min-rank misses missing mode name nearest no-browser no-literature no-page
-    no-relearn no-shortcuts only order pages parent part-tokens pin port prefer preview rate rater request-timeout
-    requests-per-minute resume retry-failed revoke reword rivals rivals-check rivals-per-call rivals-tokens rounds
-    rubric rubric-right sample sample-only save scale seed set sheet side skip-faulty skip-rows small source
-    structured take task text-features timeout to tokens-per-minute train workers worth"""
-    options = set().union(*(options_of(command.params) for command in every_command().values()))
-    assert options - GUARDED - JUDGES - set(harmless.split()) == set()
+ALWAYS = {
+    "map",
+    "missing",
+    "levels",
+    "sheet",
+    "header-rows",
+    "skip-rows",
+    "delimiter",
+    "encoding",
+    "decimal",
+    "skip-faulty",
+    "json",
+    "no-browser",
+    "disagreements count",
+    "disagreements side",
+    "explain nearest",
+    "show evidence",
+    "show matrix",
+}
+NEVER = {
+    "batches cancel",
+    "edit add",
+    "edit because",
+    "edit bound",
+    "edit by",
+    "edit definition",
+    "edit drop",
+    "edit merge",
+    "edit name",
+    "edit pin",
+    "edit preview",
+    "edit reword",
+    "evaluate baseline",
+    "import as",
+    "label name",
+    "label rater",
+    "labels because",
+    "labels by",
+    "labels correct",
+    "labels misses",
+    "labels rater",
+    "labels rubric-right",
+    "learn name",
+    "learn parent",
+    "literature add yes",
+    "store prune dry-run",
+    "store prune not-used-by",
+    "store prune older-than",
+    "tag delete",
+    "tag force",
+    "transfer action",
+    "transfer name",
+    "transfer save",
+    "trust revoke",
+    "verify repair",
+}
+# Of `trust`, a found file is asked for the store only, and not even for that until it is confirmed.
+COMMANDS = {name: options_of(command.params) for name, command in every_command().items() if name != "trust"}
+
+
+def valid_value(option: click.Option) -> Any:
+    """Return a value of an option, as TOML has it."""
+    value: Any
+    if option.is_flag:
+        return True
+    if isinstance(option.type, click.Choice):
+        value = option.type.choices[0]
+    elif isinstance(option.type, click.types.IntParamType | click.types.FloatParamType):
+        low, high = getattr(option.type, "min", None), getattr(option.type, "max", None)
+        value = 10 + (low or 0) if high is None else high
+        value = int(value) if isinstance(option.type, click.types.IntParamType) else value - 0.5
+    else:
+        value = "http://127.0.0.1:9/v1" if option.name == "api_base" else "a=b"
+    return [value, value] if option.multiple else value
+
+
+def taken(file: Path, name: str, option: click.Option, *, named: bool = False) -> Any:
+    """Return what a command gets for an option from a configuration file, its type's conversion included."""
+    command = every_command()[name]
+    defaults = defaults_from(Config(file, named, file.read_bytes()), {name: command.params})
+    context = click.Context(command, default_map=defaults[name])
+    option.handle_parse_result(context, {}, [])
+    return context.params[str(option.name)]
+
+
+@pytest.fixture
+def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where a configuration file is found, in a working folder of a user without confirmed files."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.setattr(catalogue, "plug_in_names", cache(catalogue.plug_in_names))  # it reads what all packages offer
+    return Path(FILE)
+
+
+def write_option(file: Path, key: str, value: Any) -> None:
+    file.write_text(f"{key} = {json.dumps(value)}\n", "utf-8")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_found_file_sets_only_how_input_is_read_and_results_are_shown_until_it_is_confirmed(
+    found: Path, name: str
+) -> None:
+    for key, option in COMMANDS[name].items():
+        write_option(found, key, valid_value(option))
+        by_name = taken(found, name, option, named=True)
+        assert by_name not in (None, (), False)
+        if {key, f"{name} {key}"} & ALWAYS:
+            assert taken(found, name, option) == by_name
+            continue
+        never = f"{name} {key}" in NEVER
+        with pytest.raises(SettingsError if never else NotConfirmed) as refused:
+            taken(found, name, option)
+        assert f"{FILE} in this folder sets {key} = " in refused.value.message
+        assert f"or set --{key} yourself" in refused.value.hint
+        confirm(found, found.read_bytes())
+        if never:
+            with pytest.raises(SettingsError, match="what a command changes is never taken from a file that was found"):
+                taken(found, name, option)
+        else:
+            assert taken(found, name, option) == by_name
+
+
+DATE = "1979-05-27"
+LISTS: list[Any] = [[], ["gpt-4o"], [3], [["recorded:x"]], [{"a": "b"}]]
+VALUES: list[Any] = ["3", "gpt-4o", 3, 2.5, True, {"a": "b"}, DATE, *LISTS]
+
+
+def toml(value: Any) -> str:
+    """Return a value as TOML has it; a date is written without quotation marks."""
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key} = {toml(part)}' for key, part in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(toml, value))}]"
+    return DATE if value == DATE else json.dumps(value)
+
+
+def is_of_type(option: click.Option, value: Any) -> bool:
+    if isinstance(value, list):
+        return option.multiple and all(is_of_type(option, part) for part in value if not isinstance(part, list))
+    if option.is_flag or value is True:
+        return option.is_flag and value is True
+    if isinstance(option.type, click.types.IntParamType):
+        return isinstance(value, int)
+    if isinstance(option.type, click.types.FloatParamType):
+        return isinstance(value, int | float)
+    return isinstance(value, str) and value != DATE
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_value_of_another_type_is_refused_before_anything_is_made_of_it(found: Path, name: str) -> None:
+    for key, option in COMMANDS[name].items():
+        wrong = [value for value in VALUES if value == [["recorded:x"]] or not is_of_type(option, value)]
+        assert len(wrong) > len(VALUES) / 2
+        for value in wrong:
+            found.write_text(f"{key} = {toml(value)}\n", "utf-8")
+            with pytest.raises(SettingsError, match=rf"^{FILE}: {key}: expected .*, got ") as refused:
+                taken(found, name, option)
+            assert not isinstance(refused.value, NotConfirmed)
+
+
+def test_the_options_that_no_found_file_sets_are_those_listed_here() -> None:
+    options = {
+        f"{name} {key}": option
+        for name, command in every_command().items()
+        for key, option in options_of(command.params).items()
+    }
+    assert {name for name, option in options.items() if from_found_of(option) == "never"} == NEVER
+    assert {*options, *(name.rpartition(" ")[2] for name in options)} >= ALWAYS
+
+
+def test_the_page_on_security_lists_what_a_found_file_may_set() -> None:
+    page = " ".join((CHECKOUT / "SECURITY.md").read_text("utf-8").split())
+    _, always, rest = re.split("By itself it sets only|Everything else in it", page)
+    _, never, _ = re.split("confirmed or not:|A link to a file", rest)
+    for listed, options in ((always, ALWAYS), (never, NEVER)):
+        assert sorted(re.findall("`([^`]*)`", listed)) == sorted(options)
+
+
+def test_a_judge_in_a_list_is_not_asked(user: Commands, server: RunningServer) -> None:
+    config(user, f"judge = ['recorded:ft:gpt-4o']\napi-base = '{server.url}'\n")
+    done = user("score", "-", "--rubric", "news", stdin=TEXT, OPENAI_API_BASE=server.url)
+    assert (done.code, done.error) == (2, f"{FILE}: judge: expected text in quotation marks, got a list of 1.")
+    assert server.requests.total() == 0
+
+
+@pytest.mark.parametrize(
+    ("lines", "command", "key"),
+    [
+        ("correct = ['h01=5']\nby = 'me'\nbecause = 'x'", ("labels", "news"), "correct"),
+        ("misses = ['h01=x']\nby = 'me'\nbecause = 'x'", ("labels", "news"), "misses"),
+        ("drop = ['h01']\nbecause = 'x'", ("edit", "news"), "drop"),
+        ("add = ['x']\nbecause = 'x'", ("edit", "news"), "add"),
+        ("save = true", ("transfer", "news", "--to", HELDOUT, "--no-relearn"), "save"),
+        ("force = true", ("tag", "news@1", "production"), "force"),
+    ],
+    ids=lambda value: value if isinstance(value, str) and "=" not in value else "",
+)
+def test_a_command_changes_the_store_by_no_file_that_was_found(
+    user: Commands, lines: str, command: tuple[object, ...], key: str
+) -> None:
+    config(user, lines)
+    before = user("export", "news").out, user("list", "--json").out
+    for _ in range(2):
+        done = user(*command)
+        assert (done.code, done.out) == (2, "")
+        assert f"{FILE} in this folder sets " in done.error
+        assert "what a command changes is never taken from a file that was found. Remove it" in done.error
+        assert (user("export", "news").out, user("list", "--json").out) == before
+        assert user("trust", FILE).code == 0
+
+
+def test_hyperparameters_of_a_found_file_wait_for_its_confirmation(user: Commands) -> None:
+    config(user, "[hypoeval]\nk = 3\n")
+    assert user("list").code == 0, "it takes none"
+    learn = ("learn", LABELLED, "--task", "summarization", "--aspect", "coherence", "--dry-run")
+    assert user(*learn).error == (
+        f'{FILE} in this folder sets hypoeval = {{"k": 3}} and is not confirmed. Read it, then confirm it once: '
+        f"rubriclab trust {FILE}; or name it: --config {FILE}."
+    )
+    user("trust", FILE)
+    assert user(*learn).code == 0
 
 
 # Addresses with credentials

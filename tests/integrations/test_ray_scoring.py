@@ -108,6 +108,22 @@ def test_a_cluster_writes_the_same_bytes_as_one_process_faulty_rows_included(rub
     same_scores("Ray", "ray", found, expected)
 
 
+def test_a_worker_runs_no_module_of_the_working_folder_and_finds_a_recording_in_it(
+    rubriclab: Commands, server: RunningServer
+) -> None:
+    score = ("score", HELDOUT, *ASPECT)
+    rubriclab.environment |= {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": "none"}
+    assert run(rubriclab, *score, "-o", "asked.jsonl", "--judge", "openai/fake", "--record", "recorded.jsonl").code == 0
+    for module in ("rubriclab", "litellm", "struct", "sqlalchemy"):
+        (rubriclab.folder / f"{module}.py").write_text("open(__file__ + '.ran', 'w').close()\n")
+    replay = ("--judge", "recorded:recorded.jsonl")
+    assert run(rubriclab, *score, "-o", "one.jsonl", *replay).code == 0
+    replayed = run(rubriclab, *score, "-o", "cluster.jsonl", *replay, *RAY)
+    assert replayed.code == 0, replayed.err
+    assert list(rubriclab.folder.glob("*.ran")) == []
+    assert (rubriclab.folder / "cluster.jsonl").read_bytes() == (rubriclab.folder / "one.jsonl").read_bytes()
+
+
 def test_a_killed_worker_loses_no_answer_and_repeats_none_that_was_kept(
     asking: Commands, server: RunningServer
 ) -> None:

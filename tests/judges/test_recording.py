@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import subprocess
 import tracemalloc
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
+from commands import LABELLED, SCRIPT, Commands
 from judge_questions import GOOD, ScriptedJudge, rate
 from server import RunningServer
 
@@ -18,6 +21,7 @@ from rubriclab.judges import JudgeOptions, LanguageModel, Ledger, MemoryAnswers,
 from rubriclab.judges.recording import (
     HEADER,
     LONGEST_LINE,
+    RecordingFile,
     merge_recordings,
     open_replay,
     read_recording,
@@ -197,6 +201,42 @@ async def test_recording_is_complete_where_answers_were_kept_before(server: Runn
     ledger = Ledger()
     await connect(f"recorded:{path}", options=options, ledger=ledger).reply(rate())
     assert (ledger.calls, ledger.cached) == (0, 1)
+
+
+@pytest.mark.parametrize("place", ["pipe", "/dev/zero", "/dev/null", "."])
+def test_what_is_no_regular_file_is_refused_before_it_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe")
+    for use in (
+        lambda: Replay(Path(place)),
+        lambda: RecordingFile(Path(place)),
+        lambda: open_replay(f"recorded:{place}"),
+    ):
+        with pytest.raises(
+            DataError, match=rf"The recording {place} cannot be read: it is (no regular file|a folder)\."
+        ):
+            use()
+
+
+def test_standard_input_as_a_recording_does_not_make_a_command_wait(rubriclab: Commands) -> None:
+    reading, writing = os.pipe()
+    try:
+        done = subprocess.run(
+            [SCRIPT, "learn", LABELLED, "--task", "story", "--aspect", "coherence", "--judge", "recorded:/dev/stdin"],
+            stdin=reading,
+            capture_output=True,
+            cwd=rubriclab.folder,
+            env=rubriclab.environment,
+            timeout=60,
+            check=False,
+        )
+    finally:
+        os.close(reading)
+        os.close(writing)
+    assert done.returncode == 2
+    assert b"The recording /dev/stdin cannot be read: it is no regular file." in done.stderr
 
 
 def test_a_line_without_end_is_refused_before_it_is_read_whole(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,7 +16,7 @@ from store_samples import EFFORT, criterion, numbered, provenance, rubric
 from rubriclab.characters import is_blank
 from rubriclab.data.aspect import Aspect
 from rubriclab.errors import PackError
-from rubriclab.provenance import Provenance
+from rubriclab.provenance import Effort, Provenance
 from rubriclab.rubric import LEAST_WEIGHT, Part, Rubric
 from rubriclab.store import Store, Version, import_pack, open_store, read_pack, write_pack
 
@@ -51,6 +52,18 @@ def test_a_pack_holds_what_the_version_holds() -> None:
         assert getattr(pack, field) == getattr(VERSION, field)
     assert pack.created == VERSION.created
     assert json.loads(TEXT)["format"] == "rubriclab-pack/1"
+
+
+@pytest.mark.parametrize("path", [["number"], ["effort", "calls"], ["rubric", "scale", "low"]], ids=".".join)
+def test_true_is_no_number_anywhere_in_a_pack(path: list[str]) -> None:
+    raw = json.loads(write_pack(replace(VERSION, number=1, effort=Effort(calls=1))))
+    place = raw
+    for key in path[:-1]:
+        place = place[key]
+    assert place[path[-1]] == 1
+    place[path[-1]] = True
+    with pytest.raises(PackError, match=rf"^mine: {'.'.join(path)}: not as rubriclab writes it"):
+        read_pack(json.dumps(raw), "mine")
 
 
 def test_a_pack_is_written_for_reading_and_for_comparing_line_by_line() -> None:

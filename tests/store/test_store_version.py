@@ -21,10 +21,41 @@ def test_a_name_that_cannot_be_one_is_refused(name: str) -> None:
         check_name(name)
 
 
-@pytest.mark.parametrize("tag", ["3", "", "Prod", "a b", "a@b", "prod\n"])
+@pytest.mark.parametrize("tag", ["", "Prod", "a b", "a@b", "prod\n"])
 def test_a_tag_must_not_read_like_anything_else(tag: str) -> None:
     with pytest.raises(StoreError, match="cannot be a tag"):
         check_tag(tag)
+
+
+@pytest.mark.parametrize(
+    "tag",
+    [
+        "3",
+        "1.0",
+        "007",
+        "0",
+        "1.0.0-rc1",
+        "1.0b2",
+        "2026-11-28",
+        "1_000",
+        "v1",
+        "v2.0",
+        "1.",
+        "latest",
+        "newest",
+        "current",
+    ],
+)
+def test_a_tag_is_neither_a_version_number_nor_a_version_s_place(tag: str) -> None:
+    with pytest.raises(StoreError, match="cannot be a tag: it"):
+        check_tag(tag)
+
+
+@pytest.mark.parametrize(
+    "tag", ["production", "v", "rc", "round-2", "2nd-round", "gpt-4.1", "latest-good", "1a-beta-x"]
+)
+def test_a_word_with_digits_in_it_is_a_tag(tag: str) -> None:
+    assert check_tag(tag) == tag
 
 
 def test_digits_after_the_sign_are_a_number_and_anything_else_a_tag() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import httpx
 import pytest
-from commands import HELDOUT, PATIENCE, Commands
+from commands import HELDOUT, LABELLED, PATIENCE, Commands
 from server import RunningServer, fill_schema
 
 from rubriclab import BudgetReached, Lab, ProviderDown, SettingsError, WorkerLost
@@ -255,3 +255,14 @@ def children(pid: int | None = None) -> list[int]:
     pid = pid or os.getpid()
     found = [each for file in Path(f"/proc/{pid}/task").glob("*/children") for each in file.read_text().split()]
     return [int(each) for each in found if b"score_job" in Path(f"/proc/{each}/cmdline").read_bytes()]
+
+
+@pytest.mark.parametrize("module", ["pickle", "struct", "_compat_pickle"])
+def test_a_worker_runs_no_module_of_the_working_folder(rubriclab: Commands, module: str) -> None:
+    learn = ("learn", LABELLED, "--task", "summarization", "--aspect", "coherence", "--method", "direct")
+    assert rubriclab(*learn, "--name", "news", "--judge", "embedded").code == 0
+    ran = rubriclab.folder / "ran"
+    (rubriclab.folder / f"{module}.py").write_text(f"open({str(ran)!r}, 'w').close()\n")
+    done = rubriclab.script("score", HELDOUT, "--rubric", "news", "--judge", "embedded", "--workers", 2)
+    assert (done.code, len(done.rows)) == (0, len(HELDOUT.read_text("utf-8").splitlines())), done.err
+    assert not ran.exists()

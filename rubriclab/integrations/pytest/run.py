@@ -96,6 +96,7 @@ class RubricRun:
         if replay := self.settings.path("replay"):
             judge = _replayed(replay, judge, store, ref)
         workspace = Workspace(store, self._options, notify=self._note, record=self._record, budget=budget)
+        workspace.give_address_to(self.settings.judge(None))
         return TextScorer(workspace, ref, ScoreOptions(judge=judge))
 
     def _note(self, text: str) -> None:

@@ -78,6 +78,7 @@ class Studio:
             record=given.record,
             settings=given.settings,
             budget=given.budget,
+            given_address=given.given_address,
             metrics=given.metrics,
         )
 
