@@ -71,7 +71,7 @@ test-integrations-python: $(patsubst %,.venv-%/.installed,integrations $(SEPARAT
 
 # Seconds of `import rubriclab` and of help, as shares of Python's own start, against the stored results.
 start-up: $(STAMP)
-	$(BIN)/python -m experiments.benchmarks.start_up --rounds 10 --at-most 2 --compare experiments/benchmarks/results/start_up.json
+	$(BIN)/python -m experiments.benchmarks.start_up --rounds 10 --at-most 2 --compare start_up
 
 # Wheel and sdist in fresh environments, on each supported Python that is here, with the lowest and newest dependencies;
 # PYTHONS="3.12 3.13" names the versions.

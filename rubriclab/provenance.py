@@ -44,7 +44,7 @@ class Baseline(FrozenModel):
     pearson: float
 
 
-Action = Literal["reuse", "recalibrate", "reweight", "reselect", "relearn"]
+Action = Literal["reuse", "recalibrate", "relearn"]
 
 
 class TransferOrigin(FrozenModel):

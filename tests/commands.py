@@ -34,7 +34,7 @@ HELDOUT = CHECKOUT / "experiments" / "sample" / "heldout.jsonl"
 PATIENCE = 120
 NUMBERS = count()
 # The digits of the port are followed by something, so that none is still to come.
-ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+(?=\W)")
+ADDRESS = re.compile(r"http://[0-9.]+:\d+(?=\W)")
 
 
 @dataclass(frozen=True)
@@ -81,11 +81,15 @@ class Started:
     def address(self) -> str:
         """Return the address that it serves pages at, once it has printed it."""
         until = time.monotonic() + PATIENCE
-        while not (found := ADDRESS.search(said := self._out.read_text("utf-8") + self._err.read_text("utf-8"))):
+        while not (found := ADDRESS.search(said := self.said())):
             if self._process.exitcode is not None or time.monotonic() > until:
                 raise TimeoutError(f"The command serves nothing; it has said: {said}")
             time.sleep(0.02)
         return found[0]
+
+    def said(self) -> str:
+        """Return what it has written so far, on standard output and then on standard error."""
+        return self._out.read_text("utf-8") + self._err.read_text("utf-8")
 
     def wait(self) -> Done:
         """Return how it ended, once it has."""

@@ -47,7 +47,7 @@ DEGREES = ("nothing at all", "very little", "a fair amount", "a good deal", "as 
 # Distinct words of a text that deserves the lowest and the highest score.
 FEWEST, MOST = 40, 80
 
-_FENCED = re.compile(r"<<<([^>]+) ([0-9a-f]{8})>>>\n(.*?)\n<<<end of \1 \2>>>", re.DOTALL)
+_FENCED = re.compile(r"<<<([^>]+) ([0-9a-f]{16})>>>\n(.*?)\n<<<end of \1 \2>>>", re.DOTALL)
 _CRITERION = re.compile(r"^(?:\[([\w.-]+)\] |\d+\. )?([^\s:][^:\n]*): .+\n {3}-?[\d.]+: ", re.MULTILINE)
 _SCALE = re.compile(r"(-?[\d.]+) \(lowest\) to (-?[\d.]+) \(highest\)(, whole numbers only)?")
 SCHEMA = re.compile(r"^Answer with one JSON object .*:\n(\{.*\})$", re.MULTILINE)

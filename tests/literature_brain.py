@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-FENCED = re.compile(r"<<<page (\d+) ([0-9a-f]{8})>>>\n(.*?)\n<<<end of page \1 \2>>>", re.DOTALL)
+FENCED = re.compile(r"<<<page (\d+) ([0-9a-f]{16})>>>\n(.*?)\n<<<end of page \1 \2>>>", re.DOTALL)
 INVENTED = "Raters were asked about the colour of the paper and liked blue."
 CITATION = {"title": "What Raters Reward", "authors": ["Lind, Anna", "Berg, Per"], "year": 2021, "venue": "TACL"}
 

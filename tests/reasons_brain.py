@@ -9,7 +9,7 @@ from typing import Any
 
 Brain = Callable[[list[dict[str, str]], dict[str, Any]], str]
 
-_REASON = re.compile(r"Reason \d+[^\n]*:\n<<<(reason \d+ [0-9a-f]{8})>>>\n.*?\n<<<end of \1>>>\n?", re.DOTALL)
+_REASON = re.compile(r"Reason \d+[^\n]*:\n<<<(reason \d+ [0-9a-f]{16})>>>\n.*?\n<<<end of \1>>>\n?", re.DOTALL)
 
 
 def citing(brain: Brain, numbers: Sequence[Any]) -> Brain:

@@ -145,7 +145,7 @@ def test_every_shell_command_is_accepted_by_the_parser_of_its_program() -> None:
         ("rubriclab store prune --judge embedded", "No such option '--judge'"),
         ("rubriclab lern labelled.jsonl", "No such command 'lern'"),
         ("python -m experiments run gate --sets 1", "No such option '--sets'"),
-        ("python -m experiments.judges.judges --data FOLDER", "required: --judgments"),
+        ("python -m experiments.benchmarks.many_labels --sizes 5", "required: command"),
         ("pytest --rubric-stores rubrics.db", "unrecognized arguments: --rubric-stores"),
         ("make everything", "not a target"),
         ("pip install rubriclab[rays]", "not an extra"),

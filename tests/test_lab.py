@@ -154,7 +154,9 @@ def test_scores_are_a_sequence_with_rows_a_mean_and_a_frame(lab: Lab) -> None:
     numbers = [value for value in scores.values if value is not None]
     assert scores.mean == pytest.approx(sum(numbers) / 12)
     assert [score.id for score in scores.unscored] == ["faulty"]
-    assert scores.to_rows() == [{**row, **score.to_row()} for row, score in zip([*ROWS, {}], scores, strict=True)]
+    assert scores.to_rows() == [
+        {**row, **score.to_row(), "addresses_judge": False} for row, score in zip([*ROWS, {}], scores, strict=True)
+    ]
     frame = scores.to_frame()
     assert list(frame.columns)[:5] == ["id", "score", "low", "high", "unscored"]
     assert frame["score"].isna().sum() == 1

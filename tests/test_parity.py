@@ -230,9 +230,9 @@ def _shared(row: dict[str, Any], found: dict[str, Any]) -> Pair:
 @parity("transfer")
 def _transfer(sides: Side) -> Pair:
     save = {"save": True, "action": "recalibrate", "name": "moved"}
-    options = ("--save", "--action", "recalibrate", "--name", "moved", "--no-relearn", "--labels", 10)
+    options = ("--save", "--action", "recalibrate", "--name", "moved", "--no-relearn")
     row = sides.json("transfer", "news@1", "--to", "texts.jsonl", *options)
-    result = sides.lab.transfer("news@1", to="texts.jsonl", labels=10, no_relearn=True, **save)
+    result = sides.lab.transfer("news@1", to="texts.jsonl", no_relearn=True, **save)
     assert result.saved is not None
     packs = [json.loads(pack) for pack in (sides.run("export", "moved").out, sides.lab.export(result.saved))]
     rubrics = [(pack["digest"], pack["rubric"], pack["provenance"]["transfer"]) for pack in packs]

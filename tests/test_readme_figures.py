@@ -24,12 +24,11 @@ SETTINGS = {
     "docs/concepts.md": {"0.05"},
     "docs/evaluate.md": {"0.05"},
     "experiments/studies/checkeval-weights/README.md": {"0.01"},
-    "experiments/studies/transfer/README.md": {"0.05"},
 }
 
 
 READMES = [str(path.relative_to(CHECKOUT)) for path in figures.readmes()]
-SCRIPTS = [str(path.relative_to(CHECKOUT)) for path in figures.scripts()]
+SCRIPTS = [str(path.relative_to(CHECKOUT)) for path in sorted(EXPERIMENTS.rglob("*.py"))]
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
@@ -82,7 +81,7 @@ def copy(tmp_path: Path) -> Path:
         place = path.relative_to(EXPERIMENTS)
         if "__pycache__" in place.parts:
             continue  # other processes write there
-        if path.suffix == ".py" or place.parts[:1] == ("weighing",) or place.parts[:2] == ("studies", "dcr-main"):
+        if path.suffix == ".py" or place.parts[:1] == ("gate",) or place.parts[:2] == ("studies", "dcr-main"):
             target = tmp_path / "experiments" / place
             target.parent.mkdir(parents=True, exist_ok=True)
             if path.is_file():
@@ -101,15 +100,15 @@ def check(copy: Path, *arguments: str) -> tuple[int, str, str]:
 def test_a_changed_result_of_a_script_makes_the_check_fail_until_the_readme_is_written_again(
     copy: Path,
 ) -> None:
-    stored = copy / "weighing" / "results" / "compared.json"
+    stored = copy / "gate" / "results" / "embedded.json"
     rows = json.loads(stored.read_text("utf-8"))
-    rows["cases"]["summeval coherence"][0]["after"] += 0.1
+    rows["cases"]["summeval coherence texts"][0]["outcome"] = "better"
     stored.write_text(json.dumps(rows), "utf-8")
-    before = (copy / "weighing" / "README.md").read_text("utf-8")
-    assert check(copy, "--check")[:2] == (1, "experiments/weighing/README.md differs from the stored results\n")
-    assert (copy / "weighing" / "README.md").read_text("utf-8") == before
+    before = (copy / "gate" / "README.md").read_text("utf-8")
+    assert check(copy, "--check")[:2] == (1, "experiments/gate/README.md differs from the stored results\n")
+    assert (copy / "gate" / "README.md").read_text("utf-8") == before
     assert check(copy)[0] == 0
-    assert (copy / "weighing" / "README.md").read_text("utf-8") != before
+    assert (copy / "gate" / "README.md").read_text("utf-8") != before
     assert check(copy, "--check")[0] == 0
 
 
@@ -126,6 +125,6 @@ def test_a_changed_result_of_a_study_makes_the_check_fail(
 def test_a_block_that_nothing_offers_is_an_error_with_those_that_there_are(
     copy: Path,
 ) -> None:
-    readme = copy / "weighing" / "README.md"
-    readme.write_text(readme.read_text("utf-8").replace("<!-- figures: compared -->", "<!-- figures: nothing -->"))
-    assert re.search(r"asks for 'nothing'; there are: .*compared", check(copy, "--check")[2])
+    readme = copy / "gate" / "README.md"
+    readme.write_text(readme.read_text("utf-8").replace("<!-- figures: offline -->", "<!-- figures: nothing -->"))
+    assert re.search(r"names 'nothing'; there are: .*offline", check(copy, "--check")[2])

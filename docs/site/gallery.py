@@ -46,7 +46,7 @@ REPORTS = (
     Report(
         TRANSFER,
         "A rubric on other texts",
-        "`rubriclab transfer --html`: agreement there, and what each action would change.",
+        "`rubriclab transfer --html`: agreement there, as it is and recalibrated.",
     ),
 )
 

@@ -43,7 +43,6 @@ SECTIONS: dict[str, tuple[tuple[str, str], ...]] = {
         ("Python: data and rubrics", "docs/reference/data"),
         ("Python: judges and methods", "docs/reference/extensions"),
         ("Python: errors", "docs/reference/errors"),
-        ("Python: research", "docs/reference/research"),
     ),
     "Research": (
         ("Methods and papers", "docs/methods"),

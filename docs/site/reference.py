@@ -12,7 +12,6 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 import rubriclab
-from rubriclab import research
 from rubriclab.base_options import Options, type_text
 from rubriclab.cli.main import cli
 
@@ -95,13 +94,10 @@ def page_of(home: str) -> str:
 
 def names_on(page: str) -> dict[str, list[str]]:
     """Return the public names of a page by the module that defines them, each as `MODULE.NAME`."""
-    if page == "research":
-        homes, module = research._HOME_OF, "rubriclab.research"
-    else:
-        homes, module = {name: home for name, home in rubriclab._HOME_OF.items() if page_of(home) == page}, "rubriclab"
     found: dict[str, list[str]] = {}
-    for name, home in homes.items():
-        found.setdefault(home.rstrip("."), []).append(f"{module}.{name}")
+    for name, home in rubriclab._HOME_OF.items():
+        if page_of(home) == page:
+            found.setdefault(home.rstrip("."), []).append(f"rubriclab.{name}")
     return {home: sorted(names) for home, names in sorted(found.items())}
 
 
@@ -111,15 +107,11 @@ def python_reference(page: str) -> str:
     for home, names in names_on(page).items():
         parts.append(f"## {home}\n\nDefined in `rubriclab.{home}`.")
         parts.extend(_directive(name) for name in names)
-    if page == "research":
-        parts.append("## stats\n\nStatistics of plain arrays.")
-        parts.append(_block("automodule", "rubriclab.stats", (":members:", ":imported-members:")))
     return "\n\n".join(parts)
 
 
 def _directive(name: str) -> str:
-    module, _, own = name.rpartition(".")
-    value: Any = getattr(research if module == research.__name__ else rubriclab, own)
+    value: Any = getattr(rubriclab, name.rpartition(".")[2])
     if isinstance(value, ModuleType):
         return _block("automodule", value.__name__, (":members:",))
     if inspect.isclass(value):
@@ -162,10 +154,7 @@ def _indented(lines: Iterable[str]) -> Iterator[str]:
 
 GENERATED: dict[str, Callable[[], str]] = {
     "docs/reference/commands": command_reference,
-    **{
-        f"docs/reference/{page}": lambda page=page: python_reference(page)
-        for page in (*sorted({*PAGES.values()}), "research")
-    },  # type: ignore[misc]
+    **{f"docs/reference/{page}": lambda page=page: python_reference(page) for page in sorted({*PAGES.values()})},  # type: ignore[misc]
 }
 MARK = "<!-- generated -->"
 

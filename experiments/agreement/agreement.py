@@ -1,10 +1,10 @@
-"""Agreement with people, aspect by aspect and method by method, on groups of texts that learning never saw.
+"""Agreement with people by aspect and method, on groups of texts that learning never saw.
 
     python -m experiments measure agreement --data FOLDER --set "variants=hypoeval checkeval checkeval:filter=model" \
-        --set splits=3 -o experiments/agreement/results/embedded.json
+        -o experiments/agreement/results/embedded.json
 
-A variant is a method's name, or `joint`, with settings of its own after a colon. Official ids where they are known, and
-random splits by group beside them.
+A variant is a method's name, or `joint`, with settings after a colon. The official training texts are learned from if
+they are known, else drawn ones.
 """
 
 from __future__ import annotations
@@ -17,37 +17,21 @@ from typing import Any
 
 import numpy as np
 
-from experiments.agreement.tables import overview
-from experiments.runner.measurement import Measurement, Options, Row
-from experiments.runner.training import (
-    SETS,
-    SHOTS,
-    LabelledAspect,
-    Split,
-    candidate_values,
-    labelled_aspects,
-    plans,
-    training_input,
-    uncached_judge,
-)
-from rubriclab import METHODS, Assignment, ChecklistError, Evaluator, Example, Judge, Part, Result
-from rubriclab.research import (
-    baseline_evaluators,
-    best_feature,
-    centers_and_spreads,
-    evaluate,
-    find_candidates,
-    fit,
-    joint,
-    parse_settings,
-    resolve_settings,
-    score_text,
-    standardised,
-    train,
-)
+from experiments import ROOT
+from experiments.runner.arms import course, learn, score, uncached_judge
+from experiments.runner.measurement import Measured, Measurement, Options, StoredRow, stored_rows
+from experiments.runner.results import read_stored
+from experiments.runner.study import BASELINES, Arm
+from experiments.runner.training import SETS, LabelledAspect, labelled_aspects
+from experiments.tables import table
+from rubriclab import ChecklistError, Evaluator, Example, Result
+from rubriclab.evaluation import baseline_evaluators, evaluate
+from rubriclab.learning.baselines import best_feature
+from rubriclab.services.settings import parse_settings
 from rubriclab.stats import FloatArray, Level
 
 SEED = 42
+BESIDE_SEAL = ("seal", "seal:weights=labels", "checkeval", "hypoeval", "direct")
 
 
 class AgreementOptions(Options):
@@ -56,18 +40,12 @@ class AgreementOptions(Options):
     Attributes:
         sets: each SET or SET:ASPECT, separated by commas.
         variants: METHOD or METHOD:NAME=VALUE,…, separated by spaces.
-        together: whether the joint rubric stands beside what its methods learn alone.
-        splits: random splits by group, beside the official ids.
-        test_groups: at most so many groups to test on, drawn; 0 for all.
-        shots: texts to learn from, where there are so many.
+        test_groups: the largest number of groups to test on; 0 for all.
     """
 
     sets: str = SETS
     variants: str = ""
-    together: bool = False
-    splits: int = 0
     test_groups: int = 0
-    shots: int = SHOTS
 
 
 @dataclass(frozen=True)
@@ -75,98 +53,55 @@ class Case:
     """One aspect of one set, learned from one choice of texts."""
 
     aspect: LabelledAspect
-    split: Split
+    test_groups: int
     judge: str
-    variants: tuple[str, ...] = ()
-    together: bool = False
+    variants: tuple[str, ...]
 
     def __str__(self) -> str:
-        """Return what the case is of."""
-        return f"{self.aspect} {self.split.name}"
+        """Return the name of the case."""
+        return f"{self.aspect} official"
 
 
 def cases(options: AgreementOptions) -> Iterator[Case]:
     """Yield the cases of the sets named."""
     for aspect in labelled_aspects(options.data, options.sets):
-        for name in ("official", *(f"random {number}" for number in range(options.splits))):
-            split = Split(name, options.shots, options.test_groups)
-            yield Case(aspect, split, options.judge, tuple(options.variants.split()), options.together)
+        yield Case(aspect, options.test_groups, options.judge, tuple(options.variants.split()))
 
 
-def run(case: Case) -> list[Row]:
+def run(case: Case) -> list[StoredRow]:
     """Return the agreement of every variant and baseline, one row each."""
-    learned_from, test = case.split.of(case.aspect)
+    learned_from, test = case.aspect.split(case.test_groups)
     baseline = best_feature(learned_from, case.aspect.aspect)
     evaluators = []
     for variant in case.variants:
-        # A method without questions for this aspect has no figure here.
+        # A method without questions for this aspect has no figure.
         with contextlib.suppress(ChecklistError):
-            evaluators.append(Evaluator(variant, asyncio.run(scores(case, variant, learned_from, test))))
-    if case.together:
-        evaluators += [
-            Evaluator(name, values)
-            for name, values in asyncio.run(from_one_matrix(case, learned_from, test)).items()
-            # A method that is named by itself as well stands for itself: a joint training leaves steps of it out.
-            if name not in case.variants
-        ]
+            evaluators.append(asyncio.run(scores(case, variant, learned_from, test)))
     everyone = [*evaluators, *baseline_evaluators(test, {"best": baseline} if baseline else {})]
-    # Where every text answers an input of its own, there are no rivals to compare it with.
+    # If every text has an input of its own, there are no rivals to compare it with.
     level: Level = "group" if len({example.group for example in test}) < len(test) else "dataset"
     results = evaluate(test, everyone, case.aspect.aspect, levels=[level], seed=SEED)
     return [row_of(case, result) for result in results]
 
 
-async def from_one_matrix(case: Case, learned_from: Sequence[Example], test: Sequence[Example]) -> dict[str, Any]:
-    """Return the scores of the joint rubric, of all its candidates with equal weights, and of each method alone.
-
-    All come from one joint training and one round of scoring, so that they differ in nothing else.
-    """
-    judge = uncached_judge(case.judge)
-    chosen, settings = plans(case.aspect, learned_from)
-    assignment = case.aspect.assignment
-    found = await find_candidates(chosen, judge=judge, generator=judge, seed=SEED)
-    table = found.table(assignment, "in one call" if settings.ask == "in one call" else "by method")
-    values = await candidate_values(found, test, assignment, judge)
-    centers, spreads = centers_and_spreads(table.values)
-    joined = {
-        "joint": fit(table, settings, seed=SEED).scores(values, table.scale),
-        "equal weights": standardised(values, centers, spreads).mean(axis=1),
-    }
-    return joined | {part.method: await alone(part, test, assignment, judge) for part in found.parts}
-
-
-async def alone(part: Part, test: Sequence[Example], assignment: Assignment, judge: Judge) -> FloatArray:
-    """Return the scores by one method's own rubric."""
-    found = [(await METHODS[part.method].score(text, part, assignment, judge))[0] for text in test]
-    return np.array([np.nan if score is None else score for score in found], dtype=float)
-
-
-async def scores(case: Case, variant: str, learned_from: Sequence[Example], test: Sequence[Example]) -> FloatArray:
-    """Return the scores that a variant gives the texts of the test, NaN where it gives none."""
+async def scores(case: Case, variant: str, learned_from: Sequence[Example], test: Sequence[Example]) -> Evaluator:
+    """Return the scores of the texts tested by a variant, NaN if there is none."""
     judge = uncached_judge(case.judge)
     name, _, chosen = variant.partition(":")
-    pairs = [f"{name}.{pair}" for pair in filter(None, chosen.split(","))]
-    if name == "joint":
-        chosen_plans, settings = plans(case.aspect, learned_from, pairs)
-        trained = await joint.train(chosen_plans, settings, judge=judge, generator=judge, seed=SEED)
-    else:
-        method = METHODS[name]
-        own = resolve_settings([method], joint=False, chosen=parse_settings(pairs)).methods[name]
-        given = training_input(case.aspect, method, own, learned_from)
-        trained = await train(method, given, own, judge=judge, generator=judge, seed=SEED)
-    scored = [await score_text(trained.rubric, example, judge, variant) for example in test]
-    return np.array([np.nan if score.score is None else score.score for score in scored], dtype=float)
+    settings = parse_settings([f"{name}.{pair}" for pair in filter(None, chosen.split(","))])
+    arm = Arm(name=variant, method=name, settings=settings)
+    learned = await learn(course(arm, learned_from, case.aspect.assignment), judge, seed=SEED)
+    return (await score(variant, learned.trained.rubric, test, judge, 1))[0]
 
 
 def row_of(case: Case, result: Result) -> dict[str, Any]:
     """Return one figure with what it is of."""
-    found = result.agreement
+    found, is_feature = result.agreement, " (text feature" in result.evaluator
     return {
         "set": case.aspect.set,
         "aspect": case.aspect.aspect,
-        "split": case.split.name,
-        "evaluator": "baseline: best text feature" if "best text feature" in result.evaluator else result.evaluator,
-        "measure": result.evaluator.split(" ")[1] if "best text feature" in result.evaluator else None,
+        "evaluator": BASELINES[1] if is_feature else result.evaluator,
+        "measure": result.evaluator.split(" ")[1] if is_feature else None,
         "spearman": found.spearman.value,
         "low": found.spearman.low,
         "high": found.spearman.high,
@@ -174,6 +109,64 @@ def row_of(case: Case, result: Result) -> dict[str, Any]:
         "groups": found.groups,
         "n": found.n,
         "unscored": result.unscored,
+    }
+
+
+def overview(rows: Sequence[StoredRow]) -> str:
+    """Return all figures, and the means of each evaluator."""
+    names = [name for name in dict.fromkeys(row["evaluator"] for row in rows) if name not in BASELINES]
+    columns, lines = [*names, *BASELINES], []
+    for aspect in dict.fromkeys(map(_aspect, rows)):
+        found = {row["evaluator"]: row for row in rows if _aspect(row) == aspect}
+        figures = [_shown(found[column]) if column in found else "" for column in columns]
+        lines.append([" ".join(aspect), str(next(iter(found.values()))["groups"]), *figures])
+    note = "" if names else '\n\nNo method was measured: name some, as in --set "variants=joint checkeval direct".'
+    return f"{table(['aspect', 'groups', *columns], lines)}\n\n{means(rows, names)}{note}"
+
+
+def means(rows: Sequence[StoredRow], evaluators: Sequence[str]) -> str:
+    """Return each evaluator's mean over its aspects, as Markdown."""
+    lines = []
+    for name in (*evaluators, *BASELINES):
+        found = _over_aspects([row for row in rows if row["evaluator"] == name])
+        lines.append([name, f"{found.mean():.3f}", str(len(found))])
+    return table(["evaluator", "official", "aspects"], lines)
+
+
+def _over_aspects(rows: Sequence[StoredRow]) -> FloatArray:
+    """Return an evaluator's correlation on each aspect; if all texts got one score, it is 0."""
+    return np.array([row["spearman"] or 0.0 for row in rows])
+
+
+def _shown(row: StoredRow) -> str:
+    if row["spearman"] is None:
+        return "undefined"
+    interval = "" if row["low"] is None else f"[{row['low']:.2f}, {row['high']:.2f}] "
+    return f"{row['spearman']:.2f} {interval}{row['measure'] or ''}".rstrip()
+
+
+def _aspect(row: StoredRow) -> tuple[str, str]:
+    return row["set"], row["aspect"]
+
+
+def readme_figures() -> dict[str, str]:
+    """Return the figures of the README, by block."""
+    rows = stored_rows("agreement")
+
+    def aspects(evaluator: str) -> set[tuple[str, str]]:
+        return {_aspect(row) for row in rows if row["evaluator"] == evaluator}
+
+    def shared(evaluator: str) -> list[StoredRow]:
+        return [row for row in rows if _aspect(row) in aspects(evaluator)]
+
+    names = [name for name in dict.fromkeys(row["evaluator"] for row in rows) if name not in BASELINES]
+    general = [name for name in names if aspects(name) == set(map(_aspect, rows))]
+    compared = [name for name in names if name.startswith("dcr")]
+    return {
+        "methods": means(rows, general),
+        "unit packs": means(shared("seal:preset=published"), ["seal:preset=published", *BESIDE_SEAL]),
+        "comparisons": means(shared("dcr"), [*compared, *BESIDE_SEAL]),
+        "default": overview(read_stored(Measured, ROOT / "agreement" / "results" / "default.json").rows),
     }
 
 

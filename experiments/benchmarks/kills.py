@@ -2,15 +2,14 @@
 
     python -m experiments.benchmarks.kills --kills 200 --output experiments/benchmarks/results/kills.json
 
-Commands that learn, score, evaluate, import, tag and migrate are in turn killed (SIGKILL) at a moment drawn evenly from
-the time that they take, and run again. They ask the tests' server, which answers after 20 ms. Afterwards the outcome
-has to be that of a run that nothing disturbed, no question may have been asked again that was answered more than a
-second before the kill, and every digest in the store has to be right. Exit code 1 if anything is not so.
+Commands are in turn killed (SIGKILL) at a moment drawn evenly from the time that they take, and run again. They ask the
+tests' server, which answers after 20 ms. Afterwards the outcome has to be that of a run that nothing disturbed, no
+question may have been asked again that was answered more than a second before the kill, and every digest in the store
+has to be right. Exit code 1 if anything is not so.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import sys
@@ -20,9 +19,8 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
-from experiments.benchmarks.machine import this_machine
+from experiments.benchmarks.common import TESTS, parser_of, store, stored, this_machine
 
-TESTS = Path(__file__).resolve().parents[2] / "tests"
 # Trials for each kill that has to hit a running command.
 MOST_TRIALS = 5
 
@@ -63,25 +61,21 @@ def summary(found: list[Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Kill, print and write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    """Kill, print and store."""
+    parser = parser_of(__doc__)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--output", type=Path, help="where the figures go, as JSON")
-    arguments = parser.parse_args()
-    found = measure(arguments.kills, arguments.seed)
+    given = parser.parse_args()
+    found = measure(given.kills, given.seed)
     table = summary(found)
     print(json.dumps(table, indent=1))
-    if arguments.output:
-        result = {"kills": arguments.kills, "seed": arguments.seed, "machine": this_machine(), "operations": table}
-        arguments.output.parent.mkdir(parents=True, exist_ok=True)
-        arguments.output.write_text(json.dumps(result, indent=1) + "\n")
-    sys.exit(any(trial.faults for trial in found) or sum(trial.in_time for trial in found) < arguments.kills)
+    store({"kills": given.kills, "seed": given.seed, "machine": this_machine(), "operations": table}, given.output)
+    sys.exit(any(trial.faults for trial in found) or sum(trial.in_time for trial in found) < given.kills)
 
 
 def readme_figures() -> dict[str, str]:
     """Return the figures of the README, by block."""
-    found = json.loads((Path(__file__).parent / "results" / "kills.json").read_text())["operations"]
+    found = stored("kills")["operations"]
     heads = ("trials", "kills", "repeated", "faulty")
     lines = ["| command | runs | of these killed in time | questions asked again | faulty outcomes |", "|---" * 5 + "|"]
     lines += [f"| {name} | {' | '.join(str(own[head]) for head in heads)} |" for name, own in found.items()]

@@ -9,49 +9,41 @@ those of a command as a process of its own, the others in this process. Needs 1 
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import sqlite3
 import statistics
-import subprocess
-import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from experiments.benchmarks.machine import described, this_machine
+from experiments.benchmarks import common
+from experiments.benchmarks.common import described, parser_of, seconds, stored, this_machine
 from rubriclab.digest import canonical, digest
 from rubriclab.store import open_store
 from rubriclab.store.answers import answer_digest
 from rubriclab.store.orm import stored_time
 
-COMMAND = [str(Path(sys.executable).parent / "rubriclab")]
 DAYS = 100
 OPENINGS = 20
 LOOK_UPS = 10_000
 INSERT = "INSERT INTO answers (digest, reply, created, reply_digest, model) VALUES (?, ?, ?, ?, ?)"
-RESULT = Path(__file__).parent / "results" / "large_store.json"
 
 
 def main() -> None:
-    """Fill the store, measure, print and write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    """Fill the store, measure, print and store the figures."""
+    parser = parser_of(__doc__)
     parser.add_argument("--answers", type=int, default=10_000_000)
     parser.add_argument("--folder", help="where the temporary store is made")
-    parser.add_argument("--output", type=Path, help="where the figures go, as JSON")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=given.folder) as folder:
         store = Path(folder) / "store.db"
         fill(store, given.answers)
         figures = measured(store, given.answers)
     print(json.dumps(figures, indent=1))
-    if given.output:
-        result = {"answers": given.answers, "machine": this_machine(), **figures}
-        given.output.write_text(json.dumps(result, indent=1) + "\n")
+    common.store({"answers": given.answers, "machine": this_machine(), **figures}, given.output)
 
 
 def fill(store: Path, count: int) -> None:
@@ -59,9 +51,8 @@ def fill(store: Path, count: int) -> None:
     open_store(store).close()
     with sqlite3.connect(store) as database:
         # Filling is not measured: one transaction, with the index in memory.
-        database.execute("PRAGMA synchronous = OFF")
-        database.execute("PRAGMA journal_mode = OFF")
-        database.execute("PRAGMA cache_size = -2000000")
+        for setting in ("synchronous = OFF", "journal_mode = OFF", "cache_size = -2000000"):
+            database.execute(f"PRAGMA {setting}")
         database.executemany(INSERT, generated(count))
     database.close()
 
@@ -101,31 +92,21 @@ def measured(store: Path, count: int) -> dict[str, Any]:
     return {name: round(value, 4) for name, value in figures.items()}
 
 
-def seconds(work: Callable[[], object]) -> float:
-    """Return the wall-clock seconds that `work` takes."""
-    begun = time.perf_counter()
-    work()
-    return time.perf_counter() - begun
-
-
 def command(store: Path, *arguments: str) -> None:
     """Run a command on the store, made first if there is none."""
     open_store(store).close()
-    subprocess.run([*COMMAND, *arguments, "--store", str(store)], check=True, capture_output=True)
+    common.command([*arguments, "--store", str(store)])
 
 
 def readme_figures() -> dict[str, str]:
-    """Return the figures of the README, by block; none before the first measurement."""
-    if not RESULT.exists():
-        return {}
-    found = json.loads(RESULT.read_text())
+    """Return the figures of the README, by block."""
+    found = stored("large_store")
     gigabytes = {name: found[name] / 1e9 for name in ("bytes", "bytes after vacuum")}
     rates = ", ".join(f"{found[f'{name}, a second']:,.0f} {name}" for name in ("found", "not found", "kept"))
     timed = [name.removesuffix(", s") for name in found if name.endswith(", s")]
     lines = [
         f"{found['answers']:,} answers, {gigabytes['bytes']:.1f} GB, {gigabytes['bytes after vacuum']:.1f} GB after "
-        f"vacuum; {described(found['machine'])}. "
-        f"A second: {rates}.\n",
+        f"vacuum; {described(found['machine'])}. A second: {rates}.\n",
         "| operation | s |",
         "|---|---:|",
         *(f"| {name} | {found[f'{name}, s']:.3g} |" for name in timed),

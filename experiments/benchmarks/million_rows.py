@@ -5,14 +5,12 @@
 
 Learns a rubric of the method `direct` on the shipped sample, generates rows of 60 words with sources of 30, eight rows
 a source, as JSON Lines and as Parquet, and scores both with the offline judge, at the same time. The run on JSON Lines
-is killed at `--kill-at` of the rows and run again with `--resume`: how long until the first new row is written? Its
-output must then equal that of the run on Parquet, which may be of the first `--parquet-rows` only. Needs 4 kB of disk
-space a row.
+is killed at `--kill-at` of the rows and run again with `--resume`; its output must then equal that of the run on
+Parquet. Needs 4 kB of disk space a row.
 """
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
 import random
@@ -26,15 +24,18 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-from pyarrow import parquet
+from experiments.benchmarks.common import (
+    COMMAND,
+    SAMPLE,
+    command,
+    described,
+    parser_of,
+    rows_of,
+    store,
+    stored,
+    this_machine,
+)
 
-from experiments.benchmarks.machine import described, this_machine
-
-SAMPLE = Path(__file__).parents[1] / "sample"
-COMMAND = [str(Path(sys.executable).parent / "rubriclab")]
-RESULT = Path(__file__).parent / "results" / "million_rows.json"
-FEWER = RESULT.with_name("fewer_rows.json")
 OUTPUT_WORDS, SOURCE_WORDS, RIVALS = 60, 30, 8
 # Rows of a Parquet row group, and seconds between two looks at a process.
 GROUP = 50_000
@@ -42,27 +43,22 @@ PAUSE = 0.05
 
 
 def main() -> None:
-    """Generate, score, print and write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    """Generate, score, print and store."""
+    parser = parser_of(__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--parquet-rows", type=int, help="default: as many")
     parser.add_argument("--kill-at", type=float, default=0.9)
     parser.add_argument("--folder", help="where the temporary files are made")
-    parser.add_argument("--output", type=Path, help="where the figures go, as JSON")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=given.folder) as folder:
-        figures = measured(Path(folder), given.rows, given.parquet_rows or given.rows, given.kill_at)
+        figures = measured(Path(folder), given.rows, given.kill_at)
     print(json.dumps(figures, indent=1))
-    if given.output:
-        result = {"rows": given.rows, "kill_at": given.kill_at, "machine": this_machine(), **figures}
-        given.output.write_text(json.dumps(result, indent=1) + "\n")
+    store({"rows": given.rows, "kill_at": given.kill_at, "machine": this_machine(), **figures}, given.output)
 
 
 def rows(count: int, seed: int = 0) -> Iterator[dict[str, str]]:
     """Yield rows whose words come from the shipped sample; equal arguments give equal rows."""
     rng = random.Random(seed)
-    sample = [json.loads(line) for line in (SAMPLE / "heldout.jsonl").open()]
-    words = [word for row in sample for word in f"{row['source']} {row['output']}".split()]
+    words = [word for row in rows_of("heldout") for word in f"{row['source']} {row['output']}".split()]
     source = ""
     for number in range(count):
         if number % RIVALS == 0:
@@ -70,43 +66,39 @@ def rows(count: int, seed: int = 0) -> Iterator[dict[str, str]]:
         yield {"id": f"t{number}", "source": source, "output": " ".join(rng.choices(words, k=OUTPUT_WORDS))}
 
 
-def measured(folder: Path, count: int, in_table: int, kill_at: float) -> dict[str, Any]:
-    """Return the figures of both runs."""
+def measured(folder: Path, count: int, kill_at: float) -> dict[str, Any]:
+    """Return the figures of all runs."""
     texts, table = folder / "texts.jsonl", folder / "texts.parquet"
-    write(texts, table, count, in_table)
+    write(texts, table, count)
     options = ["--task", "summarization", "--aspect", "coherence", "--scale", "1:5", "--name", "many"]
+    place = ["--store", str(folder / "store.db")]
     learn = ["learn", str(SAMPLE / "labelled.jsonl"), *options, "--method", "direct", "--judge", "embedded"]
-    store = ["--store", str(folder / "store.db")]
-    subprocess.run([*COMMAND, *learn, *store], check=True, capture_output=True)
-    score = ["score", "--rubric", "many", *store]
+    command([*learn, *place])
+    score = ["score", "--rubric", "many", *place]
     scores, others = folder / "scores.jsonl", folder / "others.jsonl"
     with ThreadPoolExecutor() as both:
-        other = both.submit(watched, [*score, str(table), "-o", str(others)], others, in_table)
-        killed, resumed = killed_and_resumed([*score, str(texts), "-o", str(scores)], scores, count, kill_at)
+        other = both.submit(watched, [*score, str(table), "-o", str(others)], others, count)
+        from_lines = [*score, str(texts), "-o", str(scores)]
+        killed = watched(from_lines, scores, count, kill_at=round(kill_at * count))
+        resumed = watched([*from_lines, "--resume"], scores, count)
         whole = other.result()
-    check(scores, others, count, in_table)
+    if scores.read_bytes() != others.read_bytes() or newlines(scores) != count:
+        sys.exit("the rows of the resumed run are not those of the undisturbed one")
     sizes = {file.name: file.stat().st_size for file in (texts, table, scores)}
     return {"parquet": whole, "killed": killed, "resumed": resumed, "bytes": sizes}
 
 
-def killed_and_resumed(
-    score: list[str], scores: Path, count: int, kill_at: float
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the figures of a run that is killed, and of the run that continues it."""
-    killed = watched(score, scores, count, kill_at=round(kill_at * count))
-    return killed, watched([*score, "--resume"], scores, count)
+def write(texts: Path, table: Path, count: int) -> None:
+    """Write the rows as JSON Lines and as Parquet."""
+    import pyarrow as pa
+    from pyarrow import parquet
 
-
-def write(texts: Path, table: Path, count: int, in_table: int) -> None:
-    """Write the rows as JSON Lines, and the first of them as Parquet."""
-    schema = pa.schema([(name, pa.string()) for name in ("id", "source", "output")])
+    schema = pa.schema({name: pa.string() for name in ("id", "source", "output")})
     with texts.open("w") as lines, parquet.ParquetWriter(table, schema) as writer:
-        generated = rows(count)
-        while group := list(itertools.islice(generated, GROUP)):
-            lines.writelines(f"{json.dumps(row)}\n" for row in group)
-            if in_table > 0:
-                writer.write_table(pa.Table.from_pylist(group[:in_table], schema))
-            in_table -= len(group)
+        every = rows(count)
+        while chunk := list(itertools.islice(every, GROUP)):
+            lines.writelines(f"{json.dumps(row)}\n" for row in chunk)
+            writer.write_table(pa.Table.from_pylist(chunk, schema=schema))
 
 
 def watched(arguments: list[str], output: Path, count: int, kill_at: int | None = None) -> dict[str, Any]:
@@ -114,9 +106,10 @@ def watched(arguments: list[str], output: Path, count: int, kill_at: int | None 
 
     Memory is in MB, of the whole process; tenths are those of the rows that this run writes.
     """
-    before = lines_of(output)
-    begun, first, memory, seen = time.monotonic(), None, list[float](), before
-    size = start = output.stat().st_size if before else 0
+    begun, first, memory = time.monotonic(), None, list[float]()
+    start = output.stat().st_size if output.exists() else 0
+    before = seen = newlines(output)
+    size = start
     with subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         while process.poll() is None:
             time.sleep(PAUSE)
@@ -130,31 +123,26 @@ def watched(arguments: list[str], output: Path, count: int, kill_at: int | None 
             if kill_at is not None and seen >= kill_at:
                 process.send_signal(signal.SIGKILL)
                 process.wait()
-    seconds = time.monotonic() - begun
+    spent = time.monotonic() - begun
     if process.returncode != (0 if kill_at is None else -signal.SIGKILL):
         sys.exit(f"{arguments[0]} ended with {process.returncode}")
-    written = lines_of(output) - before
+    written = newlines(output) - before
     return {
         "rows": written,
-        "seconds": round(seconds, 1),
-        "first row after, s": round(first or seconds, 1),
-        "rows a second": round(written / (seconds - (first or 0.0))),
+        "seconds": round(spent, 1),
+        "first row after, s": round(first or spent, 1),
+        "rows a second": round(written / (spent - (first or 0.0))),
         "mb": memory,
     }
 
 
-def newlines(path: Path, start: int, end: int) -> int:
-    """Return the number of rows that end between two places of a file."""
-    if end <= start:
+def newlines(path: Path, start: int = 0, end: int | None = None) -> int:
+    """Return the number of rows that end between two places of a file; 0 if there is none."""
+    if not path.exists() or (end is not None and end <= start):
         return 0
     with path.open("rb") as file:
         file.seek(start)
-        return file.read(end - start).count(b"\n")
-
-
-def lines_of(path: Path) -> int:
-    """Return the number of complete rows in a file; 0 if there is none."""
-    return newlines(path, 0, path.stat().st_size) if path.exists() else 0
+        return file.read(-1 if end is None else end - start).count(b"\n")
 
 
 def resident(pid: int) -> float | None:
@@ -167,27 +155,10 @@ def resident(pid: int) -> float | None:
     return round(int(found[0]) / 1024, 1) if found else None
 
 
-def check(scores: Path, others: Path, count: int, in_table: int) -> None:
-    """Check that two files hold the same rows, as many as there are texts."""
-    number = 0
-    with scores.open("rb") as one, others.open("rb") as other:
-        for number, (first, second) in enumerate(zip(one, other, strict=count == in_table), start=1):
-            if first != second:
-                sys.exit(f"row {number} differs: {first[:200]!r}, {second[:200]!r}")
-    if number != in_table or lines_of(scores) != count:
-        sys.exit(f"expected {in_table} and {count} rows, got {number} and {lines_of(scores)}")
-
-
 def readme_figures() -> dict[str, str]:
-    """Return the figures of the README, by block; none before the first measurement."""
-    results = {"million rows": RESULT, "fewer rows": FEWER}
-    return {name: table(json.loads(path.read_text())) for name, path in results.items() if path.exists()}
-
-
-def table(found: dict[str, Any]) -> str:
-    """Return the figures of one measurement as a sentence and a table."""
-    megabytes = {name: size / 1e6 for name, size in found["bytes"].items()}
-    sizes = ", ".join(f"{name} {size:,.0f} MB" for name, size in megabytes.items())
+    """Return the figures of the README, by block."""
+    found = stored("million_rows")
+    sizes = ", ".join(f"{name} {size / 1e6:,.0f} MB" for name, size in found["bytes"].items())
     names = {"parquet": "Parquet", "killed": "JSON Lines, killed", "resumed": "JSON Lines, resumed"}
     lines = [
         f"{found['rows']:,} rows, killed at {found['kill_at']:.0%}; {described(found['machine'])}. Files: {sizes}.\n",
@@ -196,10 +167,10 @@ def table(found: dict[str, Any]) -> str:
     ]
     for key, name in names.items():
         run = found[key]
-        memory = ", ".join(f"{resident:.0f}" for resident in run["mb"])
+        memory = ", ".join(f"{each:.0f}" for each in run["mb"])
         figures = (f"{run['rows']:,}", run["seconds"], run["first row after, s"], f"{run['rows a second']:,}", memory)
         lines.append(f"| {name} | {' | '.join(map(str, figures))} |")
-    return "\n".join(lines)
+    return {"million rows": "\n".join(lines)}
 
 
 if __name__ == "__main__":

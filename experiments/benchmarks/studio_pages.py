@@ -10,8 +10,6 @@ it.
 
 from __future__ import annotations
 
-import argparse
-import json
 import statistics
 import subprocess
 import sys
@@ -22,12 +20,11 @@ from typing import Any
 
 import httpx
 
-from experiments.benchmarks.machine import described, this_machine
+from experiments.benchmarks import common
+from experiments.benchmarks.common import SAMPLE, described, parser_of, stored, this_machine
 from rubriclab import Lab
 from rubriclab.store import Store
 
-SAMPLE = Path(__file__).parents[1] / "sample" / "labelled.jsonl"
-RESULTS = Path(__file__).parent / "results" / "studio_pages.json"
 VERSIONS, TEXTS = 200, 10_000
 # In the order of the requests. Beside each page what it is called.
 PAGES = {
@@ -50,7 +47,7 @@ def make_store(path: Path) -> None:
     """Write a store of `VERSIONS` versions; `large@1` has `TEXTS` labelled texts."""
     lab = Lab(path, progress=None)
     task: dict[str, Any] = {"task": "summarization", "aspect": "coherence", "scale": (1, 5)}
-    first = lab.learn(SAMPLE, name="news", methods=["hypoeval", "direct"], **task)
+    first = lab.learn(SAMPLE / "labelled.jsonl", name="news", methods=["hypoeval", "direct"], **task)
     record = lab.training_record("news")
     texts = tuple(
         record.texts[place % len(record.texts)].model_copy(update={"id": f"t{place}", "group": f"g{place // 8}"})
@@ -101,7 +98,7 @@ def _seconds(client: httpx.Client, page: str) -> float:
 
 def readme_figures() -> dict[str, str]:
     """Return the table of the README."""
-    found = json.loads(RESULTS.read_text())
+    found = stored("studio_pages")
     rows = [
         f"| {PAGES[page]} | {1000 * each['first']:.0f} | {1000 * each['again']:.0f} |"
         for page, each in found["pages"].items()
@@ -113,9 +110,8 @@ def readme_figures() -> dict[str, str]:
 
 def main() -> None:
     """Measure the pages, print the seconds, and write them to the output."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--repeats", type=int, default=20)
-    parser.add_argument("--output", type=Path)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder) / "store.db"
@@ -124,8 +120,7 @@ def main() -> None:
         pages = times(store, given.repeats)
     for page, each in pages.items():
         print(f"{each['first']:.3f} {each['again']:.3f} {page}")
-    if given.output:
-        given.output.write_text(json.dumps({"machine": measured_on, "pages": pages}, indent=1) + "\n")
+    common.store({"machine": measured_on, "pages": pages}, given.output)
 
 
 if __name__ == "__main__":

@@ -14,40 +14,31 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from experiments.runner.measurement import Measurement, Options, Row, stored_rows
+from experiments.runner.arms import uncached_judge
+from experiments.runner.measurement import Measurement, Options, StoredRow, stored_rows
 from experiments.runner.training import (
     LabelledAspect,
     candidate_values,
+    joint_plans,
     labelled_aspects,
     of_other_texts,
-    plans,
-    uncached_judge,
 )
+from experiments.tables import table as markdown
 from rubriclab import Example, Scale
-from rubriclab.research import (
-    Fit,
-    HeldOut,
-    JointSettings,
-    RatingMatrix,
-    agreement_errors,
-    conformal,
-    design,
-    disagreement,
-    find_candidates,
-    fisher_interval,
-    fit,
-    held_out,
-    held_out_hardness,
-    posterior,
-    standardised,
-)
+from rubriclab.aggregation import disagreement
+from rubriclab.learning.calibration import conformal
+from rubriclab.learning.candidates import find_candidates
+from rubriclab.learning.cross_validation import held_out_hardness
+from rubriclab.learning.fitting import Fit, HeldOut, fit, held_out
+from rubriclab.learning.jackknife import agreement_errors, fisher_interval
+from rubriclab.learning.rating_matrix import RatingMatrix, standardised
+from rubriclab.learning.settings import JointSettings
+from rubriclab.learning.weighting import design, posterior
 from rubriclab.stats import (
     FloatArray,
     IntArray,
@@ -127,7 +118,7 @@ def cases(options: CoverageOptions) -> Iterator[Case]:
         yield common(aspect=None, chosen=False, runs=options.runs)
 
 
-def run(case: Case) -> list[Row]:
+def run(case: Case) -> list[StoredRow]:
     """Return a row for each run of a case."""
     rng = np.random.default_rng([SEED, case.groups, len(str(case.aspect or ""))])
     if case.aspect is None:
@@ -296,18 +287,21 @@ async def _judged(
     made_from: Sequence[Example], scored: Sequence[Example], aspect: LabelledAspect, judge_name: str
 ) -> RatingMatrix:
     judge = uncached_judge(judge_name)
-    chosen, _ = plans(aspect, made_from)
-    found = await find_candidates(chosen, judge=judge, generator=judge, seed=SEED)
+    found = await find_candidates(joint_plans(aspect, made_from), judge=judge, generator=judge, seed=SEED)
     values = await candidate_values(found, scored, aspect.assignment, judge)
     return of_other_texts(found.table(aspect.assignment, "by method"), values, scored, aspect.aspect)
 
 
-def table(rows: Sequence[Row]) -> str:
+def table(rows: Sequence[StoredRow]) -> str:
     """Return the coverage of each kind of interval by kind of run, for Markdown, in two tables."""
-    kinds = {
-        **dict.fromkeys((kind(each), f"{each['groups']} x {each['size']}", scale_map(each)) for each in rows),
-        **dict.fromkeys((kind(each), "all", "all") for each in rows),
-    }
+    keys = [
+        (
+            "simulated" if each["aspect"] == "simulated" else "resampled",
+            f"{each['groups']} x {each['size']}",
+            "linear" if each["map"] == "given" else "chosen",
+        )
+        for each in rows
+    ]
     correlations = {
         "Spearman, all texts": "dataset spearman",
         "Pearson, all texts": "dataset pearson",
@@ -317,27 +311,23 @@ def table(rows: Sequence[Row]) -> str:
     of_rubric = [["scores of texts", "weights", "mean width", "error at widest"]]
     of_agreement = [[*correlations, "simple bootstrap"]]
     runs = [["learning sets", "groups x texts", "calibration", "n"]]
-    for key in sorted(kinds):
-        own = [each for each in rows if (kind(each), f"{each['groups']} x {each['size']}", scale_map(each)) == key]
-        own = own or [each for each in rows if kind(each) == key[0]]
+    for key in sorted({*keys, *((kind, "all", "all") for kind, _, _ in keys)}):
+        own = [
+            row for row, each in zip(rows, keys, strict=True) if each == key or (key[1] == "all" and each[0] == key[0])
+        ]
         held = sum(each["weights"] for each in own) / sum(each["criteria"] for each in own)
         resampled = float(np.nanmean([mean(own, f"{name}, scores resampled") for name in correlations.values()]))
         runs.append([*key, str(len(own))])
         widths = [f"{mean(own, name):.2f}" for name in ("width", "widest")]
         of_rubric.append([percent(mean(own, "texts")), percent(held), *widths])
         of_agreement.append([*(percent(mean(own, name)) for name in correlations.values()), percent(resampled)])
-    return "\n\n".join(_markdown(runs, columns) for columns in (of_rubric, of_agreement))
-
-
-def _markdown(*columns: Sequence[Sequence[str]]) -> str:
-    """Return a table whose columns are given in several parts, each with the heading as its first row."""
-    heading, *lines = (f"| {' | '.join(chain.from_iterable(parts))} |" for parts in zip(*columns, strict=True))
-    return "\n".join([heading, "|---" * sum(len(part[0]) for part in columns) + "|", *lines])
+    whole = ([[*run, *row] for run, row in zip(runs, rows, strict=True)] for rows in (of_rubric, of_agreement))
+    return "\n\n".join(markdown(heads, lines) for heads, *lines in whole)
 
 
 def readme_figures() -> dict[str, str]:
     """Return the figures of the README, by block."""
-    return {"coverage": table(stored_rows(Path(__file__).parent / "results" / "embedded.json"))}
+    return {"coverage": table(stored_rows("coverage"))}
 
 
 def percent(share: float) -> str:
@@ -345,17 +335,7 @@ def percent(share: float) -> str:
     return "" if np.isnan(share) else f"{share:.1%}"
 
 
-def kind(each: Row) -> str:
-    """Return whether a run's texts were simulated."""
-    return "simulated" if each["aspect"] == "simulated" else "resampled"
-
-
-def scale_map(each: Row) -> str:
-    """Return whether the kind of map onto the scale was given or chosen."""
-    return "linear" if each["map"] == "given" else "chosen"
-
-
-def mean(rows: Sequence[Row], name: str) -> float:
+def mean(rows: Sequence[StoredRow], name: str) -> float:
     """Return the mean of one figure over the runs that have it; NaN if none has."""
     found = [each[name] for each in rows if each.get(name) is not None]
     return float(np.mean(found)) if found else np.nan

@@ -1,151 +1,140 @@
-"""The rows of a file as somebody published it, one at a time, and what is taken out of them.
+"""The records of a published file, and the values of their fields.
 
-Published files are whole and well formed; whatever is not as expected means that it is another file or another version
-of it. So the first surprise ends the reading, as `FieldError`, and `Records.line` says where it was.
+Published files are complete and well formed; anything unexpected means that it is another file or another version. So
+the first surprise ends the reading, as `WrongRecord`, and `Records.line` is its place.
 """
 
 from __future__ import annotations
 
+import csv
+import gzip
+import json
 import math
-import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import NoReturn
-
-import orjson
-
-from rubriclab import RowError
-from rubriclab.research import (
-    ABSENT,
-    NATIVE,
-    TYPED,
-    UNTYPED,
-    CellRules,
-    FieldError,
-    Fields,
-    Numbered,
-    delimited_rows,
-    describe,
-    json_lines,
-    lines_of,
-)
-
-Annotations = dict[str, tuple[float, ...]]
+from typing import Any
 
 
-class Records(Iterator[Fields]):
-    """The rows of one file. `line` is where the row given last begins, or its number where there are no lines."""
-
-    def __init__(self, rows: Numbered, *, rules: CellRules = TYPED) -> None:
-        self.line = 0
-        self._rows, self._rules = rows, rules
-
-    def __next__(self) -> Fields:
-        self.line, row = next(self._rows)
-        if isinstance(row, RowError):
-            raise FieldError(row.field or "", row.got, row.expected)
-        if not isinstance(row, Mapping):
-            raise FieldError("", describe(row), "an object")
-        return Fields(row, NATIVE, self._rules)
+class WrongRecord(Exception):
+    """A value that is not as published."""
 
 
-def json_line_records(path: Path) -> Records:
-    """Return the rows of JSON Lines."""
-    return Records(json_lines(str(path), lines_of(path)))
+class Record:
+    """One record of a file."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self.values = values
+
+    def wrong(self, name: str, expected: str) -> WrongRecord:
+        """Return the error for a field."""
+        value = self.values.get(name)
+        got = "nothing" if value is None else f"a list of {len(value)}" if isinstance(value, list) else repr(value)
+        return WrongRecord(f"field {name!r}: got {got[:80]}, expected {expected}")
+
+    def optional(self, name: str) -> str | None:
+        """Return a text without white space around it; `None` if there is none."""
+        value = self.values.get(name)
+        if value is not None and not isinstance(value, str):
+            raise self.wrong(name, "a text")
+        return (value or "").strip() or None
+
+    def text(self, name: str) -> str:
+        """Return a text that must be there."""
+        if found := self.optional(name):
+            return found
+        raise self.wrong(name, "a non-empty text")
+
+    def name(self, name: str) -> str:
+        """Return a name, which a file may write as a number."""
+        value = self.values.get(name)
+        return str(value) if isinstance(value, int) else self.text(name)
+
+    def whole(self, name: str) -> int:
+        """Return a whole number that is written as a name."""
+        found = self.name(name)
+        if not (found.isascii() and found.isdecimal()):
+            raise self.wrong(name, "a whole number")
+        return int(found)
+
+    def number(self, name: str) -> float:
+        """Return a rater's number."""
+        return self._number(name, self.values.get(name), "a finite number")
+
+    def numbers(self, name: str) -> tuple[float, ...]:
+        """Return a list of numbers, one for each rater."""
+        value, expected = self.values.get(name), "a list of numbers, one for each rater"
+        if not (isinstance(value, list) and value):
+            raise self.wrong(name, expected)
+        return tuple(self._number(name, each, expected) for each in value)
+
+    def _number(self, name: str, value: Any, expected: str) -> float:
+        try:
+            found = float(value)
+        except (TypeError, ValueError):
+            raise self.wrong(name, expected) from None
+        if not math.isfinite(found):
+            raise self.wrong(name, expected)
+        return found
+
+    def nested(self, name: str) -> list[Record]:
+        """Return the objects of a list that must not be empty."""
+        value = self.values.get(name)
+        if not (isinstance(value, list) and value and all(isinstance(each, Mapping) for each in value)):
+            raise self.wrong(name, "a list of objects")
+        return [Record(each) for each in value]
 
 
-def csv_records(path: Path) -> Records:
-    """Return the rows of a CSV file."""
-    return Records(delimited_rows(str(path), lines_of(path)), rules=UNTYPED)
+class Records(Iterator[Record]):
+    """The records of a file. `line` is where the last one begins, or its number in a document."""
+
+    def __init__(self, members: Iterable[tuple[int, Any]]) -> None:
+        self.line = 1
+        self._members = iter(members)
+
+    def __next__(self) -> Record:
+        self.line, values = next(self._members)
+        if not isinstance(values, Mapping):
+            raise WrongRecord(f"got {values!r:.80}, expected an object")
+        return Record(values)
 
 
-def tsv_records(path: Path) -> Records:
-    """Return the rows of a file of tab-separated values without quoting: a quotation mark stands for itself."""
-    return Records(_tab_separated(path), rules=UNTYPED)
+def _lines(path: Path) -> Iterator[str]:
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
+        yield from file
 
 
-def json_document_records(path: Path) -> Records:
-    """Return the members of a JSON document: those of a list, or the values of an object with their keys as `key`."""
-    return Records(_members(path))
+def json_lines(path: Path) -> Iterator[tuple[int, Any]]:
+    """Yield the values of JSON Lines."""
+    for number, line in enumerate(_lines(path), start=1):
+        if line.strip():
+            yield number, json.loads(line)
 
 
-def _tab_separated(path: Path) -> Numbered:
-    lines = (line.decode("utf-8-sig").rstrip("\r\n").split("\t") for line in lines_of(path))
-    header = next(lines, [])
-    for number, cells in enumerate(lines, start=2):
+def csv_rows(path: Path) -> Iterator[tuple[int, Any]]:
+    """Yield the rows of a CSV file."""
+    reader = csv.DictReader(_lines(path), strict=True)
+    line = 2
+    for row in reader:
+        yield line, row
+        line = reader.line_num + 1
+
+
+def tsv_rows(path: Path) -> Iterator[tuple[int, Any]]:
+    """Yield the rows of a file of tab-separated values without quoting."""
+    rows = (line.rstrip("\r\n").split("\t") for line in _lines(path))
+    header = next(rows, [])
+    for number, cells in enumerate(rows, start=2):
         if len(cells) != len(header):
-            yield (
-                number,
-                RowError(str(path), number, None, f"{len(cells)} cells", f"{len(header)}, as in the first line"),
-            )
-        else:
-            yield number, dict(zip(header, cells, strict=True))
+            raise WrongRecord(f"line {number} has {len(cells)} cells, expected {len(header)}, as in the first line")
+        yield number, dict(zip(header, cells, strict=True))
 
 
-def _members(path: Path) -> Numbered:
-    try:
-        whole = orjson.loads(b"".join(lines_of(path)))
-    except (OSError, EOFError, zlib.error, orjson.JSONDecodeError) as error:
-        raise FieldError("", f"a file that cannot be read ({error})", "one JSON document") from None
+def json_document(path: Path) -> Iterator[tuple[int, Any]]:
+    """Yield the members of a JSON document: those of a list, or the values of an object with their keys as `key`."""
+    whole = json.loads("".join(_lines(path)))
     if isinstance(whole, Mapping):
         whole = [{**value, "key": key} if isinstance(value, Mapping) else value for key, value in whole.items()]
     if not isinstance(whole, list):
-        raise FieldError("", describe(whole), "a list or an object")
+        raise WrongRecord(f"got {whole!r:.80}, expected a list or an object")
     yield from enumerate(whole, start=1)
-
-
-def text(fields: Fields, name: str) -> str:
-    """Return a text that must be there, without white space around it."""
-    found = fields.as_text(name, fields.value(name))
-    return (found and found.strip()) or lacking(fields, name, "a non-empty text")
-
-
-def optional_text(fields: Fields, name: str) -> str | None:
-    """Return a text without white space around it, or None where there is none or a placeholder stands for it."""
-    found = fields.text(name)
-    return found.strip() if found else None
-
-
-def name_of(fields: Fields, name: str) -> str:
-    """Return what something is called, which a file may write as a number."""
-    found = fields.name(name)
-    return found.strip() if found else lacking(fields, name, "a name")
-
-
-def rating(fields: Fields, name: str) -> float:
-    """Return one rater's number."""
-    cell = fields.value(name)
-    return lacking(fields, name, "a number") if cell is ABSENT else fields.number(name, cell)
-
-
-def ratings(fields: Fields, name: str) -> tuple[float, ...]:
-    """Return a list of numbers, one for each rater."""
-    cell = fields.value(name)
-    numbers = () if cell is ABSENT else fields.numbers(name, cell)
-    return numbers or lacking(fields, name, "a list of numbers, one for each rater")
-
-
-def nested(fields: Fields, name: str) -> tuple[Fields, ...]:
-    """Return the objects of a list that must not be empty."""
-    cell = fields.value(name)
-    if not (isinstance(cell, list) and cell and all(isinstance(each, Mapping) for each in cell)):
-        lacking(fields, name, "a list of objects")
-    return tuple(Fields(each, NATIVE, TYPED) for each in cell)
-
-
-def lacking(fields: Fields, name: str, expected: str) -> NoReturn:
-    """Raise what is wrong with a field."""
-    cell = fields.value(name)
-    raise FieldError(name, "nothing" if cell is ABSENT else describe(cell), f"{expected}{fields.columns()}")
-
-
-def named(raters: Sequence[str | None], annotations: Annotations) -> dict[str, tuple[str, ...]]:
-    """Return who gave the numbers of each aspect; nobody unless each of them has a name of their own."""
-    names = tuple(rater for rater in raters if rater)
-    known = len(set(names)) == len(raters)
-    return {aspect: names for aspect, numbers in annotations.items() if known and len(numbers) == len(names)}
-
-
-def means(annotations: Annotations) -> dict[str, float]:
-    """Return each aspect's score: the mean over its raters."""
-    return {aspect: math.fsum(numbers) / len(numbers) for aspect, numbers in annotations.items()}

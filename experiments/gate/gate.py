@@ -14,28 +14,23 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from experiments.runner.measurement import Measurement, Options, Row, stored_rows
-from experiments.runner.training import SETS, LabelledAspect, labelled_aspects, plans, uncached_judge
+from experiments.runner.arms import uncached_judge
+from experiments.runner.measurement import Measurement, Options, StoredRow, stored_rows
+from experiments.runner.training import SETS, LabelledAspect, joint_plans, labelled_aspects
 from rubriclab import DataError, Example
-from rubriclab.research import (
-    FEATURE_NAMES,
-    JOINT,
-    Candidates,
-    JointSettings,
-    RatingMatrix,
-    Validation,
-    feature_values,
-    find_candidates,
-    fit,
-    held_out,
-    validation,
-)
+from rubriclab.learning.baselines import FEATURE_NAMES, feature_values
+from rubriclab.learning.candidates import Candidates, find_candidates
+from rubriclab.learning.fitting import fit, held_out
+from rubriclab.learning.gate import validation
+from rubriclab.learning.rating_matrix import RatingMatrix
+from rubriclab.learning.settings import JointSettings
+from rubriclab.methods.names import JOINT
 from rubriclab.stats import FloatArray
+from rubriclab.validation import Validation
 
 SEED = 42
 # The learning sets: texts wherever they fall, which are compared over the whole set; and rivals, compared in groups.
@@ -81,7 +76,7 @@ def cases(options: GateOptions) -> Iterator[Case]:
             yield Case(aspect, design, options.judge, options.runs, options.whole)
 
 
-def run(case: Case) -> list[Row]:
+def run(case: Case) -> list[StoredRow]:
     """Return a row for each run of a case; none where its groups hold too few rivals."""
     rows = []
     examples = drawn(case, random.Random(f"{case.aspect} {case.design}"))
@@ -157,8 +152,8 @@ def row(case: Case, labels: str, run: str, said: Validation) -> dict[str, Any]:
 async def candidates(case: Case, examples: Sequence[Example]) -> Candidates:
     """Return what the methods find on these texts."""
     judge = uncached_judge(case.judge)
-    chosen, _ = plans(case.aspect, examples)
-    return await find_candidates(chosen, judge=judge, generator=judge, seed=SEED)
+    plans = joint_plans(case.aspect, examples)
+    return await find_candidates(plans, judge=judge, generator=judge, seed=SEED)
 
 
 def drawn(case: Case, draw: random.Random) -> list[Example]:
@@ -173,20 +168,13 @@ def drawn(case: Case, draw: random.Random) -> list[Example]:
         if len(within) < TEXTS:
             raise DataError(f"{case.aspect} has {len(within)} texts in half of its groups.", f"{TEXTS} are needed.")
         return sorted(draw.sample(within, TEXTS), key=lambda each: each.id)
-    chosen = [draw.sample(own, RIVALS) for own in members(rows, groups) if len(own) >= RIVALS]
+    members = ([each for each in rows if each.group == group] for group in groups)
+    chosen = [draw.sample(own, RIVALS) for own in members if len(own) >= RIVALS]
     chosen.sort(key=lambda own: len({each.scores[case.aspect.aspect] for each in own}) < 2)
     return sorted((each for own in chosen[:GROUPS] for each in own), key=lambda each: each.id)
 
 
-def members(rows: Sequence[Example], groups: Sequence[str]) -> list[list[Example]]:
-    """Return the texts of each group."""
-    by_group: dict[str, list[Example]] = {group: [] for group in groups}
-    for each in rows:
-        by_group[each.group].append(each)
-    return list(by_group.values())
-
-
-def table(rows: Sequence[Row]) -> str:
+def table(rows: Sequence[StoredRow]) -> str:
     """Return the outcomes by design, labels and run, for Markdown."""
     lines = [
         "| learning set | correlations | labels | learned from the labels | runs | better | not better | "
@@ -201,7 +189,7 @@ def table(rows: Sequence[Row]) -> str:
         above = sum((each["own"]["low"] or 0) > 0 for each in own) / len(own)
         means = [np.mean([each["own"]["value"] or 0 for each in own]), np.mean([each["training"] or 0 for each in own])]
         figures = [str(len(own)), *shares, f"{above:.1%}", *(f"{mean:.3f}" for mean in means)]
-        lines.append(f"| {' | '.join((*map(_cell, key), *figures))} |")
+        lines.append(f"| {' | '.join((*(_CELLS[name] for name in key), *figures))} |")
     return "\n".join(lines)
 
 
@@ -218,12 +206,7 @@ _CELLS = {
 }
 
 
-def _cell(name: str) -> str:
-    """Return what the table calls a design, level, kind of labels or kind of run."""
-    return _CELLS[name]
-
-
-def alarms(rows: Sequence[Row]) -> str:
+def alarms(rows: Sequence[StoredRow]) -> str:
     """Return in a sentence how often the gate passed labels that say nothing, and what it said of the true ones."""
     dealt_out = [each for each in rows if each["labels"] != "as they are"]
     true = Counter(each["outcome"] for each in rows if each["labels"] == "as they are")
@@ -238,7 +221,7 @@ def alarms(rows: Sequence[Row]) -> str:
 
 def readme_figures() -> dict[str, str]:
     """Return the figures of the README, by block."""
-    rows = stored_rows(Path(__file__).parent / "results" / "embedded.json")
+    rows = stored_rows("gate")
     return {"offline": f"{table(rows)}\n\n{alarms(rows)}"}
 
 

@@ -1,7 +1,7 @@
-"""An arm on the texts of a case: it learns, scores the texts tested, and what that took is counted.
+"""An arm on the texts of a case: it learns and scores, and its calls are counted.
 
-What is counted are all replies that an arm rests on, also those that were kept earlier or that another arm asked for
-too: what it would take by itself, the same whether the study was interrupted or not.
+All replies count, also those that were cached or that another arm asked for: the counts are those of the arm alone,
+whether or not the study was interrupted.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from experiments.runner.cases import Material
 from experiments.runner.results import Spent
@@ -21,90 +21,68 @@ from experiments.runner.study import Arm
 from rubriclab import (
     METHODS,
     Assignment,
-    CallEstimate,
     ChecklistError,
+    Evaluator,
     Example,
     Judge,
     JudgeError,
+    JudgeOptions,
     Method,
     Prompt,
     Reply,
     Rubric,
+    Score,
     SettingsError,
     TrainingInput,
     Usage,
     load_findings,
 )
-from rubriclab.research import (
-    JointSettings,
-    Plan,
-    Progress,
-    Trained,
-    chosen_settings,
-    first_fault,
-    joint,
-    score_stream,
-    seed_questions,
-    shipped_checklists,
-    silent,
-    train,
-)
-from rubriclab.stats import FloatArray
-
-# With these settings, learning asks the judge what scoring would ask of the same texts, and hardly anything else. It is
-# what can be told of scoring before there is a rubric; for other methods learning as it is asks as much.
-AS_SCORING: Mapping[str, Mapping[str, Any]] = {
-    "hypoeval": {"sources": "prior knowledge", "redundancy": "off"},
-    "seeval": {"explanations": 1, "refine": False},
-}
+from rubriclab.checklist import seed_questions, shipped_checklists
+from rubriclab.judges.connect import connect
+from rubriclab.judges.ledger import Ledger
+from rubriclab.learning import joint
+from rubriclab.learning.candidates import Plan
+from rubriclab.learning.settings import JointSettings
+from rubriclab.learning.single_method import Trained, train
+from rubriclab.scoring import score_stream
+from rubriclab.services.settings import resolve_settings
 
 
 @dataclass(frozen=True)
 class Course:
-    """An arm with all that it learns from: one plan, or those of a joint training."""
+    """The plans of an arm's methods; `joint` are the settings of a joint training."""
 
-    arm: Arm
     plans: tuple[Plan, ...]
     joint: JointSettings | None = None
 
 
 @dataclass(frozen=True, eq=False)
-class Scored:
-    """Scores of texts, NaN where there is none, and how many of the answers to single criteria are missing."""
+class Learned:
+    """A rubric and what it took."""
 
-    values: FloatArray
-    answers: int
-    answers_missing: int
+    trained: Trained
     spent: Spent
 
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """What an arm came to on a case."""
+    """An arm's scores of the texts tested, and what learning and scoring took."""
 
-    trained: Trained
+    evaluator: Evaluator
     learning: Spent
-    scored: Scored
+    scoring: Spent
 
 
 class Tally:
-    """A judge that counts every reply it gives, kept earlier or not."""
+    """A judge that counts every reply it gives, cached or not."""
 
     def __init__(self, judge: Judge) -> None:
+        self.name = judge.name
+        self.identity: Mapping[str, Any] = judge.identity
         self._judge = judge
         self._began = time.monotonic()
         self._calls = 0
         self._usage = Usage()
-
-    @property
-    def name(self) -> str:
-        """The name of the judge that is asked."""
-        return self._judge.name
-
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        """The identity of the judge that is asked."""
-        return self._judge.identity
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         """Return the judge's reply, counted."""
@@ -125,149 +103,72 @@ class Tally:
         )
 
 
+def uncached_judge(name: str) -> Judge:
+    """Return a judge without cache and budget, as the offline judge and recordings need none."""
+    return connect(name, options=JudgeOptions(), ledger=Ledger())
+
+
 def course(arm: Arm, learned_from: Sequence[Example], assignment: Assignment, tested: Collection[str] = ()) -> Course:
-    """Return an arm with what it learns from; findings about the raters of the sets that are `tested` are left out.
+    """Return what an arm learns from; findings about the raters of the sets that are `tested` are left out.
 
-    A joint training goes without the methods that have no questions for the aspect.
-
-    Raises:
-        ChecklistError: if the arm's method starts from questions, and none ship for this aspect.
-        SettingsError: for a setting that is unknown or out of bounds.
+    A joint training leaves out the methods that have no questions for the aspect.
     """
     training_input = TrainingInput(
         tuple(learned_from) if arm.labels else (),
         assignment,
         load_findings(assignment.words.task, assignment.aspect.name, without=tested) if arm.literature else (),
     )
-    if arm.method != "joint":
-        method = METHODS[arm.method]
-        settings = settings_of(arm, arm.method)
-        return Course(arm, (Plan(method, _with_questions(training_input, method, settings), settings),))
-    methods = [METHODS[name] for name in arm.methods]
-    chosen = [(method, settings_of(arm, method.name)) for method in methods]
-    plans = [
-        Plan(method, _with_questions(training_input, method, settings), settings)
-        for method, settings in chosen
-        if _has_questions(method, assignment, settings)
-    ]
+    methods = [METHODS[name] for name in arm.parts]
+    is_joint = arm.method == "joint"
+    try:
+        settings = resolve_settings(methods, joint=is_joint, chosen=arm.settings)
+    except SettingsError as error:
+        raise SettingsError(f"Arm {arm.name}: {error}") from None
+    plans = []
+    for method in methods:
+        own = settings.methods[method.name]
+        if not is_joint or _has_questions(method, assignment, own):
+            plans.append(Plan(method, _with_questions(training_input, method, own), own))
     if not plans:
-        raise ChecklistError(
-            f"No questions ship for {assignment.aspect.name} that {', '.join(arm.methods)} start from."
-        )
-    return Course(arm, tuple(plans), joint_settings(arm))
+        raise ChecklistError(f"No questions for {assignment.aspect.name} ship for {', '.join(arm.methods)}.")
+    return Course(tuple(plans), settings.joint)
 
 
-def settings_of(arm: Arm, name: str) -> BaseModel:
-    """Return the settings of one of the arm's methods.
-
-    Raises:
-        SettingsError: for a setting that is unknown or out of bounds.
-    """
-    method = METHODS[name]
-    own = {**(METHODS[name].joint_settings if arm.method == "joint" else {}), **arm.settings.get(name, {})}
-    try:
-        return chosen_settings(method.settings, method.presets, own)
-    except ValueError as error:
-        raise _refused(arm, name, error) from None
-
-
-def joint_settings(arm: Arm) -> JointSettings:
-    """Return the settings of a joint training.
-
-    Raises:
-        SettingsError: for a setting that is unknown or out of bounds.
-    """
-    try:
-        return JointSettings(**arm.settings.get("joint", {}))
-    except ValidationError as error:
-        raise _refused(arm, "joint", error) from None
-
-
-async def learn(
-    given: Course, judge: Judge, *, seed: int, generator: Judge | None = None, on_progress: Progress = silent
-) -> Trained:
-    """Return the rubric that an arm learns.
-
-    Raises:
-        DataError: if it needs labels and has none.
-        JudgeError: if nothing could be learned.
-    """
-    generator = generator or judge
+async def learn(given: Course, judge: Judge, *, seed: int) -> Learned:
+    """Return the rubric that an arm learns."""
+    tally = Tally(judge)
     if given.joint is not None:
-        return await joint.train(
-            given.plans, given.joint, judge=judge, generator=generator, seed=seed, on_progress=on_progress
+        return Learned(
+            await joint.train(given.plans, given.joint, judge=tally, generator=tally, seed=seed), tally.spent
         )
     (plan,) = given.plans
-    return await train(
-        plan.method,
-        plan.training_input,
-        plan.settings,
-        judge=judge,
-        generator=generator,
-        seed=seed,
-        on_progress=on_progress,
-    )
+    found = await train(plan.method, plan.training_input, plan.settings, judge=tally, generator=tally, seed=seed)
+    return Learned(found, tally.spent)
 
 
 async def score(
-    rubric: Rubric, texts: Sequence[Example], judge: Judge, *, under_way: int, on_progress: Progress = silent
-) -> Scored:
-    """Return the rubric's scores of the texts, in order."""
-    tally, scores = Tally(judge), []
-    async with aclosing(score_stream(rubric, texts, tally, rubric.aspect.name, under_way)) as found:
-        async for each in found:
-            scores.append(each)
-            on_progress(f"{len(scores)} of {len(texts)} texts", len(scores) / len(texts))
-    return Scored(
-        np.array([np.nan if each.score is None else each.score for each in scores], dtype=float),
-        sum(each.answers for each in scores),
-        sum(each.answers_missing for each in scores),
-        tally.spent,
-    )
-
-
-async def trial(
-    arm: Arm, texts: Material, judge: Judge, *, seed: int, under_way: int, on_progress: Progress = silent
-) -> Trial:
-    """Return what an arm comes to on a case: learned from its labelled texts, and its test scored.
-
-    Raises:
-        ChecklistError: if no questions ship that the arm's method needs.
-        JudgeError: if nothing could be learned, or no text scored.
-    """
+    name: str, rubric: Rubric, texts: Sequence[Example], judge: Judge, under_way: int
+) -> tuple[Evaluator, Spent]:
+    """Return the rubric's scores of the texts, in order, and what they took."""
     tally = Tally(judge)
-    given = course(arm, texts.learned_from, texts.home, texts.benchmarks)
-    trained = await learn(given, tally, seed=seed, on_progress=lambda doing, share: on_progress(doing, share / 2))
-    spent = tally.spent
-    scored = await score(
-        trained.rubric,
-        texts.test,
-        judge,
-        under_way=under_way,
-        on_progress=lambda doing, share: on_progress(doing, (1 + share) / 2),
-    )
-    if np.isnan(scored.values).all():
+    async with aclosing(score_stream(rubric, texts, tally, rubric.aspect.name, under_way)) as found:
+        return evaluator_of(name, [each async for each in found]), tally.spent
+
+
+def evaluator_of(name: str, scores: Sequence[Score]) -> Evaluator:
+    """Return scores of texts, NaN if there is none, with the number of missing answers about criteria."""
+    values = np.array([np.nan if each.score is None else each.score for each in scores], dtype=float)
+    return Evaluator(name, values, sum(each.answers_missing for each in scores), sum(each.answers for each in scores))
+
+
+async def test(arm: Arm, learned: Learned, texts: Material, judge: Judge, under_way: int) -> Trial:
+    """Return the scores of the texts tested, with their task and aspect, wherever the rubric was learned."""
+    update = {"task": texts.assignment.words.task, "aspect": texts.assignment.aspect}
+    rubric = learned.trained.rubric.model_copy(update=update)
+    evaluator, spent = await score(arm.name, rubric, texts.test, judge, under_way)
+    if np.isnan(evaluator.scores).all():
         raise JudgeError(f"None of the {len(texts.test)} texts could be scored.")
-    return Trial(trained, spent, scored)
-
-
-def learning_at_most(given: Course) -> tuple[CallEstimate, CallEstimate]:
-    """Return the most that learning asks of the judge, and of the generator."""
-    if given.joint is not None:
-        return joint.at_most(given.plans, given.joint)
-    (plan,) = given.plans
-    return plan.method.learning_at_most(plan.training_input, plan.settings)
-
-
-def scoring_at_most(given: Course, texts: Sequence[Example]) -> CallEstimate:
-    """Return the most that scoring the texts asks, before it is known what will be learned."""
-    total = CallEstimate()
-    for plan in given.plans:
-        settings = plan.settings.model_copy(update=AS_SCORING.get(plan.method.name, {}))
-        # Texts that are shown to the judge beside the one to score are among those learned from.
-        shown = plan.training_input.examples if plan.method.name == "few_shot" else ()
-        total += plan.method.learning_at_most(replace(plan.training_input, examples=(*texts, *shown)), settings)[0]
-    return total
+    return Trial(evaluator, learned.spent, spent)
 
 
 def _with_questions(training_input: TrainingInput, method: Method, settings: BaseModel) -> TrainingInput:
@@ -280,9 +181,3 @@ def _has_questions(method: Method, assignment: Assignment, settings: BaseModel) 
     if not (method.checklists and method.needs_checklist(settings)):
         return True
     return (assignment.words.task, assignment.aspect.name) in shipped_checklists(method.checklists)
-
-
-def _refused(arm: Arm, owner: str, error: ValueError) -> SettingsError:
-    if isinstance(error, ValidationError):
-        return SettingsError(f"Arm {arm.name}: {first_fault(error, owner)}.")
-    return SettingsError(f"Arm {arm.name}: {owner}: {error}.")

@@ -1,34 +1,33 @@
-"""The cases of a study, and for each of them who is learned from and who is tested: groups that no two sides share."""
+"""The cases of a study, and the texts of each: those to learn from and those to test on share no group."""
 
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
-from experiments.runner.compact import CompactModel
 from experiments.runner.sets import Sets
 from experiments.runner.study import Study
 from rubriclab import Assignment, DataError, Example
+from rubriclab.base_models import FrozenModel
 
-# Where texts are drawn, half of the groups are learned from: a set with one text a group would else be learned from a
-# few of its groups. More labels may take more, but some must be left to test on.
+# The share of the groups that drawn texts are learned from, and the largest share for many labels.
 SHARE, LARGEST_SHARE = 1 / 2, 2 / 3
 
+SplitName = Literal["official", "drawn"]
 
-class Case(CompactModel):
+
+class Case(FrozenModel):
     """One run of all arms.
 
     Attributes:
-        set, aspect: what is tested.
+        set, aspect: those tested on.
         labels: how many labelled texts are learned from.
-        seed: of the learning, and of the choice of texts where that is drawn.
-        home: set and aspect that are learned from, where they are not those tested.
-        variant: what else the study's design varies from case to case.
+        home: set and aspect to learn from, if they are others.
+        variant: what else the design varies.
     """
-
-    added: ClassVar[frozenset[str]] = frozenset({"home", "variant"})
 
     set: str
     aspect: str
@@ -38,7 +37,7 @@ class Case(CompactModel):
     variant: str = ""
 
     def __str__(self) -> str:
-        """Return the case as people read it."""
+        """Return the name of the case."""
         home = f", learned on {' '.join(self.home)}" if self.home else ""
         variant = f", {self.variant}" if self.variant else ""
         return f"{self.set} {self.aspect}, {self.labels} labels, seed {self.seed}{home}{variant}"
@@ -49,13 +48,10 @@ class Material:
     """The texts of a case.
 
     Attributes:
-        set: what is tested.
-        home: what is learned to be judged.
-        learned_from: labelled texts.
-        assignment: what is judged in the test.
-        test: texts of groups that nothing was learned from.
-        split: whether the texts learned from are the official ones.
-        benchmarks: the published sets that the texts tested are from.
+        home: what is learned to be judged, from the labelled texts in `learned_from`.
+        assignment: what is judged in `test`.
+        split: whether the official texts are learned from.
+        benchmarks: the published set tested on, whose findings are not used.
     """
 
     set: str
@@ -63,7 +59,7 @@ class Material:
     learned_from: tuple[Example, ...]
     assignment: Assignment
     test: tuple[Example, ...]
-    split: Literal["official", "drawn"]
+    split: SplitName
     benchmarks: tuple[str, ...] = ()
 
     @property
@@ -73,10 +69,7 @@ class Material:
 
 
 def every_case(study: Study, sets: Sets) -> Iterator[Case]:
-    """Yield a case for each seed and each set that is there, with each aspect and number of labels.
-
-    All is run by the first seed before the next one begins, so that a study is worth reading at any time.
-    """
+    """Yield the cases of a study on the sets in the folder; all of the first seed before those of the next."""
     there = [(name, aspect) for name, aspect in study.qualities if sets.path(name)]
     for seed in study.seeds:
         for name, aspect in there:
@@ -92,30 +85,23 @@ def left_out(study: Study, sets: Sets) -> Iterator[str]:
     if absent:
         files = (f"{sets.about(name).file}.jsonl" for name in absent)
         yield f"not in {sets.folder}, so left out: {', '.join(absent)} ({', '.join(dict.fromkeys(files))}, also as .gz)"
-    for name in study.sets:
-        if name not in absent:
-            most = min(most_labels(sets.texts(name, aspect)) for aspect in study.sets[name])
-            if beyond := [str(labels) for labels in study.labels if labels > most]:
-                yield f"{name} is too small to learn from {', '.join(beyond)} labels and still test; at most {most}"
+    for name in (name for name in study.sets if name not in absent):
+        most = min(most_labels(sets.texts(name, aspect)) for aspect in study.sets[name])
+        if beyond := [str(labels) for labels in study.labels if labels > most]:
+            yield f"{name} is too small to learn from {', '.join(beyond)} labels and still test; at most {most}"
 
 
 def most_labels(texts: Sequence[Example]) -> int:
-    """Return how many texts of a set can be learned from at most, with the smallest groups drawn."""
-    sizes: dict[str, int] = {}
-    for example in texts:
-        sizes[example.group] = sizes.get(example.group, 0) + 1
-    return sum(sorted(sizes.values())[: int(LARGEST_SHARE * len(sizes))])
+    """Return the largest number of texts that can be learned from, if the smallest groups are drawn."""
+    sizes = sorted(Counter(example.group for example in texts).values())
+    return sum(sizes[: int(LARGEST_SHARE * len(sizes))])
 
 
 def material(case: Case, study: Study, sets: Sets) -> Material:
     """Return the texts of a case.
 
-    The texts learned from are the first of an order that depends on nothing but the set, its official ids and the seed,
-    so that those of a smaller number are among those of a larger one; and whatever the largest number of labels of the
-    study touches is left out of the test, so that all of them are tested on the same texts.
-
-    Raises:
-        DataError: if the texts are too few for so many labels.
+    Their order depends on the set, its official ids and the seed alone, so that a smaller number of labels is part of a
+    larger one; the groups of the largest number are never tested, so that all are tested on the same texts.
     """
     name, aspect = case.home or (case.set, case.aspect)
     ordered, split = _in_order(sets, name, aspect, study, case.seed)
@@ -138,13 +124,10 @@ def material(case: Case, study: Study, sets: Sets) -> Material:
     )
 
 
-def _in_order(
-    sets: Sets, name: str, aspect: str, study: Study, seed: int
-) -> tuple[list[Example], Literal["official", "drawn"]]:
-    """Return the texts of a set that may be learned from, those to be taken first at the beginning.
+def _in_order(sets: Sets, name: str, aspect: str, study: Study, seed: int) -> tuple[list[Example], SplitName]:
+    """Return the texts of a set that may be learned from, in the order in which they are taken.
 
-    Official ids count only where some groups are without any: their texts are learned from first, then others of the
-    groups that they touch.
+    The official ones come first, then others of their groups; if they touch nearly all groups, texts are drawn.
     """
     texts = sets.texts(name, aspect)
     groups = sorted({example.group for example in texts})
@@ -164,7 +147,7 @@ def _in_order(
 
 
 def _enough(groups: Sequence[str], texts: Sequence[Example], labels: int, touched: int) -> set[str]:
-    """Return the groups to learn from: those touched already; without any, half of them, or more for many labels."""
+    """Return the groups to learn from: those touched; without any, half of all, or more for many labels."""
     fewest, most = touched or int(SHARE * len(groups)), int(LARGEST_SHARE * len(groups))
     chosen = set(groups[:fewest])
     for group in groups[fewest:most]:
@@ -175,14 +158,14 @@ def _enough(groups: Sequence[str], texts: Sequence[Example], labels: int, touche
 
 
 def _some(test: list[Example], case: Case, study: Study, split: str) -> tuple[Example, ...]:
-    """Return the texts of as many groups as are to be tested on; with the official split the same for every seed."""
+    """Return the texts of as many groups as are tested on; with the official split the same for every seed."""
     groups = sorted({example.group for example in test})
     random.Random(f"test {case.set}" if split == "official" else f"test {case.set} {case.seed}").shuffle(groups)
     groups = groups[: study.test_groups.get(case.set, len(groups))]
     wanted = study.test_texts or len(test)
     chosen = set[str]()
     for group in groups:
-        # Within a single group there is nothing to draw again for an interval.
+        # Intervals resample groups, so there must be two.
         if len(chosen) > 1 and sum(example.group in chosen for example in test) >= wanted:
             break
         chosen.add(group)

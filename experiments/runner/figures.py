@@ -1,46 +1,53 @@
-"""Figures of a case: every evaluator's agreement with people, the baselines', and the differences between them."""
+"""The figures of a case: the agreement of evaluators and baselines with people, shares, and differences."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from experiments.runner.cases import Material
 from experiments.runner.results import Basis, Gap, Row
 from experiments.runner.study import BASELINES, Study
-from rubriclab import Evaluator, Example, Result
-from rubriclab.research import WORD_COUNT, best_feature, evaluate, feature_values
-from rubriclab.stats import Interval, Level, difference
+from rubriclab import Evaluator, Result
+from rubriclab.evaluation import evaluate
+from rubriclab.learning.baselines import best_feature, feature_values
+from rubriclab.stats import FloatArray, Interval, Level, Statistic, batch_size, difference, estimate, rounded
+from rubriclab.text_features import WORD_COUNT
 
 COEFFICIENTS = ("spearman", "pearson", "kendall")
 COUNTS = ("n", "groups", "constant_groups")
+RESAMPLES, CONFIDENCE = 1000, 0.95
+# Scores are rounded when they are stored.
+TOLERANCE = 1e-6
 
 
 def bases(study: Study, texts: Material) -> dict[str, Basis]:
-    """Return how the paper takes correlations, and how we do: within groups, constant ones left out, if texts have
-    rivals, else over all texts."""
+    """Return how the paper computes correlations, and how we do: within groups without the constant ones, or over all
+    texts if there are no rivals."""
     own: Level = "group" if texts.has_rivals else "dataset"
     return {
-        "paper": Basis(level=study.level_of(texts.set) or own, constant=study.constant),
+        "paper": Basis(level=study.levels.get(texts.set, study.level) or own, constant=study.constant),
         "ours": Basis(level=own, constant="skip"),
     }
 
 
 def baseline_evaluators(texts: Material) -> list[tuple[Evaluator, str]]:
-    """Return the baselines with remarks: the word count, and the measure that follows the training labels best."""
+    """Return the baselines with remarks: the word count, and the text feature that follows the training labels best."""
     best = best_feature(texts.learned_from, texts.home.aspect.name) if texts.learned_from else None
     values = feature_values(texts.test, [WORD_COUNT, best.feature if best else WORD_COUNT])
     found = [(Evaluator(BASELINES[0], values[:, 0]), "")]
     if best:
-        found.append(
-            (Evaluator(BASELINES[1], best.sign * values[:, 1]), f"{'-' if best.sign < 0 else ''}{best.feature}")
-        )
+        note = f"{'-' if best.sign < 0 else ''}{best.feature}"
+        found.append((Evaluator(BASELINES[1], best.sign * values[:, 1]), note))
     return found
 
 
-def agreement_row(study: Study, texts: Material, evaluator: Evaluator) -> Row:
-    """Return an evaluator's agreement with the scores of the texts tested, by the paper's rule and by our own."""
+def agreement_row(study: Study, texts: Material, evaluator: Evaluator, **about: Any) -> Row:
+    """Return an evaluator's agreement with people, by the paper's rule and by our own; `about` are further fields."""
     basis = bases(study, texts)
     paper = _result(texts, evaluator, basis["paper"])
     ours = _result(texts, evaluator, basis["ours"]) if basis["ours"] != basis["paper"] else None
@@ -55,38 +62,83 @@ def agreement_row(study: Study, texts: Material, evaluator: Evaluator) -> Row:
             "answers": paper.answers,
             "answers_missing": paper.answers_missing,
         },
+        **about,
     )
 
 
-def gap(study: Study, texts: Material, first: Evaluator, second: Evaluator) -> Gap:
-    """Return the difference of two evaluators in Spearman's correlation, resampled together, by the paper's rule."""
-    basis, human = bases(study, texts)["paper"], human_scores(texts)
+def gap(study: Study, texts: Material, first: Evaluator, second: Evaluator, variant: str = "") -> Gap:
+    """Return the difference of two evaluators in Spearman's correlation, by the paper's rule."""
+    basis = bases(study, texts)["paper"]
+    systems = [example.system for example in texts.test if example.system is not None]
     found = difference(
         first.scores,
         second.scores,
-        human,
+        human_scores(texts),
         [example.group for example in texts.test],
-        _systems(texts.test),
+        systems if len(systems) == len(texts.test) else None,
         level=basis.level,
         constant=basis.constant,
     )
-    return Gap(first=first.name, second=second.name, measure="spearman", difference=found.spearman.rounded())
+    return Gap(
+        first=first.name,
+        second=second.name,
+        measure="spearman",
+        difference=found.spearman.rounded(),
+        variant=variant,
+    )
 
 
-def human_scores(texts: Material) -> np.ndarray:
-    """Return what people gave the texts tested, shape (texts,)."""
+def human_scores(texts: Material) -> FloatArray:
+    """Return people's scores of the texts tested, shape (texts,)."""
     return np.array([example.scores[texts.assignment.aspect.name] for example in texts.test], dtype=float)
 
 
-def _systems(test: Sequence[Example]) -> list[str] | None:
-    named = [example.system for example in test if example.system is not None]
-    return named if len(named) == len(test) else None
+def border_of(texts: Material, share: float) -> float:
+    """Return the score at a share of the scale's width."""
+    scale = texts.assignment.scale
+    return scale.low + share * scale.width
+
+
+def mean_interval(found: Sequence[Interval]) -> Interval:
+    """Return the means of values and of interval ends; each is `None` if any of them is."""
+    ends = {end: [getattr(each, end) for each in found] for end in ("value", "low", "high")}
+    return Interval(**{end: None if None in each else rounded(sum(each) / len(each)) for end, each in ends.items()})
+
+
+@dataclass(frozen=True, eq=False)
+class Share:
+    """The sum of `part` divided by that of `whole`, each of shape (texts,)."""
+
+    part: npt.NDArray[np.generic]
+    whole: npt.NDArray[np.generic]
+
+    def interval(self, groups: Sequence[str], less: Share | None = None) -> Interval:
+        """Return the share, or its difference to another one, with an interval from resampled groups of texts."""
+        names, cluster = np.unique(groups, return_inverse=True)
+        cluster = cluster if len(names) > 1 else np.arange(len(groups))
+        one, other = self._of(cluster), less._of(cluster) if less else None
+
+        def statistic(counts: FloatArray) -> FloatArray:
+            return one(counts) - other(counts) if other else one(counts)
+
+        clusters = int(cluster.max(initial=-1)) + 1
+        return estimate(
+            statistic, clusters, resamples=RESAMPLES, confidence=CONFIDENCE, seed=0, batch=batch_size(clusters)
+        ).rounded()
+
+    def _of(self, cluster: npt.NDArray[np.int64]) -> Statistic:
+        part, whole = np.bincount(cluster, self.part), np.bincount(cluster, self.whole)
+
+        def statistic(counts: FloatArray) -> FloatArray:
+            with np.errstate(invalid="ignore", divide="ignore"):
+                return np.asarray((counts @ part) / (counts @ whole), dtype=float)
+
+        return statistic
 
 
 def _result(texts: Material, evaluator: Evaluator, basis: Basis) -> Result:
-    (found,) = evaluate(
-        texts.test, [evaluator], texts.assignment.aspect.name, levels=[basis.level], constant=basis.constant
-    )
+    aspect = texts.assignment.aspect.name
+    (found,) = evaluate(texts.test, [evaluator], aspect, levels=[basis.level], constant=basis.constant)
     return found
 
 

@@ -1,4 +1,4 @@
-"""The results of a study: one JSON file, written anew after each case, that the same command goes on from."""
+"""Results as JSON files that a run continues: those of a study, and those of a measurement."""
 
 from __future__ import annotations
 
@@ -6,24 +6,26 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal, TypeVar
 
 from pydantic import Field, ValidationError
 
-from experiments.runner.cases import Case
-from experiments.runner.compact import CompactModel
-from rubriclab import DataError, Judge, __version__
-from rubriclab.research import FrozenModel, Unreadable, first_fault, read_file
+from experiments.runner.cases import Case, SplitName
+from rubriclab import DataError, Judge
+from rubriclab.base_models import FrozenModel
+from rubriclab.documents import Unreadable, read_file
+from rubriclab.pydantic_errors import first_fault
 from rubriclab.stats import ConstantRule, Interval, Level
 
-Format = Literal["rubriclab-study-results/1"]
+HINT = "Give another file with -o, or remove this one to begin anew."
+Stored = TypeVar("Stored", bound=FrozenModel)
 
 
 class Spent(FrozenModel):
-    """What an arm took by itself, answers kept earlier counted like new ones; only `seconds` differ from run to run.
+    """What an arm took by itself, cached replies included; only `seconds` differ from run to run.
 
     Attributes:
-        cost_usd: `None` where the price is not known.
+        cost_usd: `None` if the price is not known.
     """
 
     calls: int = 0
@@ -44,28 +46,24 @@ class Spent(FrozenModel):
 
 
 class Basis(FrozenModel):
-    """How a correlation was taken."""
+    """How a correlation is computed."""
 
     level: Level
     constant: ConstantRule
 
 
-class Row(CompactModel):
-    """What one evaluator came to in one case.
+class Row(FrozenModel):
+    """The figures of one evaluator in one case.
 
     Attributes:
         arm: the arm, or a baseline.
-        variant: what the study's design varies inside a case.
-        figures: by measure, as the paper has them.
-        ours: the same measures at our own level and rule, where these differ from the paper's.
-        counts: what the figures rest on: `texts` tested, of which `n` have a part in the figures, and `unscored` no
-            score; `groups`, `constant_groups`; `answers` to single criteria, of which `answers_missing` are not there.
-        learning, scoring: what it took.
-        note: a remark, as which measure a baseline is.
+        figures: by measure, computed as in the paper.
+        ours: the same measures at our own level and rule, if these differ from the paper's.
+        counts: `texts` tested, of which `n` are part of the figures and `unscored` have no score; `groups` and
+            `constant_groups`; `answers` about single criteria, of which `answers_missing` are missing.
+        note: a remark, as which text feature a baseline is.
         missing: why there are no figures.
     """
-
-    added: ClassVar[frozenset[str]] = frozenset({"variant", "ours", "learning", "scoring", "note", "missing"})
 
     arm: str
     variant: str = ""
@@ -78,14 +76,8 @@ class Row(CompactModel):
     missing: str | None = None
 
 
-class Gap(CompactModel):
-    """How much better one evaluator did than another on the same texts, with a paired bootstrap interval.
-
-    Attributes:
-        measure: what the difference is of.
-    """
-
-    added: ClassVar[frozenset[str]] = frozenset({"variant"})
+class Gap(FrozenModel):
+    """The difference of two evaluators on the same texts, with a paired bootstrap interval."""
 
     first: str
     second: str
@@ -98,17 +90,16 @@ class Outcome(FrozenModel):
     """A finished case.
 
     Attributes:
-        split: whether the official texts were learned from.
-        basis: how figures were taken as the paper does, and by our own rule.
+        basis: how figures are computed as in the paper, and by our own rule.
         version: of this package.
     """
 
     case: Case
-    split: Literal["official", "drawn"]
+    split: SplitName
     basis: Mapping[Literal["paper", "ours"], Basis] = Field(default_factory=dict)
     rows: tuple[Row, ...]
     gaps: tuple[Gap, ...] = ()
-    version: str = __version__
+    version: str
 
     @property
     def failed(self) -> bool:
@@ -117,21 +108,17 @@ class Outcome(FrozenModel):
 
 
 class Results(FrozenModel):
-    """What is known of a study so far.
+    """The finished cases of a study.
 
     Attributes:
-        study: its name.
-        digest: of its configuration.
-        small: whether it was run in little only.
+        digest: of the study's configuration.
         judges: as the user named them.
         model_versions: model names that the providers reported.
-        identities: what answers depend on, for each judge; empty in results that are older.
+        identities: what the answers of each judge depend on; empty in older results.
         data: digest of each set.
-        configuration: of a study that does not ship, so that its results can be shown without its file.
-        cases: those that are finished, as they were.
     """
 
-    format: Format = "rubriclab-study-results/1"
+    format: Literal["rubriclab-study-results/1"]
     study: str
     digest: str
     small: bool = False
@@ -139,12 +126,11 @@ class Results(FrozenModel):
     model_versions: tuple[str, ...] = ()
     identities: tuple[Mapping[str, Any], ...] = ()
     data: Mapping[str, str]
-    configuration: Mapping[str, Any] | None = None
     cases: tuple[Outcome, ...] = ()
 
     @property
     def done(self) -> frozenset[str]:
-        """The finished cases, as they are called."""
+        """The names of the finished cases."""
         return frozenset(str(outcome.case) for outcome in self.cases)
 
     def without_failures(self) -> Results:
@@ -156,104 +142,54 @@ class Results(FrozenModel):
         known = tuple(sorted({*self.model_versions, *model_versions}))
         return self.model_copy(update={"cases": (*self.cases, outcome), "model_versions": known})
 
-
-def with_judges(results: Results, judges: Sequence[Judge]) -> Results:
-    """Return results that are gone on with by these judges.
-
-    Raises:
-        DataError: if the cases so far rest on answers of others, for example of an older offline judge.
-    """
-    identities = tuple(dict(judge.identity) for judge in judges)
-    if results.cases and results.identities and results.identities != identities:
-        raise DataError(
-            "The judge is not the one that the finished cases rest on.",
-            "Choose another file with -o, or the same judge.",
-        )
-    return results.model_copy(update={"identities": identities})
+    def with_judges(self, judges: Sequence[Judge]) -> Results:
+        """Return the results, to be continued with these judges."""
+        identities = tuple(dict(judge.identity) for judge in judges)
+        if self.cases and self.identities and self.identities != identities:
+            raise DataError("The finished cases are of another judge.", HINT)
+        return self.model_copy(update={"identities": identities})
 
 
-def write_results(results: Results, path: Path) -> None:
-    """Write the results to `path`, a line a case; what was there before stays whole until all is written.
+def begun(path: Path, new: Results) -> Results:
+    """Return the results in `path`, to be continued; `new` itself if there is no such file."""
+    if not path.exists():
+        return new
+    found = read_stored(Results, path)
+    for what in ("study", "small", "judges", "digest"):
+        if getattr(found, what) != getattr(new, what):
+            raise DataError(f"{path} holds results of something else: {what} differs.", HINT)
+    if changed := [name for name in sorted(found.data.keys() & new.data.keys()) if found.data[name] != new.data[name]]:
+        raise DataError(f"{path} holds results on other texts: {', '.join(changed)} has changed since.", HINT)
+    return found.model_copy(update={"data": {**found.data, **new.data}})
 
-    Raises:
-        DataError: if it cannot be written.
-    """
-    whole = results.model_dump(mode="json")
-    cases = ",\n".join(json.dumps(case, ensure_ascii=False) for case in whole.pop("cases"))
-    head = json.dumps(whole, indent=1, ensure_ascii=False).removesuffix("\n}")
+
+def read_stored(model: type[Stored], path: Path) -> Stored:
+    """Return the results in a file."""
+    try:
+        return model.model_validate_json(read_file(path))
+    except Unreadable as error:
+        raise DataError(f"{path} cannot be read: {error}.") from None
+    except ValidationError as error:
+        raise DataError(f"{path} holds no {model.__name__.lower()} of experiments: {first_fault(error)}.") from None
+
+
+def write_stored(results: FrozenModel, path: Path) -> None:
+    """Write results, a line per case or row; the earlier file stays whole until all is written."""
+    whole = results.model_dump(mode="json", exclude_defaults=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        beside.write_text(f'{head},\n "cases": [\n{cases}\n]\n}}\n', "utf-8")
+        beside.write_text(f"{_lines(whole)}\n", "utf-8")
         os.replace(beside, path)
     except OSError as error:
         beside.unlink(missing_ok=True)
         raise DataError(f"{path} cannot be written: {error.strerror}.") from None
 
 
-def read_results(path: Path) -> Results:
-    """Return the results in a file.
-
-    Raises:
-        DataError: if it cannot be read, or holds something else.
-    """
-    try:
-        return Results.model_validate_json(read_file(path))
-    except Unreadable as error:
-        raise DataError(f"{path} cannot be read: {error}.") from None
-    except ValidationError as error:
-        raise DataError(f"{path} holds no results of a study: {first_fault(error)}.") from None
-
-
-def begun(path: Path, new: Results) -> Results:
-    """Return what `path` holds of these results, to go on from; `new` itself where there is no such file.
-
-    Raises:
-        DataError: if the file holds results of something else, which are never written over.
-    """
-    if not path.exists():
-        return new
-    found = read_results(path)
-    _check_same(found, new, str(path))
-    return found.model_copy(update={"data": {**found.data, **new.data}})
-
-
-def merged(parts: Mapping[str, Results]) -> Results:
-    """Return results that several files hold together, each case once.
-
-    Raises:
-        DataError: if they are not of the same study, configuration, judges and data.
-    """
-    (_, whole), *others = parts.items()
-    for name, part in others:
-        _check_same(part, whole, name)
-        cases = tuple(outcome for outcome in part.cases if str(outcome.case) not in whole.done)
-        model_versions = tuple(sorted({*whole.model_versions, *part.model_versions}))
-        update = {
-            "cases": (*whole.cases, *cases),
-            "data": {**whole.data, **part.data},
-            "model_versions": model_versions,
-        }
-        whole = whole.model_copy(update=update)
-    return whole
-
-
-def _check_same(found: Results, new: Results, where: str) -> None:
-    judges = (", ".join(found.judges), ", ".join(new.judges))
-    for what, (old, other) in {
-        "the study": (found.study, new.study),
-        "a run in little (--small)": (found.small, new.small),
-        "the judge": judges,
-        "the study's configuration": (found.digest, new.digest),
-    }.items():
-        if old != other:
-            told = "" if isinstance(old, bool) else f" {old}, not {other}"
-            raise DataError(f"{where} holds results of something else: {what} differs{_short(told)}.", HINT)
-    if changed := [name for name in sorted(found.data.keys() & new.data.keys()) if found.data[name] != new.data[name]]:
-        raise DataError(f"{where} holds results on other texts: {', '.join(changed)} has changed since.", HINT)
-
-
-HINT = "Give another file, or remove this one to begin anew."
-
-
-def _short(told: str) -> str:
-    return ":" + told if told and "sha256" not in told else ""
+def _lines(value: Any, depth: int = 3) -> str:
+    if depth and isinstance(value, dict):
+        return (
+            "{\n" + ",\n".join(f"{json.dumps(key)}: {_lines(each, depth - 1)}" for key, each in value.items()) + "\n}"
+        )
+    if depth and isinstance(value, list) and any(isinstance(each, dict) for each in value):
+        return "[\n" + ",\n".join(_lines(each, 0) for each in value) + "\n]"
+    return json.dumps(value, ensure_ascii=False)

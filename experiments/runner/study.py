@@ -1,36 +1,26 @@
-"""What a study is: a question, the arms that are compared, on which texts, and the figures that a paper gives for it.
+"""A study: a question, the arms that are compared, the texts, and the figures that a paper gives.
 
-A study is a folder with `study.toml`, `README.md` and `results/`. The file holds all that a result hangs on; nothing of
-it stands in code.
+A study is a folder with `study.toml`, `README.md` and `results/`. The file alone decides what the study does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 
 from experiments import STUDIES
-from experiments.runner.compact import CompactModel
 from rubriclab import SettingsError
-from rubriclab.research import (
-    DEFAULT_METHODS,
-    FrozenModel,
-    Unreadable,
-    Words,
-    digest,
-    first_fault,
-    has_settings,
-    read_toml,
-    settings_names,
-)
+from rubriclab.base_models import FrozenModel
+from rubriclab.data.aspect import Words
+from rubriclab.digest import digest
+from rubriclab.documents import Unreadable, read_toml
+from rubriclab.methods.names import DEFAULT_METHODS, has_settings, settings_names
+from rubriclab.pydantic_errors import first_fault
 from rubriclab.stats import ConstantRule, Level
-
-FILE = "study.toml"
-RESULTS = "results"
 
 # Evaluators that never read a text; they take part in every study.
 BASELINES = ("baseline: word count", "baseline: best text feature")
@@ -39,7 +29,7 @@ Settings = Mapping[str, Mapping[str, Any]]
 
 # What `--small` learns from, and about how many texts it tests on.
 SMALL_LABELS, SMALL_TEXTS = 12, 24
-# Hyperparameters of a small run, where an arm does not say otherwise: every step of a method is taken, few times.
+# Settings of a small run that an arm does not set itself: each step of a method runs, a few times.
 SMALL_SETTINGS: Settings = {
     "hypoeval": {
         "initial_examples": 3,
@@ -64,23 +54,23 @@ def _known(method: str) -> str:
     return method
 
 
-class Arm(CompactModel):
-    """One way to evaluate that takes part in a study.
+MethodName = Annotated[str, AfterValidator(_known)]
+
+
+class Arm(FrozenModel):
+    """One of the evaluators that a study compares.
 
     Attributes:
-        name: unique in its study; as published figures and comparisons call it.
-        method: what learns, or `joint` for the training of several methods as one.
-        methods: who takes part in a joint training.
-        settings: hyperparameters by owner, as in `{"hypoeval": {"k": 5}}`; a joint training's own go by `joint`.
-        labels: whether it sees labelled texts; those methods that need some cannot do without.
-        literature: whether it sees findings.
+        method: the method that learns, or `joint`.
+        methods: the methods of a joint training.
+        settings: by method, as in `{"hypoeval": {"k": 5}}`; those of the joint training under `joint`.
+        labels: whether it learns from labelled texts.
+        literature: whether it gets findings.
     """
 
-    added: ClassVar[frozenset[str]] = frozenset({"methods", "labels", "literature"})
-
     name: Words
-    method: Annotated[str, AfterValidator(_known)]
-    methods: tuple[Annotated[str, AfterValidator(_known)], ...] = Field(DEFAULT_METHODS, min_length=1)
+    method: MethodName
+    methods: tuple[MethodName, ...] = Field(DEFAULT_METHODS, min_length=1)
     settings: Settings = Field(default_factory=dict)
     labels: bool = True
     literature: bool = True
@@ -92,56 +82,45 @@ class Arm(CompactModel):
 
     @property
     def owners(self) -> tuple[str, ...]:
-        """Whose hyperparameters it has."""
+        """The names whose settings it has."""
         return (*self.parts, "joint") if self.method == "joint" else self.parts
 
     @model_validator(mode="after")
     def _owned(self) -> Self:
         if foreign := sorted(set(self.settings) - set(self.owners)):
-            raise ValueError(f"{self.name!r} has settings for {foreign[0]!r}; it has none but {', '.join(self.owners)}")
+            raise ValueError(f"{self.name!r} has settings of {foreign[0]!r}, expected {', '.join(self.owners)}")
         return self
 
-    def under(self, settings: Settings) -> Arm:
-        """Return the arm with what `settings` say of its owners, where it does not say otherwise itself."""
-        return self._with({owner: {**settings.get(owner, {}), **self.settings.get(owner, {})} for owner in self.owners})
-
-    def over(self, settings: Settings) -> Arm:
-        """Return the arm with what `settings` say of its owners, whatever it says itself."""
-        return self._with({owner: {**self.settings.get(owner, {}), **settings.get(owner, {})} for owner in self.owners})
-
-    def _with(self, settings: Settings) -> Arm:
-        return self.model_copy(update={"settings": {owner: values for owner, values in settings.items() if values}})
+    def with_settings(self, *layers: Settings) -> Arm:
+        """Return the arm with settings, of which the later layers take precedence."""
+        merged = {
+            owner: {key: value for layer in layers for key, value in layer.get(owner, {}).items()}
+            for owner in self.owners
+        }
+        return self.model_copy(update={"settings": {owner: values for owner, values in merged.items() if values}})
 
 
-def _listed(given: Any) -> Any:
-    return (given,) if isinstance(given, str) else given
-
-
-class Published(CompactModel):
+class Published(FrozenModel):
     """Figures that a paper gives.
 
     Attributes:
         source: the table or section, as in `table 1`.
-        judge: the model that judged, as the paper calls it.
-        arm: which of the study's arms they are held against, one or several.
-        measures: what is measured: the coefficients, or whatever the study's design reports.
-        figures: for each set and aspect one number a measure.
-        labels: the number of labels, where the study varies it.
-        variant: what else differs, where the study's design varies it.
+        judge: the model, as the paper names it.
+        arm: the arms that the figures are compared with.
+        figures: by set and aspect, one number per measure.
+        labels, variant: the case that the figures belong to, if the study has several.
     """
-
-    added: ClassVar[frozenset[str]] = frozenset({"labels", "variant"})
 
     source: Words
     judge: Words
-    arm: Annotated[tuple[Words, ...], BeforeValidator(_listed)]
+    arm: Annotated[tuple[Words, ...], BeforeValidator(lambda given: (given,) if isinstance(given, str) else given)]
     measures: tuple[Words, ...] = Field(min_length=1)
     figures: Mapping[str, Mapping[str, tuple[float, ...]]]
     labels: int | None = None
     variant: str = ""
 
     @model_validator(mode="after")
-    def _one_a_measure(self) -> Self:
+    def _one_per_measure(self) -> Self:
         for name, by_aspect in self.figures.items():
             for aspect, values in by_aspect.items():
                 if len(values) != len(self.measures):
@@ -151,38 +130,26 @@ class Published(CompactModel):
                     )
         return self
 
-    def figure(self, name: str, aspect: str, measure: str) -> float | None:
-        """Return the paper's figure; `None` where it gives none."""
-        values = self.figures.get(name, {}).get(aspect)
-        return values[self.measures.index(measure)] if values and measure in self.measures else None
-
 
 class Study(FrozenModel):
     """A study as its file describes it.
 
     Attributes:
-        name: of its folder.
-        question: what it asks, in one sentence.
-        paper: whose claim it is, with the tables or sections; empty where it is nobody's.
-        design: who runs a case and what is measured; see `experiments.runner.designs`.
-        options: what the design alone understands.
-        small_options: which of them are others in a small run.
+        name: the name of its folder.
+        paper: the paper that makes the claim, with tables or sections; empty for a question of our own.
+        design: how a case is run and what is measured; see `experiments.runner.designs`.
+        options: options of the design.
+        small_options: those that differ in a small run.
         sets: the public sets and their aspects.
-        arms: what is compared.
-        seeds: of the learning, and of the choice of texts where that is drawn; each is a case of its own.
-        labels: how many labelled texts are learned from; each number is a case of its own.
-        split: whether the texts that were learned from when a set was first used are learned from here too, where they
-            are known, or texts are always drawn.
-        level: at which the paper takes correlations; `None` for within groups, or over all texts where every text is a
-            group of its own.
-        levels: the same for single sets, where a paper takes them at different ones.
-        constant: what a group with constant human scores counts for in the paper's figures.
-        test_groups: the most groups tested on, by set; all where none is given.
-        test_texts: about how many texts are tested on; `None` for all.
-        compare: pairs of arms or baselines, for differences and tests of significance.
-        significance: how the paper tests whether two arms differ over aspects: by signed ranks of the differences, or
-            by rank sums, as if the figures did not belong together.
-        published: the papers' figures.
+        seeds, labels: seeds of the learning and of the drawn texts, and numbers of labelled texts; each is a case.
+        split: `official` to learn from the published training texts where they are known; else texts are drawn.
+        level: level of the paper's correlations; by default within groups, or over all texts if there are no rivals.
+        levels: the level of single sets.
+        constant: how the paper counts a group with constant human scores.
+        test_groups: the largest number of groups to test on, by set.
+        test_texts: about how many texts to test on; all by default.
+        compare: pairs of arms or baselines, for differences and significance tests.
+        significance: the test over aspects that the paper uses.
     """
 
     name: Words
@@ -206,33 +173,21 @@ class Study(FrozenModel):
     published: tuple[Published, ...] = ()
 
     @model_validator(mode="after")
-    def _named_once(self) -> Self:
+    def _consistent(self) -> Self:
         names = [arm.name for arm in self.arms]
         for what, given in (("arm", names), ("seed", self.seeds), ("number of labels", self.labels)):
             if twice := next((each for each in given if list(given).count(each) > 1), None):
                 raise ValueError(f"the {what} {twice!r} is given twice")
-        told = (*chain(*self.compare), *chain(*(published.arm for published in self.published)))
-        if unknown := next((each for each in told if each not in (*names, *BASELINES)), None):
-            raise ValueError(f"{unknown!r} is compared, and is no arm; known are {', '.join((*names, *BASELINES))}")
-        if beyond := next((name for name in self.levels if name not in self.sets), None):
-            raise ValueError(f"there is a level for {beyond!r}, which is no set of the study")
+        compared = (*chain(*self.compare), *chain(*(published.arm for published in self.published)))
+        if unknown := next((each for each in compared if each not in (*names, *BASELINES)), None):
+            raise ValueError(f"{unknown!r} is compared but is not an arm; arms are {', '.join((*names, *BASELINES))}")
+        if unknown := next((name for name in self.levels if name not in self.sets), None):
+            raise ValueError(f"there is a level for {unknown!r}, which is not a set of the study")
         return self
-
-    def level_of(self, name: str) -> Level | None:
-        """Return the level at which the paper takes correlations on a set."""
-        return self.levels.get(name, self.level)
-
-    @property
-    def configuration(self) -> dict[str, Any]:
-        """The study as `parse_study` reads it."""
-        return self.model_dump(mode="json", exclude_defaults=True)
 
     @property
     def digest(self) -> str:
-        """Digest of all that a single case hangs on: sets, aspects and seeds may be added to results.
-
-        What has its default is not part of it, so that results stay what they are when fields are added here.
-        """
+        """Digest of all that a single case depends on: sets, aspects and seeds may be added to results."""
         apart = {"question", "paper", "small_options", "sets", "seeds", "significance", "published"}
         return digest(self.model_dump(mode="json", exclude=apart, exclude_defaults=True))
 
@@ -242,7 +197,7 @@ class Study(FrozenModel):
         return ((name, aspect) for name, aspects in self.sets.items() for aspect in aspects)
 
     def small(self) -> Study:
-        """Return the study as it is run to see that everything runs: little of everything, but every arm."""
+        """Return the study with all its arms, one aspect of each set, and little else."""
         return self.model_copy(
             update={
                 "sets": {name: aspects[:1] for name, aspects in self.sets.items()},
@@ -250,98 +205,52 @@ class Study(FrozenModel):
                 "labels": (min(*self.labels, SMALL_LABELS),),
                 "test_groups": {},
                 "test_texts": SMALL_TEXTS,
-                "arms": tuple(arm.under(SMALL_SETTINGS) for arm in self.arms),
+                "arms": tuple(arm.with_settings(SMALL_SETTINGS, arm.settings) for arm in self.arms),
                 "options": {**self.options, **self.small_options},
             }
         )
 
     def changed(self, settings: Settings) -> Study:
-        """Return the study with other hyperparameters, in all arms that have them.
-
-        Raises:
-            SettingsError: if no arm has them.
-        """
+        """Return the study with other settings in all arms that have them."""
         owners = {owner for arm in self.arms for owner in arm.owners}
         if foreign := sorted(set(settings) - owners):
             raise SettingsError(
-                f"No arm of {self.name} has settings of {foreign[0]!r};",
-                f"there are those of {', '.join(sorted(owners))}.",
+                f"No arm of {self.name} has settings of {foreign[0]!r}.", f"Give those of {', '.join(sorted(owners))}."
             )
-        return self.model_copy(update={"arms": tuple(arm.over(settings) for arm in self.arms)})
+        return self.model_copy(update={"arms": tuple(arm.with_settings(arm.settings, settings) for arm in self.arms)})
 
-    def only(self, wanted: tuple[str, ...], own: Mapping[str, Sequence[str]] | None = None) -> Study:
-        """Return the study on some of its sets, each written SET or SET:ASPECT; on all if none is named.
-
-        Args:
-            own: further sets with their aspects, on which the study can run too.
-
-        Raises:
-            SettingsError: if it has no such set or aspect.
-        """
-        if not wanted:
-            return self
-        chosen: dict[str, tuple[str, ...]] = {}
+    def only(self, wanted: tuple[str, ...]) -> Study:
+        """Return the study on the sets in `wanted`, each SET or SET:ASPECT; on all of its sets if there are none."""
+        chosen = dict[str, tuple[str, ...]]()
         for each in wanted:
             name, _, aspect = each.partition(":")
-            aspects = self.sets.get(name) or tuple((own or {}).get(name, ()))
-            if not aspects or (aspect and aspect not in aspects):
-                known = "; ".join(
-                    f"{name}: {', '.join(aspects)}" for name, aspects in {**self.sets, **(own or {})}.items()
-                )
-                raise SettingsError(f"{self.name} has no {each!r}.", f"It has {known}.")
-            added = (aspect,) if aspect else aspects
-            chosen[name] = (*chosen.get(name, ()), *(a for a in added if a not in chosen.get(name, ())))
-        return self.model_copy(update={"sets": chosen})
+            aspects = (aspect,) if aspect else self.sets.get(name, ())
+            if not aspects or not set(aspects) <= set(self.sets.get(name, ())):
+                sets = "; ".join(f"{name}: {', '.join(aspects)}" for name, aspects in self.sets.items())
+                raise SettingsError(f"{self.name} has no {each!r}.", f"It has {sets}.")
+            chosen[name] = tuple(dict.fromkeys((*chosen.get(name, ()), *aspects)))
+        return self.model_copy(update={"sets": chosen}) if wanted else self
 
 
 def studies() -> tuple[str, ...]:
-    """Return the names of the studies that ship, sorted."""
-    return tuple(sorted(file.parent.name for file in STUDIES.glob(f"*/{FILE}")))
+    """Return the names of the studies, sorted."""
+    return tuple(sorted(file.parent.name for file in STUDIES.glob("*/study.toml")))
 
 
 def study_folder(name: str) -> Path:
-    """Return the folder of the study that ships under `name`, or of one's own where `name` is a path to it.
-
-    Raises:
-        SettingsError: if there is none.
-    """
-    if (Path(name) / FILE).is_file():
-        return Path(name)
-    if name not in studies():
-        raise SettingsError(f"There is no study {name!r}.", f"There are: {', '.join(studies())}.")
-    return STUDIES / name
-
-
-def shipped_results(name: str) -> tuple[Path, ...]:
-    """Return the files of results that a study has beside it, sorted.
-
-    Raises:
-        SettingsError: if there is no such study.
-    """
-    return tuple(sorted((study_folder(name) / RESULTS).glob("*.json")))
+    """Return the folder of a study; `name` may be a path to the folder."""
+    for folder in (STUDIES / name, Path(name)):
+        if (folder / "study.toml").is_file():
+            return folder
+    raise SettingsError(f"There is no study {name!r}.", f"There are: {', '.join(studies())}.")
 
 
 def load_study(name: str) -> Study:
-    """Return a study that ships, or one's own where `name` is a path to its folder.
-
-    Raises:
-        SettingsError: if there is none, or its file cannot be used.
-    """
-    file = study_folder(name) / FILE
+    """Return a study; `name` may be a path to its folder."""
+    file = study_folder(name) / "study.toml"
     try:
-        raw = read_toml(file)
+        return Study.model_validate({**read_toml(file), "name": file.parent.resolve().name})
     except Unreadable as error:
         raise SettingsError(f"{file} cannot be used: {error}.") from None
-    return parse_study({**raw, "name": file.parent.resolve().name}, str(file))
-
-
-def parse_study(raw: Mapping[str, Any], where: str) -> Study:
-    """Return the study in `raw`; `where` is what errors call it.
-
-    Raises:
-        SettingsError: for fields that are missing, unknown or wrong; names the first.
-    """
-    try:
-        return Study.model_validate(raw)
     except ValidationError as error:
-        raise SettingsError(f"{where}: {first_fault(error)}.") from None
+        raise SettingsError(f"{file}: {first_fault(error)}.") from None

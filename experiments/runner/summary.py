@@ -1,25 +1,22 @@
-"""What results come to: means over seeds and aspects, the papers' figures beside them, and which arms really differ."""
+"""The means of results over seeds and aspects, the papers' figures, and the differences between arms."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from typing import Any
-
-import numpy as np
 
 from experiments.runner.designs import design_named
 from experiments.runner.figures import COEFFICIENTS
 from experiments.runner.results import Gap, Outcome, Results, Row, Spent
-from experiments.runner.significance import wilcoxon_paired, wilcoxon_ranksum
 from experiments.runner.study import Study
-from rubriclab.stats import Interval, Level, adjust_p_values, paired_mean, rounded
+from rubriclab.stats import Interval, adjust_p_values, rounded
 
-# A test of significance over fewer pairs cannot come to 0.05.
+# A test over fewer pairs cannot give a p-value of 0.05.
 FEWEST_PAIRS = 6
-# Student's interval of fewer aspects is wider than the range of a correlation and says nothing.
-FEWEST_ASPECTS = 5
+# Decimal figures have rounding errors (0.55 - 0.49 and 0.46 - 0.40), which ranks would count.
+DECIMALS = 12
 
 Figures = Mapping[str, Interval]
 # By judge and measure.
@@ -28,7 +25,7 @@ PaperFigures = Mapping[str, Mapping[str, float]]
 
 @dataclass(frozen=True)
 class Setting:
-    """What an arm's figure is of, the seed left aside."""
+    """What a figure is of, apart from set, aspect and seed."""
 
     labels: int
     variant: str
@@ -37,24 +34,18 @@ class Setting:
 
 @dataclass(frozen=True)
 class Line:
-    """An evaluator on one aspect: means over the seeds of values and interval ends.
+    """An evaluator on one aspect.
 
     Attributes:
-        seeds: over how many.
-        n, groups: texts and groups that the figures rest on, the fewest of any seed; `None` if not recorded.
-        figures: as the paper takes them.
-        ours: by our own level and rule, where these differ.
-        published: the paper's, by judge.
-        note: remarks, as which measure a baseline is.
-        missing: why there is no figure for some seed.
+        figures: means of values and interval ends over the seeds, computed as in the paper.
+        ours: the same by our own level and rule, if these differ.
+        published: the paper's figures, by judge.
+        note, missing: remarks, and why there is no figure for some seed.
     """
 
     set: str
     aspect: str
     setting: Setting
-    seeds: int
-    n: int | None
-    groups: int | None
     figures: Figures
     ours: Figures | None
     published: PaperFigures
@@ -67,155 +58,114 @@ class Mean:
     """An evaluator over the aspects.
 
     Attributes:
-        aspects: over how many that have a figure; where the study varies the number of labels, those alone that have
-            every number, so that the means of different numbers can be compared.
-        figures, ours: mean over them.
-        intervals: `figures` with Student's 95 % intervals over the aspects, none below `FEWEST_ASPECTS` of them; of one
-            aspect, its own.
-        published: mean over those of them for which the paper has a figure.
-        learning, scoring: mean calls of learning, and of scoring a text; `None` for a baseline.
-        cost_usd: what all cases took together; `None` where a price is not known.
+        aspects: how many have a figure. If the number of labels varies, only aspects with every number count, so that
+            their means can be compared.
+        published: the paper's means over those of them for which it has a figure.
+        learning, scoring: mean calls to learn, and per text; `None` for a baseline.
+        cost_usd: of all cases; `None` if a price is not known.
     """
 
     setting: Setting
     aspects: int
     figures: Mapping[str, float | None]
-    intervals: Mapping[str, Interval]
-    ours: Mapping[str, float | None]
     published: PaperFigures
     learning: float | None
     scoring: float | None
-    seconds: float | None
     cost_usd: float | None
 
 
 @dataclass(frozen=True)
 class Contrast:
-    """One evaluator against another.
+    """One evaluator against another, in the first measure.
 
     Attributes:
-        aspects: in how many both have a figure.
+        aspects: how many have a figure of both.
         difference: mean over them.
-        p, adjusted: of Wilcoxon's test over the aspects, and after Benjamini and Hochberg's correction for all
-            contrasts of the study; `None` for too few aspects.
-        interval: of the difference on the same texts, a paired bootstrap over groups; mean of its ends over the cases.
-        ahead, behind, cases: in how many cases the paired bootstrap interval lies above and below zero, of how many.
+        p, adjusted: of Wilcoxon's test over the aspects, and adjusted for all contrasts of the study by Benjamini and
+            Hochberg; `None` for too few aspects.
+        ahead, behind, cases: in how many cases the paired bootstrap interval is above and below zero, of how many.
     """
 
     first: str
     second: str
     labels: int
     variant: str
-    measure: str
     aspects: int
     difference: float | None
     p: float | None
     adjusted: float | None
-    interval: Interval
     ahead: int
     behind: int
     cases: int
 
 
 @dataclass(frozen=True)
-class Tested:
-    """The texts that correlations are of.
-
-    Attributes:
-        levels: of the correlations; several where sets differ.
-        texts, groups: fewest and most of a case.
-    """
-
-    levels: tuple[Level, ...]
-    texts: tuple[int, int]
-    groups: tuple[int, int]
-
-
-@dataclass(frozen=True)
 class Summary:
-    """What results come to.
-
-    Attributes:
-        tested: `None` where no case has correlations.
-    """
+    """The summary of results."""
 
     study: str
-    tested: Tested | None
     measures: tuple[str, ...]
     judges: tuple[str, ...]
     small: bool
     cases: int
     lines: tuple[Line, ...]
     means: tuple[Mean, ...]
-    contrasts: tuple[Contrast, ...] = field(default=())
+    contrasts: tuple[Contrast, ...]
 
     def to_row(self) -> dict[str, Any]:
         """Return the summary as one JSON object."""
-        return asdict(self, dict_factory=_plain)
+        return asdict(self)
 
 
 def summarise(study: Study, results: Results) -> Summary:
-    """Return what the results of a study come to."""
+    """Return the summary of the results of a study."""
     measures = design_named(study.design).measures
     found = [(outcome, row) for outcome in results.cases for row in outcome.rows]
     by_line = _grouped(found, lambda each: (each[0].case.set, each[0].case.aspect, _setting(*each)))
     order = {quality: place for place, quality in enumerate(study.qualities)}
     in_order = sorted(by_line, key=lambda key: (order.get(key[:2], len(order)), key[:2], key[2].labels))
-    lines = tuple(
-        _line(study, name, aspect, setting, [row for _, row in by_line[name, aspect, setting]])
-        for name, aspect, setting in in_order
-    )
-    by_setting = _grouped(lines, lambda line: line.setting)
+    lines = tuple(_line(study, key, [row for _, row in by_line[key]]) for key in in_order)
     efforts = _grouped(found, lambda each: _setting(*each))
     means = tuple(
         _mean(setting, own, [row for _, row in efforts[setting]], measures)
         for setting, own in _grouped(_comparable(lines), lambda line: line.setting).items()
     )
-    contrasts = _contrasts(study, results.cases, by_setting, measures[0])
-    tested = _tested(results.cases)
-    judges, small, cases = results.judges, results.small, len(results.cases)
-    return Summary(results.study, tested, measures, judges, small, cases, lines, means, contrasts)
+    return Summary(
+        study=results.study,
+        measures=measures,
+        judges=results.judges,
+        small=results.small,
+        cases=len(results.cases),
+        lines=lines,
+        means=means,
+        contrasts=_contrasts(study, results.cases, lines, measures[0]),
+    )
 
 
-def _tested(cases: Sequence[Outcome]) -> Tested | None:
-    counts = [row.counts for outcome in cases for row in outcome.rows if row.counts.get("groups")]
-    levels = dict.fromkeys(outcome.basis["paper"].level for outcome in cases if "paper" in outcome.basis)
-    if not counts or not levels:
-        return None
-    texts, groups = ([count[name] for count in counts] for name in ("n", "groups"))
-    return Tested(tuple(levels), (min(texts), max(texts)), (min(groups), max(groups)))
-
-
-def _setting(outcome: Outcome, each: Row | Gap, arm: str = "") -> Setting:
+def _setting(outcome: Outcome, each: Row | Gap) -> Setting:
     variant = ", ".join(filter(None, (outcome.case.variant, each.variant)))
-    return Setting(outcome.case.labels, variant, each.arm if isinstance(each, Row) else arm)
+    return Setting(outcome.case.labels, variant, each.arm if isinstance(each, Row) else "")
 
 
-def _line(study: Study, name: str, aspect: str, setting: Setting, rows: Sequence[Row]) -> Line:
-    notes = dict.fromkeys(row.note for row in rows if row.note)
-    reasons = dict.fromkeys(row.missing for row in rows if row.missing)
+def _line(study: Study, key: tuple[str, str, Setting], rows: Sequence[Row]) -> Line:
+    name, aspect, setting = key
     return Line(
         set=name,
         aspect=aspect,
         setting=setting,
-        seeds=len(rows),
-        n=min((row.counts["n"] for row in rows if "n" in row.counts), default=None),
-        groups=min((row.counts["groups"] for row in rows if "groups" in row.counts), default=None),
         figures=_over_seeds([row.figures for row in rows]),
         ours=_over_seeds([row.ours for row in rows if row.ours]) or None,
         published=_published(study, name, aspect, setting),
-        note=", ".join(notes),
-        missing="; ".join(reasons) or None,
+        note=", ".join(dict.fromkeys(row.note for row in rows if row.note)),
+        missing="; ".join(dict.fromkeys(row.missing for row in rows if row.missing)) or None,
     )
 
 
-def _comparable(lines: Sequence[Line]) -> list[Line]:
-    """Return those on aspects that have every number of labels, so that their means differ by nothing else; all of them
-    where no aspect has."""
+def _comparable(lines: Sequence[Line]) -> Sequence[Line]:
+    """Return the lines of aspects that have every number of labels; all lines if there are no such aspects."""
     numbers = {line.setting.labels for line in lines}
     by_aspect = _grouped(lines, lambda line: (line.set, line.aspect)).values()
-    whole = [line for own in by_aspect if {line.setting.labels for line in own} == numbers for line in own]
-    return whole or list(lines)
+    return [line for own in by_aspect if {line.setting.labels for line in own} == numbers for line in own] or lines
 
 
 def _over_seeds(found: Sequence[Figures]) -> dict[str, Interval]:
@@ -233,8 +183,8 @@ def _mean_interval(found: Sequence[Interval], measure: str) -> Interval:
 
 
 def _counted(figure: Interval, measure: str) -> float | None:
-    """Return what a figure counts for in a mean: an evaluator that cannot tell any two texts apart has no correlation
-    with people, which counts as none at all, as it does within groups."""
+    """Return what a figure counts for in a mean: an evaluator that gives all texts one score has a correlation of 0, as
+    it does within groups."""
     return 0.0 if figure.value is None and measure in COEFFICIENTS else figure.value
 
 
@@ -248,11 +198,9 @@ def _published(study: Study, name: str, aspect: str, setting: Setting) -> dict[s
     found: dict[str, dict[str, float]] = {}
     for published in study.published:
         same = setting.arm in published.arm and published.variant == setting.variant
-        if same and published.labels in (None, setting.labels):
-            for measure in published.measures:
-                figure = published.figure(name, aspect, measure)
-                if figure is not None:
-                    found.setdefault(published.judge, {})[measure] = figure
+        values = published.figures.get(name, {}).get(aspect)
+        if same and published.labels in (None, setting.labels) and values:
+            found.setdefault(published.judge, {}).update(zip(published.measures, values, strict=True))
     return found
 
 
@@ -262,95 +210,73 @@ def _mean(setting: Setting, lines: Sequence[Line], rows: Sequence[Row], measures
     total = sum((row.scoring or Spent() for row in spent), sum((row.learning or Spent() for row in spent), Spent()))
     return Mean(
         setting=setting,
-        aspects=sum(_value(line.figures, measures[0]) is not None for line in lines),
-        figures={name: _average(_value(line.figures, name) for line in lines) for name in measures},
-        intervals={name: _interval(lines, name) for name in measures},
-        ours={name: _average(_value(line.ours or line.figures, name) for line in lines) for name in measures},
+        aspects=sum(_value(line, measures[0]) is not None for line in lines),
+        figures={name: _average(_value(line, name) for line in lines) for name in measures},
         published={judge: _paper_means(lines, judge, measures) for judge in judges},
         learning=_average(float(row.learning.calls) for row in spent if row.learning),
         scoring=_average(row.scoring.calls / max(row.counts.get("texts", 0), 1) for row in spent if row.scoring),
-        seconds=round(total.seconds, 1) if spent else None,
         cost_usd=total.cost_usd if spent else None,
     )
-
-
-def _interval(lines: Sequence[Line], measure: str) -> Interval:
-    """Return the mean of a measure over aspects with its interval, if these are enough."""
-    values = [value for line in lines if (value := _value(line.figures, measure)) is not None]
-    if len(values) == 1:
-        return next(line.figures[measure] for line in lines if _value(line.figures, measure) is not None)
-    found = paired_mean(np.array(values), np.arange(len(values))).interval.rounded()
-    if len(values) < FEWEST_ASPECTS:
-        return Interval(found.value)
-    return found.within(-1.0, 1.0) if measure in COEFFICIENTS else found
 
 
 def _paper_means(lines: Sequence[Line], judge: str, measures: Sequence[str]) -> dict[str, float]:
     found = {}
     for name in measures:
-        ours = [line for line in lines if _value(line.figures, name) is not None]
-        average = _average(line.published.get(judge, {}).get(name) for line in ours)
-        if average is not None:
+        values = [line.published.get(judge, {}).get(name) for line in lines if _value(line, name) is not None]
+        if (average := _average(values)) is not None:
             found[name] = average
     return found
 
 
-def _value(figures: Figures, measure: str) -> float | None:
-    return _counted(figures[measure], measure) if measure in figures else None
+def _value(line: Line, measure: str) -> float | None:
+    return _counted(line.figures[measure], measure) if measure in line.figures else None
 
 
-def _contrasts(
-    study: Study, cases: Sequence[Outcome], by_setting: Mapping[Setting, Sequence[Line]], measure: str
-) -> tuple[Contrast, ...]:
+def _contrasts(study: Study, cases: Sequence[Outcome], lines: Sequence[Line], measure: str) -> tuple[Contrast, ...]:
     found = []
-    for labels, variant in dict.fromkeys((setting.labels, setting.variant) for setting in by_setting):
+    by_setting = _grouped(lines, lambda line: line.setting)
+    for where in dict.fromkeys(replace(setting, arm="") for setting in by_setting):
         for first, second in study.compare:
             one, other = (
-                {(line.set, line.aspect): _value(line.figures, measure) for line in by_setting.get(setting, ())}
-                for setting in (Setting(labels, variant, first), Setting(labels, variant, second))
+                {(line.set, line.aspect): _value(line, measure) for line in by_setting.get(replace(where, arm=arm), ())}
+                for arm in (first, second)
             )
+            gaps = [
+                gap.difference
+                for outcome in cases
+                for gap in outcome.gaps
+                if _setting(outcome, gap) == where and (gap.first, gap.second) == (first, second)
+            ]
+            both = [(a, b) for key, a in one.items() if a is not None and (b := other.get(key)) is not None]
             if one and other:
-                gaps = [
-                    gap.difference
-                    for outcome in cases
-                    for gap in outcome.gaps
-                    if _setting(outcome, gap) == Setting(labels, variant, "")
-                    and (gap.first, gap.second) == (first, second)
-                ]
-                found.append(_contrast(study, (first, second, labels, variant, measure), one, other, gaps))
+                found.append(
+                    Contrast(
+                        first=first,
+                        second=second,
+                        labels=where.labels,
+                        variant=where.variant,
+                        aspects=len(both),
+                        difference=_average(a - b for a, b in both),
+                        p=rounded(p_value(study, both)) if len(both) >= FEWEST_PAIRS else None,
+                        adjusted=None,
+                        ahead=sum(gap.low is not None and gap.low > 0 for gap in gaps),
+                        behind=sum(gap.high is not None and gap.high < 0 for gap in gaps),
+                        cases=len(gaps),
+                    )
+                )
     adjusted = adjust_p_values([each.p for each in found])
-    return tuple(Contrast(**{**vars(each), "adjusted": rounded(p)}) for each, p in zip(found, adjusted, strict=True))
+    return tuple(replace(each, adjusted=rounded(p)) for each, p in zip(found, adjusted, strict=True))
 
 
-def _contrast(
-    study: Study,
-    about: tuple[str, str, int, str, str],
-    one: Mapping[tuple[str, str], float | None],
-    other: Mapping[tuple[str, str], float | None],
-    gaps: Sequence[Interval],
-) -> Contrast:
-    both = [(a, b) for key, a in one.items() if a is not None and (b := other.get(key)) is not None]
-    ours, theirs = [a for a, _ in both], [b for _, b in both]
-    test = wilcoxon_paired if study.significance == "signed ranks" else wilcoxon_ranksum
-    return Contrast(
-        *about,
-        aspects=len(both),
-        difference=_average(a - b for a, b in both),
-        p=rounded(test(ours, theirs)) if len(both) >= FEWEST_PAIRS else None,
-        adjusted=None,
-        interval=_mean_gap(gaps),
-        ahead=sum(gap.low is not None and gap.low > 0 for gap in gaps),
-        behind=sum(gap.high is not None and gap.high < 0 for gap in gaps),
-        cases=len(gaps),
-    )
+def p_value(study: Study, pairs: Sequence[tuple[float, float]]) -> float | None:
+    """Return the p-value of Wilcoxon's test; `None` if no pair differs in a test of signed ranks."""
+    from scipy.stats import mannwhitneyu, wilcoxon
 
-
-def _mean_gap(gaps: Sequence[Interval]) -> Interval:
-    """Return the mean of differences and of the ends of their intervals; none of these if a case has none."""
-    ends = [None if gap.value is None else (gap.low, gap.high) for gap in gaps]
-    whole = bool(gaps) and all(end is not None and None not in end for end in ends)
-    low, high = (_average(gap.low for gap in gaps), _average(gap.high for gap in gaps)) if whole else (None, None)
-    return Interval(_average(gap.value for gap in gaps), low, high)
+    ours, theirs = zip(*pairs, strict=True)
+    if study.significance == "rank sums":
+        return float(mannwhitneyu(ours, theirs).pvalue)
+    differences = [each for a, b in pairs if (each := round(a - b, DECIMALS))]
+    return float(wilcoxon(differences).pvalue) if differences else None
 
 
 def _grouped(items: Iterable[Any], key: Callable[[Any], Any]) -> dict[Any, list[Any]]:
@@ -358,13 +284,3 @@ def _grouped(items: Iterable[Any], key: Callable[[Any], Any]) -> dict[Any, list[
     for item in items:
         found.setdefault(key(item), []).append(item)
     return found
-
-
-def _plain(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    return {name: _plain_value(value) for name, value in pairs}
-
-
-def _plain_value(value: Any) -> Any:
-    if isinstance(value, Interval):
-        return asdict(value)
-    return {key: _plain_value(each) for key, each in value.items()} if isinstance(value, Mapping) else value

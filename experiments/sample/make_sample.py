@@ -38,56 +38,21 @@ PENALTIES: dict[tuple[str, str], tuple[int, int, int, int]] = {
 }
 
 # The six systems of each source, by rotation: an undamaged summary, mild and severe damages, and combinations.
-PLANS: tuple[tuple[str, ...], ...] = (
-    (
-        "none",
-        "shuffled-mild",
-        "swapped_facts-severe",
-        "repetition-mild+broken_grammar-mild",
-        "lost_key_point-severe",
-        "off_topic-mild",
-    ),
-    (
-        "none",
-        "shuffled-severe",
-        "swapped_facts-mild+broken_grammar-severe",
-        "broken_grammar-mild",
-        "off_topic-severe",
-        "lost_key_point-mild+repetition-mild",
-    ),
-    (
-        "none",
-        "repetition-severe",
-        "off_topic-mild+broken_grammar-mild",
-        "broken_grammar-severe",
-        "lost_key_point-mild",
-        "swapped_facts-severe+shuffled-severe",
-    ),
-    (
-        "none",
-        "swapped_facts-mild+shuffled-mild",
-        "repetition-severe",
-        "lost_key_point-mild+broken_grammar-severe",
-        "swapped_facts-severe+off_topic-mild",
-        "lost_key_point-severe",
-    ),
-    (
-        "none",
-        "broken_grammar-mild",
-        "shuffled-severe",
-        "swapped_facts-mild",
-        "off_topic-severe+broken_grammar-severe",
-        "lost_key_point-mild+repetition-mild",
-    ),
-    (
-        "none",
-        "swapped_facts-mild+broken_grammar-mild",
-        "swapped_facts-severe+repetition-mild",
-        "off_topic-severe",
-        "lost_key_point-severe",
-        "broken_grammar-severe",
-    ),
-)
+SYSTEMS = """
+none shuffled-mild swapped_facts-severe
+repetition-mild+broken_grammar-mild lost_key_point-severe off_topic-mild
+none shuffled-severe swapped_facts-mild+broken_grammar-severe
+broken_grammar-mild off_topic-severe lost_key_point-mild+repetition-mild
+none repetition-severe off_topic-mild+broken_grammar-mild
+broken_grammar-severe lost_key_point-mild swapped_facts-severe+shuffled-severe
+none swapped_facts-mild+shuffled-mild repetition-severe
+lost_key_point-mild+broken_grammar-severe swapped_facts-severe+off_topic-mild lost_key_point-severe
+none broken_grammar-mild shuffled-severe
+swapped_facts-mild off_topic-severe+broken_grammar-severe lost_key_point-mild+repetition-mild
+none swapped_facts-mild+broken_grammar-mild swapped_facts-severe+repetition-mild
+off_topic-severe lost_key_point-severe broken_grammar-severe
+"""
+PLANS = [SYSTEMS.split()[first : first + 6] for first in range(0, 36, 6)]
 
 
 class Source(BaseModel):

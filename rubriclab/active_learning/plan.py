@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
-from rubriclab.active_learning.learning_curve import CONFIDENCE, LearningCurve, learning_curve
-from rubriclab.active_learning.optimal_design import DesignPoints, Selection, select_texts
+from rubriclab.active_learning.learning_curve import LearningCurve, learning_curve
+from rubriclab.active_learning.selection import select_texts, standardised_ratings
 from rubriclab.active_learning.training_data import eligible_candidates, refit_settings, rubric_ratings
 from rubriclab.data.example import Example
 from rubriclab.provenance import Provenance
@@ -31,8 +29,8 @@ class PoolText:
 
 
 @dataclass(frozen=True, slots=True)
-class InformativeCriterion:
-    """The criterion with the weight that a text's label is most informative about.
+class UnusualRating:
+    """The rating that makes a text most unusual, by the criterion's weight and distance from the mean.
 
     Attributes:
         rating: the text's.
@@ -46,23 +44,20 @@ class InformativeCriterion:
 
 @dataclass(frozen=True, slots=True)
 class SelectedText:
-    """A text to label, given labels of those before it.
+    """A text to label.
 
     Attributes:
         rank: from 1.
-        gain: by how many points its label is expected to narrow `width`.
-        width: of the interval of a score given uncertain weights, in points of the scale, mean over the pool, with
-            this label and those before it.
-        agreement: expected Pearson correlation on held-out texts with these labels; `None` if unknown.
-        informative: `None` if no criterion's rating is more informative than the others.
+        new_group: whether no text of its group is labelled yet.
+        agreement: expected Pearson correlation on held-out texts with the labels up to this one; `None` if unknown.
+        unusual: `None` if no rating differs from the mean.
     """
 
     rank: int
     example: Example
-    gain: float
-    width: float
+    new_group: bool
     agreement: float | None
-    informative: InformativeCriterion | None
+    unusual: UnusualRating | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +90,10 @@ class LabelPlan:
 
     Attributes:
         pool: number of texts compared.
-        width: as in `SelectedText`, before any of the labels.
     """
 
     texts: tuple[SelectedText, ...]
     pool: int
-    width: float
     advice: StoppingAdvice | None
 
 
@@ -113,7 +106,7 @@ def plan(
     *,
     threshold: float,
 ) -> LabelPlan:
-    """Return which texts of the pool to label, the most informative first, and how many labels are worth it.
+    """Return which texts of the pool to label, and how many labels are worth it; see `select_texts` for the order.
 
     The plan does not depend on the order of the pool.
 
@@ -128,27 +121,22 @@ def plan(
     ratings = _ratings(ordered, [term.criterion for term in terms])
     labelled = rubric_ratings(record, rubric)
     sizes = np.abs([term.weight for term in terms])
-    selections = select_texts(
-        DesignPoints(ratings, [text.example.group for text in ordered]),
-        DesignPoints(labelled, [text.group for text in record.texts]),
-        sizes / sizes.sum(),
-        count,
-    )
+    shares = sizes / sizes.sum()
+    z, labelled_z = standardised_ratings(ratings, labelled)
+    groups, labelled_groups = [text.example.group for text in ordered], [text.group for text in record.texts]
+    chosen = select_texts(z, groups, labelled_z, labelled_groups, shares)[:count]
     curve = learning_curve(eligible_candidates(record, rubric, provenance), refit_settings(provenance))
-    spread = float(np.std([text.label for text in record.texts]))
     texts = tuple(
         SelectedText(
             rank=rank,
-            example=ordered[selection.row].example,
-            gain=round(_width(selection.before, spread) - _width(selection.after, spread), DIGITS),
-            width=_width(selection.after, spread),
+            example=ordered[row].example,
+            new_group=groups[row] not in labelled_groups,
             agreement=rounded(curve.at(curve.labels + rank).value) if curve else None,
-            informative=_informative(rubric, selection, ratings[selection.row], labelled),
+            unusual=_unusual(rubric, shares * np.abs(z[row]), ratings[row], labelled),
         )
-        for rank, selection in enumerate(selections, start=1)
+        for rank, row in enumerate(chosen, start=1)
     )
-    width = _width(selections[0].before, spread) if selections else 0.0
-    return LabelPlan(texts, len(ordered), width, stopping_advice(curve, threshold) if curve else None)
+    return LabelPlan(texts, len(ordered), stopping_advice(curve, threshold) if curve else None)
 
 
 def stopping_advice(curve: LearningCurve, threshold: float) -> StoppingAdvice:
@@ -168,22 +156,11 @@ def _ratings(texts: Sequence[PoolText], criteria: Sequence[str]) -> FloatArray:
     return float_table(([text.ratings.get(name) for name in criteria] for text in texts), len(criteria))
 
 
-def _width(variance: float, spread: float) -> float:
-    """Return the width of the interval that a variance leaves, in points, given the labels' standard deviation."""
-    z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
-    return round(2 * z * spread * math.sqrt(max(variance, 0.0)), DIGITS)
-
-
-def _informative(
-    rubric: Rubric, selection: Selection, ratings: FloatArray, labelled: FloatArray
-) -> InformativeCriterion | None:
-    """Return the criterion with the weight that the label is most informative about, of those that rate the text."""
-    rated = ~np.isnan(ratings) & ~np.isnan(labelled).all(axis=0)
-    information = np.where(rated, selection.information, 0.0).round(DIGITS)
-    best = int(np.argmax(information))
-    if not information[best] > 0 or rubric.aggregation is None:
+def _unusual(rubric: Rubric, distances: FloatArray, ratings: FloatArray, labelled: FloatArray) -> UnusualRating | None:
+    """Return the rating with the largest weighted distance from the mean."""
+    best = int(np.argmax(distances))
+    if not distances[best] > 0 or rubric.aggregation is None:
         return None
     name = rubric.aggregation.terms[best].criterion
     criterion = next(criterion for criterion in rubric.criteria if criterion.id == name)
-    mean = float(np.nanmean(labelled[:, best]))
-    return InformativeCriterion(criterion, float(ratings[best]), round(mean, DIGITS))
+    return UnusualRating(criterion, float(ratings[best]), round(float(np.nanmean(labelled[:, best])), DIGITS))

@@ -33,7 +33,13 @@ from rubriclab.cli.places import FILE
     "--name", from_found="never", help="The name of a rubric that is learned from the page.  [default: TASK-ASPECT]"
 )
 @option("--rater", from_found="never", metavar="NAME", help="Who rates at this computer.  [default: the page asks]")
-@option("--share", metavar="NAME,…", help="Serve the page to these raters on the network, each with a secret link.")
+@option(
+    "--share",
+    multiple=True,
+    metavar="NAME,…",
+    callback=lambda _context, _option, names: ",".join(names) or None,
+    help="Serve the page to these raters on the network, each with a secret link; may be repeated.",
+)
 @option("--port", type=click.IntRange(1, 65535), help="The port of the page.  [default: 8787 if free]")
 @option("--no-browser", from_found="always", is_flag=True, help="Print the address and open no browser.")
 @option("--no-page", is_flag=True, help="Write the labels kept in the store to --output, and end.")

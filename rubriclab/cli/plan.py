@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 @judge_options
 @run_options
 def plan(texts: str, *, rubric: str, output: str | None, dry_run: bool, as_json: bool, **values: Any) -> None:
-    """Choose which TEXTS to label next so that a rubric improves most, and estimate how many more labels are worth it.
+    """Choose which TEXTS to label next, whole groups first, and estimate how many more labels are worth it.
 
     TEXTS is a .jsonl, .csv, .tsv, .xlsx or .parquet file of texts without labels, or - for standard input. The texts
     are rated by the rubric's criteria, which takes calls; texts that already have a label or were learned from are left
@@ -96,7 +96,7 @@ def _print_json(result: PlanResult, output: str | None) -> None:
     plan = result.plan
     texts = [{"id": text.example.id, **plan_row(text)} for text in plan.texts]
     advice = plan.advice.to_row() if plan.advice else None
-    row = {"rubric": result.rubric, "pool": plan.pool, "width": plan.width, "texts": texts, "advice": advice}
+    row = {"rubric": result.rubric, "pool": plan.pool, "texts": texts, "advice": advice}
     print_json({**row, "advised": advised(plan, result.validation), "output": output, **effort_row(result.effort)})
 
 

@@ -238,6 +238,7 @@ def _print_json(scoring: Scoring, output: str, to_person: str | None, effort: Ef
         "rows": counts.rows,
         **scoring.summary.to_row(),
         "unscored": counts.unscored,
+        "addresses_judge": counts.addresses_judge,
         "answers_missing": counts.answers_missing,
         "answers": counts.answers,
     }

@@ -23,6 +23,8 @@ Mark = Literal["point", "comma"]
 # How much the median of a column's numbers without a mark may exceed that of its decimals, and how much it must exceed
 # it to show that these are thousands. In between, it shows nothing.
 NEAR, FAR = 10, 100
+# Characters of a cell up to which its reading is cached, since scores repeat and texts do not.
+LONGEST_NUMBER = 40
 # What the cells of a column hold: one score each, perhaps lists of scores, or anything else.
 SINGLE, LIST, OTHER = range(3)
 _RULES: dict[Mark, CellRules] = {"point": CellRules(typed=False), "comma": CellRules(typed=False, decimal_comma=True)}
@@ -123,7 +125,12 @@ def _number(cell: Any) -> _Number:
 def _number_reader(options: ReadingOptions) -> Callable[[Any], _Number | None]:
     """Return what reads a cell, as `None` if it is missing; scores repeat, so that most were read before."""
     missing = options.rules(typed=False).is_missing
-    return lru_cache(maxsize=4096, typed=True)(lambda cell: None if missing(cell) else _number(cell))
+
+    def number(cell: Any) -> _Number | None:
+        return None if missing(cell) else _number(cell)
+
+    kept = lru_cache(maxsize=4096, typed=True)(number)
+    return lambda cell: number(cell) if isinstance(cell, str) and len(cell) > LONGEST_NUMBER else kept(cell)
 
 
 def has_decimal_points(rows: Iterable[Mapping[str, Any]]) -> bool:

@@ -1,23 +1,38 @@
 """Rows of Parquet files, read in batches of limited size, so that a small file cannot fill the memory.
 
 Parquet compresses well: a text that a million rows share is stored once. The unpacked size of each row and of each
-batch is limited. The size of a page is not: pyarrow unpacks a page at once, and the format allows 2 GB.
+batch is limited. pyarrow unpacks a page at once, and the format allows 2 GB, so a column that is packed more tightly
+than texts can be is refused.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rubriclab.data.formats import LONGEST_ROW, Numbered, broken_off
 from rubriclab.data.row import RowError
 from rubriclab.errors import DataError
 from rubriclab.option_names import option
 
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Sizes = npt.NDArray[np.int64]
+
 MOST_ROWS = 1024
+# Bytes that count for a value besides those of its text, as a Python value and in a row group.
+VALUE_BYTES = 16
+LEAST_BYTES = 4
+# How many times as large as in the file a column of a row group may be, once it has more bytes than a row may have.
+# Texts are packed to a third or a fifth.
+MOST_UNPACKED = 100
+# The encoding that stores of a text only how it differs from the one before. pyarrow cannot read it as a dictionary.
+DIFFERENCES = "DELTA_BYTE_ARRAY"
 
 
 def parquet_rows(
@@ -88,33 +103,60 @@ def _batch_rows(where: str, before: int, batch: Any) -> list[Any]:
 
 
 def _packed_columns(path: Path) -> list[str]:
-    """Return the text columns, which can be read as dictionaries of distinct texts."""
+    """Return the text columns that can be read as dictionaries of distinct texts."""
     from pyarrow.parquet import ParquetFile
 
     with ParquetFile(path) as file:
-        columns = (file.schema.column(number) for number in range(len(file.schema)))
-        return [column.path for column in columns if column.physical_type == "BYTE_ARRAY" and "." not in column.path]
+        columns = [column for group in _groups(file.metadata) for column in _columns(group)]
+    texts = {column.path_in_schema for column in columns if column.physical_type == "BYTE_ARRAY"}
+    return sorted(texts - {column.path_in_schema for column in columns if DIFFERENCES in column.encodings})
+
+
+def _groups(metadata: Any) -> list[Any]:
+    return [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+
+
+def _columns(group: Any) -> list[Any]:
+    return [group.column(number) for number in range(group.num_columns)]
 
 
 def _batch_size(path: Path, metadata: Any, longest: int) -> int:
     """Return the number of rows to read at once, based on the unpacked sizes of row groups in the metadata.
 
     Raises:
-        DataError: if a column of lists has more than `longest` values in one row group.
+        DataError: if a column has too many values in one row group, or unpacks to too many bytes.
     """
-    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    for group in groups:
-        for number in range(group.num_columns):
-            column = group.column(number)
-            if column.num_values > max(longest, group.num_rows):
-                raise DataError(
-                    f"{path}: the column {column.path_in_schema!r} has {column.num_values:,} values in "
-                    f"{group.num_rows:,} rows, more than {longest:,}.",
-                    f"Write smaller row groups, or raise the limit: "
-                    f"{option('max_line_bytes', str(column.num_values))}.",
-                )
-    average = max((group.total_byte_size / max(group.num_rows, 1) for group in groups), default=0)
-    return max(1, min(MOST_ROWS, int(longest / max(average, 1))))
+    most = MOST_ROWS
+    for group in _groups(metadata):
+        most = min(most, int(longest / max(group.total_byte_size / max(group.num_rows, 1), 1)))
+        for column in _columns(group):
+            _check_size(path, column, group.num_rows, longest)
+            if DIFFERENCES in column.encodings:
+                # Each text may be as long as all that is stored of the column.
+                most = min(most, longest // max(column.total_uncompressed_size, 1))
+    return max(1, most)
+
+
+def _check_size(path: Path, column: Any, rows: int, longest: int) -> None:
+    unpacked, values = column.total_uncompressed_size, column.num_values
+    name, where = column.path_in_schema, f"{path}: the column {column.path_in_schema!r}"
+    if values * LEAST_BYTES > longest and values > rows:
+        raise DataError(
+            f"{where} has {values:,} values in {rows:,} rows, more than {longest // LEAST_BYTES:,}.",
+            f"Write smaller row groups, or raise the limit: {option('max_line_bytes', str(values * LEAST_BYTES))}.",
+        )
+    if unpacked > max(longest, MOST_UNPACKED * column.total_compressed_size):
+        raise DataError(
+            f"{where} unpacks from {column.total_compressed_size:,} to {unpacked:,} bytes, more than {longest:,} and "
+            f"than {MOST_UNPACKED} times as many.",
+            f"Write smaller row groups, or raise the limit: {option('max_line_bytes', str(unpacked))}.",
+        )
+    if DIFFERENCES in column.encodings and "." in name and values * unpacked > longest:
+        raise DataError(
+            f"{where} stores texts in lists or structures as differences ({DIFFERENCES}), which may unpack to more "
+            f"than {longest:,} bytes.",
+            "Write the file with another encoding, such as pyarrow's default.",
+        )
 
 
 def _fitting_slices(where: str, before: int, batch: Any, longest: int) -> Iterator[Any]:
@@ -140,25 +182,47 @@ def _fitting_slices(where: str, before: int, batch: Any, longest: int) -> Iterat
 
 
 def _row_sizes(batch: Any) -> list[int]:
-    """Return the bytes of each row: the exact size of its texts, and the mean size of its other columns."""
-    sizes, other = [0] * len(batch), 0
-    for column in batch.columns:
-        lengths = _lengths(column)
-        if lengths is None:
-            other += column.nbytes // max(len(batch), 1)
-        else:
-            sizes = [size + (length or 0) for size, length in zip(sizes, lengths.to_pylist(), strict=True)]
-    return [size + other for size in sizes]
+    """Return the bytes of each row, as Python values."""
+    sizes: list[int] = _total(batch.columns, len(batch)).tolist()
+    return sizes
 
 
-def _lengths(column: Any) -> Any:
-    """Return the bytes of each text of a column, as an array of pyarrow; `None` for a column of another type."""
-    from pyarrow import compute, types
+def _sizes(array: Any) -> Sizes:
+    """Return the bytes of each value of an array of pyarrow, where a text in a dictionary counts wherever it is used.
 
-    if types.is_dictionary(column.type):
-        lengths = _lengths(column.dictionary)
-        # Not by way of Python values: the dictionary may hold as many texts as the row group.
-        return None if lengths is None else lengths.take(column.indices)
-    if not (types.is_binary(column.type) or types.is_string(column.type) or types.is_large_string(column.type)):
-        return None
-    return compute.binary_length(column)
+    Not by way of Python values: a dictionary may hold as many texts as the row group.
+    """
+    import numpy as np
+    from pyarrow import compute, list_, types
+
+    kind = array.type
+    if types.is_dictionary(kind):
+        used = array.indices.fill_null(len(array.dictionary)).to_numpy(zero_copy_only=False)
+        sizes: Sizes = np.append(_sizes(array.dictionary), 0)[used]
+        return sizes
+    if types.is_struct(kind):
+        return _total(array.flatten(), len(array))
+    if types.is_fixed_size_list(kind):
+        return _sizes(array.cast(list_(kind.value_field)))
+    if types.is_map(kind) or types.is_list(kind) or types.is_large_list(kind):
+        values = (array.keys, array.items) if types.is_map(kind) else (array.values,)
+        return _sums(_total(values, len(values[0])), array.offsets)
+    if types.is_binary(kind) or types.is_string(kind) or types.is_large_string(kind) or types.is_large_binary(kind):
+        lengths: Sizes = compute.binary_length(array).fill_null(0).to_numpy(zero_copy_only=False)
+        return lengths.astype(np.int64)
+    return np.full(len(array), VALUE_BYTES, np.int64)
+
+
+def _total(columns: Iterable[Any], rows: int) -> Sizes:
+    import numpy as np
+
+    return sum(map(_sizes, columns), np.zeros(rows, np.int64))
+
+
+def _sums(sizes: Sizes, offsets: Any) -> Sizes:
+    """Return the bytes of each list, from those of its values."""
+    import numpy as np
+
+    until = np.concatenate([[0], np.cumsum(sizes + VALUE_BYTES)])
+    lists: Sizes = np.diff(until[offsets.to_numpy()])
+    return lists

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
@@ -15,6 +16,7 @@ from rubriclab.judges.judge import Judge, JudgeWrapper, Reply
 from rubriclab.judges.reply_size import DEFAULT_BYTES
 from rubriclab.judges.request import read_back, request_digest, written
 from rubriclab.prompts import Prompt
+from rubriclab.waits import LONG, log_wait
 
 T = TypeVar("T")
 
@@ -180,12 +182,15 @@ class Cached(JudgeWrapper):
             del self._in_flight[digest]
 
     async def _request_once(self, digest: str, prompt: Prompt[Any]) -> Reply | None:
-        pause = FIRST_PAUSE
+        pause, began, told = FIRST_PAUSE, time.monotonic(), False
         while not await self._claim(digest):
             if await self._call(self._answers.get, digest) is not None:
                 return None
             if pause == FIRST_PAUSE:
                 _log.debug("%s: another process makes the request %s; waiting for its answer", self.name, digest)
+            if not told and (waited := time.monotonic() - began) >= LONG:
+                log_wait(_log, waited, f"another process that has asked {self.name} the same")
+                told = True
             await asyncio.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
         try:

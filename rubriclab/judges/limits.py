@@ -14,6 +14,7 @@ from rubriclab.judges.price import estimated_tokens
 from rubriclab.judges.request import messages_of
 from rubriclab.judges.retry import PATIENCE
 from rubriclab.prompts import Prompt
+from rubriclab.waits import log_wait
 
 # Seconds' worth of the rate that may be sent at once: smooth, but negligible within a minute.
 BURST = 1.0
@@ -131,10 +132,10 @@ class LocalLimits:
         waits = [self._requests.take(1)] if self._requests else []
         waits += [self._tokens.take(tokens)] if self._tokens else []
         if waits and (wait := max(waits)) > 0:
-            _log.debug("waiting %.2f s for the rate limit", wait)
+            log_wait(_log, wait, "the rate limit")
             await self._sleep(wait)
         while (pause := self._paused_until - self._clock()) > 0:
-            _log.debug("waiting %.2f s, as the provider asked for a pause", pause)
+            log_wait(_log, pause, "the end of a pause that the provider asked for")
             await self._sleep(pause)
 
 

@@ -11,9 +11,10 @@ from pydantic import BaseModel, TypeAdapter
 from rubriclab.digest import digest
 from rubriclab.judges.judge import Reply, Token
 from rubriclab.prompts import Message, Prompt, Turn, render_turns
+from rubriclab.size_cache import cached_by_size
 
-# Enough for the prompts in flight, few enough that long texts do not fill the memory.
-RENDERED = 1024
+# Characters of rendered prompts: enough for those in flight, of up to four bytes each. A longer one is rendered again.
+RENDERED = 2**23
 
 
 class _PromptKey:
@@ -32,13 +33,16 @@ class _PromptKey:
 
 
 def messages_of(prompt: Prompt[Any]) -> tuple[Message, ...]:
-    """Return the rendered prompt. Every judge of a stack gets the same messages, rendered once."""
-    return _rendered(_PromptKey(prompt))[1]
+    """Return the rendered prompt."""
+    return tuple(turn.message for turn in turns_of(prompt))
 
 
 def turns_of(prompt: Prompt[Any]) -> tuple[Turn, ...]:
-    """Return the rendered prompt, divided into what many texts share and the rest; see `messages_of`."""
-    return _rendered(_PromptKey(prompt))[0]
+    """Return the rendered prompt, divided into what many texts share and the rest.
+
+    Every judge of a stack gets the same turns, rendered once unless they are long.
+    """
+    return _rendered(_PromptKey(prompt))
 
 
 def request_digest(identity: Mapping[str, Any], prompt: Prompt[Any]) -> str:
@@ -88,10 +92,13 @@ def _token(token: Token) -> dict[str, Any]:
     return {"text": token.text, "alternatives": [list(alternative) for alternative in token.alternatives]}
 
 
-@functools.lru_cache(maxsize=RENDERED)
-def _rendered(key: _PromptKey) -> tuple[tuple[Turn, ...], tuple[Message, ...]]:
-    turns = tuple(render_turns(key.prompt))
-    return turns, tuple(turn.message for turn in turns)
+def _characters(_arguments: tuple[Any, ...], turns: tuple[Turn, ...]) -> int:
+    return sum(len(part) for turn in turns for part in turn.parts)
+
+
+@cached_by_size(RENDERED, _characters)
+def _rendered(key: _PromptKey) -> tuple[Turn, ...]:
+    return tuple(render_turns(key.prompt))
 
 
 @functools.lru_cache(maxsize=128)

@@ -12,6 +12,7 @@ from rubriclab.errors import JudgeError, JudgeUnavailable, PromptRejected, Provi
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply
 from rubriclab.option_names import RUN_AGAIN
 from rubriclab.prompts import Prompt
+from rubriclab.waits import log_wait
 
 # Seconds: longer than any rate-limit window that providers publish per minute.
 PATIENCE = 300.0
@@ -123,7 +124,7 @@ class Retried(JudgeWrapper):
             else:
                 self._breaker.answered()
                 return reply
-            _log.info("%s: attempt %d failed (%s); the next one follows in %.1f s", self.name, attempt, cause, pause)
+            log_wait(_log, pause, f"the next attempt at {self.name}", f" after attempt {attempt} failed: {cause}")
             await self._sleep(pause)
             attempt += 1
             if self._on_retry:

@@ -11,6 +11,7 @@ from functools import partial
 from rubriclab.judges.limits import Bucket, LocalLimits
 from rubriclab.judges.rounds import Rounds
 from rubriclab.store.shared_state import Document, SharedDocument
+from rubriclab.waits import log_wait
 
 _log = logging.getLogger(__name__)
 
@@ -78,7 +79,7 @@ class SharedLimits:
             self._waiting.append((tokens, turn))
             self._rounds.wake()
             if (wait := await turn) > 0:
-                _log.debug("waiting %.2f s for the rate limit of all processes", wait)
+                log_wait(_log, wait, "the rate limit of all processes")
                 await self._sleep(wait)
         except BaseException:
             self._local.release(0, None, 0.0)

@@ -166,6 +166,49 @@ class Candidates:
         return tuple(parts)
 
 
+@dataclass(frozen=True, eq=False)
+class EarlierRubric:
+    """The criteria of an earlier rubric, already rated on the labelled texts; none was proposed from their labels.
+
+    Attributes:
+        parts: the rubric's parts.
+        cells: by text, the rating of each criterion by its id.
+    """
+
+    parts: tuple[Part, ...]
+    cells: Mapping[str, Mapping[str, Cell]]
+
+
+def with_earlier(candidates: Candidates, earlier: EarlierRubric) -> Candidates:
+    """Return the candidates with the criteria of an earlier rubric after them, except those that were proposed again.
+
+    A criterion joins the part of its method, under the id `earlier.ID` if its own is taken. Its ratings stand for those
+    in calls by method, however the earlier rubric had asked.
+    """
+    parts = {part.method: part for part in candidates.parts}
+    columns, cells, taken = list(candidates.candidates), [list(row) for row in candidates.cells], set(candidates.ids)
+    for old in earlier.parts:
+        part = parts.get(old.method, old.model_copy(update={"criteria": (), "dropped": ()}))
+        known = {(each.kind, each.trait, each.statement) for each in all_criteria(part)}
+        for criterion in old.criteria:
+            # One score of the whole aspect by a method is enough.
+            if (criterion.kind, criterion.trait, criterion.statement) in known or (
+                criterion.kind == "score" and part.criteria
+            ):
+                continue
+            name = f"earlier.{criterion.id}" if criterion.id in taken else criterion.id
+            taken.add(name)
+            added = criterion.model_copy(update={"id": name})
+            columns.append(Candidate(method=old.method, criterion=added, kept=False))
+            for row, example in zip(cells, candidates.examples, strict=True):
+                row.append(earlier.cells[example.id][criterion.id])
+            part = part.model_copy(update={"criteria": (*part.criteria, added)})
+        if part.criteria:
+            dimensions = {**(old.dimensions or {}), **(part.dimensions or {})}
+            parts[old.method] = part.model_copy(update={"dimensions": dimensions or None})
+    return replace(candidates, candidates=tuple(columns), cells=tuple(map(tuple, cells)), parts=tuple(parts.values()))
+
+
 async def find_candidates(
     plans: Sequence[Plan],
     *,

@@ -19,7 +19,7 @@ from rubriclab.data.assignment import Assignment
 from rubriclab.data.example import Example
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.baselines import FEATURE_NAMES, feature_values
-from rubriclab.learning.candidates import Candidates, Plan, find_candidates
+from rubriclab.learning.candidates import Candidates, EarlierRubric, Plan, find_candidates, with_earlier
 from rubriclab.learning.fitting import HeldOut, Weighting, fit, held_out, in_label_units, mean_over_repetitions
 from rubriclab.learning.rating_matrix import RatingMatrix, standardised
 from rubriclab.learning.selection_path import SelectionPath, select_rubric
@@ -71,7 +71,14 @@ def refitted(
 
 
 async def relearned(
-    plans: Sequence[Plan], settings: JointSettings, *, judge: Judge, generator: Judge, seed: int, on_progress: Progress
+    plans: Sequence[Plan],
+    settings: JointSettings,
+    *,
+    judge: Judge,
+    generator: Judge,
+    seed: int,
+    earlier: EarlierRubric | None,
+    on_progress: Progress,
 ) -> CrossValidatedScores:
     """Return the texts' scores by trainings without each fold, in the order of the examples' ids.
 
@@ -95,6 +102,8 @@ async def relearned(
         candidates = await find_candidates(
             plans_left, judge=judge, generator=generator, seed=seed, ask=settings.ask, on_progress=tell
         )
+        if earlier:
+            candidates = with_earlier(candidates, earlier)
         if settings.ask != "by method":
             candidates = await rated_in_one_call(candidates, assignment, judge, settings.rivals)
         rows = [text for text, left in zip(texts, inside, strict=True) if left]

@@ -18,10 +18,12 @@ from rubriclab.judges.judge import Judge
 from rubriclab.learning.baselines import best_feature
 from rubriclab.learning.candidates import (
     Candidates,
+    EarlierRubric,
     Plan,
     find_candidates,
     joining,
     learning_at_most,
+    with_earlier,
 )
 from rubriclab.learning.cross_validation import relearned
 from rubriclab.learning.settings import JointSettings
@@ -46,10 +48,11 @@ async def train(
     judge: Judge,
     generator: Judge,
     seed: int,
+    earlier: EarlierRubric | None = None,
     model_versions: Callable[[], Sequence[str]] = tuple,
     on_progress: Progress = silent,
 ) -> Trained:
-    """Return a rubric of criteria proposed by the methods of `plans`, with its validation.
+    """Return a rubric of criteria that the methods of `plans` propose and those of `earlier`, with its validation.
 
     The same plans, settings, seed and replies give the same rubric, provenance and record, except for `model_versions`,
     which depends on when the replies were received.
@@ -70,12 +73,20 @@ async def train(
         ask=settings.ask,
         on_progress=lambda doing, share: on_progress(doing, FOUND * share),
     )
+    if earlier:
+        candidates = with_earlier(candidates, earlier)
     candidates, note = await _rated_together(candidates, assignment, settings, judge, on_progress)
     study = Study(candidates, assignment, settings, seed)
     study.notes.extend(note)
     if settings.relearned > 1:
         study.held_out = await relearned(
-            plans, settings, judge=judge, generator=generator, seed=seed, on_progress=on_progress
+            plans,
+            settings,
+            judge=judge,
+            generator=generator,
+            seed=seed,
+            earlier=earlier,
+            on_progress=on_progress,
         )
     on_progress(f"selecting from {len(candidates.candidates)} criteria", FOUND)
     rubric = study.rubric()

@@ -25,7 +25,10 @@ from rubriclab.rubric import CitedReason
 MOST_PER_TEXT = 6
 
 # As long as the words and markers around a reason in a prompt.
-AROUND_REASON = "Reason 100 (from someone who gave 100.25): <<<reason 100 01234567>>> <<<end of reason 100 01234567>>>"
+AROUND_REASON = (
+    "Reason 100 (from someone who gave 100.25): "
+    "<<<reason 100 0123456789abcdef>>> <<<end of reason 100 0123456789abcdef>>>"
+)
 
 _NUMBER = re.compile(r"[^\d-]*(\d{1,6})\D*", re.ASCII)
 

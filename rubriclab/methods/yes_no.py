@@ -6,7 +6,6 @@ text, or its beginning up to a mark before an explanation; an ambiguous text is 
 
 from __future__ import annotations
 
-import functools
 import re
 import unicodedata
 from typing import Annotated, Any, Literal
@@ -22,6 +21,7 @@ from rubriclab.methods.grammar import (
     RELATIVES,
     word_set,
 )
+from rubriclab.size_cache import cached_by_size
 
 YesNo = Literal["yes", "no", "n/a"]
 
@@ -58,7 +58,7 @@ _DENIAL = re.compile(
 
 
 # Most answers are one of a few words.
-@functools.lru_cache(maxsize=256)
+@cached_by_size(2**18)
 def read_answer(text: str) -> YesNo | None:
     """Return the answer of `text` to a yes/no question, or `None` if it is unreadable or ambiguous.
 

@@ -2,8 +2,8 @@
 
 A template is a prose file `prompts/METHOD/NAME.md` in jinja2. Each turn is opened by a line of its own: `=== system`,
 `=== user`, and `=== assistant` where an earlier answer is told again; the last one is the user's. An undefined name
-fails. Passages that several templates share lie in `prompts/shared` and are included. Judged text enters through the
-`fenced` filter alone: it is data, and cannot contain the delimiter that closes it.
+fails. Passages that several templates share lie in `prompts/shared` and are included. Judged text, and all else that
+others wrote, enters through the `fenced` filter alone: it is data, and cannot contain the delimiter that closes it.
 
 The user's last turn can be divided by `=== input` and `=== text`: before them comes what is the same for all texts,
 between them what is the same for all texts with the same input, and after them the text. Providers cache the beginning
@@ -16,6 +16,7 @@ import functools
 import hashlib
 import json
 import re
+import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,7 @@ from pydantic import BaseModel
 
 from rubriclab.data.scale import show
 from rubriclab.digest import digest, digest_text
+from rubriclab.prompts.inert import inert
 from rubriclab.prompts.prompt import Prompt
 
 if TYPE_CHECKING:
@@ -40,6 +42,10 @@ _ROLES = ("system", "user", "assistant")
 _DIVISIONS = ("input", "text")
 _PARTS_APART = "\n\n"
 _CLOSING = "Answer with the JSON object described above and nothing else."
+# In place of the tag of each marker until all is rendered; random, so that no text holds it.
+_PLACEHOLDER = secrets.token_hex(16)
+# Hexadecimal digits: 64 bits.
+_TAG_LENGTH = 16
 
 
 # Renders a part of a turn with a prompt's fields.
@@ -94,11 +100,11 @@ def render_turns(prompt: Prompt[Any]) -> list[Turn]:
     question[0] += _PARTS_APART + _form(reply)
     if len(question) > 1:
         question[-1] += _PARTS_APART + _CLOSING
-    rendered = [Turn(role, _spaced(parts)) for role, parts in turns]
+    rendered = _tagged([Turn(role, _spaced(parts)) for role, parts in turns])
     if prompt.repair:
         # Some providers refuse a turn without words, and would end the command over an empty reply.
-        rendered.append(Turn("assistant", (prompt.repair.reply.strip() or "(nothing)",)))
-        rendered.append(Turn("user", (_complaint(prompt.repair.complaint),)))
+        rendered.append(Turn("assistant", (inert(prompt.repair.reply).strip() or "(nothing)",)))
+        rendered.append(Turn("user", (_complaint(inert(prompt.repair.complaint)),)))
     return rendered
 
 
@@ -136,14 +142,27 @@ def template_fault(name: str, folder: Path | None) -> str | None:
 
 
 def fenced(text: str, label: str) -> str:
-    """Return `text` between two markers that it cannot contain, whatever it says.
+    """Return `text` between two markers that it cannot contain, whatever it says; see `_tagged` and `inert`."""
+    return f"<<<{label} {_PLACEHOLDER}>>>\n{inert(text)}\n<<<end of {label} {_PLACEHOLDER}>>>"
 
-    The marker's tag is drawn from the text itself, so the same text always gives the same prompt.
+
+def _tagged(turns: Iterable[Turn]) -> list[Turn]:
+    """Return the turns with the tags of the markers in place of the placeholders.
+
+    A part's tag is a digest of everything up to its end. So whoever knows one text cannot write its markers into
+    another one: that changes the tag, and a text that holds the tag that it leads to is a fixed point of a digest of 64
+    bits. The tag does not depend on later parts, so prompts that begin with the same parts begin with the same bytes.
     """
-    tag = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    while tag in text:
-        tag = hashlib.sha256(tag.encode()).hexdigest()[:8]
-    return f"<<<{label} {tag}>>>\n{text}\n<<<end of {label} {tag}>>>"
+    so_far = hashlib.sha256()
+    tagged: list[Turn] = []
+    for turn in turns:
+        parts: list[str] = []
+        for part in turn.parts:
+            pieces = part.split(_PLACEHOLDER)
+            so_far.update("\0".join(pieces).encode("utf-8", "surrogatepass"))
+            parts.append(so_far.hexdigest()[:_TAG_LENGTH].join(pieces))
+        tagged.append(Turn(turn.role, tuple(parts)))
+    return tagged
 
 
 @functools.lru_cache(maxsize=128)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rubriclab.active_learning import InformativeCriterion, LabelPlan, SelectedText, StoppingAdvice
+from rubriclab.active_learning import LabelPlan, SelectedText, StoppingAdvice, UnusualRating
 from rubriclab.active_learning.learning_curve import CONFIDENCE, MAX_LABELS, STEP
 from rubriclab.characters import one_line
 from rubriclab.data.scale import show
@@ -27,14 +27,15 @@ def plan_view(plan: LabelPlan, ref: str, validation: Validation | None = None) -
     Args:
         validation: of the rubric, whose verdict and held-out agreement are stated beside the plan's own.
     """
-    numeric = ("rank", "width", EXPECTED)
+    numeric = ("rank", EXPECTED)
     rows = [
-        (str(each.rank), _text(each), f"{each.width:.2f}", "" if each.agreement is None else figure(each.agreement))
-        for each in plan.texts
+        (str(each.rank), _text(each), "" if each.agreement is None else figure(each.agreement)) for each in plan.texts
     ]
-    shown = table(("rank", "text and why", "width", EXPECTED), rows, numeric=numeric)
+    shown = table(("rank", "text and why", EXPECTED), rows, numeric=numeric)
     section = Section(
-        ("To label next, for ", quoted(ref)), (shown, Paragraph(basis(plan), "quiet")), "most informative text first"
+        ("To label next, for ", quoted(ref)),
+        (shown, Paragraph(basis(plan), "quiet")),
+        "whole groups, spread over the ratings",
     )
     return View(advised(plan, validation), (*paragraphs(_gate(validation, ref)), section), "rubriclab plan")
 
@@ -58,7 +59,8 @@ def _text(planned: SelectedText) -> Stack:
 
 def why(planned: SelectedText) -> str:
     """Return why a text is worth a label."""
-    return _informative(planned.informative) if planned.informative else "none of its scores is unusual"
+    group = "new group" if planned.new_group else "group with labels"
+    return f"{group}; {_unusual(planned.unusual) if planned.unusual else 'no rating is unusual'}"
 
 
 def advised(plan: LabelPlan, validation: Validation | None = None) -> str:
@@ -96,10 +98,8 @@ def _for_agreement(advice: StoppingAdvice | None) -> str:
 def basis(plan: LabelPlan) -> str:
     """Return what the figures of a plan rest on."""
     return (
-        f"Width: how wide the {CONFIDENCE:.0%} intervals of the scores are because of uncertain weights, in points, "
-        f"as the mean of {count(plan.pool, 'unlabelled text')}; now {plan.width:.2f}. Expected Pearson: with this text "
-        "and those above it labelled, on held-out groups, by a learning curve that is fitted to subsets of the present "
-        "labels, as if the texts were drawn at random."
+        f"{EXPECTED}: with the labels up to this text, on held-out groups, by a learning curve fitted to subsets "
+        f"of the present labels, as if texts were drawn at random. Chosen from {count(plan.pool, 'text')}."
     )
 
 
@@ -107,8 +107,7 @@ def plan_row(planned: SelectedText) -> dict[str, object]:
     """Return what is planned of a text as one JSON object."""
     return {
         "rank": planned.rank,
-        "gain": planned.gain,
-        "width": planned.width,
+        "new_group": planned.new_group,
         "agreement": planned.agreement,
         "why": why(planned),
     }
@@ -129,16 +128,16 @@ def _range(interval: Interval) -> str:
     return estimate(interval).removeprefix(figure(interval.value)).strip()
 
 
-def _informative(informative: InformativeCriterion) -> str:
-    title = describe.title(informative.criterion, TITLE)
-    if informative.criterion.question:
-        return f"informs the weight of “{title}”: {_answer(informative)}"
-    usual = show(round(informative.mean, 1))
-    return f"informs the weight of “{title}”: {show(round(informative.rating, 1))} here, {usual} on average so far"
+def _unusual(unusual: UnusualRating) -> str:
+    title = describe.title(unusual.criterion, TITLE)
+    if unusual.criterion.question:
+        return f"“{title}”: {_answer(unusual)}"
+    usual = show(round(unusual.mean, 1))
+    return f"“{title}”: {show(round(unusual.rating, 1))} here, {usual} on average so far"
 
 
-def _answer(informative: InformativeCriterion) -> str:
+def _answer(unusual: UnusualRating) -> str:
     """Return the answer as it was given, and how common it has been; scores say whether it speaks for the text."""
-    spoke, share = informative.rating >= HALF, informative.mean if informative.rating >= HALF else 1 - informative.mean
-    yes = spoke == (informative.criterion.question is None or informative.criterion.question.better == "yes")
+    spoke, share = unusual.rating >= HALF, unusual.mean if unusual.rating >= HALF else 1 - unusual.mean
+    yes = spoke == (unusual.criterion.question is None or unusual.criterion.question.better == "yes")
     return f"{'yes' if yes else 'no'} here, as for {share:.0%} so far"

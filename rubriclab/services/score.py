@@ -22,6 +22,7 @@ from rubriclab.methods.estimate import CallEstimate
 from rubriclab.option_names import command, option
 from rubriclab.rubric import Rubric
 from rubriclab.scoring import Score, score_stream
+from rubriclab.scoring.addresses_judge import addresses_judge
 from rubriclab.scoring.estimate import scoring_at_most
 from rubriclab.scoring.score import apart, limits_of
 from rubriclab.services.base import JudgeOption, ScaleText
@@ -159,10 +160,14 @@ class Scoring:
             work.notify(warning)
 
     def warnings(self, texts: int) -> list[str]:
-        """Return a warning for each field that some of the `texts` scored lack and all training texts had."""
-        if self.version is None:
-            return []
-        return without_fields(self.version, self.counts.without, describe(self.data), texts)
+        """Return a warning for each field that some of the `texts` scored lack and all training texts had.
+
+        And one if texts address the judge, those that an earlier run scored included.
+        """
+        number = self.counts.addresses_judge
+        marked = [f"{number:,} of {self.counts.rows:,} texts address the judge; see column addresses_judge"]
+        lacking = without_fields(self.version, self.counts.without, describe(self.data), texts) if self.version else []
+        return [*lacking, *(marked if number else [])]
 
     def count(self, scored: ScoredRow) -> None:
         """Add a scored row to the counts and the summary."""
@@ -223,7 +228,8 @@ class Scoring:
         abstained = None if above is None else is_abstained(score, above)
         if self.version and example:
             self.counts.without.update(missing_fields(self.version, [example]))
-        return ScoredRow(score, source.row, abstained, example, source.line)
+        addresses = example is not None and addresses_judge(example.output)
+        return ScoredRow(score, source.row, abstained, example, source.line, addresses)
 
 
 def is_abstained(score: Score, above: float) -> bool:

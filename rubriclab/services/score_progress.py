@@ -60,6 +60,7 @@ class Checkpoint(FrozenModel):
     unscored: Count
     unscored_by_reason: dict[str, int]
     abstained: Count
+    addresses_judge: Count
     answers: Count
     answers_missing: Count
     reason: str | None
@@ -83,6 +84,7 @@ class Progress:
         """Count these rows."""
         counts, last = scoring.counts, self.last
         counts.rows, counts.unscored, counts.abstained = last.rows, last.unscored, last.abstained
+        counts.addresses_judge = last.addresses_judge
         counts.answers, counts.answers_missing, counts.reason = last.answers, last.answers_missing, last.reason
         scoring.summary.values = self.values
         scoring.summary.unscored = Counter(last.unscored_by_reason)
@@ -156,6 +158,7 @@ class ProgressRecord:
             unscored=counts.unscored,
             unscored_by_reason=dict(summary.unscored),
             abstained=counts.abstained,
+            addresses_judge=counts.addresses_judge,
             answers=counts.answers,
             answers_missing=counts.answers_missing,
             reason=counts.reason,

@@ -87,7 +87,7 @@ def keep_scores(scoring: Scoring, path: Path, texts: str, last: Checkpoint | Non
                 f"{option('abstain_above')} as it is now.",
                 _ANEW,
             )
-        yield ScoredRow(scored.score, row, abstained)
+        yield ScoredRow(scored.score, row, abstained, addresses_judge=written.get("addresses_judge") is True)
     scoring.rest = rest_of(raw, scoring.options)
     if note := raw.source.note():
         scoring.workspace.notify(note)

@@ -29,6 +29,7 @@ class ScoredRow:
         abstained: whether a person has to score the text; `None` if no width was given.
         example: the text; `None` for a faulty row.
         line: of the row in its file, counted from 1; 0 where it is not known.
+        addresses_judge: whether the text speaks to whoever scores it; see `rubriclab.scoring.addresses_judge`.
     """
 
     score: Score
@@ -36,11 +37,11 @@ class ScoredRow:
     abstained: bool | None = None
     example: Example | None = None
     line: int = 0
+    addresses_judge: bool = False
 
     def to_row(self) -> dict[str, Any]:
         """Return the score as one JSON object, with the columns of the row that it is of."""
-        score = self.score.to_row()
-        return with_columns(self.row, score if self.abstained is None else {**score, "abstained": self.abstained})
+        return with_columns(self.row, {**self.score.to_row(), **_marks(self)})
 
     def to_cells(self) -> dict[str, Any]:
         """Return the score as cells of a table, with the columns of the row and three for each criterion.
@@ -70,7 +71,7 @@ def same_name(own: Any, name: Any) -> bool:
 
 @dataclass(slots=True)
 class ScoreCounts:
-    """Rows, those without a score and those left to a person; answers and those missing.
+    """Rows, those without a score, left to a person, or that address the judge; answers and those missing.
 
     Attributes:
         without: the number of texts without each field that all training texts had.
@@ -81,6 +82,7 @@ class ScoreCounts:
     rows: int = 0
     unscored: int = 0
     abstained: int = 0
+    addresses_judge: int = 0
     answers: int = 0
     answers_missing: int = 0
     without: Counter[str] = field(default_factory=Counter)
@@ -93,6 +95,7 @@ class ScoreCounts:
         self.rows += 1
         self.unscored += score.score is None
         self.abstained += bool(scored.abstained)
+        self.addresses_judge += scored.addresses_judge
         self.answers += score.answers
         self.answers_missing += score.answers_missing
         self.reason = score.unscored if score.criteria else self.reason
@@ -181,12 +184,17 @@ def criterion_cells(score: Score) -> dict[str, Any]:
     return details
 
 
+def _marks(scored: ScoredRow) -> dict[str, bool]:
+    """Return what is said of the text beside its score."""
+    abstained = {} if scored.abstained is None else {"abstained": scored.abstained}
+    return {"addresses_judge": scored.addresses_judge, **abstained}
+
+
 def _flat(scored: ScoredRow) -> dict[str, Any]:
     score = scored.score
     low, high = score.interval or (None, None)
     row: dict[str, Any] = {"id": score.id, "score": score.score, "low": low, "high": high, "unscored": score.unscored}
-    if scored.abstained is not None:
-        row["abstained"] = scored.abstained
+    row |= _marks(scored)
     if score.rivals:
         row["rivals"] = score.rivals
     criteria: Mapping[str, float | None] = {criterion.id: criterion.score for criterion in score.criteria}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rubriclab.judges.judge import Judge
 from rubriclab.learning import Trained, joint, train
-from rubriclab.learning.candidates import Plan
+from rubriclab.learning.candidates import EarlierRubric, Plan
 from rubriclab.learning.settings import JointSettings
 from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.method import Progress, silent
@@ -33,10 +33,14 @@ class TrainingRun:
         generator: Judge,
         *,
         seed: int,
+        earlier: EarlierRubric | None = None,
         model_versions: Callable[[], Sequence[str]] = tuple,
         on_progress: Progress = silent,
     ) -> Trained:
         """Return what it learns.
+
+        Args:
+            earlier: a rubric whose criteria are candidates too, in a joint training.
 
         Raises:
             JudgeError: if nothing could be learned.
@@ -48,6 +52,7 @@ class TrainingRun:
                 judge=judge,
                 generator=generator,
                 seed=seed,
+                earlier=earlier,
                 model_versions=model_versions,
                 on_progress=on_progress,
             )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,17 +12,10 @@ from pydantic import Field
 from rubriclab.data import Example
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.display import Displayed
-from rubriclab.errors import (
-    BudgetReached,
-    DataError,
-    JudgeError,
-    JudgeRefused,
-    ProviderDown,
-    ReplayMiss,
-    SettingsError,
-)
+from rubriclab.errors import SettingsError
 from rubriclab.judges.judge import Judge
 from rubriclab.learning import Trained
+from rubriclab.learning.candidates import EarlierRubric
 from rubriclab.methods.estimate import CallEstimate
 from rubriclab.option_names import option
 from rubriclab.provenance import Action, Effort
@@ -38,10 +30,14 @@ from rubriclab.services.transfer_training import TrainingOf, training_like
 from rubriclab.services.workspace import Workspace
 from rubriclab.store import Version
 from rubriclab.transfer.new_version import as_trained
-from rubriclab.transfer.rating_matrix import with_dropped_criteria
 from rubriclab.transfer.results import Transfer
-from rubriclab.transfer.run import FittedTransfer, RelearnFunction, transfer as run_transfer
-from rubriclab.transfer.source_target import SourceRubric, TargetTexts
+from rubriclab.transfer.run import (
+    FittedTransfer,
+    RelearnFunction,
+    SourceRubric,
+    TargetTexts,
+    transfer as run_transfer,
+)
 
 if TYPE_CHECKING:
     from rubriclab.report.model import View
@@ -59,17 +55,14 @@ class TransferOptions(ReadingOptions, JudgeOption):
     scale: ScaleText | None = None
     """The scale of the target's labels. Default: taken from the labels."""
 
-    labels: int | None = Field(default=None, ge=10)
-    """The number of labels to use; the others evaluate the result. Default: all."""
-
     no_relearn: bool = False
-    """Do not learn from scratch, which takes the most calls."""
+    """Do not learn again, which takes the most calls."""
 
     save: bool = False
     """Save the result as a version whose parent is the rubric."""
 
     action: Action | None = None
-    """The action to save. Default: the one that is advised."""
+    """The way to save. Default: the recommended one."""
 
     name: str | None = None
     """The name to save under. Default: the rubric's."""
@@ -82,7 +75,7 @@ class TransferOptions(ReadingOptions, JudgeOption):
 class TransferResult(Displayed):
     """The evaluation of a rubric on target texts, the version saved if one was asked for, and the effort.
 
-    `not_saved` says why the action to save could not be tried.
+    `not_saved` says why the way to save could not be measured.
     """
 
     transfer: Transfer
@@ -118,11 +111,6 @@ class PreparedTransfer:
     generator: JudgeChoice
     training: TrainingOf | None
 
-    @property
-    def name(self) -> str:
-        """What is transferred where by whom."""
-        return f"{self.version.ref} on {self.target.name} by {self.choice.spec}"
-
     @cached_property
     def source(self) -> SourceRubric:
         """The version with the record of its training."""
@@ -130,20 +118,13 @@ class PreparedTransfer:
         record = self.workspace.store.training(version.ref)
         return SourceRubric(version.ref, version.rubric, version.provenance, record)
 
-    def at_most(self) -> CallEstimate:
+    def at_most(self) -> DryRun:
         """Return the most that is asked."""
-        rubric, target = self.version.rubric, self.target
-        total = scoring_at_most(rubric, target.examples)
-        if not target.labelled:
-            return total
-        all_criteria = rubric.model_copy(update={"parts": with_dropped_criteria(rubric, self.source.record)})
-        total += scoring_at_most(all_criteria, target.labelled)
+        total = scoring_at_most(self.version.rubric, self.target.examples)
         if self.training:
-            fitted, held_out = target.split(0)
-            learning = sum(self.training(fitted).at_most(), CallEstimate())
-            # Learning rates each of its texts at least as often as scoring by its result would.
-            total += learning * (1 + math.ceil(len(held_out) / len(fitted)))
-        return total
+            total += sum(self.training(self.target.labelled).at_most(), CallEstimate())
+        judge = {"judge": (self.choice.spec, total)}
+        return dry_run(judge, self.workspace.options, proposes=self.training is not None)
 
     async def run(self) -> TransferResult:
         """Return the evaluation, and the version saved if one was asked for.
@@ -171,21 +152,26 @@ class PreparedTransfer:
         return await self._saved(fitted, judge)
 
     def _relearn(self, judge: Judge) -> RelearnFunction | None:
-        """Return the training from scratch; the version's generator proposes criteria here, too."""
+        """Return the training; the version's generator proposes criteria here, too."""
         if (training := self.training) is None:
             return None
         workspace = self.workspace
         generator = judge if self.generator == self.choice else workspace.judge(self.generator)
 
-        async def relearn(texts: Sequence[Example]) -> Trained:
-            seed = self.options.seed
-            return await training(texts).run(judge, generator, seed=seed, model_versions=workspace.model_versions)
+        async def relearn(texts: Sequence[Example], earlier: EarlierRubric) -> Trained:
+            return await training(texts).run(
+                judge,
+                generator,
+                seed=self.options.seed,
+                earlier=earlier,
+                model_versions=workspace.model_versions,
+            )
 
         return relearn
 
     async def _saved(self, fitted: FittedTransfer, judge: Judge) -> TransferResult:
-        workspace, advice = self.workspace, fitted.transfer.advice
-        action = self.options.action or (advice.action if advice else "reuse")
+        workspace = self.workspace
+        action = self.options.action or fitted.transfer.recommended or "reuse"
         if action not in fitted.adapted:
             reason = next(each.skipped for each in fitted.transfer.actions if each.action == action)
             not_saved = f"{action} cannot be saved: {reason}."
@@ -245,11 +231,11 @@ def prepare_transfer(
 
 
 async def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: TransferOptions) -> TransferResult:
-    """Return the agreement of a rubric on the texts of `to`, and the evaluation of each action.
+    """Return the agreement of a rubric on the texts of `to`: as it is, recalibrated, and learned again.
 
     Raises:
         RubriclabError: as `prepare_transfer` and `PreparedTransfer.run` do.
-        SettingsError: if the action to save could not be tried.
+        SettingsError: if the way to save could not be measured.
     """
     prepared = await workspace.off_event_loop(prepare_transfer, workspace, rubric, to, options)
     result = await prepared.run()
@@ -257,34 +243,6 @@ async def transfer(workspace: Workspace, rubric: str | Version, to: Data, option
     return result
 
 
-async def run_all(prepared: Sequence[PreparedTransfer]) -> list[TransferResult]:
-    """Return the results of several transfers; those that fail are left out, and the notice says why.
-
-    Raises:
-        RubriclabError: if all fail, or for an error that concerns every call.
-    """
-    results: list[TransferResult] = []
-    latest: DataError | JudgeError | ReplayMiss | None = None
-    for each in prepared:
-        try:
-            results.append(await each.run())
-        except (BudgetReached, JudgeRefused, ProviderDown):
-            raise
-        except (DataError, JudgeError, ReplayMiss) as error:
-            latest = error
-            if len(prepared) > 1:
-                each.workspace.notify(f"left out: {each.name}: {error.text}")
-    if latest and not results:
-        raise latest
-    return results
-
-
 def transfer_at_most(workspace: Workspace, rubric: str | Version, to: Data, options: TransferOptions) -> DryRun:
     """Return the most that `transfer` would ask."""
-    return all_at_most([prepare_transfer(workspace, rubric, to, options)])
-
-
-def all_at_most(prepared: Sequence[PreparedTransfer]) -> DryRun:
-    """Return the most that several transfers would ask, by name."""
-    roles = {each.name: (each.choice.spec, each.at_most()) for each in prepared}
-    return dry_run(roles, prepared[0].workspace.options, proposes=any(each.training for each in prepared))
+    return prepare_transfer(workspace, rubric, to, options).at_most()

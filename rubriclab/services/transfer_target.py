@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from rubriclab.data import Example, find_aspect, labelled
 from rubriclab.data.check import FEWEST_LABELS
 from rubriclab.data.scale import Scale, parse_scale, scale_of
-from rubriclab.errors import DataError, SettingsError
+from rubriclab.errors import DataError
 from rubriclab.evaluation import unseen
 from rubriclab.option_names import option
 from rubriclab.report.wording import count
 from rubriclab.services.inputs import Data, describe, usable_texts
 from rubriclab.services.workspace import Notify
 from rubriclab.store import Version
-from rubriclab.transfer.source_target import TargetTexts
+from rubriclab.transfer.run import TargetTexts
 
 if TYPE_CHECKING:
     from rubriclab.data import Aspect
@@ -28,7 +28,7 @@ def target_texts(data: Data, version: Version, options: TransferOptions, notify:
 
     Raises:
         DataError: if there is no such text, or labelled texts share an id.
-        SettingsError: for an unknown aspect, a scale that is not understood, or more labels than there are.
+        SettingsError: for an unknown aspect, or a scale that is not understood.
     """
     rubric, name = version.rubric, describe(data)
     aspect = _aspect(rubric, options)
@@ -42,14 +42,9 @@ def target_texts(data: Data, version: Version, options: TransferOptions, notify:
     rated = labelled(texts, aspect.name)
     scale = _scale(rated, aspect.name, version, options, notify)
     usable = _usable_labels(rated, aspect.name, scale, name, notify)
-    if usable and (options.labels or 0) > len(usable):
-        raise SettingsError(
-            f"{option('labels', str(options.labels))} is more than the {len(usable)} usable labels in {name}.",
-            "Give a smaller one.",
-        )
     by_id = {text.id: text for text in usable}
     every_text = tuple(by_id.get(text.id, text) for text in texts)
-    return TargetTexts(name, every_text, usable, aspect, scale, options.labels if usable else None)
+    return TargetTexts(name, every_text, usable, aspect, scale)
 
 
 def _aspect(rubric: Rubric, options: TransferOptions) -> Aspect:

@@ -1,4 +1,4 @@
-"""The training from scratch that a transfer compares with: the methods and settings of a version, on other texts."""
+"""The training that a transfer compares with: the methods and settings of a version, on other texts."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from rubriclab.services.settings import resolve_settings
 from rubriclab.services.training import TrainingRun
 from rubriclab.services.workspace import Notify, Workspace
 from rubriclab.store import Version
-from rubriclab.transfer.source_target import TargetTexts
+from rubriclab.transfer.run import TargetTexts
 
 TrainingOf = Callable[[Sequence[Example]], TrainingRun]
 
 
 def training_like(version: Version, target: TargetTexts, workspace: Workspace) -> TrainingOf | None:
-    """Return the training from scratch by the methods and settings that the version was learned with.
+    """Return the training by the methods and settings that the version was learned with.
 
     It starts from the checklists and findings that ship, without findings about the raters of data sets that the
     version was learned without. `None`, with a notice, if none of the methods has a checklist for the aspect.

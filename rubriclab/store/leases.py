@@ -15,7 +15,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from sqlalchemy import BigInteger, BindParameter, bindparam, delete, exists, extract, func, insert, select, update
+from sqlalchemy import BigInteger, BindParameter, bindparam, delete, exists, extract, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from rubriclab.digest import digest as digest_of
@@ -47,15 +47,15 @@ _TAKE = (
     .execution_options(preserve_rowcount=True)
 )
 _ANSWERED = exists().where(_ANSWERS.c.digest == _LEASES.c.digest)
-_STATE = select(_LEASES.c.holder, (_LEASES.c.expires < _NOW).label("expired")).where(
-    _LEASES.c.digest == _WANTED, ~_ANSWERED
-)
+# Also one that expires later than any that is taken now: the clock has moved back since.
+_EXPIRED = or_(_LEASES.c.expires < _NOW, _LEASES.c.expires > _NOW + TERM)
+_STATE = select(_LEASES.c.holder, _EXPIRED.label("expired")).where(_LEASES.c.digest == _WANTED, ~_ANSWERED)
 _OWN = _LEASES.c.holder == _HOLDER
 _RELEASE = delete(_LEASES).where(_OWN, _LEASES.c.digest == _WANTED)
 _RELEASE_ALL = delete(_LEASES).where(_OWN)
 _RELEASE_ANSWERED = delete(_LEASES).where(_OWN, _ANSWERED)
 _RENEW = update(_LEASES).where(_OWN).values(expires=_NOW + TERM)
-_DROP_EXPIRED = delete(_LEASES).where(_LEASES.c.expires < _NOW)
+_DROP_EXPIRED = delete(_LEASES).where(_EXPIRED)
 
 
 class Leases:

@@ -131,14 +131,22 @@ class Store:
         """The cached answers of judges, by the digest of the request."""
         return self._held.enter_context(closing(AnswerTable(self._engine, read_only=self._read_only)))
 
-    def shared_state(self, name: str) -> SharedState:
-        """Return the document that processes share under `name`; it is empty before it is changed.
+    def check_writable(self) -> None:
+        """Check that something can be stored.
 
         Raises:
             StoreError: if the store is read-only.
         """
         if self._read_only:
             raise _read_only(self.place)
+
+    def shared_state(self, name: str) -> SharedState:
+        """Return the document that processes share under `name`; it is empty before it is changed.
+
+        Raises:
+            StoreError: if the store is read-only.
+        """
+        self.check_writable()
         return SharedState(self._engine, name)
 
     def remove_shared_states(self, is_unused: Callable[[Document, float], bool]) -> None:

@@ -3,7 +3,7 @@
 Thirty labels leave a correlation with a standard error of about 0.18, so pulling each one towards what is generally
 known keeps chance findings out. The knowledge is the catalogue's `better_high` and `better_low`, which differ by the
 kind of aspect that a name and its definition speak of, and weights learned from public sets over all their aspects
-(`directions.json`, written by `experiments/weighing/directions.py`).
+(`directions.json`, learned from the ratings of public sets).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def prior_directions(
     """Return each text feature's weight before any label, for standardised values; the largest size is 1.
 
     The mean of the usual directions and of the weights learned from public sets, each with sizes that sum to 1. On sets
-    left out of the learning, the mean agrees better with people than either alone (`experiments/weighing`).
+    left out of the learning, the mean agrees better with people than either alone (`docs/decisions/0012`).
 
     Args:
         learned: the learned weights; those shipped by default.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,8 @@ from rubriclab.provenance import Action, Provenance, TransferOrigin, fields_of_b
 from rubriclab.scoring.estimate import scoring_at_most
 from rubriclab.stats.folds import grouped_folds
 from rubriclab.training_record import TrainingRecord
-from rubriclab.transfer.actions import AdaptedRubric, LabelledTarget, aggregate_scores, hardness_of, rescaled
-from rubriclab.transfer.rating_matrix import RatedTexts
-from rubriclab.transfer.run import FittedTransfer
-from rubriclab.transfer.source_target import SourceRubric
+from rubriclab.transfer.adaptation import AdaptedRubric, LabelledTarget, aggregate_scores, hardness, rescaled
+from rubriclab.transfer.run import FittedTransfer, SourceRubric
 
 
 def as_trained(
@@ -45,28 +43,29 @@ def as_trained(
         labels=len(labelled.rated.examples),
     )
     if action == "relearn" and (trained := fitted.trained):
-        provenance = trained.provenance.model_copy(update={"transfer": origin})
+        both = _of_both(source.provenance, dict(trained.provenance))
+        provenance = trained.provenance.model_copy(update={**both, "transfer": origin})
         return Trained(trained.rubric, provenance, trained.notes, trained.record)
-    rated = fitted.all_criteria if action == "reselect" and fitted.all_criteria else labelled.rated
-    provenance = _provenance(source, adapted, labelled, rated, judge=judge, model_versions=model_versions)
-    record = _record(adapted, labelled, rated)
-    return Trained(adapted.rubric, provenance.model_copy(update={"transfer": origin}), (), record)
+    provenance = _provenance(source, adapted, labelled, judge=judge, model_versions=model_versions)
+    return Trained(adapted.rubric, provenance.model_copy(update={"transfer": origin}), (), _record(adapted, labelled))
+
+
+def _of_both(before: Provenance, fields: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Return the ids and digests of the texts that a rubric depends on: those of its source, and those of `fields`."""
+    return {name: tuple(sorted({*fields[name], *getattr(before, name)})) for name in ("examples", "groups", "texts")}
 
 
 def _provenance(
     source: SourceRubric,
     adapted: AdaptedRubric,
     labelled: LabelledTarget,
-    rated: RatedTexts,
     *,
     judge: Judge,
     model_versions: Sequence[str],
 ) -> Provenance:
     before, examples, table = source.provenance, labelled.rated.examples, labelled.table
     fields: dict[str, Any] = origins(examples, labelled.aspect, judge, judge, model_versions)
-    for name in ("examples", "groups", "texts"):
-        fields[name] = tuple(sorted({*fields[name], *getattr(before, name)}))
-    fields["text_fields"] = fields_of_both(before, examples)
+    fields |= {**_of_both(before, fields), "text_fields": fields_of_both(before, examples)}
     reused = adapted.action == "reuse"
     scores = adapted.scores if reused else aggregate_scores(adapted.rubric, labelled.rated)
     return Provenance(
@@ -77,7 +76,7 @@ def _provenance(
         agreement=training_agreement(scores, adapted.raw, table.labels, table.groups, optimistic=not reused),
         baseline=best_feature(examples, labelled.aspect),
         validation=validation(
-            labelled.table_of(rated),
+            table,
             feature_values(examples, FEATURE_NAMES),
             adapted.raw,
             scores,
@@ -89,14 +88,12 @@ def _provenance(
     )
 
 
-def _record(adapted: AdaptedRubric, labelled: LabelledTarget, rated: RatedTexts) -> TrainingRecord:
+def _record(adapted: AdaptedRubric, labelled: LabelledTarget) -> TrainingRecord:
     """Return the labelled texts with their ratings and cross-validated scores."""
-    kept = {criterion.id for criterion in adapted.rubric.criteria}
-    candidates = tuple(column.model_copy(update={"kept": column.criterion.id in kept}) for column in rated.candidates)
-    scale, aggregation = labelled.rubric.scale, adapted.rubric.aggregation
+    rated, scale, aggregation = labelled.rated, labelled.rubric.scale, adapted.rubric.aggregation
     low = high = np.full(len(adapted.scores), np.nan)
     if aggregation:
-        low, high = bounds(adapted.scores, hardness_of(aggregation, rated), aggregation.conformal, scale)
+        low, high = bounds(adapted.scores, hardness(aggregation, rated), aggregation.conformal, scale)
     mapped = [rescaled(values, scale, labelled.label_scale) for values in (adapted.scores, low, high)]
     texts = recorded_texts(rated.examples, labelled.aspect, *mapped)
-    return TrainingRecord(texts=texts, candidates=candidates, cells=rated.cells)
+    return TrainingRecord(texts=texts, candidates=rated.candidates, cells=rated.cells)

@@ -17,7 +17,7 @@ from rubriclab.scoring.score import assignment_of, ratings_of_texts
 from rubriclab.scoring.stream import score_stream, stream
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.missing import float_table, floats
-from rubriclab.training_record import Candidate, Cell, TrainingRecord
+from rubriclab.training_record import Candidate, Cell
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,22 +120,3 @@ def _candidates(parts: Sequence[Part], *, kept: bool) -> tuple[Candidate, ...]:
     return tuple(
         Candidate(method=part.method, criterion=criterion, kept=kept) for part in parts for criterion in part.criteria
     )
-
-
-def with_dropped_criteria(rubric: Rubric, record: TrainingRecord | None) -> tuple[Part, ...]:
-    """Return the rubric's parts with the criteria that learning dropped added to those it kept.
-
-    With a record, only criteria that were candidates of the selection are added, and none that a person has removed;
-    otherwise all that the parts have dropped. Methods without any kept criterion are missing: the rubric does not say
-    how they prompt.
-    """
-    candidates = (each for each in record.candidates if each.by_hand != "removed") if record else None
-    offered = None if candidates is None else {(each.method, each.criterion.id) for each in candidates}
-
-    def widened(part: Part) -> Part:
-        # One holistic score of the aspect is enough: each further one costs a call and is highly correlated with it.
-        dropped = (criterion.criterion for criterion in part.dropped if criterion.criterion.kind != "score")
-        added = tuple(criterion for criterion in dropped if offered is None or (part.method, criterion.id) in offered)
-        return part.model_copy(update={"criteria": (*part.criteria, *added), "dropped": ()})
-
-    return tuple(map(widened, rubric.parts))

@@ -1,52 +1,69 @@
-"""A rubric applied to target texts, or through another judge: the loss of agreement, and what to do about it.
+"""A rubric measured on the labels of other texts, or with another judge: as it is, recalibrated, and learned again.
 
-target texts           -> rated by the rubric's criteria, exactly as in scoring
-labelled texts         -> agreement there, compared with the source and baselines, and a cross-validation of each action
-only some of the labels -> the others are held out to evaluate each action
-all texts              -> their distance from the texts that the rubric was learned from
+target texts   -> rated by the rubric's criteria, exactly as in scoring
+labelled texts -> held-out scores of each of the three ways -> their agreement, and the recommended one
+all texts      -> the share whose ratings lie outside the range of the training texts
 """
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from rubriclab.aggregation import raw_value
+from rubriclab.data.aspect import Aspect
 from rubriclab.data.example import Example
+from rubriclab.data.scale import Scale
 from rubriclab.errors import BudgetReached, DataError, JudgeError, JudgeRefused, ProviderDown, ReplayMiss, SettingsError
 from rubriclab.judges.judge import Judge
-from rubriclab.learning.baselines import FEATURE_NAMES, feature_values
-from rubriclab.learning.gate import GateLevel, gate_level
+from rubriclab.learning.candidates import EarlierRubric
+from rubriclab.learning.gate import gate_level
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.single_method import Trained
 from rubriclab.methods.method import Progress, silent
-from rubriclab.provenance import Action
+from rubriclab.methods.names import JOINT
+from rubriclab.provenance import Action, Provenance
 from rubriclab.rubric import Rubric
-from rubriclab.stats.correlation import FloatArray
-from rubriclab.text_features import WORD_COUNT
-from rubriclab.transfer.actions import (
-    ACTIONS,
-    AdaptedRubric,
-    LabelledTarget,
-    aggregate_scores,
-    recalibrated,
-    relearned,
-    rescaled,
-    reused,
-    reweighted,
-)
-from rubriclab.transfer.distribution_shift import DistributionShift, distribution_shift
-from rubriclab.transfer.rating_matrix import RatedTexts, rate, rate_parts, with_dropped_criteria
-from rubriclab.transfer.recommendation import advise, paired_difference
-from rubriclab.transfer.results import ActionEvaluation, AgreementMetrics, Transfer, agreement_metrics
-from rubriclab.transfer.source_target import SourceRubric, TargetTexts, drop, source_agreement
+from rubriclab.stats.bootstrap import clustered_mean
+from rubriclab.stats.folds import units
+from rubriclab.stats.interval import Interval, rounded
+from rubriclab.stats.missing import floats
+from rubriclab.training_record import TrainingRecord
+from rubriclab.transfer.adaptation import AdaptedRubric, LabelledTarget, raw_values, recalibrated, relearned, reused
+from rubriclab.transfer.rating_matrix import RatedTexts, rate
+from rubriclab.transfer.results import ACTIONS, ActionEvaluation, Transfer, evaluate, recommend, source_agreement
 
-WORDS = "word count"
-BEST_FEATURE = "best text feature on the source"
+# Learns again from labelled texts, with the criteria of an earlier rubric among the candidates.
+RelearnFunction = Callable[[Sequence[Example], EarlierRubric], Awaitable[Trained]]
 
-RelearnFunction = Callable[[Sequence[Example]], Awaitable[Trained]]
+
+@dataclass(frozen=True)
+class SourceRubric:
+    """A version, with the record of its training if there is one."""
+
+    ref: str
+    rubric: Rubric
+    provenance: Provenance
+    record: TrainingRecord | None = None
+
+
+@dataclass(frozen=True)
+class TargetTexts:
+    """Texts that a rubric is transferred to.
+
+    Attributes:
+        name: as the user wrote it.
+        examples: all usable texts, `labelled` among them.
+        labelled: those with a score for `aspect`, on `scale`.
+    """
+
+    name: str
+    examples: tuple[Example, ...]
+    labelled: tuple[Example, ...]
+    aspect: Aspect
+    scale: Scale
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,17 +71,15 @@ class FittedTransfer:
     """A transfer, with the rubrics fitted on the way.
 
     Attributes:
-        adapted: by action.
+        adapted: by way of using the rubric.
         labelled: the texts that these were fitted to; `None` without labels.
         trained: the training of `relearn`.
-        all_criteria: ratings of the labelled texts by all former candidates; `None` if these are the rubric's criteria.
     """
 
     transfer: Transfer
     adapted: Mapping[Action, AdaptedRubric] = field(default_factory=dict)
     labelled: LabelledTarget | None = None
     trained: Trained | None = None
-    all_criteria: RatedTexts | None = None
 
 
 async def transfer(
@@ -80,30 +95,20 @@ async def transfer(
     """Return the evaluation of the rubric of `source` on the target, rated by `judge`.
 
     Args:
-        relearn: trains from scratch on labelled target texts; without it, that action is skipped.
-        seed: of splits, folds and resamples.
+        relearn: learns again from labelled target texts; without it, that is not measured.
+        seed: of folds and resamples.
         under_way: texts rated concurrently.
 
     Raises:
         JudgeError: if no text could be scored.
-        JudgeRefused, BudgetReached, ReplayMiss: from the judge; they concern every text.
+        JudgeRefused, BudgetReached, ProviderDown, ReplayMiss: from the judge; they concern every text.
     """
     rubric = source.rubric.model_copy(update={"aspect": target.aspect})
     on_progress(f"rating {len(target.examples)} texts by the rubric", 0.0)
     rated = await rate(rubric, source.ref, target.examples, judge, under_way)
     if np.isnan(rated.scores).all():
         raise JudgeError(f"None of {len(rated.examples)} texts could be scored; the latest reason: {rated.reason}")
-    unlabelled = _without_labels(source, target, rated, judge, seed)
-    if not target.labelled:
-        return FittedTransfer(unlabelled)
-    actions = _Actions(source, rubric, target, rated, judge, seed, under_way)
-    await actions.fit_all(relearn, on_progress)
-    complete = await actions.evaluate(unlabelled)
-    return FittedTransfer(complete, actions.adapted, actions.labelled, actions.trained, actions.all_criteria)
-
-
-def _without_labels(source: SourceRubric, target: TargetTexts, rated: RatedTexts, judge: Judge, seed: int) -> Transfer:
-    return Transfer(
+    unlabelled = Transfer(
         rubric=source.ref,
         judge=judge.name,
         calibrated_for=source.provenance.judge,
@@ -115,172 +120,87 @@ def _without_labels(source: SourceRubric, target: TargetTexts, rated: RatedTexts
         texts=len(rated.examples),
         unscored=int(np.isnan(rated.scores).sum()),
         unscored_reason=rated.reason,
-        shift=_shift(source, rated, seed),
+        outside=outside_training_range(source, rated, seed),
+    )
+    if not target.labelled:
+        return FittedTransfer(unlabelled)
+    settings = JointSettings.model_validate(dict(source.provenance.settings.get(JOINT, {})))
+    labelled = LabelledTarget(rubric, rated.select(target.labelled), target.aspect.name, target.scale, settings, seed)
+    adapted: dict[Action, AdaptedRubric] = {"reuse": reused(labelled), "recalibrate": recalibrated(labelled)}
+    trained, skipped = None, "not requested"
+    if relearn:
+        on_progress(f"learning again from {len(target.labelled)} labels", 0.3)
+        try:
+            trained = await relearn(target.labelled, _earlier(rubric, labelled.rated))
+            adapted["relearn"] = relearned(labelled, trained)
+        except (BudgetReached, JudgeRefused, ProviderDown):
+            raise
+        except (DataError, JudgeError, ReplayMiss, SettingsError) as error:
+            skipped = str(error)
+    # Another judge uses the scale differently, even if the labels are too few to show it.
+    default: Action = "reuse" if judge.name == source.provenance.judge else "recalibrate"
+    complete = _with_labels(unlabelled, source, labelled, adapted, skipped=skipped, default=default)
+    return FittedTransfer(complete, adapted, labelled, trained)
+
+
+def _earlier(rubric: Rubric, rated: RatedTexts) -> EarlierRubric:
+    ids = [candidate.criterion.id for candidate in rated.candidates]
+    cells = {
+        example.id: dict(zip(ids, row, strict=True)) for example, row in zip(rated.examples, rated.cells, strict=True)
+    }
+    return EarlierRubric(rubric.parts, cells)
+
+
+def _with_labels(
+    unlabelled: Transfer,
+    source: SourceRubric,
+    labelled: LabelledTarget,
+    adapted: Mapping[Action, AdaptedRubric],
+    *,
+    skipped: str,
+    default: Action,
+) -> Transfer:
+    table, level = labelled.table, gate_level(labelled.table.labels, labelled.table.groups)
+    point = labelled.label_scale.width / labelled.rubric.scale.width
+    scores = {action: each.scores for action, each in adapted.items()}
+    recommended, gains, too_few = recommend(scores, table.labels, table.groups, default, point)
+    measured = {
+        action: evaluate(each, table.labels, table.groups, level=level, point=point, seed=labelled.seed).model_copy(
+            update={"gain": gains[action]}
+        )
+        for action, each in adapted.items()
+    }
+    missing = {action: ActionEvaluation(action=action, skipped=skipped) for action in ACTIONS if action not in adapted}
+    return unlabelled.model_copy(
+        update={
+            "labels": len(table.labels),
+            "groups": len(set(table.groups)),
+            "mean_error": rounded(point * float(np.abs(table.labels - table.labels.mean()).mean())),
+            "source": source_agreement(source.provenance, level),
+            "actions": tuple({**measured, **missing}[action] for action in ACTIONS),
+            "recommended": recommended,
+            "too_few_groups": too_few,
+        }
     )
 
 
-def _shift(source: SourceRubric, rated: RatedTexts, seed: int) -> DistributionShift | None:
-    """Return the distance of the rated texts from the source texts; `None` if nothing is known about the latter."""
-    ids = [candidate.criterion.id for candidate in rated.candidates]
-    ratings = dict(zip(ids, rated.values.T, strict=True))
-    terms = source.rubric.aggregation.terms if source.rubric.aggregation else ()
-    if source.record is None:
-        return distribution_shift((), rated.examples, {}, ratings, terms=terms, seed=seed) if terms else None
-    matrix = source.record.matrix
-    columns = {candidate.criterion.id: column for column, candidate in enumerate(source.record.candidates)}
-    source_ratings = {name: matrix[:, columns[name]] for name in ids if name in columns}
-    texts = [text.example for text in source.record.texts]
-    return distribution_shift(texts, rated.examples, source_ratings, ratings, terms=terms, seed=seed)
+def outside_training_range(source: SourceRubric, rated: RatedTexts, seed: int) -> Interval | None:
+    """Return the share of texts whose weighted ratings lie outside the range of the training texts' ones.
 
-
-@dataclass
-class _Actions:
-    """The actions, fitted one after the other to labelled texts."""
-
-    source: SourceRubric
-    rubric: Rubric
-    target: TargetTexts
-    rated: RatedTexts
-    judge: Judge
-    seed: int
-    under_way: int
-
-    def __post_init__(self) -> None:
-        fitted, held_out = self.target.split(self.seed)
-        self.labelled = self._at(fitted)
-        self.held_out = self._at(held_out) if held_out else None
-        self.adapted: dict[Action, AdaptedRubric] = {}
-        self.skipped: dict[Action, str] = {}
-        self.trained: Trained | None = None
-        self.all_criteria: RatedTexts | None = None
-
-    def _at(self, examples: Sequence[Example]) -> LabelledTarget:
-        settings = JointSettings.model_validate(dict(self.source.provenance.settings.get("joint", {})))
-        unbounded = settings.model_copy(update={"calls_per_text": 0})
-        rated, aspect = self.rated.select(examples), self.target.aspect.name
-        return LabelledTarget(self.rubric, rated, aspect, self.target.scale, unbounded, self.seed)
-
-    async def fit_all(self, relearn: RelearnFunction | None, on_progress: Progress) -> None:
-        """Fit the actions, with the reasons for those that cannot be tried."""
-        self._add("reuse", reused(self.labelled))
-        self._add("recalibrate", recalibrated(self.labelled))
-        self._add("reweight", reweighted(self.labelled))
-        parts = with_dropped_criteria(self.rubric, self.source.record)
-        if sum(len(part.criteria) for part in parts) > len(self.rubric.criteria):
-            on_progress("rating the labelled texts by the dropped criteria, too", 0.3)
-            # A recording of scoring contains the rubric's own criteria only.
-            with self._skipping("reselect", ReplayMiss):
-                texts = self.labelled.rated.examples
-                self.all_criteria = await rate_parts(parts, self.rubric, texts, self.judge, self.under_way)
-                self._add("reselect", reweighted(self.labelled, self.all_criteria, parts))
-        else:
-            self.skipped["reselect"] = "no dropped criteria are known"
-        if relearn:
-            on_progress(f"learning from scratch from {len(self.labelled.rated.examples)} labels", 0.5)
-            with self._skipping("relearn", DataError, JudgeError, ReplayMiss, SettingsError):
-                self.trained = await relearn(self.labelled.rated.examples)
-                self._add("relearn", relearned(self.labelled, self.trained))
-        else:
-            self.skipped["relearn"] = "not requested"
-
-    def _add(self, action: Action, adapted: AdaptedRubric | None) -> None:
-        if adapted:
-            self.adapted[action] = adapted
-        else:
-            self.skipped[action] = "no criterion varies over these texts"
-
-    @contextlib.contextmanager
-    def _skipping(self, action: Action, *errors: type[Exception]) -> Iterator[None]:
-        """Skip an action for these errors, except for those that concern all further calls."""
-        try:
-            yield
-        except (BudgetReached, JudgeRefused, ProviderDown):
-            raise
-        except errors as error:
-            self.skipped[action] = str(error)
-
-    async def evaluate(self, unlabelled: Transfer) -> Transfer:
-        """Return `unlabelled` with the evaluations of the actions, the advice, and the comparison with the source."""
-        table, held_out = self.labelled.table, self.held_out
-        squares = {action: adapted.squared_errors(table.labels) for action, adapted in self.adapted.items()}
-        # Another judge uses the scale differently, even if the labels are too few to show it.
-        same_judge = self.judge.name == self.source.provenance.judge
-        advice = advise(squares, table.labels, table.groups, default="reuse" if same_judge else "recalibrate")
-        held_out_scores = await self._held_out_scores(held_out) if held_out else {}
-        return unlabelled.model_copy(
-            update={
-                "labels": len(table.labels),
-                "held_out_labels": len(held_out.table.labels) if held_out else 0,
-                "actions": tuple(self._evaluation(action, held_out_scores, advice.action) for action in ACTIONS),
-                "advice": advice,
-                **self._compared_with_source(),
-            }
-        )
-
-    def _evaluation(
-        self, action: Action, held_out_scores: Mapping[Action, FloatArray], advised: Action
-    ) -> ActionEvaluation:
-        if (adapted := self.adapted.get(action)) is None:
-            return ActionEvaluation(action=action, skipped=self.skipped[action])
-        criteria = len(adapted.rubric.criteria)
-        cross_validated = self._metrics(adapted.scores, adapted.raw, self.labelled)
-        if self.held_out is None or action not in held_out_scores:
-            return ActionEvaluation(action=action, criteria=criteria, cross_validated=cross_validated)
-        scores, table, excess = held_out_scores[action], self.held_out.table, None
-        if advised in held_out_scores:
-            errors, best = (np.square(held_out_scores[name] - table.labels) for name in (action, advised))
-            excess = paired_difference(errors - best, table.labels, table.groups)
-        return ActionEvaluation(
-            action=action,
-            criteria=criteria,
-            cross_validated=cross_validated,
-            held_out=self._metrics(scores, scores, self.held_out),
-            excess_error=excess,
-        )
-
-    async def _held_out_scores(self, held_out: LabelledTarget) -> dict[Action, FloatArray]:
-        """Return the scores of the held-out texts by each action's rubric, as far as the judge can reply."""
-        scores = {}
-        for action, adapted in self.adapted.items():
-            # A recording may lack the prompts of a newly learned rubric.
-            with contextlib.suppress(ReplayMiss):
-                scores[action] = await self._scores(adapted, held_out)
-        return scores
-
-    async def _scores(self, adapted: AdaptedRubric, held_out: LabelledTarget) -> FloatArray:
-        if adapted.action == "reuse":
-            return reused(held_out).scores
-        if adapted.action in ("recalibrate", "reweight"):
-            return aggregate_scores(adapted.rubric, held_out.rated)
-        texts = held_out.rated.examples
-        rated = await rate(adapted.rubric, adapted.action, texts, self.judge, self.under_way)
-        return rescaled(rated.scores, adapted.rubric.scores_on, self.rubric.scale)
-
-    def _metrics(
-        self, scores: FloatArray | None, raw: FloatArray, labelled: LabelledTarget, level: GateLevel | None = None
-    ) -> AgreementMetrics:
-        table = labelled.table
-        level = level or gate_level(table.labels, table.groups)
-        point = self.target.scale.width / self.rubric.scale.width
-        return agreement_metrics(scores, raw, table.labels, table.groups, level=level, point=point, seed=self.seed)
-
-    def _compared_with_source(self) -> dict[str, object]:
-        """Return the agreement of the unchanged rubric with all labels, and what it is compared with."""
-        labelled = self._at(self.target.labelled)
-        level = gate_level(labelled.table.labels, labelled.table.groups)
-        before = source_agreement(self.source.provenance, level)
-        unchanged = reused(labelled)
-        after = self._metrics(unchanged.scores, unchanged.raw, labelled, before.level if before else level)
-        features = {WORDS: (WORD_COUNT, 1)}
-        if best := self.source.provenance.baseline:
-            features[BEST_FEATURE] = (best.feature, best.sign)
-        baselines = {
-            name: self._metrics(None, _feature(*feature, labelled.rated.examples), labelled, after.level)
-            for name, feature in features.items()
-        }
-        change = drop(before.spearman, after.spearman) if before else None
-        return {"source": before, "agreement": after, "drop": change, "baselines": baselines}
-
-
-def _feature(name: str, sign: int, examples: Sequence[Example]) -> FloatArray:
-    return sign * feature_values(examples, [name])[:, 0] if name in FEATURE_NAMES else np.full(len(examples), np.nan)
+    `None` without the training texts' ratings or learned weights.
+    """
+    aggregation, record = source.rubric.aggregation, source.record
+    if aggregation is None or record is None:
+        return None
+    ids = [candidate.criterion.id for candidate in record.candidates]
+    known = floats(
+        raw_value(aggregation, {name: cell.score for name, cell in zip(ids, row, strict=True) if cell.applies})
+        for row in record.cells
+    )
+    here, known = raw_values(aggregation, rated), known[~np.isnan(known)]
+    scored = ~np.isnan(here)
+    if not len(known) or not scored.any():
+        return None
+    outside = (here[scored] < known.min()) | (here[scored] > known.max())
+    groups = [example.group for example, has_score in zip(rated.examples, scored.tolist(), strict=True) if has_score]
+    return clustered_mean(outside.astype(float), units(groups), seed=seed).rounded()

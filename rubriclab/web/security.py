@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -93,11 +94,15 @@ class Guard:
     """ASGI middleware that refuses requests without access, and adds the headers that restrict the browser.
 
     The name of the visitor whose link was used is `request.state.visitor`; `None` on a page without links.
+
+    Args:
+        most_bytes: of the body of a request, whether or not it states its length.
     """
 
-    def __init__(self, app: ASGIApp, access: Access) -> None:
+    def __init__(self, app: ASGIApp, access: Access, most_bytes: int) -> None:
         self._app = app
         self._access = access
+        self._most_bytes = most_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -113,8 +118,18 @@ class Guard:
                     headers.setdefault(*OPENER_POLICY)
             await send(message)
 
+        size = 0
+
+        async def receive_bounded() -> Message:
+            nonlocal size
+            message = await receive()
+            size += len(message.get("body", b""))
+            if size > self._most_bytes:
+                raise HTTPException(413, self._too_large)
+            return message
+
         answer = self._refused(scope) or self._app
-        await answer(scope, receive, send_restricted)
+        await answer(scope, receive_bounded, send_restricted)
 
     def _refused(self, scope: Scope) -> Response | None:
         """Return the response to a request that must not reach the application."""
@@ -126,12 +141,17 @@ class Guard:
             return refused
         if scope["method"] in READING:
             return None if _may_read(headers) else _refusal(403, "Requests of other sites are refused.")
-        if not _from_own_page(headers, scope["scheme"]):
+        if not _from_own_page(headers, scope):
             return _refusal(403, "Requests of other sites are refused.")
         given = headers.get(TOKEN_HEADER, "")
         if not hmac.compare_digest(given.encode("utf-8", "surrogateescape"), access.token.encode()):
             return _refusal(403, "The page is out of date: load it again.")
-        return None
+        length = headers.get("content-length", "")
+        return _refusal(413, self._too_large) if length.isdecimal() and int(length) > self._most_bytes else None
+
+    @property
+    def _too_large(self) -> str:
+        return f"Expected a request of at most {self._most_bytes:,} bytes."
 
     def _identify(self, scope: Scope, headers: Headers) -> Response | None:
         """Note the visitor of a shared page, or return the response to one without the page's cookie."""
@@ -163,11 +183,16 @@ def _may_read(headers: Headers) -> bool:
     return site in ("none", "same-origin") or followed
 
 
-def _from_own_page(headers: Headers, scheme: str) -> bool:
+def _from_own_page(headers: Headers, scope: Scope) -> bool:
     origin = headers.get("origin")
     if origin is None:
         return headers.get("sec-fetch-site") == "same-origin"
-    return origin.lower() == f"{scheme}://{headers['host'].lower()}"
+    return is_own_origin(origin, headers, scope)
+
+
+def is_own_origin(origin: str, headers: Headers, scope: Scope) -> bool:
+    """Return whether a request comes from a page of the host that it names, by its header `Origin`."""
+    return origin.lower() == f"{scope['scheme']}://{headers['host'].lower()}"
 
 
 def _cookie_value(headers: Headers, name: str) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import random
 
-import pytest
+import numpy as np
 from planning_samples import rated, rubric, trained
 
 from rubriclab.active_learning import PoolText, plan
+from rubriclab.active_learning.selection import select_texts
 from rubriclab.active_learning.training_data import eligible_candidates, refit_settings
 from rubriclab.report.planning import advised, basis, plan_row, why
 
@@ -23,22 +24,35 @@ def test_the_order_of_the_pool_changes_nothing() -> None:
     assert len({each.example.id for each in first.texts}) == 6
 
 
-def test_each_label_narrows_and_all_gains_together_are_what_is_gained() -> None:
+def test_every_text_of_the_pool_can_be_planned_with_the_agreement_expected_by_then() -> None:
     found = plan(RUBRIC, PROVENANCE, RECORD, POOL, 50, threshold=0.01)
     assert len(found.texts) == found.pool == 20
-    widths = [found.width, *(each.width for each in found.texts)]
-    assert widths == sorted(widths, reverse=True)
-    assert sum(each.gain for each in found.texts) == pytest.approx(widths[0] - widths[-1], abs=1e-4)
-    assert all(each.agreement is not None for each in found.texts)
+    expected = [each.agreement or 0 for each in found.texts]
+    assert expected == sorted(expected)
+    assert expected[0] > 0
 
 
 def test_the_reason_names_a_criterion_with_the_score_that_the_text_has() -> None:
     by_id = {each.example.id: each for each in POOL}
     for each in plan(RUBRIC, PROVENANCE, RECORD, POOL, 8, threshold=0.01).texts:
-        assert each.informative is not None
-        assert by_id[each.example.id].ratings[each.informative.criterion.id] == each.informative.rating
-        assert why(each).startswith("informs the weight of “")
+        assert each.unusual is not None
+        assert by_id[each.example.id].ratings[each.unusual.criterion.id] == each.unusual.rating
         assert plan_row(each)["why"] == why(each)
+
+
+def test_groups_without_labels_come_first_whole_and_farthest_from_what_is_labelled() -> None:
+    pool = np.array([[0.0, 0], [9, 9], [2, 2], [3, 3], [4, 0], [1, 1]])
+    groups = ["known", "known", "near", "near", "far", "near"]
+    labelled, labelled_groups = np.array([[0.0, 0], [0.2, 0]]), ["known", "known"]
+    rows = select_texts(pool, groups, labelled, labelled_groups, np.array([0.9, 0.1]))
+    assert rows == [4, 3, 2, 5, 1, 0]
+    assert select_texts(pool, groups, labelled, labelled_groups, np.array([0.1, 0.9])) == [3, 2, 5, 4, 1, 0]
+
+
+def test_a_group_like_one_just_selected_waits() -> None:
+    pool = np.array([[5.0], [5.1], [-3.0]])
+    rows = select_texts(pool, ["a", "b", "c"], np.array([[0.0]]), ["known"], np.array([1.0]))
+    assert rows == [1, 2, 0]
 
 
 def test_a_question_is_told_as_it_was_answered() -> None:
@@ -52,7 +66,7 @@ def test_a_question_is_told_as_it_was_answered() -> None:
 def test_a_missing_score_is_no_reason() -> None:
     pool = [PoolText(each.example, {**each.ratings, "links": None}) for each in POOL]
     found = plan(RUBRIC, PROVENANCE, RECORD, pool, 5, threshold=0.01)
-    assert all(each.informative is None or each.informative.criterion.id != "links" for each in found.texts)
+    assert all(each.unusual is None or each.unusual.criterion.id != "links" for each in found.texts)
 
 
 def test_advice_says_how_many_labels_and_how_sure_that_is() -> None:
@@ -66,7 +80,7 @@ def test_advice_says_how_many_labels_and_how_sure_that_is() -> None:
     assert "further labels add less than 0.0001 per 10 labels" in advised(eager)
     assert advised(modest).startswith("To raise the agreement, more labels are not worth it: ")
     assert "With 30 labels this estimate is uncertain: " in advised(eager)
-    assert "20 unlabelled texts" in basis(modest)
+    assert "20 texts" in basis(modest)
     assert set(eager.advice.to_row()) == {"labels", "threshold_per_10", "more", "now", "then"}
 
 

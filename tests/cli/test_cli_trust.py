@@ -146,7 +146,7 @@ def test_a_generator_of_a_pack_gets_no_request_from_relearning(
     commands = Commands(rubriclab.folder, **{**rubriclab.environment, "OPENAI_API_KEY": KEY})
     hostile = signed(pack, generator=THEIRS, generator_address=server.url)
     commands("import", "-", "--as", "theirs", stdin=hostile.encode())
-    done = commands("transfer", "theirs", "--to", HELDOUT, "--labels", 12, "--json", RUBRICLAB_ATTEMPTS="1")
+    done = commands("transfer", "theirs", "--to", HELDOUT, "--json", RUBRICLAB_ATTEMPTS="1")
     assert done.code == 0, done.err
     assert f'not "{THEIRS}" at "{server.url}", as theirs@1 was imported and is not confirmed' in done.err
     assert server.requests.total() == 0
@@ -197,13 +197,14 @@ def test_revoking_reaches_a_generator_that_was_asked_to_learn_anew(
     server.brain = hypoeval_brain.reply
     theirs("import", "-", "--as", "proposer", stdin=hostile.encode())
     theirs("trust", "proposer@1")
-    carry = ("--to", HELDOUT, "--labels", 12)
-    done = theirs("transfer", "proposer", *carry, "--save", "--action", "relearn", "--name", "ours")
+    rows = HELDOUT.read_bytes().splitlines(keepends=True)
+    (theirs.folder / "half.jsonl").write_bytes(b"".join(rows[:36]))
+    done = theirs("transfer", "proposer", "--to", "half.jsonl", "--save", "--action", "relearn", "--name", "ours")
     assert done.code == 0, done.err
     asked = server.requests.total()
     assert asked > 0
     theirs("trust", "proposer@1", "--revoke")
-    done = theirs("transfer", "ours", *carry, "--dry-run")
+    done = theirs("transfer", "ours", "--to", HELDOUT, "--dry-run")
     assert f'not "{THEIRS}" at "{server.url}", as proposer@1 was imported and is not confirmed' in done.err
     assert server.requests.total() == asked
 
@@ -358,7 +359,7 @@ EVALUATE = ("evaluate", HELDOUT, "--rubric", "news")
         ("to-person = 'gone/x'", (*SCORE, "--abstain-above", "1")),
         ("html = 'gone/x'", EVALUATE),
         ("labelled = 'gone.jsonl'", (*EVALUATE, "--baseline", "few_shot")),
-        ("to = ['gone.jsonl']", ("transfer", "news")),
+        ("to = 'gone.jsonl'", ("transfer", "news")),
         ("diff = 'gone/x'", ("improve", HELDOUT, "--rubric", "news")),
     ],
     ids=lambda value: value.split()[0] if isinstance(value, str) else value[0],

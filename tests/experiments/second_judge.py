@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from experiments.runner.bench import Bench
+from experiments.runner.designs.design import Bench
 from experiments.runner.run import run, schedule
 from experiments.runner.sets import Sets
 from experiments.runner.study import Study

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import numpy as np
 import pytest
+from one_case import NEEDS_LABELS, outcome_of, study
+from scipy.stats import spearmanr
 from second_judge import SecondJudge
 
 from experiments.runner.arms import course, learn
-from experiments.runner.bench import Bench
-from experiments.runner.designs.interrater import CONCORDANCE
 from experiments.runner.figures import human_scores
 from experiments.runner.run import schedule
-from experiments.runner.study import Study, parse_study
 from rubriclab.errors import SettingsError
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.scoring import score_stream
+from rubriclab.stats.agreement import agreement
 from rubriclab.stats.reliability import fleiss_kappa, krippendorff_alpha
 
 CHECKLIST = {
@@ -28,46 +26,23 @@ CHECKLIST = {
 SCORE = {"name": "score", "method": "direct", "labels": False}
 
 
-def study(*arms: dict[str, object], **fields: object) -> Study:
-    raw = {
-        "name": "some",
-        "question": "What?",
-        "design": "interrater",
-        "sets": {"summeval": ["coherence"]},
-        "labels": [12],
-        "arms": list(arms or (CHECKLIST, SCORE)),
-    }
-    return parse_study({**raw, **fields}, "here")
+def interrater(*arms):
+    return study(design="interrater", arms=list(arms or (CHECKLIST, SCORE)), test_texts=None)
 
 
-def outcome_of(some: Study, sets, *judges):
-    """Return what these judges come to on the study's only case, with the bench."""
-    found = schedule(some, sets, len(judges))
-    bench = Bench(some, sets, judges)
-    (case,) = found.cases
-    return asyncio.run(CONCORDANCE.run(bench, case)), bench, case
+async def scored_by(judges, place: int, texts) -> list[list]:
+    """Return what each judge gives the texts by the rubric that the first one learns."""
+    learned = await learn(course(interrater().arms[place], (), texts.home), judges[0], seed=42)
+    rubric = learned.trained.rubric
+    return [[each async for each in score_stream(rubric, texts.test, judge, "coherence")] for judge in judges]
 
 
-@pytest.fixture
-def rows(sets):
-    outcome, _, _ = outcome_of(study(), sets, EmbeddedJudge(), SecondJudge())
-    return {row.arm: row for row in outcome.rows}
-
-
-def test_figures_on_a_checklist_are_those_of_its_single_answers(rows, sets) -> None:
-    some, judges = study(), (EmbeddedJudge(), SecondJudge())
-    _, bench, case = outcome_of(some, sets, *judges)
-    texts = bench.material(case)
-
-    async def answers(judge) -> list[list[float]]:
-        trained = await learn(course(some.arms[0], (), texts.home), judges[0], seed=case.seed)
-        return [
-            [criterion.score for criterion in score.criteria]
-            async for score in score_stream(trained.rubric, texts.test, judge, "coherence")
-        ]
-
-    table = np.array([asyncio.run(answers(judge)) for judge in judges], dtype=float).reshape(2, -1)
-    row = rows["checklist"]
+async def test_figures_on_a_checklist_are_those_of_its_single_answers(sets) -> None:
+    judges = (EmbeddedJudge(), SecondJudge())
+    outcome, texts = await outcome_of(interrater(), sets, *judges)
+    scores = await scored_by(judges, 0, texts)
+    table = np.array([[c.score for each in own for c in each.criteria] for own in scores], dtype=float)
+    row = outcome.rows[0]
     assert set(np.unique(table)) == {0, 1}
     assert row.figures["alpha"].value == pytest.approx(krippendorff_alpha(table, "nominal").value, abs=1e-6)
     assert row.figures["kappa"].value == pytest.approx(fleiss_kappa(table).value, abs=1e-6)
@@ -76,75 +51,42 @@ def test_figures_on_a_checklist_are_those_of_its_single_answers(rows, sets) -> N
     assert row.note == "yes/no answers"
 
 
-def test_scores_are_compared_as_they_are_and_with_people(rows, sets) -> None:
-    some, judges = study(), (EmbeddedJudge(), SecondJudge())
-    _, bench, case = outcome_of(some, sets, *judges)
-    texts = bench.material(case)
-
-    async def scores(judge) -> list[float]:
-        trained = await learn(course(some.arms[1], (), texts.home), judges[0], seed=case.seed)
-        found = score_stream(trained.rubric, texts.test, judge, "coherence")
-        return [score.score async for score in found]
-
-    table = np.array([asyncio.run(scores(judge)) for judge in judges], dtype=float)
-    row = rows["score"]
+async def test_scores_are_compared_as_they_are_and_with_people(sets) -> None:
+    judges = (EmbeddedJudge(), SecondJudge())
+    outcome, texts = await outcome_of(interrater(), sets, *judges)
+    scores = await scored_by(judges, 1, texts)
+    table = np.array([[each.score for each in own] for own in scores], dtype=float)
+    row = outcome.rows[1]
     assert row.note == "graded answers"
     assert row.figures["alpha"].value == pytest.approx(krippendorff_alpha(table, "ordinal").value, abs=1e-6)
     assert row.figures["score_alpha"].value == pytest.approx(krippendorff_alpha(table, "interval").value, abs=1e-6)
-    human, groups = human_scores(texts), np.array([text.group for text in texts.test])
-    from scipy.stats import spearmanr
-
-    with_people = [
-        np.mean([spearmanr(own[groups == group], human[groups == group])[0] for group in np.unique(groups)])
-        for own in table
-    ]
+    human, groups = human_scores(texts), [text.group for text in texts.test]
+    with_people = [agreement(own, human, groups, level="group").spearman.value for own in table]
     assert row.figures["spearman"].value == pytest.approx(np.mean(with_people), abs=1e-6)
     assert row.figures["spearman_sd"].value == pytest.approx(np.std(with_people, ddof=1), abs=1e-6)
     assert row.figures["score_spearman"].value == pytest.approx(spearmanr(*table)[0], abs=1e-6)
 
 
-def test_a_judge_who_answers_otherwise_more_often_agrees_less(sets) -> None:
-    def alphas(share: float) -> list[float]:
-        outcome, _, _ = outcome_of(study(), sets, EmbeddedJudge(), SecondJudge(share=share))
+async def test_a_judge_who_answers_otherwise_more_often_agrees_less(sets) -> None:
+    async def alphas(share: float) -> list[float]:
+        outcome, _ = await outcome_of(interrater(), sets, EmbeddedJudge(), SecondJudge(share=share))
         return [row.figures[name].value for row in outcome.rows for name in ("alpha", "score_alpha")]
 
-    near, middle, far = (np.array(alphas(share)) for share in (0.05, 0.25, 0.5))
+    near, middle, far = [np.array(await alphas(share)) for share in (0.05, 0.25, 0.5)]
     assert (near > middle).all()
     assert (middle > far).all()
 
 
-def test_only_the_first_judge_learns_and_cost_is_told_beforehand(sets) -> None:
-    asked = [SecondJudge("one"), SecondJudge("other"), SecondJudge("third")]
-    outcome, bench, case = outcome_of(study({**CHECKLIST, "labels": True}), sets, *asked)
-    (row,) = outcome.rows
-    first, *others = CONCORDANCE.at_most(bench, case)
-    texts = len(bench.material(case).test)
-    assert row.counts["judges"] == 3
-    assert others[0] == others[1]
-    assert first.calls > others[0].calls >= texts
-    assert row.scoring.calls <= 3 * others[0].calls
-    assert 0 < row.learning.calls <= first.calls - others[0].calls
-
-
-def test_one_judge_under_two_names_is_refused(sets) -> None:
-    with pytest.raises(SettingsError, match="one and the same judge"):
-        outcome_of(study(), sets, EmbeddedJudge(), EmbeddedJudge())
-
-
 def test_one_judge_alone_is_refused_before_anything_is_asked(sets) -> None:
-    with pytest.raises(SettingsError, match="takes 2 to 20 judges, and 1 were named"):
-        schedule(study(), sets, 1)
+    with pytest.raises(SettingsError, match="takes 2 to 20 judges, got 1"):
+        schedule(interrater(), sets, 1)
 
 
-def test_an_arm_whose_scores_nobody_can_compare_says_why_and_the_others_go_on(sets) -> None:
-    needs_labels = {"name": "needs labels", "method": "few_shot", "labels": False}
-    outcome, _, _ = outcome_of(study(needs_labels, SCORE), sets, EmbeddedJudge(), SecondJudge())
-    without, whole = outcome.rows
+async def test_an_arm_without_labels_says_so_and_only_the_first_judge_learns(sets) -> None:
+    outcome, _ = await outcome_of(
+        interrater(NEEDS_LABELS, SCORE), sets, EmbeddedJudge(), SecondJudge(), SecondJudge("c")
+    )
+    whole, without = outcome.rows
     assert "labelled texts" in without.missing
-    assert not without.figures
-    assert whole.figures["alpha"].value is not None
-
-
-def test_a_second_run_gives_the_same_figures(sets, rows) -> None:
-    again, _, _ = outcome_of(study(), sets, EmbeddedJudge(), SecondJudge())
-    assert [row.figures for row in again.rows] == [row.figures for row in rows.values()]
+    assert whole.counts["judges"] == 3
+    assert whole.scoring.calls == 3 * whole.counts["texts"]

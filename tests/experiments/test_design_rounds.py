@@ -6,14 +6,11 @@ import re
 
 import numpy as np
 import pytest
+from one_case import bench_of, outcome_of, study
 
-from experiments.runner.bench import Bench
-from experiments.runner.designs.rounds import ROUNDS
 from experiments.runner.run import schedule
-from experiments.runner.study import Study, parse_study
 from rubriclab.errors import SettingsError
 from rubriclab.judges import FakeJudge
-from rubriclab.judges.embedded import EmbeddedJudge
 
 SENTENCES = {"name": "sentences", "method": "dcr", "labels": False}
 WHOLE = {**SENTENCES, "name": "whole", "settings": {"dcr": {"level": "paragraph"}}}
@@ -21,17 +18,9 @@ WHOLE = {**SENTENCES, "name": "whole", "settings": {"dcr": {"level": "paragraph"
 BAD = re.compile(r"It was a day like others\.|Nobody could say more about it\.")
 
 
-def study(*arms: dict[str, object], **fields: object) -> Study:
-    raw = {
-        "name": "some",
-        "question": "What?",
-        "design": "rounds",
-        "sets": {"qags_cnndm": ["consistency"]},
-        "labels": [0],
-        "arms": list(arms or (SENTENCES,)),
-        "options": {"rounds": 2},
-    }
-    return parse_study({**raw, **fields}, "here")
+def rounds(*arms, **fields):
+    raw = {"design": "rounds", "sets": {"qags_cnndm": ["consistency"]}, "labels": [0], "test_texts": None}
+    return study(**{**raw, "arms": list(arms or (SENTENCES,)), "options": {"rounds": 2}, **fields})
 
 
 def verdicts(prompt):
@@ -57,12 +46,10 @@ def judge_of(rewrite=one_mended, evaluate=verdicts, name="fake") -> FakeJudge:
     return judge
 
 
-async def outcome_of(some: Study, sets, *judges):
+async def rows_of(some, sets, *judges):
     """Return the rows of the study's only case by arm and variant, and its texts."""
-    (case,) = schedule(some, sets, len(judges)).cases
-    bench = Bench(some, sets, judges)
-    outcome = await ROUNDS.run(bench, case)
-    return {(row.arm, row.variant): row for row in outcome.rows}, bench.material(case).test
+    outcome, texts = await outcome_of(some, sets, *judges)
+    return {(row.arm, row.variant): row for row in outcome.rows}, texts.test
 
 
 def failing(texts) -> np.ndarray:
@@ -71,7 +58,7 @@ def failing(texts) -> np.ndarray:
 
 
 async def test_a_text_is_repaired_in_the_round_that_mends_its_last_failing_sentence(sets) -> None:
-    rows, texts = await outcome_of(study(), sets, judge_of())
+    rows, texts = await rows_of(rounds(), sets, judge_of())
     bad = failing(texts)
     assert set(bad) >= {0, 1, 2}
     for number, variant in enumerate(("before", "round 1", "round 2")):
@@ -84,28 +71,19 @@ async def test_a_text_is_repaired_in_the_round_that_mends_its_last_failing_sente
     assert rows["sentences", "round 2"].figures["score"].value == 1
 
 
-async def test_words_are_those_of_the_rewritten_texts_beside_those_that_came(sets) -> None:
-    rows, texts = await outcome_of(study(), sets, judge_of())
-    flagged = [text.output for text in texts if BAD.search(text.output)]
-    after = [BAD.sub("That is so in every way.", text) for text in flagged]
-    expected = sum(len(text.split()) for text in after) / sum(len(text.split()) for text in flagged)
-    assert rows["sentences", "before"].figures["words"].value == 1
-    assert rows["sentences", "round 2"].figures["words"].value == pytest.approx(expected, abs=1e-6)
-
-
 async def test_a_rewriting_that_is_not_better_repairs_nothing(sets) -> None:
     def worse(prompt):
         number = prompt.fields["failing"][0]
         return {"sentences": [{"sentence": number, "reasoning": "Tried.", "text": "It was a day like others."}]}
 
-    rows, _ = await outcome_of(study(), sets, judge_of(worse))
+    rows, _ = await rows_of(rounds(), sets, judge_of(worse))
     before, last = rows["sentences", "before"], rows["sentences", "round 2"]
     assert last.figures == before.figures
     assert last.counts["repaired"] == 0
 
 
 async def test_beside_sentences_stands_what_striking_out_the_failing_ones_would_do(sets) -> None:
-    rows, texts = await outcome_of(study(SENTENCES, WHOLE), sets, judge_of())
+    rows, texts = await rows_of(rounds(SENTENCES, WHOLE), sets, judge_of())
     baselines = {name: row for (name, _), row in rows.items() if name.startswith("baseline: ")}
     (baseline,) = baselines.values()
     assert list(baselines) == ["baseline: sentences, failing ones struck out"]
@@ -117,14 +95,6 @@ async def test_beside_sentences_stands_what_striking_out_the_failing_ones_would_
     assert baseline.scoring is None
 
 
-async def test_whole_texts_are_judged_and_rewritten_as_one(sets) -> None:
-    judge = judge_of(lambda _: {"sentences": []})
-    rows, _ = await outcome_of(study(WHOLE), sets, judge)
-    assert {len(prompt.fields["sentences"]) for prompt in judge.prompts if prompt.name == "dcr/evaluate"} == {1}
-    assert all(prompt.fields["free"] for prompt in judge.prompts if prompt.name == "improve/rewrite")
-    assert rows["whole", "round 2"].counts["repaired"] == 0
-
-
 async def test_a_second_judge_scores_what_came_and_what_came_of_it_and_decides_nothing(sets) -> None:
     def strict(prompt):
         return {
@@ -134,8 +104,8 @@ async def test_a_second_judge_scores_what_came_and_what_came_of_it_and_decides_n
         }
 
     first, second = judge_of(), judge_of(evaluate=strict, name="strict")
-    rows, texts = await outcome_of(study(), sets, first, second)
-    alone, _ = await outcome_of(study(), sets, judge_of())
+    rows, texts = await rows_of(rounds(), sets, first, second)
+    alone, _ = await rows_of(rounds(), sets, judge_of())
     assert rows["sentences", "round 2"].figures == alone["sentences", "round 2"].figures
     final = rows["sentences", "in the end, by strict"]
     assert final.counts["inconsistent"] == len(texts)
@@ -144,42 +114,21 @@ async def test_a_second_judge_scores_what_came_and_what_came_of_it_and_decides_n
     assert {prompt.name for prompt in second.prompts} == {"dcr/evaluate"}
 
 
-async def test_at_most_covers_what_is_asked_of_either_judge(sets) -> None:
-    some, judges = study(SENTENCES, WHOLE), (judge_of(), judge_of(name="second"))
-    bench, (case,) = Bench(some, sets, judges), schedule(some, sets, 2).cases
-    most = ROUNDS.at_most(bench, case)
-    await ROUNDS.run(bench, case)
-    assert [len(judge.prompts) <= bound.calls for judge, bound in zip(judges, most, strict=True)] == [True, True]
-    assert most[1].calls == len(judges[1].prompts)
-    assert len(ROUNDS.at_most(Bench(some, sets, judges[:1]), case)) == 1
-
-
 async def test_unscored_texts_are_counted_and_left_out(sets) -> None:
-    some = study()
-    (case,) = schedule(some, sets).cases
-    silent = Bench(some, sets, ()).material(case).test[0].output
+    some = rounds()
+    silent = bench_of(some, sets)[2].test[0].output
 
     def evaluate(prompt):
         return "?" if prompt.fields["output"] == silent else verdicts(prompt)
 
-    rows, texts = await outcome_of(some, sets, judge_of(evaluate=evaluate))
+    rows, texts = await rows_of(some, sets, judge_of(evaluate=evaluate))
     before = rows["sentences", "before"]
     assert before.counts["unscored"] == 1
     rest = failing([text for text in texts if text.output != silent])
     assert before.figures["consistent"].value == pytest.approx((rest == 0).mean(), abs=1e-6)
 
 
-async def test_the_offline_judge_repairs_what_it_finds(sets) -> None:
-    rows, _ = await outcome_of(study(), sets, EmbeddedJudge())
-    assert rows["sentences", "round 2"].counts["repaired"] > 0
-
-
-async def test_an_aspect_without_checks_has_no_figure_and_says_so(sets) -> None:
-    rows, _ = await outcome_of(study(sets={"summeval": ["coherence"]}), sets, EmbeddedJudge())
-    assert rows["sentences", ""].missing
-
-
 def test_arms_of_other_methods_are_refused(sets) -> None:
     direct = {"name": "direct", "method": "direct", "labels": False}
     with pytest.raises(SettingsError, match="arm direct is direct"):
-        schedule(study(SENTENCES, direct), sets)
+        schedule(rounds(SENTENCES, direct), sets)

@@ -5,7 +5,7 @@ import pytest
 
 from experiments.runner.cases import Material
 from experiments.runner.figures import agreement_row, baseline_evaluators, bases, gap
-from experiments.runner.study import BASELINES, Study, parse_study
+from experiments.runner.study import BASELINES, Study
 from rubriclab.data import Assignment, Example, find_aspect, parse_scale, task_words
 from rubriclab.evaluation import Evaluator
 from rubriclab.stats import agreement, difference
@@ -16,7 +16,7 @@ DRAW = np.random.default_rng(1)
 
 def study(**fields: object) -> Study:
     raw = {"name": "some", "question": "What?", "sets": {"hanna": ["coherence"]}}
-    return parse_study({**raw, "arms": [{"name": "direct", "method": "direct"}], **fields}, "here")
+    return Study.model_validate({**raw, "arms": [{"name": "direct", "method": "direct"}], **fields})
 
 
 def texts(labels: list[list[float]]) -> Material:

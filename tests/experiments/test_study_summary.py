@@ -1,16 +1,13 @@
 """What results come to: means by hand, the papers' figures beside the right ones, tests as scipy has them."""
 
-import json
-
 import pytest
 from scipy.stats import false_discovery_control, mannwhitneyu, wilcoxon
 
 from experiments.runner.cases import Case
-from experiments.runner.results import Basis, Gap, Outcome, Results, Row, Spent
-from experiments.runner.study import Study, parse_study
-from experiments.runner.summary import FEWEST_PAIRS, Contrast, summarise
-from experiments.runner.view import study_view
-from rubriclab.cli.printing import view_text
+from experiments.runner.results import Gap, Outcome, Results, Row, Spent
+from experiments.runner.study import Study
+from experiments.runner.summary import FEWEST_PAIRS, p_value, summarise
+from experiments.tables import tables
 from rubriclab.stats.interval import Interval
 
 ASPECTS = ("coherence", "consistency", "fluency", "relevance")
@@ -25,7 +22,7 @@ def study(**fields: object) -> Study:
         "arms": [{"name": name, "method": name} for name in ("hypoeval", "direct")],
         "compare": [["hypoeval", "direct"], ["hypoeval", "baseline: word count"]],
     }
-    return parse_study({**raw, **fields}, "here")
+    return Study.model_validate({**raw, **fields})
 
 
 def outcome(name: str, aspect: str, values: dict[str, float | None], seed: int = 1, labels: int = 30) -> Outcome:
@@ -42,17 +39,12 @@ def outcome(name: str, aspect: str, values: dict[str, float | None], seed: int =
     ]
     gaps = [Gap(first="hypoeval", second="direct", measure="spearman", difference=Interval(0.1, 0.05, 0.2))]
     case = Case(set=name, aspect=aspect, labels=labels, seed=seed)
-    return Outcome(case=case, split="drawn", rows=tuple(rows), gaps=tuple(gaps))
+    return Outcome(case=case, split="drawn", rows=tuple(rows), gaps=tuple(gaps), version="1")
 
 
 def results(*cases: Outcome) -> Results:
-    base = Results(study="hypoeval-main", digest=study().digest, judges=("embedded",), data={})
+    base = Results(format="rubriclab-study-results/1", study="hypoeval-main", digest="", judges=("embedded",), data={})
     return base.model_copy(update={"cases": cases})
-
-
-def row_of(shown: str, name: str) -> list[str]:
-    """Return the first row that begins with this name, cell by cell."""
-    return next(line.split() for line in shown.splitlines() if line.startswith(name))
 
 
 BASELINE = "baseline: word count"
@@ -79,14 +71,14 @@ def test_means_are_over_seeds_first_and_then_over_aspects() -> None:
             outcome("hanna", "empathy", {"hypoeval": 0.6}, seed=1),
         ),
     )
-    assert [(line.aspect, line.seeds, line.figures["spearman"].value) for line in found.lines] == [
-        ("coherence", 2, 0.3),
-        ("empathy", 1, 0.6),
+    assert [(line.aspect, line.figures["spearman"].value) for line in found.lines] == [
+        ("coherence", 0.3),
+        ("empathy", 0.6),
     ]
     assert found.lines[0].figures["spearman"] == Interval(0.3, 0.2, 0.4)
     (mean,) = found.means
     assert (mean.aspects, mean.figures["spearman"]) == (2, 0.45)
-    assert (mean.learning, mean.scoring, mean.seconds, mean.cost_usd) == (30, 2, 9, 2.25)
+    assert (mean.learning, mean.scoring, mean.cost_usd) == (30, 2, 2.25)
 
 
 def test_the_papers_figures_stand_beside_their_own_arm_labels_and_aspects() -> None:
@@ -127,74 +119,35 @@ def test_too_few_aspects_are_not_tested() -> None:
     assert [(each.aspects, each.p, each.adjusted) for each in found] == [(5, None, None)] * 2
 
 
-def test_fewer_than_five_aspects_give_no_interval_and_more_one_within_minus_one_and_one() -> None:
-    for count, has_interval in ((2, False), (4, False), (5, True)):
-        cases = [outcome(*key, {"direct": value}) for key, value in zip(FIGURES, (0.99, -0.99) * 3, strict=False)]
-        (mean,) = summarise(study(), results(*cases[:count])).means
-        found = mean.intervals["spearman"]
-        assert found.value == pytest.approx(0.0 if count % 2 == 0 else 0.198)
-        assert (found.low, found.high) == ((-1.0, 1.0) if has_interval else (None, None))
-
-
-def test_contrasts_have_the_paired_interval_and_say_how_many_aspects_a_test_needs() -> None:
-    some = results(*CASES[:2])
-    found = summarise(study(), some)
-    assert found.contrasts[0].interval == Interval(0.1, 0.05, 0.2)
-    shown = " ".join(view_text(study_view(study(), some, found)).split())
-    assert "0.12 [0.05, 0.20]" in shown
-    assert "p needs 6 aspects." in shown
-    assert "Means over fewer than 5 aspects have no interval." in shown
-
-
-def test_a_study_states_the_level_and_the_number_of_texts_and_groups() -> None:
-    case = outcome("summeval", "coherence", {"direct": 0.5})
-    row = case.rows[0].model_copy(update={"counts": {"texts": 32, "n": 32, "groups": 8}})
-    basis = {"paper": Basis(level="group", constant="skip")}
-    some = results(case.model_copy(update={"rows": (row,), "basis": basis}))
-    shown = " ".join(view_text(study_view(study(), some, summarise(study(), some))).split())
-    assert "correlations within groups, on 32 texts in 8 groups per case; 95 % bootstrap intervals over groups" in shown
-
-
 def test_an_arm_without_a_figure_is_left_out_of_the_means_and_says_why() -> None:
     missing = outcome("hanna", "empathy", {"hypoeval": None, "direct": 0.5})
     found = summarise(study(), results(CASES[0], missing))
     means = {mean.setting.arm: (mean.aspects, mean.figures["spearman"]) for mean in found.means}
     assert means["hypoeval"] == (1, 0.5)
     assert means["direct"] == (2, 0.4)
-    shown = view_text(study_view(study(), results(CASES[0], missing), found))
-    assert "no figure for hypoeval on hanna empathy: no questions" in shown
-    assert "hypoeval (1 of 2)" in shown
+    shown = tables(study(), results(CASES[0], missing))["every aspect"]
+    assert "| hanna empathy | hypoeval | none: no questions |" in shown
 
 
-def test_the_table_has_every_figure_the_papers_in_the_next_column_and_what_it_took() -> None:
-    table = {"source": "table 1", "judge": "paper-model", "measures": ["spearman"], "arm": "hypoeval"}
-    some = study(published=[{**table, "figures": {"summeval": {"coherence": [0.58]}}}], constant="papers")
-    shown = view_text(study_view(some, results(*CASES), summarise(some, results(*CASES))))
-    row = next(line for line in shown.splitlines() if line.startswith("hypoeval") and "0.50 [0.40, 0.60]" in line)
-    assert row.split() == ["hypoeval", *2 * ["0.50", "[0.40,", "0.60]"], "0.58"]
-    assert "paper-model" in shown
-    assert "count as 1, as in the paper" in shown
-    assert "hypoeval - direct" in shown
-    assert "another configuration" in shown
-    took = shown[shown.index("What it took") :]
-    assert row_of(took, "direct") == ["direct", "30", "2", "5.25", "21.0"]
+def test_the_tables_have_every_figure_the_papers_and_the_calls() -> None:
+    source = {"source": "table 1", "judge": "paper-model", "measures": ["spearman"], "arm": "hypoeval"}
+    found = tables(study(published=[{**source, "figures": {"summeval": {"coherence": [0.58]}}}]), results(*CASES))
+    assert list(found) == ["by set", "every aspect", "means", "differences"]
+    assert "Judge `embedded`, 7 aspects, 1 seed, 7 cases." in found["by set"]
+    assert "| summeval coherence | hypoeval | 0.50 [0.40, 0.60] | 0.58 |" in found["every aspect"]
+    assert "| direct | 7 | 0.25 | 0.25 | | | 30 | 2 |" in found["means"].replace("|  |", "| |").replace("|  |", "| |")
+    assert "| hypoeval - direct | +0.154 |" in found["differences"]
 
 
-def test_several_numbers_of_labels_are_columns() -> None:
+def test_several_numbers_of_labels_are_columns_of_the_same_aspects() -> None:
     cases = [outcome("hanna", "empathy", {"hypoeval": v, BASELINE: 0.1}, labels=n) for n, v in ((10, 0.2), (30, 0.35))]
+    cases.append(outcome("hanna", "surprise", {"hypoeval": 0.8}, labels=10))
     some = study(labels=[10, 30])
-    shown = view_text(study_view(some, results(*cases), summarise(some, results(*cases))))
-    assert row_of(shown, "hypoeval") == ["hypoeval", "0.20", "[0.10,", "0.30]", "0.35", "[0.25,", "0.45]"]
-    assert "hypoeval, 30 labels" in shown
-    assert "hypoeval - baseline: word count (10 labels)" in shown
-
-
-def test_a_summary_is_plain_json() -> None:
-    row = summarise(study(), results(*CASES)).to_row()
-    assert json.loads(json.dumps(row)) == json.loads(json.dumps(row, default=str))
-    assert row["lines"][0]["figures"]["spearman"] == {"value": 0.5, "low": 0.4, "high": 0.6}
-    assert row["contrasts"][0]["first"] == "hypoeval"
-    assert set(Contrast.__dataclass_fields__) == set(row["contrasts"][0])
+    means = [(mean.setting.labels, mean.figures["spearman"]) for mean in summarise(some, results(*cases)).means]
+    assert means[::2] == [(10, 0.2), (30, 0.35)]
+    found = tables(some, results(*cases))["by labels"]
+    assert "means over the 1 aspect with every number of labels" in found
+    assert "| hypoeval | 0.20 | 0.35 |" in found
 
 
 def test_an_evaluator_that_tells_no_texts_apart_counts_as_without_correlation() -> None:
@@ -212,18 +165,8 @@ def test_an_evaluator_that_tells_no_texts_apart_counts_as_without_correlation() 
     ] == Interval(None)
 
 
-def test_means_over_numbers_of_labels_are_of_the_same_aspects() -> None:
-    cases = [
-        outcome("hanna", "empathy", {"hypoeval": 0.2}, labels=10),
-        outcome("hanna", "surprise", {"hypoeval": 0.8}, labels=10),
-        outcome("hanna", "empathy", {"hypoeval": 0.3}, labels=100),
-    ]
-    some = study(labels=[10, 100])
-    found = summarise(some, results(*cases))
-    assert [(mean.setting.labels, mean.figures["spearman"]) for mean in found.means] == [(10, 0.2), (100, 0.3)]
-    assert "Means over 1 aspect of 2, those with every number of labels" in view_text(
-        study_view(some, results(*cases), found)
-    )
+def test_differences_by_rounding_alone_are_none() -> None:
+    assert p_value(study(), [(0.55 - 0.49, 0.46 - 0.40)] * 6) is None
 
 
 def test_lines_stand_in_the_order_of_the_study_whatever_the_order_of_the_cases() -> None:

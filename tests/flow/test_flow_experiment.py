@@ -11,7 +11,7 @@ from flow_server import Killing, commands_at
 from server import RunningServer
 from study_rows import write_sets, write_study
 
-from experiments.runner.results import Outcome, read_results
+from experiments.runner.results import Outcome, Results, read_stored
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def asking(server: RunningServer, folder: Path) -> Commands:
 def figures(path: Path) -> list[Outcome]:
     """Return all that results say, but for how long it took."""
     cases = []
-    for outcome in read_results(path).cases:
+    for outcome in read_stored(Results, path).cases:
         rows = [
             row.model_copy(
                 update={
@@ -67,14 +67,14 @@ def test_killed_in_the_middle_of_a_case_it_repeats_no_answered_request_and_ends_
     provider.brain = killing = Killing(at=round(0.75 * asked), brain=methods_brain.reply)
     killing.victim = killed.start(*study)
     assert killing.victim.wait().code == -9
-    assert len(read_results(killed.folder / "r.json").cases) == 1
+    assert len(read_stored(Results, killed.folder / "r.json").cases) == 1
     provider.brain = methods_brain.reply
     done = killed(*study)
     assert done.code == 0, done.err
     assert "1 case to run, 1 finished before" in done.err
     assert (provider.repeated, provider.answered.total(), provider.requests.total()) == (0, asked, asked + 1)
     assert figures(killed.folder / "r.json") == figures(undisturbed.folder / "r.json")
-    assert done.out.split("What it took")[0] == whole.out.split("What it took")[0]
+    assert done.out == whole.out
 
 
 def test_a_cap_on_calls_stops_a_study_and_the_same_command_goes_on(
@@ -85,6 +85,5 @@ def test_a_cap_on_calls_stops_a_study_and_the_same_command_goes_on(
     assert stopped.code == 2
     assert "The cap of 30 calls is reached" in stopped.error
     assert "2 cases to run, 0 finished before" in stopped.err
-    assert "openai/fake: at most" in stopped.err
     assert command(*study).code == 0
     assert provider.repeated == 0

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from in_full import in_full
 from pytest_projects import JUDGE, Project, row_of
+from server import RunningServer
 
 from rubriclab.integrations.pytest.settings import Marked, Settings, check_settings
 
@@ -43,6 +44,18 @@ def test_options_that_cannot_be_used_are_refused_before_the_run(
 ) -> None:
     with pytest.raises(pytest.UsageError, match=fault):
         check_settings(settings(tmp_path, given, found, *environment))
+
+
+def test_the_address_of_the_run_is_not_for_a_marked_judge_of_another_provider(
+    project: Project, server: RunningServer
+) -> None:
+    project.write(f"@pytest.mark.rubric('alone', judge='anthropic/mine'){ONE_TEXT}")
+    keys = {"OPENAI_API_KEY": "sk-openai", "ANTHROPIC_API_KEY": "sk-anthropic", "RUBRICLAB_ATTEMPTS": "1"}
+    with RunningServer() as theirs:
+        there = theirs.url.removesuffix("/v1")
+        given = ("-o", "rubric_judge=openai/fake", "--rubric-api-base", server.url)
+        project.pytest(*given, ANTHROPIC_API_BASE=there, **keys)
+        assert (server.keys, theirs.keys) == (set(), {"sk-anthropic"})
 
 
 def test_a_run_with_a_wrong_option_ends_with_one_line(project: Project) -> None:

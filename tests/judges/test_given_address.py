@@ -14,6 +14,8 @@ from rubriclab.judges import JudgeOptions
 from rubriclab.judges.given_address import GivenAddress
 from rubriclab.services.judge_choice import JudgeChoice
 from rubriclab.services.workspace import Workspace
+from rubriclab.web.security import Access
+from rubriclab.web.studio.app import Studio
 
 OPENAI, ANTHROPIC = "sk-openai-0123456789", "sk-ant-0123456789"
 ADDRESS = "http://127.0.0.1:9/v1"
@@ -83,6 +85,16 @@ async def test_a_version_s_own_address_holds_for_a_model_that_the_given_one_is_n
         with pytest.raises(JudgeError):
             await workspace.judge(JudgeChoice("anthropic/y", theirs.url)).reply(rate())
     assert (server.keys, theirs.keys) == ({OPENAI}, {ANTHROPIC})
+
+
+def test_the_pages_of_a_studio_share_whom_the_address_is_for() -> None:
+    with Workspace(":memory:", JudgeOptions(api_base=ADDRESS)) as reading:
+        studio = Studio(reading, Access(frozenset()))
+        addresses = []
+        for judge in ("openai/x", "anthropic/y"):
+            with studio.workspace() as workspace:
+                addresses.append(workspace.given_address.for_judge(judge))
+    assert addresses == [ADDRESS, None]
 
 
 COMMANDS = [

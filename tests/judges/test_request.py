@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from judge_questions import GOOD, rate
 from pydantic import BaseModel
 
 from rubriclab.judges import Reply, Token, Usage, messages_of, request_digest
-from rubriclab.judges.request import read_back, written
+from rubriclab.judges.request import read_back, turns_of, written
 from rubriclab.prompts import Prompt
 
 JUDGE = {"model": "m"}
@@ -66,9 +67,21 @@ def test_digest_is_the_same_in_another_process() -> None:
 
 def test_prompt_is_rendered_once() -> None:
     prompt = rate()
-    assert messages_of(prompt) is messages_of(prompt)
-    assert messages_of(prompt) is not messages_of(rate())
+    assert turns_of(prompt) is turns_of(prompt)
+    assert turns_of(prompt) is not turns_of(rate())
     assert messages_of(prompt) == messages_of(rate())
+
+
+@pytest.mark.parametrize("character", [".", "😀"])
+def test_rendered_prompts_of_long_texts_do_not_stay_in_memory(character: str) -> None:
+    tracemalloc.start()
+    try:
+        for number in range(150):
+            messages_of(rate(f"{number} {'.' * 900_000}{character}"))
+        held, _peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 100_000_000
 
 
 def test_written_reply_is_read_back_as_kept() -> None:

@@ -7,9 +7,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
 
-from rubriclab.active_learning.optimal_design import CRITERIA, GROUPS, REST, DesignPoints, select_texts
+from rubriclab.active_learning.selection import select_texts
 from rubriclab.learning.contributions import _pearson
 from rubriclab.learning.gate import _defined, gate_level, held_out_pearson
 from rubriclab.learning.selection_path import _correlations
@@ -21,8 +20,6 @@ from rubriclab.stats import agreement, pearson_rows
 from rubriclab.stats.jackknife_correlations import dependent_correlation
 from rubriclab.stats.levels import level_statistic, scored_texts, used_texts
 from rubriclab.training_record import Cell, RecordedText, TrainingRecord
-from rubriclab.transfer.outliers import find_outliers
-from rubriclab.transfer.sample import Sample
 
 RNG = np.random.default_rng(5)
 
@@ -68,19 +65,12 @@ def systems_of_their_own(n: int) -> Callable[[], object]:
     return lambda: agreement(labels, labels, names, names, level="system", resamples=2)
 
 
-def texts_outside(n: int) -> Callable[[], object]:
-    sides = [Sample(RNG.normal(size=(n, 3)), tuple(own_groups(n))) for _ in range(2)]
-    return lambda: find_outliers(*sides, own_groups(n))  # type: ignore[arg-type, call-arg]
-
-
 def texts_planned(n: int) -> Callable[[], object]:
-    pool = DesignPoints(RNG.normal(size=(n, 3)), rival_groups(n))
-    return lambda: select_texts(pool, DesignPoints(np.empty((0, 3)), []), np.full(3, 1 / 3), 2)
+    pool, labelled = RNG.normal(size=(n, 3)), RNG.normal(size=(30, 3))
+    return lambda: select_texts(pool, rival_groups(n), labelled, rival_groups(30), np.full(3, 1 / 3))
 
 
-@pytest.mark.parametrize(
-    "prepared", [gate_curve, rungs_compared, rivals_compared, systems_of_their_own, texts_outside, texts_planned]
-)
+@pytest.mark.parametrize("prepared", [gate_curve, rungs_compared, rivals_compared, systems_of_their_own, texts_planned])
 def test_memory_grows_no_faster_than_the_number_of_texts(prepared: Callable[[int], Callable[[], object]]) -> None:
     prepared(50)()  # what is imported and kept for good does not count
     few, many = (peak(prepared(n)) for n in (1500, 6000))
@@ -97,52 +87,6 @@ def test_what_the_gate_says_without_each_cluster_is_the_statistic_of_the_others(
     r, without = held_out_pearson(scores, labels, groups)
     assert r == pytest.approx(statistic(np.ones((1, texts.clusters)))[0])
     np.testing.assert_allclose(without, statistic(1 - np.eye(texts.clusters)), atol=1e-12)
-
-
-@settings(deadline=None, max_examples=60)
-@given(seed=st.integers(0, 10**6), pool=st.integers(1, 25), labelled=st.integers(0, 15), groups=st.integers(1, 9))
-def test_a_plan_is_the_one_of_the_full_covariance(seed: int, pool: int, labelled: int, groups: int) -> None:
-    rng = np.random.default_rng(seed)
-    sides = [
-        DesignPoints(rng.normal(size=(n, 3)), [f"g{number}" for number in rng.integers(0, groups, n)])
-        for n in (pool, labelled)
-    ]
-    shares = rng.dirichlet(np.ones(3))
-    found = select_texts(*sides, shares, 6)  # type: ignore[arg-type, call-arg]
-    for pick, (place, after) in zip(found, by_full_covariance(*sides, shares, 6), strict=True):  # type: ignore[arg-type, call-arg]
-        assert pick.row == place
-        assert pick.after == pytest.approx(after, abs=1e-10)
-
-
-def by_full_covariance(
-    pool: DesignPoints, labelled: DesignPoints, shares: np.ndarray, count: int
-) -> list[tuple[int, float]]:
-    """Return places and mean variances after each pick, by a matrix over all criteria and groups."""
-    every = [*pool.groups, *labelled.groups]
-    names = sorted({name for name in every if every.count(name) > 1})
-    both = np.vstack([pool.values, labelled.values])
-    spreads = both.std(axis=0)
-    rows = np.hstack(
-        [
-            np.where(spreads > 0, (both - both.mean(axis=0)) / np.where(spreads > 0, spreads, 1), 0),
-            [[float(group == name) for name in names] for group in every] or np.empty((len(every), 0)),
-        ]
-    )
-    noise = np.array([REST if group in names else REST + GROUPS for group in every])
-    prior = np.append(CRITERIA * (0.5 / 3 + 0.5 * shares), np.full(len(names), GROUPS))
-    n = len(pool.groups)
-    covariance = np.linalg.inv(np.diag(1 / prior) + (rows[n:].T / noise[n:]) @ rows[n:])
-    spread, left, found = rows[:n, :3].T @ rows[:n, :3] / n, list(range(n)), []
-    before = float((spread * covariance[:3, :3]).sum())
-    while left and len(found) < count:
-        shared = rows[left] @ covariance
-        uncertain = (shared * rows[left]).sum(axis=1) + noise[left]
-        gains = ((shared[:, :3] @ spread) * shared[:, :3]).sum(axis=1) / uncertain
-        best = int(np.argmax(gains.round(12)))
-        before -= float(gains[best])
-        covariance = covariance - np.outer(shared[best], shared[best]) / uncertain[best]
-        found.append((left.pop(best), before))
-    return found
 
 
 def test_resampled_correlations_are_those_of_the_rows_written_out() -> None:

@@ -33,6 +33,7 @@ from rubriclab.papers.citation import citation_prompt
 from rubriclab.papers.findings import Subject, findings_prompts
 from rubriclab.papers.paper import Paper, PaperPage
 from rubriclab.prompts import Prompt, Repair, prompts_digest, render, render_turns
+from rubriclab.prompts.inert import inert
 from rubriclab.revision import improve_text
 from rubriclab.rubric import Demonstration, Rubric
 
@@ -40,7 +41,7 @@ from rubriclab.rubric import Demonstration, Rubric
 MODULE = sys.modules["rubriclab.prompts.render"]
 TEMPLATES = sorted(str(path.relative_to(MODULE.FOLDER).with_suffix("")) for path in MODULE.FOLDER.rglob("*.md"))
 FENCE = re.compile(
-    r"<<<(?P<label>[^>]+) (?P<tag>[0-9a-f]{8})>>>\n(?P<text>.*?)\n<<<end of (?P=label) (?P=tag)>>>", re.S
+    r"<<<(?P<label>[^>]+) (?P<tag>[0-9a-f]{16})>>>\n(?P<text>.*?)\n<<<end of (?P=label) (?P=tag)>>>", re.S
 )
 THREE = [criterion(name) for name in "abc"]
 TEXT = example(1, 3, source="The source.", context="The context.")
@@ -370,9 +371,9 @@ def test_no_text_leaves_its_fence(attack):
     prompt = rate_prompt(replace(TEXT, output=attack), THREE[:1], assignment())
     content = user(prompt)
     opening = content.index("<<<summary ")
-    tag = content[opening + len("<<<summary ") :][:8]
+    tag = content[opening + len("<<<summary ") :][:16]
     inside, outside = content[opening:].split(f"\n<<<end of summary {tag}>>>", 1)
-    assert inside == f"<<<summary {tag}>>>\n{attack}"
+    assert inside == f"<<<summary {tag}>>>\n{inert(attack)}"
     assert tag not in outside
 
 
@@ -382,8 +383,19 @@ async def test_texts_shown_to_a_generator_are_fenced_each_by_itself(attack):
     material, generator = ProposalContext(texts, findings()), scripted()
     await refine((criterion("a"),), material, assignment(), generator)
     for prompt in (propose_prompt(3, material, assignment()), generator.prompts[0]):
-        found = [match["text"] for match in FENCE.finditer(user(prompt))]
+        found = [match["text"] for match in FENCE.finditer(user(prompt)) if "finding" not in match["label"]]
         assert found == [attack, attack, attack, "Summary number 2."]
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+async def test_findings_from_papers_are_fenced_each_by_itself(attack):
+    claims = tuple(claim.model_copy(update={"claim": attack}) for claim in findings())
+    material, generator = ProposalContext((TEXT,), claims), scripted()
+    await refine((criterion("a"),), material, assignment(), generator)
+    for prompt in (propose_prompt(3, material, assignment()), generator.prompts[0]):
+        found = [match["text"] for match in FENCE.finditer(user(prompt)) if "finding" in match["label"]]
+        assert found == [attack] * len(claims)
+        assert attack not in FENCE.sub("", user(prompt))
 
 
 def test_a_text_s_words_never_reach_the_system_turn():
@@ -537,11 +549,9 @@ def test_claims_and_texts_are_shown_to_the_generator_where_there_are_any():
         for claims in ((), findings()):
             content = user(propose_prompt(3, ProposalContext(texts, claims), assignment()))
             assert [match["text"] for match in FENCE.finditer(content)] == [
-                "The source.",
-                "The context.",
-                TEXT.output,
-            ] * len(texts)
-            assert all(claim.claim in content for claim in claims)
+                *(claim.claim for claim in claims),
+                *["The source.", "The context.", TEXT.output] * len(texts),
+            ]
             assert ("research" in content) == bool(claims)
 
 

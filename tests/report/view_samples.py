@@ -31,7 +31,7 @@ from rubriclab.report.model import View
 from rubriclab.report.revision import improvement_view, rewrite_view
 from rubriclab.report.scores import scores_view
 from rubriclab.report.training import evidence_view
-from rubriclab.report.transfer import transfer_matrix_view, transfer_view
+from rubriclab.report.transfer import transfer_view
 from rubriclab.report.version import rubric_view, version_view
 from rubriclab.revision import Improvement, RevisionRound, RevisionSummary, ScoreGain, SentenceEdit, TextFault
 from rubriclab.scoring import Score
@@ -40,7 +40,7 @@ from rubriclab.services.scores import ScoredRow, Scores
 from rubriclab.stats import Interval
 from rubriclab.store.diff import compare
 from rubriclab.store.verify import Problem
-from rubriclab.transfer.results import ActionEvaluation, AgreementMetrics, Transfer
+from rubriclab.transfer.results import ActionEvaluation, Transfer
 
 UNDEFINED = Interval(None)
 BINNED: tuple[Figure, ...] = (
@@ -140,11 +140,8 @@ def improvement(name: str = "t1", words: str = "It is wrong.") -> Improvement:
 
 
 def transfer(words: str = "blog.jsonl") -> Transfer:
-    """Return a rubric on other texts, with one action that was tried and one that was not; both say `words`."""
+    """Return a rubric on other texts, with one way that was measured and one that was not."""
     statistic = Interval(0.4, 0.1, 0.6)
-    metrics = AgreementMetrics(
-        level="group", n=20, groups=6, unscored=1, spearman=statistic, pearson=statistic, error=statistic, rmse=0.8
-    )
     scale = Scale(low=1, high=5, whole=True)
     return Transfer(
         rubric="news@1",
@@ -159,12 +156,12 @@ def transfer(words: str = "blog.jsonl") -> Transfer:
         unscored=1,
         unscored_reason=words,
         labels=20,
-        agreement=metrics,
-        baselines={words: metrics},
+        groups=6,
         actions=(
-            ActionEvaluation(action="reuse", cross_validated=metrics),
+            ActionEvaluation(action="reuse", level="group", n=20, groups=6, spearman=statistic, error=statistic),
             ActionEvaluation(action="relearn", skipped=words),
         ),
+        recommended="reuse",
     )
 
 
@@ -197,7 +194,6 @@ USUAL_VIEWS: dict[str, Callable[[], View]] = {
     "results": _results,
     "scores": lambda: scores_view(listed(version().ref, _scores())),
     "transfer": lambda: transfer_view(transfer()),
-    "transfers": lambda: transfer_matrix_view([transfer()]),
     "difference": lambda: difference_view(compare(version(), checklist(2))),
     "matrix": lambda: matrix_view(joint_record()),
     "interrater": lambda: interrater_view("news@2", interrater()),
@@ -229,7 +225,6 @@ def hostile_views(words: str) -> dict[str, View]:
         "results": evaluation_view(versions, results, scored, evaluated, brief=True),
         "scores": scores_view(listed(words, scored[versions[0].ref])),
         "transfer": transfer_view(transfer(words)),
-        "transfers": transfer_matrix_view([transfer(words)]),
         "names": names_view([evil, kinds]),
         "log": log_view([evil, kinds]),
         "added": difference_view(compare(version(), evil)),

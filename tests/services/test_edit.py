@@ -22,7 +22,6 @@ from rubriclab.aggregation import bounds_of
 from rubriclab.services.edit_options import EditOptions
 from rubriclab.services.editable import editable_version, most_similar
 from rubriclab.services.workspace import Workspace
-from rubriclab.transfer.rating_matrix import with_dropped_criteria
 
 TEXTS = len(examples())
 WHO = {"by": "anna", "because": "it counts links twice"}
@@ -139,14 +138,6 @@ def test_limits_are_kept_by_later_edits_and_packs_until_they_are_lifted(planted_
 def _row(text: Any) -> dict[str, Any]:
     score = text.scores[ASPECT]
     return {"id": text.id, "group": text.group, "output": text.output, "source": text.source, "scores": {ASPECT: score}}
-
-
-def test_a_transfer_does_not_offer_the_criteria_that_a_person_removed(planted_lab: Lab) -> None:
-    child = planted_lab.edit("planted", drop="order", **WHO).saved
-    parts = with_dropped_criteria(child.rubric, planted_lab.training_record(child))
-    offered = {criterion.id for part in parts for criterion in part.criteria}
-    assert "order" not in offered
-    assert "focus" in offered
 
 
 def test_an_edit_that_is_killed_continues_and_asks_nothing_twice(planted: Commands, server: RunningServer) -> None:

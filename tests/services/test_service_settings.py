@@ -216,7 +216,7 @@ def test_a_rubric_is_relearned_with_the_settings_of_its_user(tmp_path: Path) -> 
     rubric = lab.learn(
         LABELLED, task="summarization", aspect="coherence", methods=["hypoeval", "direct"], settings=settings
     )
-    relearned = lab.transfer(rubric, HELDOUT, labels=30, save=True, action="relearn", name="new").saved
+    relearned = lab.transfer(rubric, HELDOUT, save=True, action="relearn", name="new").saved
     assert relearned is not None
     for method, values in settings.items():
         recorded = relearned.provenance.settings[method]

@@ -11,7 +11,7 @@ from rubriclab.literature import load_findings
 from rubriclab.methods.hypoeval import HypoEvalSettings
 from rubriclab.services.transfer_training import training_like
 from rubriclab.services.workspace import Workspace
-from rubriclab.transfer.source_target import TargetTexts
+from rubriclab.transfer.run import TargetTexts
 
 
 @pytest.mark.parametrize("without", [(), ("summeval",)])
@@ -21,7 +21,7 @@ def test_findings_that_a_version_was_learned_without_are_left_out_when_it_is_lea
     learned = version({"order": 1.0})
     settings = {"hypoeval": HypoEvalSettings().model_dump(mode="json")}
     provenance = learned.provenance.model_copy(update={"settings": settings, "literature_without": without})
-    target = TargetTexts("target.jsonl", (), (), COHERENCE, ONE_TO_FIVE, None)
+    target = TargetTexts("target.jsonl", (), (), COHERENCE, ONE_TO_FIVE)
     training = training_like(replace(learned, provenance=provenance), target, Workspace())
     assert training
     findings = training(()).plans[0].training_input.findings

@@ -69,8 +69,13 @@ def test_the_claim_of_a_living_process_is_kept(store: Store, where: str) -> None
     assert store.answers.claim(KEY)
 
 
+def test_a_claim_that_the_clock_has_moved_back_from_is_void(store: Store, where: str) -> None:
+    _write(where, f"INSERT INTO leases VALUES ('sha256:a', 'elsewhere:1:1:00', {int(time.time()) + 3600})")
+    assert store.answers.claim(KEY)
+
+
 def test_a_claim_from_another_machine_is_void_once_it_has_expired(store: Store, where: str) -> None:
-    _write(where, "INSERT INTO leases VALUES ('sha256:a', 'elsewhere:1:1:00', 99999999999)")
+    _write(where, f"INSERT INTO leases VALUES ('sha256:a', 'elsewhere:1:1:00', {int(time.time()) + 13})")
     assert not store.answers.claim(KEY)
     _write(where, "UPDATE leases SET expires = 1")
     assert store.answers.claim(KEY)

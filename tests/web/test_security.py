@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import socket
+from typing import Any
 
 import httpx
 import pytest
-from web_samples import served
+from web_samples import MOST_BYTES, served
 
 from rubriclab.errors import SettingsError
 from rubriclab.web.page import report_page
@@ -45,6 +46,21 @@ def test_only_the_own_page_may_write() -> None:
         for headers in refused:
             assert client.post("/write", json=1, headers=headers).status_code == 403, headers
         assert client.get("/state").json()["written"] == 2
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_larger_body_is_refused_with_and_without_a_stated_length(chunked: bool) -> None:
+    def body(size: int) -> Any:
+        content = b'"' + b"x" * (size - 2) + b'"'
+        return iter([content[:1000], content[1000:]]) if chunked else content
+
+    with served() as (client, access):
+        right = own(client, access)
+        assert client.post("/write", content=body(MOST_BYTES), headers=right).json() == {"written": 1}
+        refused = client.post("/write", content=body(MOST_BYTES + 1), headers=right)
+        assert refused.status_code == 413
+        assert "at most 100,000 bytes" in refused.text
+        assert client.get("/state").json()["written"] == 1
 
 
 def test_other_sites_may_link_to_a_page_but_not_embed_or_fetch_it() -> None:

@@ -18,6 +18,8 @@ from rubriclab.web.page import rendered, static_routes
 from rubriclab.web.security import Access, Guard
 from rubriclab.web.server import Server, listen, port_of
 
+MOST_BYTES = 100_000
+
 
 @contextmanager
 def served(links: Mapping[str, str] | None = None) -> Iterator[tuple[httpx.Client, Access]]:
@@ -37,7 +39,7 @@ def served(links: Mapping[str, str] | None = None) -> Iterator[tuple[httpx.Clien
 
     routes = [Route("/", page), Route("/state", show), Route("/write", write, methods=["POST"]), *static_routes()]
     ready = threading.Event()
-    server = Server(Guard(Starlette(routes=routes), access), bound, ready.set)
+    server = Server(Guard(Starlette(routes=routes), access, MOST_BYTES), bound, ready.set)
     thread = threading.Thread(target=lambda: asyncio.run(server.run()))
     thread.start()
     try:

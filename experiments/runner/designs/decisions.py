@@ -1,135 +1,127 @@
-"""`decisions`: scores read as yes or no; how well do arms tell texts with full marks from the others?
+"""Designs that read scores as yes or no.
 
-DCR (appendix C.3, figure 3) holds sentences against the whole text as the thing that is judged: by the precision,
-recall and F1 of the texts that come out as consistent. A text does where every piece of it does (section 4.2), so where
-its score is the best there is; people say so where all of them gave the best score.
+- `decisions`: precision, recall and F1 of the texts with full marks (DCR, appendix C.3, figure 3). A text passes if its
+  score is the best there is; for people, if all of them gave the best score.
+- `discrimination`: the area under the ROC curve of high human scores against low ones (DCR, table 1).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from experiments.runner.arms import trial
-from experiments.runner.bench import Bench, no_figure
-from experiments.runner.cases import Case, Material, every_case
-from experiments.runner.designs.agreement import AGREEMENT
-from experiments.runner.designs.attempts import evaluator_of, telling
-from experiments.runner.designs.design import Design, options_of
-from experiments.runner.designs.shares import Share, difference, share
-from experiments.runner.figures import agreement_row, bases, human_scores
+from experiments.runner.cases import Case, Material
+from experiments.runner.designs.design import Bench, Design, options_of, with_baselines
+from experiments.runner.figures import COEFFICIENTS, TOLERANCE, Share, agreement_row, border_of, human_scores
 from experiments.runner.results import Gap, Outcome, Row
-from experiments.runner.study import Study
-from rubriclab import Evaluator, RubriclabError
-from rubriclab.research import FrozenModel
-
-# Scores are rounded when they are written down.
-TOLERANCE = 1e-6
-
-# What costs nothing: every text is let through.
-LETS_ALL = "baseline: lets all through"
+from rubriclab import Evaluator
+from rubriclab.base_models import FrozenModel
+from rubriclab.stats import FloatArray, Interval, estimate
 
 BoolArray = npt.NDArray[np.bool_]
+RESAMPLES = 500
 
 
 class DecisionsOptions(FrozenModel):
-    """When a score lets a text through.
-
-    Attributes:
-        good_from: the share of the scale from which on it does, people's scores and arms' alike.
-    """
+    """The share of the scale from which on a text passes, for scores of people and arms alike."""
 
     good_from: float = Field(1.0, gt=0, le=1)
 
 
-async def run(bench: Bench, case: Case) -> Outcome:
-    """Return how well every arm's decisions agree with people's, with its agreement in scores beside."""
+async def run_decisions(bench: Bench, case: Case) -> Outcome:
+    """Return how well every arm's decisions agree with people's, and its agreement in scores."""
     texts, study = bench.material(case), bench.study
-    rows, evaluators = list[Row](), dict[str, Evaluator]()
-    for place, arm in enumerate(study.arms):
-        on_progress = telling(bench, case, arm, place)
-        try:
-            done = await trial(
-                arm, texts, bench.judge, seed=case.seed, under_way=bench.under_way, on_progress=on_progress
-            )
-        except RubriclabError as error:
-            rows.append(Row(arm=arm.name, missing=no_figure(error)))
-            continue
-        found = evaluators[arm.name] = evaluator_of(arm.name, done)
-        row = decision_row(study, texts, found)
-        rows.append(row.model_copy(update={"learning": done.learning, "scoring": done.scored.spent}))
-    best = np.full(len(texts.test), float(texts.assignment.scale.high))
-    rows.append(decision_row(study, texts, Evaluator(LETS_ALL, best)))
-    pairs = ((evaluators.get(first), evaluators.get(second)) for first, second in study.compare)
-    return Outcome(
-        case=case,
-        split=texts.split,
-        basis=bases(study, texts),
-        rows=tuple(rows),
-        gaps=tuple(f1_gap(study, texts, first, second) for first, second in pairs if first and second),
-    )
-
-
-def decision_row(study: Study, texts: Material, evaluator: Evaluator) -> Row:
-    """Return an evaluator's row: F1, precision and recall of the texts with full marks, and its agreement in scores.
-
-    Counts say how many of the texts that it scored have full marks, and how many it lets through.
-    """
-    row, found = agreement_row(study, texts, evaluator), decided(study, texts, evaluator)
-    shares = {name: share(each, found.groups) for name, each in found.shares.items()}
-    return row.model_copy(
-        update={
-            "figures": {**shares, **row.figures},
-            "ours": {**shares, **row.ours} if row.ours else None,
-            "counts": {**row.counts, "good": int(found.good.sum()), "let_through": int(found.through.sum())},
+    border = border_of(texts, options_of(study, DecisionsOptions).good_from) - TOLERANCE
+    trials, missing = await bench.trials(case, texts)
+    everyone = [
+        *((done.evaluator, {"learning": done.learning, "scoring": done.scoring}) for done in trials.values()),
+        (Evaluator("baseline: lets all through", np.full(len(texts.test), float(texts.assignment.scale.high))), {}),
+    ]
+    rows = list[Row]()
+    for evaluator, about in everyone:
+        row, used = agreement_row(study, texts, evaluator, **about), ~np.isnan(evaluator.scores)
+        shares = {
+            name: each.interval(_groups(texts, used)) for name, each in _shares(texts, evaluator, border, used).items()
         }
-    )
+        update = {"figures": {**shares, **row.figures}, "ours": {**shares, **row.ours} if row.ours else None}
+        through, good = evaluator.scores[used] >= border, human_scores(texts)[used] >= border
+        counts = {**row.counts, "good": int(good.sum()), "let_through": int(through.sum())}
+        rows.append(row.model_copy(update={**update, "counts": counts}))
+    pairs = bench.pairs({name: done.evaluator for name, done in trials.items()})
+    return bench.outcome(case, texts, [*rows, *missing], [_f1_gap(texts, border, *pair) for pair in pairs])
 
 
-def f1_gap(study: Study, texts: Material, first: Evaluator, second: Evaluator) -> Gap:
-    """Return how much better one evaluator decides than another, on the texts that both scored, drawn together."""
+def _shares(texts: Material, evaluator: Evaluator, border: float, used: BoolArray) -> dict[str, Share]:
+    """Return the measures of an evaluator's decisions on the texts used; F1 is the harmonic mean of the other two."""
+    through, good = evaluator.scores[used] >= border, human_scores(texts)[used] >= border
+    right = through & good
+    return {
+        "f1": Share(2.0 * right, 1.0 * through + good),
+        "precision": Share(right, through),
+        "recall": Share(right, good),
+    }
+
+
+def _f1_gap(texts: Material, border: float, first: Evaluator, second: Evaluator) -> Gap:
+    """Return the difference in F1 on the texts that both evaluators scored."""
     both = ~(np.isnan(first.scores) | np.isnan(second.scores))
-    one, other = (decided(study, texts, each, both) for each in (first, second))
-    found = difference(one.shares["f1"], other.shares["f1"], one.groups)
-    return Gap(first=first.name, second=second.name, measure="f1", difference=found)
+    one, other = (_shares(texts, each, border, both)["f1"] for each in (first, second))
+    difference = one.interval(_groups(texts, both), less=other)
+    return Gap(first=first.name, second=second.name, measure="f1", difference=difference)
 
 
-@dataclass(frozen=True, eq=False)
-class Decided:
-    """Which texts an evaluator lets through, and which have full marks; shape (texts,), with their groups."""
-
-    through: BoolArray
-    good: BoolArray
-    groups: list[str]
-
-    @property
-    def shares(self) -> dict[str, Share]:
-        """The measures; F1 is the harmonic mean of the other two."""
-        right = self.through & self.good
-        return {
-            "f1": Share(2.0 * right, 1.0 * self.through + self.good),
-            "precision": Share(right, self.through),
-            "recall": Share(right, self.good),
-        }
+def _groups(texts: Material, used: BoolArray) -> list[str]:
+    return [each.group for each, is_used in zip(texts.test, used, strict=True) if is_used]
 
 
-def decided(study: Study, texts: Material, evaluator: Evaluator, used: BoolArray | None = None) -> Decided:
-    """Return an evaluator's decisions on the texts that it scored, or on those that are `used`."""
-    used = ~np.isnan(evaluator.scores) if used is None else used
-    scale, options = texts.assignment.scale, options_of(study, DecisionsOptions)
-    border = scale.low + options.good_from * scale.width - TOLERANCE
-    groups = [each.group for each, is_used in zip(texts.test, used, strict=True) if is_used]
-    return Decided(evaluator.scores[used] >= border, human_scores(texts)[used] >= border, groups)
+class DiscriminationOptions(FrozenModel):
+    """The share of the scale's width from which on a human score is high."""
+
+    border: float = Field(0.5, gt=0, le=1)
 
 
-DECISIONS = Design(
-    name="decisions",
-    cases=every_case,
-    at_most=AGREEMENT.at_most,
-    run=run,
-    measures=("f1", "precision", "recall", "spearman", "pearson", "kendall"),
-    options=DecisionsOptions,
-)
+async def run_discrimination(bench: Bench, case: Case) -> Outcome:
+    """Return the area under the curve of every arm and baseline."""
+    texts = bench.material(case)
+    high = human_scores(texts) >= border_of(texts, options_of(bench.study, DiscriminationOptions).border)
+    trials, rows = await bench.trials(case, texts)
+    for evaluator, about in with_baselines(trials, texts):
+        unscored = int(np.isnan(evaluator.scores).sum())
+        counts = {"texts": len(texts.test), "positive": int(high.sum()), "unscored": unscored}
+        figures = {"auroc": auroc(evaluator.scores, high)}
+        rows.append(Row(arm=evaluator.name, figures=figures, counts=counts, **about))
+    return bench.outcome(case, texts, rows)
+
+
+def auroc(scores: FloatArray, positive: BoolArray) -> Interval:
+    """Return the area under the ROC curve with a bootstrap interval over the texts that have a score.
+
+    It is the probability that a positive text scores above a negative one, ties counting half; `None` if all texts are
+    of one kind.
+    """
+    known = ~np.isnan(scores)
+    area = partial(_area, scores[known], positive[known])
+    return estimate(
+        lambda counts: np.array([area(weights) for weights in counts]),
+        int(known.sum()),
+        resamples=RESAMPLES,
+        confidence=0.95,
+        seed=0,
+        batch=50,
+    ).rounded()
+
+
+def _area(scores: FloatArray, positive: BoolArray, weights: FloatArray) -> float:
+    from sklearn.metrics import roc_auc_score
+
+    drawn = weights > 0
+    if len(set(positive[drawn].tolist())) < 2:
+        return float("nan")
+    return float(roc_auc_score(positive[drawn], scores[drawn], sample_weight=weights[drawn]))
+
+
+DECISIONS = Design(run_decisions, ("f1", "precision", "recall", *COEFFICIENTS), DecisionsOptions)
+DISCRIMINATION = Design(run_discrimination, ("auroc",), DiscriminationOptions)

@@ -6,12 +6,12 @@ have to occur there, since a changed one changes everything; of the other words 
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from rubriclab.size_cache import cached_by_size
 from rubriclab.text_features.lexicon import ARTICLES, AUXILIARIES, DEMONSTRATIVES, FUNCTION_WORDS, THIRD_PERSON
 from rubriclab.text_features.text import Text, split_words, stem, unify
 
@@ -87,7 +87,7 @@ def support(sentence: str, others: Sequence[str]) -> Support:
     )
 
 
-@functools.lru_cache(maxsize=4096)
+@cached_by_size(2**20)
 def roots(text: str) -> dict[str, str]:
     """Return the roots of the content words of a text in their order, each with a word as it is written there."""
     joined = _SPACED.sub(lambda gap: gap.group().strip(), unify(text))

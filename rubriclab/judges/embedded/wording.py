@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rubriclab.size_cache import cached_by_size
 from rubriclab.text_features import CATALOGUE, Features, TextFeature, features_of, usual_directions
 
 BY_NAME: Mapping[str, TextFeature] = {feature.name: feature for feature in CATALOGUE}
@@ -144,7 +145,7 @@ def values_of(fields: Mapping[str, Any]) -> Mapping[str, float]:
 
 
 # One text is rated by many criteria in a row.
-@functools.lru_cache(maxsize=64)
+@cached_by_size(2**22)
 def _values(output: str, source: str | None, context: str | None) -> Features:
     return features_of(output, source, context)
 

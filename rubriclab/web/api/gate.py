@@ -18,7 +18,7 @@ from rubriclab.metrics import BUCKETS, MetricsRegistry
 from rubriclab.web.api.problem_kinds import KINDS
 from rubriclab.web.api.problems import WHEN_DOWN, Refused, problem_response, refused
 from rubriclab.web.api.tokens import ANYBODY, Tokens, is_bearer
-from rubriclab.web.security import HEADERS
+from rubriclab.web.security import HEADERS, is_own_origin
 
 # Bytes of the head of a request.
 LARGEST_HEAD = 16_384
@@ -49,7 +49,7 @@ class Gate:
     Args:
         open_paths: what needs no token.
         hosts: the `HOST:PORT` that requests must name if there are no tokens, so that another site's name cannot be
-            pointed to this service (DNS rebinding).
+            pointed to this service (DNS rebinding); pages of other sites are refused too, by their `Origin`.
     """
 
     def __init__(
@@ -140,6 +140,8 @@ class Gate:
             raise Refused("two_lengths", KINDS["two_lengths"].meaning)
         if not self._tokens and [host.lower() for host in headers.getlist("host")] not in self._hosts:
             raise Refused("other_host", KINDS["other_host"].meaning)
+        if not self._tokens and not all(is_own_origin(each, headers, scope) for each in headers.getlist("origin")):
+            raise Refused("other_origin", KINDS["other_origin"].meaning)
         given = headers.getlist("authorization")
         caller = self._tokens.caller(given[0] if len(given) == 1 else "")
         if caller is None and scope["path"] not in self._open:

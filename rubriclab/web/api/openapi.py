@@ -21,7 +21,16 @@ PATHS = frozenset({SCORE, RUBRIC, HEALTH, METRICS, OPENAPI, DOCS})
 
 # The problems of requests that are none of those described.
 _OF_NO_REQUEST = ("no_such_path", "other_method")
-_OF_HEADS = ("two_lengths", "no_token", "wrong_token", "other_host", "large_head", "internal_error", "stopping")
+_OF_HEADS = (
+    "two_lengths",
+    "no_token",
+    "wrong_token",
+    "other_host",
+    "other_origin",
+    "large_head",
+    "internal_error",
+    "stopping",
+)
 _REF = "#/components/schemas/{model}"
 _EXAMPLE = {"output": "The council closes the bridge.", "source": "The council met on Monday and closed the bridge."}
 
@@ -61,8 +70,8 @@ def description(*, tokens: bool) -> dict[str, Any]:
 
 
 def problem_codes(*, tokens: bool) -> tuple[str, ...]:
-    """Return the codes of the problems of a service: one without tokens answers under its own address only."""
-    impossible = ("other_host",) if tokens else ("no_token", "wrong_token")
+    """Return the codes of the problems of a service: one without tokens is for its own pages only."""
+    impossible = ("other_host", "other_origin") if tokens else ("no_token", "wrong_token")
     return tuple(code for code in KINDS if code not in impossible)
 
 

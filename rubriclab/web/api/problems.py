@@ -18,7 +18,7 @@ from rubriclab.errors import (
     ProviderDown,
     ReplayMiss,
     SettingsError,
-    StoreUnavailable,
+    StoreError,
 )
 from rubriclab.option_names import in_python
 from rubriclab.services.text_fields import FieldMissing
@@ -71,7 +71,7 @@ _REFUSALS: Sequence[tuple[tuple[type[Exception], ...], Refused]] = (
         Refused("judge_failed", "The judge refused the request; the log of the service says why."),
     ),
     (
-        (StoreUnavailable,),
+        (StoreError,),
         Refused("store_unavailable", "The store cannot be used at present; send the request again.", WHEN_LOCKED),
     ),
 )

@@ -55,6 +55,7 @@ async def serve_rubric(
         NotInStore: if there is no such rubric.
         NotConfirmed: if only an imported version that is not confirmed names the judge.
         SettingsError: if the address or the tokens cannot be used, or the service could be reached without a token.
+        StoreError: if the judge is a language model, and its answers cannot be kept, as the store is read-only.
     """
     tokens = read_tokens(options.token_file)
     host = _address(options.host, tokens)
@@ -64,14 +65,14 @@ async def serve_rubric(
         )
     metrics = settings.metrics or MetricsRegistry()
     with listen(host, options.port or None) as bound:
-        scorer = await asyncio.to_thread(
-            TextScorer, _workspace(settings, metrics), rubric, ScoreOptions(judge=options.judge), Discreet
-        )
-        if is_language_model(scorer.judge):
-            await asyncio.to_thread(load_litellm)  # else the first caller waits for it, for seconds
+        opened = _workspace(settings, metrics)
+        scorer = await asyncio.to_thread(TextScorer, opened, rubric, ScoreOptions(judge=options.judge), Discreet)
         work = ScoringWork(scorer, options)
         server: Server | None = None
         try:
+            if is_language_model(scorer.judge):
+                opened.store.check_writable()
+                await asyncio.to_thread(load_litellm)  # else the first caller waits for it, for seconds
             shown = f"[{host}]" if ":" in host else host
             address = f"http://{shown}:{port_of(bound)}"
             hosts = Access.at(port_of(bound), [shown]).hosts

@@ -81,7 +81,7 @@ def label_app(
         Route("/report", page.report),
         *static_routes(),
     ]
-    return Guard(Starlette(routes=routes), access)
+    return Guard(Starlette(routes=routes), access, MOST_BYTES)
 
 
 def _answering(handler: Callable[[_LabelPage, Request], Awaitable[Response]]) -> Any:
@@ -268,14 +268,9 @@ async def _body(request: Request, model: type[BodyT]) -> BodyT:
     """Return the request's body.
 
     Raises:
-        SettingsError: if it is too long or not of the expected form.
+        SettingsError: if it is not of the expected form.
     """
-    content = b""
-    async for part in request.stream():
-        content += part
-        if len(content) > MOST_BYTES:
-            raise SettingsError(f"The request has more than {MOST_BYTES:,} bytes.", "Send less.")
     try:
-        return model.model_validate_json(content)
+        return model.model_validate_json(await request.body())
     except ValidationError as error:
         raise SettingsError(f"The request is not understood: {first_fault(error)}.", "Load the page again.") from None

@@ -31,6 +31,8 @@ from rubriclab.web.studio.records import Records
 
 # The port that the studio is served at if it is free, so that its address can be kept.
 PORT = 8521
+# Larger requests are refused: the largest is a draft with all criteria of a rubric, or a text to explain.
+MOST_BYTES = 1_000_000
 # The pages of a version by the last part of their path.
 TABS: Mapping[str, str] = {
     "": "Overview",
@@ -137,7 +139,7 @@ def application(studio: Studio) -> ASGIApp:
             studio.background.shutdown(cancel_futures=True)
 
     handlers: Mapping[Any, Callable[[Request, Exception], Response]] = {RubriclabError: failed, HTTPException: failed}
-    return Guard(Starlette(routes=routes, exception_handlers=handlers, lifespan=opened), studio.access)
+    return Guard(Starlette(routes=routes, exception_handlers=handlers, lifespan=opened), studio.access, MOST_BYTES)
 
 
 async def serve_studio(

@@ -26,7 +26,7 @@ from rubriclab.prompts.render import render_turns
 
 TEXTS = rivals(4)
 FENCE = re.compile(
-    r"<<<(?P<label>[^>]+?) (?P<tag>[0-9a-f]{8})>>>\n(?P<text>.*?)\n<<<end of (?P=label) (?P=tag)>>>", re.DOTALL
+    r"<<<(?P<label>[^>]+?) (?P<tag>[0-9a-f]{16})>>>\n(?P<text>.*?)\n<<<end of (?P=label) (?P=tag)>>>", re.DOTALL
 )
 
 

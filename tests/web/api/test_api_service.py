@@ -28,6 +28,7 @@ from waiting import PATIENCE, until
 from rubriclab import Lab
 from rubriclab.errors import NotInStore, SettingsError
 from rubriclab.services.rubric_description import RubricDescription
+from rubriclab.store.answers import AnswerTable
 from rubriclab.web.api.models import ScoreResult, ScoreResults
 from rubriclab.web.api.openapi import OPEN, PATHS, description, problem_codes
 from rubriclab.web.api.page import docs_view
@@ -204,6 +205,37 @@ def test_a_request_for_another_host_is_refused_where_there_is_no_token(service: 
         for path in PATHS:
             assert problem(client.get(path, headers={"Host": "evil.example"}), 421).code == "other_host"
     assert not server.bodies
+
+
+def test_request_to_a_store_that_has_become_read_only_is_refused_as_unavailable(
+    service: Service, server: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claim = AnswerTable.claim
+
+    def claim_read_only(answers: AnswerTable, digest: str) -> bool:
+        monkeypatch.setattr(answers, "_read_only", True)
+        return claim(answers, digest)
+
+    monkeypatch.setattr(AnswerTable, "claim", claim_read_only)
+    with service.client() as client:
+        refused = problem(client.post("/v1/score", json={**TEXTS[0], "output": "A text of its own."}), 503)
+    assert refused.code == "store_unavailable"
+    assert not server.bodies
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:1", "https://{host}"])
+def test_pages_of_other_sites_are_refused_where_there_is_no_token(
+    service: Service, server: RunningServer, origin: str
+) -> None:
+    with service.client() as client:
+        foreign = {"Origin": origin.format(host=client.base_url.netloc.decode())}
+        for path in PATHS:
+            method = "POST" if path == "/v1/score" else "GET"
+            refused = client.request(method, path, json=TEXTS[0], headers=foreign)
+            assert problem(refused, 403).code == "other_origin"
+        assert not server.bodies
+        own = {"Origin": service.address}
+        assert client.post("/v1/score", json=TEXTS[0], headers=own).status_code == 200
 
 
 @pytest.mark.parametrize("path", ["/v1/score", "/v1/rubric"])

@@ -1,0 +1,224 @@
+"""The three ways to use a rubric on labelled target texts: each as a rubric, and as held-out scores of the texts.
+
+- `reuse`: the rubric as it is; labels are not used.
+- `recalibrate`: criteria and weights stay, and the map onto the scale is fitted again, without the text's fold.
+- `relearn`: learned again, with the rubric's criteria among the candidates; a text's score does not use criteria that
+  were proposed from its fold.
+
+All numbers here are on the scale that criteria are rated on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from rubriclab.aggregation import (
+    Aggregation,
+    Calibration,
+    Term,
+    bounds_of,
+    combine,
+    disagreement,
+    raw_value,
+    standardised,
+)
+from rubriclab.data.scale import Scale
+from rubriclab.learning.calibration import calibrate, chosen_kind, conformal, mean_rating_map
+from rubriclab.learning.fitting import significant
+from rubriclab.learning.rating_matrix import RatingMatrix, candidate_table, centers_and_spreads
+from rubriclab.learning.settings import JointSettings
+from rubriclab.learning.single_method import Trained
+from rubriclab.provenance import Action
+from rubriclab.rubric import Rubric
+from rubriclab.stats.correlation import BoolArray, FloatArray
+from rubriclab.stats.folds import grouped_folds, units
+from rubriclab.stats.interval import DIGITS
+from rubriclab.stats.missing import floats
+from rubriclab.text_features.prior import usual_directions
+from rubriclab.transfer.rating_matrix import RatedTexts
+
+# Degrees of freedom of a new map whose weights were not fitted to the same labels: its slope.
+CALIBRATION_PARAMETERS = 1
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledTarget:
+    """A rubric and labelled target texts.
+
+    Attributes:
+        rubric: prompts on the target as on its source.
+        rated: the texts, rated by the rubric's criteria.
+        aspect: the aspect of the labels.
+        label_scale: the scale of the labels.
+        settings: of fitting, as when the rubric was learned.
+    """
+
+    rubric: Rubric
+    rated: RatedTexts
+    aspect: str
+    label_scale: Scale
+    settings: JointSettings
+    seed: int
+
+    @cached_property
+    def table(self) -> RatingMatrix:
+        """The rating matrix by the rubric's criteria, with labels mapped to the scale that criteria are rated on."""
+        rubric, rated = self.rubric, self.rated
+        labels = [self.label_scale.moved_to(rubric.scale, text.scores[self.aspect]) for text in rated.examples]
+        return candidate_table(
+            rated.candidates,
+            rated.values,
+            np.array(labels, dtype=float),
+            texts=[(text.id, text.group) for text in rated.examples],
+            # All are rated already; approximately, the criteria of a method share a call.
+            bundles=["" if column.criterion.kind == "feature" else column.method for column in rated.candidates],
+            scale=rubric.scale,
+            prior_direction=usual_directions(rubric.aspect.name, rubric.aspect.definition, rubric.task),
+            bounds=bounds_of(rubric.aggregation),
+        )
+
+    @property
+    def onto(self) -> Scale | None:
+        """The labels' scale, if it differs from the one that criteria are rated on."""
+        return None if self.label_scale.same_ends(self.rubric.scale) else self.label_scale
+
+
+@dataclass(frozen=True, eq=False)
+class AdaptedRubric:
+    """A rubric for the target, and its scores of the labelled texts; arrays have the shape (texts,), NaN for unscored.
+
+    Attributes:
+        rubric: fitted to all labels.
+        scores: of each text, fitted to the labels of other groups.
+        raw: the same without the level that labels set, so that texts of different folds can be ranked.
+    """
+
+    action: Action
+    rubric: Rubric
+    scores: FloatArray
+    raw: FloatArray
+
+
+def reused(target: LabelledTarget) -> AdaptedRubric:
+    """Return the rubric unchanged, its scores mapped linearly if the labels have another scale."""
+    rubric = target.rubric
+    scores = rescaled(target.rated.scores, rubric.scores_on, rubric.scale)
+    if not rubric.scores_on.same_ends(target.label_scale):
+        aggregation = rubric.aggregation or mean_aggregation(target)
+        rubric = _with_aggregation(rubric, aggregation.model_copy(update={"onto": target.onto}))
+    return AdaptedRubric("reuse", rubric, scores, scores)
+
+
+def recalibrated(target: LabelledTarget) -> AdaptedRubric:
+    """Return the rubric with a new map onto the scale and new intervals.
+
+    A rubric without learned weights gets the aggregation that its criteria's own weights define.
+    """
+    aggregation, table = target.rubric.aggregation or mean_aggregation(target), target.table
+    raw = raw_values(aggregation, target.rated)
+    scored, fold = ~np.isnan(raw), grouped_folds(table.groups, target.settings.folds, target.seed)
+    scores = np.full(len(raw), np.nan)
+    for number in np.unique(fold[scored]):
+        inside, others = fold == number, (fold != number) & scored
+        if others.any():
+            scores[inside] = _calibration(raw, others, target).apply(raw[inside])
+    scores = np.clip(scores, table.scale.low, table.scale.high)
+    calibration = _calibration(raw, scored, target)
+    errors = conformal(scores, table.labels, hardness(aggregation, target.rated), float(target.settings.confidence))
+    update = {"calibration": calibration, "conformal": errors, "onto": target.onto}
+    rubric = _with_aggregation(target.rubric, aggregation.model_copy(update=update))
+    # A constant map leaves no order.
+    constant = not scored.any() or np.ptp(calibration.apply(raw[scored])) == 0
+    return AdaptedRubric("recalibrate", rubric, scores, np.where(scored, 0.0, np.nan) if constant else raw)
+
+
+def relearned(target: LabelledTarget, trained: Trained) -> AdaptedRubric:
+    """Return a rubric learned from the same labels, with the held-out scores of its record."""
+    if (record := trained.record) is None:
+        raise ValueError("expected a training of several methods, which keeps a record, got none")
+    row_of = {text.id: row for row, text in enumerate(record.texts)}
+    rows = [row_of[text.id] for text in target.rated.examples]
+    scores = rescaled(floats(record.texts[row].predicted for row in rows), target.label_scale, target.rubric.scale)
+    return AdaptedRubric("relearn", trained.rubric, scores, scores - _mean_labels_of_other_folds(target))
+
+
+def _mean_labels_of_other_folds(target: LabelledTarget) -> FloatArray:
+    table, settings = target.table, target.settings
+    fold = grouped_folds(table.groups, settings.relearned or settings.folds, target.seed)
+    means = np.full(len(fold), np.nan)
+    for number in np.unique(fold):
+        if (others := fold != number).any():
+            means[fold == number] = table.labels[others].mean()
+    return means
+
+
+def mean_aggregation(target: LabelledTarget) -> Aggregation:
+    """Return the mean of the criteria by their own weights, as an aggregation.
+
+    Centers and spreads are those of the target texts; a criterion that is constant there has a spread of one point.
+    """
+    table = target.table
+    criteria = [candidate.criterion for candidate in target.rated.candidates]
+    centers, spreads = centers_and_spreads(table.values)
+    spreads = significant(np.where(spreads > 0, spreads, np.where(table.unit, 1 / table.scale.width, 1.0)))
+    centers = significant(centers)
+    points = np.where(table.unit, table.scale.width, 1.0)
+    sizes = np.array([criterion.weight for criterion in criteria], dtype=float) * spreads * points
+    weights = (sizes / sizes.sum()).round(DIGITS)
+    calibration = mean_rating_map(weights, centers, spreads, table.unit, table.scale)
+    if calibration is None:
+        raise ValueError("expected criteria with positive weights, got none")
+    columns = zip(criteria, weights.tolist(), centers.tolist(), spreads.tolist(), strict=True)
+    terms = tuple(
+        Term(criterion=criterion.id, weight=weight, center=center, spread=spread, low=weight, high=weight, selected=1.0)
+        for criterion, weight, center, spread in columns
+    )
+    return Aggregation(ask="by method", terms=terms, calibration=calibration)
+
+
+def raw_values(aggregation: Aggregation, rated: RatedTexts) -> FloatArray:
+    """Return each text's weighted sum of standardised ratings, NaN if too many are missing."""
+    return floats(raw_value(aggregation, rated.ratings(row)) for row in range(len(rated.examples)))
+
+
+def aggregate_scores(rubric: Rubric, rated: RatedTexts) -> FloatArray:
+    """Return the score of each text by the rubric's aggregation, on the scale that criteria are rated on.
+
+    Raises:
+        ValueError: if the rubric has no aggregation.
+    """
+    if rubric.aggregation is None:
+        raise ValueError("expected a rubric with an aggregation, got one without")
+    unmapped = rubric.aggregation.model_copy(update={"onto": None})
+    return floats(combine(unmapped, rated.ratings(row), rubric.scale).score for row in range(len(rated.examples)))
+
+
+def hardness(aggregation: Aggregation, rated: RatedTexts) -> FloatArray:
+    """Return how far the criteria of an aggregation disagree about each text."""
+    rows = [standardised(aggregation, rated.ratings(row)) for row in range(len(rated.examples))]
+    z = np.array([[row.get(term.criterion, np.nan) for term in aggregation.terms] for row in rows], dtype=float)
+    return disagreement(np.array([term.weight for term in aggregation.terms]), z)
+
+
+def rescaled(scores: FloatArray, scale: Scale, onto: Scale) -> FloatArray:
+    """Return scores mapped linearly from one scale to another."""
+    return np.array([scale.moved_to(onto, score) for score in scores.tolist()], dtype=float)
+
+
+def _with_aggregation(rubric: Rubric, aggregation: Aggregation) -> Rubric:
+    """Return the rubric with another aggregation, validated like a new rubric."""
+    return Rubric.model_validate({**dict(rubric), "aggregation": aggregation})
+
+
+def _calibration(raw: FloatArray, rows: BoolArray, target: LabelledTarget) -> Calibration:
+    """Return the best map from these rows' raw values onto the scale."""
+    table, kind = target.table.rows(rows), target.settings.calibration
+    if kind in ("chosen", "none"):
+        fold, unit = grouped_folds(table.groups, target.settings.folds, target.seed), units(table.groups)
+        kind = chosen_kind(raw[rows], table.labels, unit, fold, judged=None, scale=table.scale)
+    return calibrate(
+        "isotonic" if kind == "isotonic" else "linear", raw[rows], table.labels, None, parameters=CALIBRATION_PARAMETERS
+    )

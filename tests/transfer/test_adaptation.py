@@ -1,0 +1,110 @@
+"""Each way to use a rubric: as a rubric, and as scores of texts that it was not fitted to."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from places import KEPT, SCALE, on, place
+from planning_samples import rubric
+
+from rubriclab.aggregation import combine
+from rubriclab.data import Scale
+from rubriclab.transfer.adaptation import aggregate_scores, mean_aggregation, recalibrated, reused
+
+SHARES = Scale(low=0, high=1, whole=False)
+
+
+def as_home(values: np.ndarray) -> np.ndarray:
+    """What the rubric of `planning_samples` says: the mean of standardised scores, around 3."""
+    return np.clip(3 + (values - 3).mean(axis=1), 1, 5)
+
+
+def shifted(values: np.ndarray) -> np.ndarray:
+    return np.clip(as_home(values) + 1.5, 1, 5)
+
+
+def error(scores: np.ndarray, at: object) -> float:
+    labels = at.table.labels  # type: ignore[attr-defined]
+    return float(np.square(scores - labels).mean() / labels.var())
+
+
+def test_reusing_changes_nothing() -> None:
+    at = place(as_home)
+    tried = reused(at)
+    assert tried.rubric == at.rubric
+    assert tried.scores.tolist() == at.rated.scores.tolist()
+
+
+def test_recalibrating_mends_a_level_that_is_wrong_and_keeps_the_order() -> None:
+    at = place(shifted)
+    before, after = reused(at), recalibrated(at)
+    assert error(before.scores, at) > 1
+    assert error(after.scores, at) < 0.3
+    assert np.corrcoef(np.argsort(np.argsort(after.raw)), np.argsort(np.argsort(before.raw)))[0, 1] > 0.999
+    terms = after.rubric.aggregation.terms
+    assert [term.weight for term in terms] == [term.weight for term in at.rubric.aggregation.terms]
+
+
+def test_no_label_has_a_part_in_its_own_texts_scores() -> None:
+    at = place(shifted)
+    moved = list(at.rated.examples)
+    own = moved[0]
+    moved[0] = type(own)(
+        own.id, own.output, own.group, scores={"coherence": 1.0 if own.scores["coherence"] > 3 else 5.0}
+    )
+    other = on(at.rubric, tuple(moved), at.rated.values)
+    group = [n for n, each in enumerate(at.rated.examples) if each.group == own.group]
+    assert recalibrated(at).scores[group].tolist() == recalibrated(other).scores[group].tolist()
+    assert recalibrated(at).scores.tolist() != recalibrated(other).scores.tolist()
+
+
+def test_labels_of_another_scale_are_moved_end_to_end_and_so_are_the_scores() -> None:
+    here, there = place(shifted), place(shifted, onto=SHARES)
+    assert np.allclose(here.table.labels, there.table.labels)
+    for act in (reused, recalibrated):
+        same, moved = act(here), act(there)
+        assert np.allclose(same.scores, moved.scores)
+        assert moved.rubric.scores_on == SHARES
+        answers = there.rated.ratings(3)
+        own = combine(moved.rubric.aggregation, answers, moved.rubric.scale)
+        before = combine(same.rubric.aggregation, answers, same.rubric.scale)
+        assert own.score == pytest.approx((before.score - 1) / 4, abs=1e-5)
+        assert sum(own.contributions.values()) == pytest.approx(sum(before.contributions.values()) / 4, abs=1e-5)
+        assert (own.low is None) == (before.low is None)
+
+
+def test_a_rubric_that_was_moved_already_is_moved_again_from_where_its_scores_are() -> None:
+    moved = reused(place(shifted, onto=SHARES)).rubric
+    back = place(shifted, of=moved, onto=SCALE)
+    assert np.allclose(reused(back).scores, reused(place(shifted)).scores, atol=1e-5)
+    assert reused(back).rubric.scores_on.same_ends(SCALE)
+
+
+def test_a_rubric_without_weights_gets_those_that_its_own_mean_amounts_to() -> None:
+    bare = rubric(*KEPT).model_copy(update={"aggregation": None})
+    at = place(as_home, of=bare)
+    made = bare.model_copy(update={"aggregation": mean_aggregation(at)})
+    points = np.column_stack([at.rated.values[:, 0], 1 + 4 * at.rated.values[:, 1], at.rated.values[:, 2]])
+    assert np.allclose(aggregate_scores(made, at.rated), points.mean(axis=1), atol=1e-4)
+
+
+def test_a_text_with_too_little_rated_has_no_score_by_any_action() -> None:
+    at = place(as_home)
+    values = at.rated.values
+    values[5, :] = np.nan
+    values[6, [0, 2]] = np.nan
+    at = on(at.rubric, at.rated.examples, values)
+    for tried in (reused(at), recalibrated(at)):
+        assert np.isnan(tried.scores[5])
+        assert np.isnan(aggregate_scores(tried.rubric, at.rated)[5])
+    assert np.isnan(reused(at).scores[6])
+
+
+def test_a_rubric_that_rates_all_texts_alike_is_calibrated_to_one_score() -> None:
+    at = place(as_home)
+    flat = on(at.rubric, at.rated.examples, np.tile(at.rated.values[0], (40, 1)))
+    assert np.ptp(aggregate_scores(recalibrated(flat).rubric, flat.rated)) == pytest.approx(0)
+
+
+def test_intervals_of_a_recalibrated_rubric_are_of_errors_on_the_new_labels() -> None:
+    assert recalibrated(place(shifted)).rubric.aggregation.conformal.errors[-1] < 2
