@@ -53,7 +53,7 @@ def _pattern(patterns: dict[str, re.Pattern[str]], delimiter: str) -> re.Pattern
 def csv_text(rows: Iterable[Sequence[Any]]) -> str:
     """Return rows as the text of a CSV file."""
     lines = io.StringIO()
-    csv.writer(lines).writerows([escaped(cell) for cell in row] for row in rows)
+    csv.writer(lines).writerows([escaped(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
     return lines.getvalue()
 
 
