@@ -100,8 +100,6 @@ if TYPE_CHECKING:
     )
     from rubriclab.literature import (
         Finding as Finding,
-        FindingEntry as FindingEntry,
-        Quotation as Quotation,
         load_findings as load_findings,
     )
     from rubriclab.methods.catalogue import (
@@ -209,18 +207,15 @@ if TYPE_CHECKING:
     from rubriclab.services.lint import (
         LintResult as LintResult,
     )
-    from rubriclab.services.literature_add import LiteratureAdded as LiteratureAdded
-    from rubriclab.services.literature_check import (
-        LiteratureCheck as LiteratureCheck,
-        LiteratureCheckOptions as LiteratureCheckOptions,
+    from rubriclab.services.literature_add import (
+        LiteratureAdded as LiteratureAdded,
+        LiteratureAddOptions as LiteratureAddOptions,
     )
     from rubriclab.services.literature_files import (
         FindingList as FindingList,
-        LiteratureListOptions as LiteratureListOptions,
         LiteratureOptions as LiteratureOptions,
         LiteratureShowOptions as LiteratureShowOptions,
     )
-    from rubriclab.services.literature_request import LiteratureAddOptions as LiteratureAddOptions
     from rubriclab.services.plan import (
         PlanOptions as PlanOptions,
         PlanResult as PlanResult,
@@ -333,8 +328,6 @@ _HOMES = {
     "lab": ("Lab",),
     "literature": (
         "Finding",
-        "FindingEntry",
-        "Quotation",
         "load_findings",
     ),
     "methods.catalogue": ("METHODS",),
@@ -408,15 +401,12 @@ _HOMES = {
     "services.batches": ("Batches", "BatchesOptions"),
     "services.check": ("CheckOptions", "CheckResult", "ColumnUse"),
     "services.lint": ("LintResult",),
-    "services.literature_add": ("LiteratureAdded",),
-    "services.literature_check": ("LiteratureCheck", "LiteratureCheckOptions"),
+    "services.literature_add": ("LiteratureAddOptions", "LiteratureAdded"),
     "services.literature_files": (
         "FindingList",
-        "LiteratureListOptions",
         "LiteratureOptions",
         "LiteratureShowOptions",
     ),
-    "services.literature_request": ("LiteratureAddOptions",),
     "services.split": ("SplitOptions", "SplitResult"),
     "data.reading": ("ReadingOptions",),
     "data.source_format": ("SourceFormat",),

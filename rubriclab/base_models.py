@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler
 
 # Bound of numbers in scoring, so that products and quotients of a few of them are finite.
 LARGEST = 1e12
 Count = Annotated[int, Field(ge=0)]
 Bounded = Annotated[float, Field(ge=-LARGEST, le=LARGEST, allow_inf_nan=False)]
+
+
+def _with_time_in_utc(moment: datetime) -> datetime:
+    try:
+        moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("the time in UTC is before the year 1 or after the year 9999") from None
+    return moment
+
+
+Moment = Annotated[AwareDatetime, AfterValidator(_with_time_in_utc)]
 
 
 class FrozenModel(BaseModel):

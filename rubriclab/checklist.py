@@ -206,8 +206,7 @@ def _must_ship(task: str, aspect: str, folder: Folder) -> None:
     units = "" if folder == "checklists" else ' It also has "units": {"kind": "sentence", "beside": ["source"]}.'
     raise ChecklistError(
         f"No checklist ships for {task}/{aspect}. {has}",
-        f"Write your own and give it with {option('checklist', 'FILE')}; `{command('lint', 'FILE')}` finds its weak "
-        "questions. "
+        f"Write your own and give it with {option('checklist', 'FILE')}; `{command('lint', 'FILE')}` checks it. "
         f"{_EXAMPLE}{units}",
     )
 

@@ -10,9 +10,9 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from pydantic import AwareDatetime, Field
+from pydantic import Field
 
-from rubriclab.base_models import Bounded, FrozenModel
+from rubriclab.base_models import Bounded, FrozenModel, Moment
 from rubriclab.training_record import RecordedText
 
 # Labels that differ by less are the same.
@@ -46,7 +46,7 @@ class Correction(FrozenModel):
     note: str = ""
     by: str = Field(min_length=1)
     because: str = ""
-    created: AwareDatetime
+    created: Moment
 
 
 def corrected(text: RecordedText, corrections: Iterable[Correction]) -> RecordedText | None:

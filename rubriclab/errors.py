@@ -150,13 +150,16 @@ class BelowThreshold(RubriclabError):
 
 
 class JudgeError(RubriclabError):
-    """The provider failed."""
+    """The provider failed. `may_be_billed` says whether it may bill the request nevertheless."""
 
     exit_code = 4
+    may_be_billed = True
 
 
 class JudgeRefused(JudgeError):
     """The provider refuses every request of this kind: wrong key, unknown model, malformed request."""
+
+    may_be_billed = False
 
 
 class PromptRejected(JudgeError):

@@ -33,7 +33,6 @@ from rubriclab.services import (
     learn as learning,
     lint as linting,
     literature_add as literature_adding,
-    literature_check,
     literature_files,
     plan as planning,
     score as scoring,
@@ -59,15 +58,12 @@ from rubriclab.services.label_options import LabelOptions, LabelResult
 from rubriclab.services.labels import LabelsOptions, LabelsResult
 from rubriclab.services.learn import LearnOptions
 from rubriclab.services.lint import LintResult
-from rubriclab.services.literature_add import LiteratureAdded
-from rubriclab.services.literature_check import LiteratureCheck, LiteratureCheckOptions
+from rubriclab.services.literature_add import LiteratureAdded, LiteratureAddOptions
 from rubriclab.services.literature_files import (
     FindingList,
-    LiteratureListOptions,
     LiteratureOptions,
     LiteratureShowOptions,
 )
-from rubriclab.services.literature_request import LiteratureAddOptions
 from rubriclab.services.plan import PlanOptions, PlanResult
 from rubriclab.services.progress_log import ProgressDisplay
 from rubriclab.services.rubric_choice import RubricLike, ref_of
@@ -85,7 +81,6 @@ from rubriclab.tracing import trace_of
 
 if TYPE_CHECKING:
     from rubriclab.checklist import Checklist
-    from rubriclab.literature import FindingEntry
     from rubriclab.metrics import Metrics
     from rubriclab.scoring import Score
     from rubriclab.services.dry_run import DryRun
@@ -799,7 +794,7 @@ class Lab:
     mcp = _synchronous(mcp_async)
 
     def lint(self, checklist: str | Path | Checklist) -> LintResult:
-        """Return the faults of the questions of a checklist, or of a checklist file.
+        """Return the duplicate questions of a checklist, or of a checklist file.
 
         Raises:
             ChecklistError: if the file is no checklist.
@@ -807,69 +802,56 @@ class Lab:
         return linting.lint(checklist)
 
     @_with_options(LiteratureAddOptions)
-    async def literature_add_async(
-        self,
-        /,
-        paper: str | Path,
-        bibliography: str | Path | None = None,
-        *,
-        keep: Callable[[FindingEntry], bool] | None = None,
-        **options: Any,
-    ) -> LiteratureAdded:
-        """Return the findings about raters that a language model takes from a paper, and keep those that are accepted.
-
-        Args:
-            paper: a PDF or text file.
-            bibliography: a `.bib` file with its entry; without one, the model reads off how the paper is cited.
-            keep: decides on each finding, whose quotation stands in the paper; by default all are kept.
+    async def literature_add_async(self, /, paper: str | Path, **options: Any) -> LiteratureAdded:
+        """Return the findings about raters that a language model takes from a PDF or text file; they are kept.
 
         Raises:
-            LiteratureError: if a file cannot be used, or it is not known how the paper is cited.
-            SettingsError: for the offline judge, or an aspect without a definition.
+            LiteratureError: if a file cannot be used.
+            UserError: for the offline judge, or an aspect without a definition.
             JudgeError: if the provider fails, or no part of the paper had a usable reply.
             BudgetReached: if a cap on calls or money was reached.
         """
         with self._workspace("literature add") as workspace:
             chosen = self._options(LiteratureAddOptions, options)
-            return await literature_adding.literature_add(workspace, paper, bibliography, chosen, keep)
+            return await literature_adding.literature_add(workspace, paper, chosen)
 
     literature_add = _synchronous(literature_add_async)
 
-    @_with_options(LiteratureListOptions)
+    @_with_options(LiteratureShowOptions)
     def literature_list(self, /, **options: Any) -> FindingList:
         """Return the findings that are kept, or those that ship.
 
         Raises:
             LiteratureError: if a file cannot be used.
         """
-        return literature_files.list_findings(self._options(LiteratureListOptions, options))
+        return literature_files.list_findings(self._options(LiteratureShowOptions, options))
 
     @_with_options(LiteratureShowOptions)
-    def literature_show(self, /, finding: str, **options: Any) -> FindingList:
-        """Return the findings with an id, one for each task that has it.
+    def literature_show(self, /, *findings: str, **options: Any) -> FindingList:
+        """Return the findings with these ids.
 
         Raises:
             LiteratureError: if there is none.
         """
-        return literature_files.show_finding(finding, self._options(LiteratureShowOptions, options))
+        return literature_files.list_findings(self._options(LiteratureShowOptions, options), findings)
 
     @_with_options(LiteratureOptions)
     def literature_remove(self, /, *findings: str, **options: Any) -> FindingList:
-        """Return the findings that were removed, given their ids.
+        """Return the findings that were removed, given their ids, from all files or from the file of a task.
 
         Raises:
-            LiteratureError: if there is no finding of a name, or several tasks have it.
+            LiteratureError: if there is none.
         """
-        return literature_files.remove(findings, self._options(LiteratureOptions, options))
+        return literature_files.remove(self._options(LiteratureOptions, options), findings)
 
-    @_with_options(LiteratureCheckOptions)
-    def literature_check(self, /, paper: str | Path, **options: Any) -> LiteratureCheck:
-        """Return whether the quotations of findings stand in a paper.
+    @_with_options(LiteratureOptions)
+    def literature_check(self, /, paper: str | Path, **options: Any) -> FindingList:
+        """Return the findings that quote a file of this name and whose quotation is not in the paper.
 
         Raises:
-            LiteratureError: if no finding is about the paper, or a file cannot be used.
+            LiteratureError: if none quotes such a file, or a file cannot be used.
         """
-        return literature_check.check(paper, self._options(LiteratureCheckOptions, options))
+        return literature_files.check(self._options(LiteratureOptions, options), paper)
 
     literature_list_async = _asynchronous(literature_list)
     literature_show_async = _asynchronous(literature_show)

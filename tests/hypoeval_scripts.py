@@ -44,7 +44,7 @@ def examples(count: int = 30, scale: Scale = ONE_TO_FIVE, groups: int = 6, seed:
 def findings(count: int = 2) -> tuple[Finding, ...]:
     """Return claims from publications that nobody wrote."""
     return tuple(
-        Finding(id=f"f{i}", aspects=(), claim=f"Claim {i} of the literature.", source="key", citation="A (2024)")
+        Finding(id=f"f{i}", aspects=(), claim=f"Claim {i} of the literature.", citation="A (2024)")
         for i in range(count)
     )
 

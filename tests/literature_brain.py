@@ -8,14 +8,11 @@ from typing import Any
 
 FENCED = re.compile(r"<<<page (\d+) ([0-9a-f]{16})>>>\n(.*?)\n<<<end of page \1 \2>>>", re.DOTALL)
 INVENTED = "Raters were asked about the colour of the paper and liked blue."
-CITATION = {"title": "What Raters Reward", "authors": ["Lind, Anna", "Berg, Per"], "year": 2021, "venue": "TACL"}
 
 
 def reply(messages: list[dict[str, str]], _body: dict[str, Any]) -> str:
-    """Return the findings of the pages shown, or how the paper is cited."""
+    """Return the findings of the pages shown."""
     question = messages[1]["content"]
-    if "`venue`" in question:
-        return json.dumps(CITATION)
     findings = [
         {
             "page": int(number),

@@ -15,7 +15,7 @@ from rubriclab.characters import is_blank
 from rubriclab.checklist import Checklist, Folder, load_checklist, parse_checklist, read_checklist, shipped_checklists
 from rubriclab.data.aspect import task_words
 from rubriclab.errors import ChecklistError
-from rubriclab.methods.checkeval.lint import lint
+from rubriclab.services.lint import lint
 from rubriclab.shipped_files import content_path
 
 ASPECTS = json.loads(content_path("stores", "aspects.json").read_text("utf-8"))
@@ -92,7 +92,7 @@ def test_a_shipped_checklist_defines_its_aspect_as_the_aspect_is_defined(
 
 @pytest.mark.parametrize(("folder", "task", "aspect"), EVERY)
 def test_lint_finds_nothing_in_what_ships(folder: Folder, task: str, aspect: str) -> None:
-    assert lint(load_checklist(task, aspect, folder=folder)) == ()
+    assert lint(load_checklist(task, aspect, folder=folder)).duplicates == ()
 
 
 def test_unit_packs_take_texts_apart_as_the_paper_does() -> None:
@@ -145,7 +145,7 @@ def test_the_readme_shows_a_checklist_that_can_be_loaded() -> None:
     shown = [parse_checklist(text.encode(), "README") for file, text in blocks if file != "draft.json"]
     assert [one.aspect for one in shown] == ["politeness", "fidelity"]
     assert [one.units is None for one in shown] == [True, False]
-    assert not any(map(lint, shown))
+    assert not any(lint(one).duplicates for one in shown)
     for task, aspect in SHIPPED:
         assert re.search(rf"\*\*{task}\*\*[^*]*\b{aspect}\b", readme), f"{task}/{aspect} is not named"
     for task, aspect in (*UNITS, *COMPARED):

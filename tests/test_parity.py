@@ -53,8 +53,8 @@ CHECKLIST = {
             "name": "tempo",
             "definition": "How fast events follow each other.",
             "questions": [
-                {"id": "q1", "text": "Is the story fast and does it have a good ending?"},
-                {"id": "q2", "text": "Does each scene follow from the one before?"},
+                {"id": "q1", "text": "Does a story have a fast and good ending?"},
+                {"id": "q2", "text": "Does the story have a fast and a good ending?"},
             ],
         }
     ],
@@ -556,13 +556,13 @@ def _split(sides: Side) -> Pair:
 @parity("lint")
 def _lint(sides: Side) -> Pair:
     row = sides.json("lint", "questions.json", code=1)
-    return row["faults"], [asdict(finding) for finding in sides.lab.lint("questions.json").findings]
+    return row["duplicates"], [asdict(each) for each in sides.lab.lint("questions.json").duplicates]
 
 
 @parity("literature add")
 def _literature_add(sides: Side) -> Pair:
-    row = sides.json("literature", "add", "paper.txt", "paper.bib", *READING, "--yes")
-    result = sides.lab.literature_add("paper.txt", "paper.bib", **READ)
+    row = sides.json("literature", "add", "paper.txt", *READING)
+    result = sides.lab.literature_add("paper.txt", **READ)
     found = result.to_row()
     assert len(found["kept"]) == 2
     files = [(folder / "found" / "news.json").read_text("utf-8") for folder in (sides.command.folder, Path())]
@@ -570,8 +570,8 @@ def _literature_add(sides: Side) -> Pair:
 
 
 def _kept(sides: Side) -> None:
-    sides.run("literature", "add", "paper.txt", "paper.bib", *READING, "--yes")
-    sides.lab.literature_add("paper.txt", "paper.bib", **READ)
+    sides.run("literature", "add", "paper.txt", *READING)
+    sides.lab.literature_add("paper.txt", **READ)
 
 
 @parity("literature list")
@@ -584,24 +584,26 @@ def _literature_list(sides: Side) -> Pair:
 @parity("literature show")
 def _literature_show(sides: Side) -> Pair:
     _kept(sides)
-    row = sides.json("literature", "show", "Lind_2021-1", "--folder", "found")
-    return row, json.loads(json.dumps(sides.lab.literature_show("Lind_2021-1", folder="found").to_row()))
+    row = sides.json("literature", "show", "paper-1", "--folder", "found")
+    return row, json.loads(json.dumps(sides.lab.literature_show("paper-1", folder="found").to_row()))
 
 
 @parity("literature remove")
 def _literature_remove(sides: Side) -> Pair:
     _kept(sides)
-    row = sides.json("literature", "remove", "Lind_2021-1", "--folder", "found")
-    found = json.loads(json.dumps(sides.lab.literature_remove("Lind_2021-1", folder="found").to_row()))
+    row = sides.json("literature", "remove", "paper-1", "--folder", "found")
+    found = json.loads(json.dumps(sides.lab.literature_remove("paper-1", folder="found").to_row()))
     left = [(folder / "found" / "news.json").read_text("utf-8") for folder in (sides.command.folder, Path())]
-    assert "Lind_2021-1" not in left[0]
+    assert "paper-1" not in left[0]
     return (row, left[0]), (found, left[1])
 
 
 @parity("literature check")
 def _literature_check(sides: Side) -> Pair:
     _kept(sides)
-    row = sides.json("literature", "check", "paper.txt", "--folder", "found")
+    for folder in (sides.command.folder, Path()):
+        (folder / "paper.txt").write_text("Another paper, in which the raters liked length.", "utf-8")
+    row = sides.json("literature", "check", "paper.txt", "--folder", "found", code=1)
     return row, json.loads(json.dumps(sides.lab.literature_check("paper.txt", folder="found").to_row()))
 
 

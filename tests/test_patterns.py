@@ -1,4 +1,4 @@
-"""No pattern of the offline judge or of the linter is fitted to the files that ship."""
+"""No pattern of the offline judge is fitted to the files that ship."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import rubriclab
 from rubriclab.checklist import load_checklist, shipped_checklists
 
 PACKAGE = Path(rubriclab.__file__).parent
-FOLDERS = [PACKAGE / "judges" / "embedded", PACKAGE / "methods" / "checkeval" / "lint", PACKAGE / "text_features"]
+FOLDERS = [PACKAGE / "judges" / "embedded", PACKAGE / "text_features"]
 FOLDERS_SHIPPED = ("checklists", "units")
 # Words of a regular expression or of a list of words, with what makes a phrase of alternatives taken out.
 _SYNTAX = re.compile(r"\(\?[:!=<]*|\\b|\\w\+?|[()?*+^$]")

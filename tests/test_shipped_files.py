@@ -16,7 +16,7 @@ def package(tmp_path: Path) -> Path:
 
 
 def test_this_checkout_has_its_content() -> None:
-    assert content_path("literature", "references.bib").is_file()
+    assert content_path("literature", "README.md").is_file()
     assert content_path("stores").is_dir()
 
 

@@ -1,4 +1,4 @@
-"""`rubriclab lint`: what is wrong with the questions of a checklist, before any call is made."""
+"""`rubriclab lint`: whether checklists can be used, before any call is made."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @json_option
 def lint(files: tuple[str, ...], *, as_json: bool) -> None:
-    """Check the questions of checklist files (- for standard input); exit code 1 if any question is faulty.
+    """Check the form of checklist files (- for standard input) and find duplicate questions.
 
-    Reported are questions that ask two things, are vague, cannot be answered by a judge, count the wrong answer as
-    better, or repeat another question. The rules consider only the wording. The files are not changed.
+    Exit code 1 if a question is repeated, 2 if a file is no checklist. Whether a question asks one thing that can be
+    seen in the text is judged by a language model while learning.
     """
     from rubriclab.cli.printing import print_json
     from rubriclab.services import lint as service
@@ -36,10 +36,10 @@ def lint(files: tuple[str, ...], *, as_json: bool) -> None:
                 click.echo(f"{file}:")
             for line in result.lines():
                 click.echo(line)
-    if any(result.findings for result in results.values()):
+    if any(result.duplicates for result in results.values()):
         click.get_current_context().exit(1)
 
 
 def _row(result: LintResult) -> dict[str, Any]:
-    faults = [dataclasses.asdict(fault) for fault in result.findings]
-    return {"questions": len(result.checklist.questions), "faults": faults}
+    duplicates = [dataclasses.asdict(each) for each in result.duplicates]
+    return {"questions": len(result.checklist.questions), "duplicates": duplicates}

@@ -6,9 +6,11 @@ import errno
 import io
 import logging
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import click
@@ -53,7 +55,8 @@ from rubriclab.errors import RubriclabError
 from rubriclab.methods.names import settings_names
 from rubriclab.option_names import reader_of_commands
 
-INTERRUPTED = 130
+INTERRUPTED = 128 + signal.SIGINT
+TERMINATED = 128 + signal.SIGTERM
 # What writing to a full disk, or beyond a quota or limit, ends with.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -95,7 +98,7 @@ def cli(context: click.Context, config: Path | None, verbose: int, log_file: Pat
     Every option can also be set by an environment variable (RUBRICLAB_JUDGE for --judge) or in rubriclab.toml.
     Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 the result failed a check
     (threshold, gate, lint, verify), 2 an error for you to fix, 3 inconclusive, 4 the provider failed, 70 a bug in
-    rubriclab, 130 interrupted by Ctrl-C.
+    rubriclab, 130 interrupted by Ctrl-C, 143 by SIGTERM.
     """
     start_logging(verbose, log_file)
     _log.info("rubriclab %s: %s", __version__, context.invoked_subcommand)
@@ -165,10 +168,24 @@ def every_command() -> dict[str, click.Command]:
 
 
 def main(arguments: list[str] | None = None, command: click.Group = cli, name: str = "rubriclab") -> None:
-    """Run a command line and exit: one line for an error, and for a bug where its traceback is."""
+    """Run a command line and exit: one line for an error, and for a bug where its traceback is.
+
+    SIGTERM ends it as Ctrl-C does, with an exit code of its own.
+    """
+    terminated = False
+
+    def terminate(_number: int, frame: FrameType | None) -> None:
+        nonlocal terminated
+        terminated = True
+        interrupt = signal.getsignal(signal.SIGINT)  # an event loop has one of its own
+        if not callable(interrupt):  # Ctrl-C is ignored
+            raise KeyboardInterrupt
+        interrupt(signal.SIGINT, frame)
+
+    signal.signal(signal.SIGTERM, terminate)
     code = run(arguments, command, name)
     _drop_unwritten()
-    sys.exit(code)
+    sys.exit(TERMINATED if terminated and code == INTERRUPTED else code)
 
 
 def run(arguments: list[str] | None = None, command: click.Group = cli, name: str = "rubriclab") -> int:

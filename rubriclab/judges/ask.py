@@ -17,6 +17,7 @@ from rubriclab.pydantic_errors import first_fault
 R = TypeVar("R", bound=BaseModel)
 
 LONGEST_COMPLAINT = 500
+FILTERED = "the provider's content filter withheld the reply."
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class JudgeAnswer(Generic[R]):
     Attributes:
         value: the parsed answer; `None` if it is missing.
         missing: why it is missing; empty if it is not.
-        replied: whether there was a reply, even if unusable.
+        replied: whether there was a reply, even if unusable; one that was withheld is none.
         reply: the reply that was parsed.
     """
 
@@ -47,6 +48,8 @@ async def ask(judge: Judge, prompt: Prompt[R], *, salvage: type[R] | None = None
     """
     try:
         reply = first = await judge.reply(prompt)
+        if first.filtered:
+            return JudgeAnswer(None, FILTERED, replied=False)
         value, complaint = read(first, prompt)
         if value is None:
             reply = await judge.reply(prompt.repaired(first.text, complaint))
@@ -75,6 +78,8 @@ def read(reply: Reply, prompt: Prompt[R]) -> tuple[R | None, str]:
     Prose or a code fence around the JSON object is tolerated if exactly one object in the reply fits the model: with
     several different ones the answer would be ambiguous.
     """
+    if reply.filtered:
+        return None, FILTERED
     if reply.truncated:
         return None, f"it was cut off after {prompt.max_tokens} tokens; be shorter."
     if not reply.text.strip():

@@ -12,6 +12,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rubriclab.judges.response_body import stated_status
+
 _log = logging.getLogger(__name__)
 
 
@@ -74,7 +76,8 @@ def _read(line: bytes) -> tuple[str, BatchAnswer | None]:
         return "", None
     response, error = row.get("response"), row.get("error")
     if isinstance(response, dict) and type(response.get("status_code")) is int:
-        return row["custom_id"], BatchAnswer(response["status_code"], response.get("body"))
+        status, body = response["status_code"], response.get("body")
+        return row["custom_id"], BatchAnswer(stated_status(body) or status if status == 200 else status, body)
     if isinstance(error, dict):
         reason = error.get("message") or error.get("code")
         return row["custom_id"], BatchAnswer(None, None, str(reason)[:500])

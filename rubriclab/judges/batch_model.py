@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import Any
@@ -17,9 +17,10 @@ from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, Setting
 from rubriclab.judges.judge import Reply
 from rubriclab.judges.language_model import LanguageModel
 from rubriclab.judges.price import Price
-from rubriclab.judges.provider_errors import provider_message, refused_setting, translated
+from rubriclab.judges.provider_errors import may_be_billed, provider_message, refused_setting, translated
 from rubriclab.judges.providers import load_litellm, provider_of
 from rubriclab.judges.reply_size import FRAME_BYTES, RECEPTION, Reception, text_limit
+from rubriclab.judges.response_body import with_usable_usage
 from rubriclab.masking import masked
 from rubriclab.option_names import option
 from rubriclab.prompts import Prompt
@@ -109,31 +110,30 @@ class BatchModel(LanguageModel):
         """Return the reply in the body of a response; without its prompt only the overall limit of size applies.
 
         Raises:
-            PromptRejected: if the provider's content filter withheld it.
             ReplyTooLarge: if it is larger than the prompt allows.
             JudgeUnavailable: if the body is damaged.
         """
         litellm = load_litellm()
         try:
             response = litellm.utils.convert_to_model_response_object(
-                response_object=dict(body), model_response_object=litellm.ModelResponse()
+                response_object=with_usable_usage(body), model_response_object=litellm.ModelResponse()
             )
         except Exception as error:  # litellm raises various errors for what is no completion
             raise JudgeUnavailable(f"{self.model}: damaged reply in a batch: {provider_message(error)}") from error
-        reply = self._read(response)
+        reply = self._read(response, self.batch_price)
         most = self._max_reply_bytes
         limit = text_limit(prompt, self._reasoning_tokens, most) if prompt else most
         if len(reply.text.encode()) > limit:
             raise Reception(self.model, limit).too_large()
-        usage = reply.usage
-        if usage.prompt_tokens:
-            price = self.batch_price
-            cost = price.cost(usage.prompt_tokens, usage.completion_tokens) if price else None
-            usage = replace(usage, cost_usd=cost, saved_usd=0.0)  # cached tokens have no price of their own here
-        return replace(reply, usage=usage)
+        return reply
 
     def error_in(self, status: int, body: Any, prompt: Prompt[Any]) -> JudgeError:
         """Return the error of a request that failed; one that can be sent again without a refused setting may be."""
+        error = self._error_in(status, body, prompt)
+        error.may_be_billed = may_be_billed(status)
+        return error
+
+    def _error_in(self, status: int, body: Any, prompt: Prompt[Any]) -> JudgeError:
         error = self._provider_error(status, body)
         # The first of the batch's requests that failed for a setting has put it among those that are refused.
         refused = refused_setting(error, {*self._settings(prompt), *self._refused})

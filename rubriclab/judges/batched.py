@@ -30,6 +30,7 @@ from rubriclab.judges.batch_model import BatchModel, BatchStatus
 from rubriclab.judges.cache import AnswerCache
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply
 from rubriclab.judges.request import read_back, request_digest, written
+from rubriclab.judges.retry import PATIENCE
 from rubriclab.open_batch import OpenBatch
 from rubriclab.option_names import RUN_AGAIN, option
 from rubriclab.prompts import Prompt
@@ -126,7 +127,7 @@ class Batched(JudgeWrapper):
                 if attempt == self._attempts:
                     raise JudgeUnavailable(f"no reply in {self._attempts} batches: {error.message}") from error
                 _log.info("%s: no reply in batch %d: %s", self.name, attempt, error.message)
-                await asyncio.sleep(error.retry_after or 0)
+                await asyncio.sleep(min(error.retry_after or 0.0, PATIENCE))
             attempt += 1
 
 
@@ -389,7 +390,9 @@ class Waves(JudgeWrapper):
         except JudgeError as error:
             return error
         if answer.status is None:
-            return JudgeUnavailable(f"{self.name}: the request was not processed: {answer.reason}")
+            unprocessed = JudgeUnavailable(f"{self.name}: the request was not processed: {answer.reason}")
+            unprocessed.may_be_billed = False
+            return unprocessed
         return self._model.error_in(answer.status, answer.body, prompt) if prompt else None
 
     async def _delete(self, files: Iterable[str]) -> None:
@@ -408,7 +411,7 @@ class Waves(JudgeWrapper):
                 return await request()
             except JudgeUnavailable as error:
                 last = error
-                wait = max(pause, error.retry_after or 0.0)
+                wait = max(pause, min(error.retry_after or 0.0, PATIENCE))
                 _log.info("%s; the next attempt follows in %.1f s", error.message, wait)
                 await asyncio.sleep(wait)
                 pause = min(GROWTH * pause, LONGEST * self._limits.pause)
@@ -434,7 +437,9 @@ def _cancelled(status: BatchStatus) -> BatchCancelled:
 def _failed(status: BatchStatus) -> JudgeError:
     fault = f"batch {status.batch_id} failed: {status.fault or 'the provider does not say why.'}"
     if status.queue_full:
-        return JudgeUnavailable(fault, retry_after=QUEUE_PAUSE)
+        error = JudgeUnavailable(fault, retry_after=QUEUE_PAUSE)
+        error.may_be_billed = False
+        return error
     return JudgeRefused(fault, f"If the file is too large, give a smaller {option('batch_size')}.")
 
 

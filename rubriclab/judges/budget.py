@@ -1,17 +1,20 @@
-"""Caps on calls and cost, which hold exactly with many requests in flight."""
+"""Caps on calls and cost, which hold exactly with many requests in flight, whatever becomes of them."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from rubriclab.errors import BudgetReached, ReplyTooLarge, SettingsError
+from rubriclab.errors import BudgetReached, JudgeError, SettingsError
+from rubriclab.judges.batched import WaveTooSmall
+from rubriclab.judges.interruption import ReplyAfterCancellation
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply
-from rubriclab.judges.price import Price, estimated_tokens
+from rubriclab.judges.price import Price, most_tokens
 from rubriclab.judges.request import messages_of
 from rubriclab.option_names import RUN_AGAIN, option
 from rubriclab.prompts import Prompt
@@ -24,9 +27,10 @@ _log = logging.getLogger(__name__)
 class Budget(Protocol):
     """Remaining calls and money, which several judges may share, also across processes.
 
-    A request reserves one call and its highest possible cost, and settles when its reply arrives. If reservations alone
-    reach a cap, further requests wait for others to settle; the cap is reached only with nothing in flight. So every
-    reply that was paid for has arrived and been cached before `BudgetReached` is raised.
+    A request reserves one call and its highest possible cost, and settles when its reply arrives. What was sent and may
+    be billed, but brought no reply, counts as its reservation. If reservations alone reach a cap, further requests wait
+    for others to settle; the cap is reached only with nothing in flight. So every reply that was paid for has arrived
+    and been cached before `BudgetReached` is raised.
     """
 
     @property
@@ -43,7 +47,7 @@ class Budget(Protocol):
         ...
 
     def settle(self, reserved: float, cost: float | None, /) -> None:
-        """Replace a reservation by the actual `cost` in US dollars; `None` if no reply came.
+        """Replace a reservation by the actual `cost` in US dollars; `None` if the request is certainly not billed.
 
         Returns without waiting.
         """
@@ -52,7 +56,7 @@ class Budget(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """Caps on replies from the provider and on US dollars; `None` for no cap."""
+    """Caps on the requests and US dollars that the provider may bill; `None` for no cap."""
 
     max_calls: int | None
     max_cost: float | None
@@ -68,7 +72,8 @@ class Caps:
         if self.max_calls is not None and calls >= self.max_calls:
             return f"The cap of {self.max_calls} call{'' if self.max_calls == 1 else 's'} is reached."
         if self.max_cost is not None and spent + reserved > self.max_cost:
-            return f"The next call might exceed the cap of {self.max_cost:g} US dollars; {spent:.4g} are spent."
+            allowed = f"the cap of {self.max_cost:g} US dollars"
+            return f"The next call might exceed {allowed}; {spent:.4g} are spent or may be billed."
         return None
 
 
@@ -131,18 +136,32 @@ class LocalBudget:
         return self._caps.reached(self.calls + self._calls_in_flight, self.cost, self._cost_in_flight + cost)
 
 
-class Budgeted(JudgeWrapper):
-    """A judge whose calls count towards a budget. Failed requests do not count, since providers bill replies only.
+def _most_tokens(prompt: Prompt[Any]) -> tuple[int, int]:
+    return most_tokens(messages_of(prompt)), prompt.max_tokens
 
-    Attributes:
-        price: price that reservations are computed from; needed for a cap on cost only.
-        spare_tokens: tokens that a reply may use beyond the prompt's own limit.
+
+class Budgeted(JudgeWrapper):
+    """A judge whose calls count towards a budget.
+
+    A reply counts as the cost that it reports. A request without one, or whose reply reports no cost, counts as its
+    reservation, unless it certainly was not sent or is not billed.
+
+    Args:
+        price: the highest price in force; needed for a cap on cost only.
+        tokens: returns upper bounds of the prompt and completion tokens of a request.
 
     Raises:
         SettingsError: if the cost is capped and the price is unknown.
     """
 
-    def __init__(self, judge: Judge, budget: Budget, *, price: Price | None = None, spare_tokens: int = 0) -> None:
+    def __init__(
+        self,
+        judge: Judge,
+        budget: Budget,
+        *,
+        price: Price | None = None,
+        tokens: Callable[[Prompt[Any]], tuple[int, int]] = _most_tokens,
+    ) -> None:
         if budget.max_cost is not None and price is None:
             raise SettingsError(
                 f"The price of {judge.name} is unknown, so its cost cannot be capped.",
@@ -151,7 +170,7 @@ class Budgeted(JudgeWrapper):
         super().__init__(judge)
         self._budget = budget
         self._price = price
-        self._spare_tokens = spare_tokens
+        self._tokens = tokens
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         """Return the judge's reply, if the budget allows the call.
@@ -161,12 +180,18 @@ class Budgeted(JudgeWrapper):
         """
         reserved = self._worst_cost(prompt)
         await self._budget.reserve(reserved)
-        cost = None
+        cost: float | None = reserved
         try:
             reply = await self.judge.reply(prompt)
-            cost = reserved if reply.usage.cost_usd is None else reply.usage.cost_usd
-        except ReplyTooLarge:
-            cost = reserved  # the provider bills what it sent, whether it was received or not
+            cost = _cost(reply, reserved)
+        except ReplyAfterCancellation as late:
+            cost = _cost(late.reply, reserved)
+            raise
+        except WaveTooSmall:
+            cost = None
+            raise
+        except JudgeError as error:
+            cost = reserved if error.may_be_billed else None
             raise
         finally:
             self._budget.settle(reserved, cost)
@@ -175,5 +200,8 @@ class Budgeted(JudgeWrapper):
     def _worst_cost(self, prompt: Prompt[Any]) -> float:
         if self._price is None or self._budget.max_cost is None:
             return 0.0
-        read = estimated_tokens(messages_of(prompt))
-        return self._price.cost(read, prompt.max_tokens + self._spare_tokens)
+        return self._price.cost(*self._tokens(prompt))
+
+
+def _cost(reply: Reply, reserved: float) -> float:
+    return reserved if reply.usage.cost_usd is None else reply.usage.cost_usd

@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeVar
 from rubriclab.digest import packed_digest
 from rubriclab.errors import DamagedAnswer
 from rubriclab.judges.ask import read
+from rubriclab.judges.interruption import ReplyAfterCancellation
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply
 from rubriclab.judges.reply_size import DEFAULT_BYTES
 from rubriclab.judges.request import read_back, request_digest, written
@@ -87,8 +88,9 @@ class MemoryAnswers:
 class Cached(JudgeWrapper):
     """A judge that returns cached answers, and calls the wrapped judge for all others.
 
-    - Every reply is cached, an unusable one too: it was paid for, and at temperature 0 it would be the same again. The
-      repair that follows is a request of its own. Errors are never cached.
+    - Every reply is cached, an unusable or filtered one too: it was paid for, and at temperature 0 it would be the same
+      again. So is one that arrives soon after its request was cancelled. The repair that follows an unusable one is a
+      request of its own. Errors are never cached.
     - `retry_failed` requests a further sample if the cached reply is unusable. That sample is cached beside the first
       and used from then on. The same happens if the cached reply is larger than `max_reply_bytes` or damaged.
     - Of identical requests in flight one is sent. The others share its reply or error; if it is cancelled, one of them
@@ -194,7 +196,11 @@ class Cached(JudgeWrapper):
             await asyncio.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
         try:
-            reply = await self.judge.reply(prompt)
+            try:
+                reply = await self.judge.reply(prompt)
+            except ReplyAfterCancellation as late:
+                await self._put(digest, written(late.reply))
+                raise
             first = await self._put(digest, written(reply))
         except BaseException:
             self._release(digest)

@@ -22,6 +22,7 @@ from rubriclab.judges.batch_model import BatchModel
 from rubriclab.judges.batched import Batched, BatchRecords, WaveLimits, Waves
 from rubriclab.judges.budget import Budget, Budgeted, LocalBudget
 from rubriclab.judges.cache import AnswerCache, Cached
+from rubriclab.judges.interruption import Interruptible
 from rubriclab.judges.judge import Judge
 from rubriclab.judges.language_model import LanguageModel
 from rubriclab.judges.ledger import Ledger, Metered
@@ -59,8 +60,9 @@ def connect(
 
     A language model, or the judge of a plug-in, is wrapped, from the inside out, in
 
-    - `Budgeted`, next to the provider: a call counts when it is sent, and every reply that was paid for is cached
-      before the budget ends the command;
+    - `Interruptible`, next to the provider: a cancelled request waits a moment for its reply;
+    - `Budgeted`: a call counts when it is sent, and every reply that was paid for is cached before the budget ends the
+      command;
     - `Limited`, around each attempt: retries count towards the limits, and a prompt that waits for its next attempt
       takes no slot;
     - `Retried`;
@@ -174,19 +176,22 @@ def _called(spec: str, options: JudgeOptions, shared: _Shared) -> Judge:
     name = spec.partition(":")[0]
     if name in judge_points():
         judge = plug_in_judge(judge_points()[name], spec, options)
-        sent = Sent(judge, shared.observer) if shared.observer else judge
-        budgeted = Budgeted(sent, shared.budget, price=options.price)
+        budgeted = Budgeted(_sent(judge, shared), shared.budget, price=options.price)
     else:
         budgeted = _budgeted(LanguageModel(spec, **_model_settings(options)), shared)
     return _retried(budgeted, options, shared)
 
 
 def _budgeted(model: LanguageModel, shared: _Shared) -> Budgeted:
-    sent = Sent(model, shared.observer) if shared.observer else model
-    # The price and the spare tokens need litellm, whose import takes seconds: only a cap on cost is worth that.
+    sent = _sent(model, shared)
+    # The price and the bounds of tokens need litellm, whose import takes seconds: only a cap on cost is worth that.
     if shared.budget.max_cost is None:
         return Budgeted(sent, shared.budget)
-    return Budgeted(sent, shared.budget, price=model.price, spare_tokens=model.spare_tokens)
+    return Budgeted(sent, shared.budget, price=model.highest_price, tokens=model.most_tokens)
+
+
+def _sent(judge: Judge, shared: _Shared) -> Judge:
+    return Interruptible(Sent(judge, shared.observer) if shared.observer else judge)
 
 
 def _retried(judge: Judge, options: JudgeOptions, shared: _Shared) -> Retried:
@@ -221,7 +226,7 @@ def _batched(
     by_waves = (
         Budgeted(sent, shared.budget)
         if shared.budget.max_cost is None
-        else Budgeted(sent, shared.budget, price=model.batch_price, spare_tokens=model.spare_tokens)
+        else Budgeted(sent, shared.budget, price=model.batch_price, tokens=model.most_tokens)
     )
     return Batched(by_waves, _retried(_budgeted(model, shared), options, shared), attempts=options.attempts)
 

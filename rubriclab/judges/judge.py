@@ -61,6 +61,7 @@ class Reply:
         model: the model version that the provider reports; the judge's name if it reports none.
         usage: tokens and cost of the call that produced it.
         truncated: whether the provider cut it off at the token limit.
+        filtered: whether the provider's content filter withheld it.
         cached: whether it is a cached answer, which cost nothing now.
         tokens: the tokens of `text`, if the prompt asked for alternatives and the provider reported them.
     """
@@ -71,6 +72,7 @@ class Reply:
     truncated: bool = False
     cached: bool = False
     tokens: tuple[Token, ...] = ()
+    filtered: bool = False
 
 
 class Judge(Protocol):

@@ -6,16 +6,17 @@ import asyncio
 import functools
 import logging
 import os
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from rubriclab.errors import JudgeRefused, JudgeUnavailable, PromptRejected
+from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, PromptRejected
 from rubriclab.judges.address import check_address, check_environment, environment_address, shown_address
 from rubriclab.judges.judge import Reply, Token, Usage
 from rubriclab.judges.logprobs import reported_tokens
-from rubriclab.judges.price import Price
+from rubriclab.judges.price import Price, most_tokens
 from rubriclab.judges.prompt_cache import (
     CacheMarks,
     CachePrices,
@@ -24,10 +25,11 @@ from rubriclab.judges.prompt_cache import (
     needs_marks,
     tokens_read_and_written,
 )
-from rubriclab.judges.provider_errors import refused_setting, translated
+from rubriclab.judges.provider_errors import provider_message, refused_setting, translated
 from rubriclab.judges.providers import is_loaded, load_litellm, provider_of
 from rubriclab.judges.reply_size import DEFAULT_BYTES, RECEPTION, Reception, body_limit, text_limit
 from rubriclab.judges.request import messages_of, turns_of
+from rubriclab.judges.response_body import MOST_TOKENS
 from rubriclab.judges.schema import response_format
 from rubriclab.masking import without_keys
 from rubriclab.option_names import did_you_mean
@@ -38,9 +40,11 @@ Structured = Literal["auto", "schema", "text"]
 # litellm limits silence only, so a server that sends a byte now and then passes. Our limit is on the whole request;
 # litellm's is this much longer.
 GRACE_SECONDS = 15.0
-# More tokens than a reply can have.
-MOST_TOKENS = 100_000_000
 LONGEST_NAME = 200
+
+# Names in litellm's table.
+_PROMPT_PRICE = re.compile(r"(input_cost_per|cache_creation_input)_token")
+_COMPLETION_PRICE = re.compile(r"output_cost_per_(reasoning_)?token")
 
 _log = logging.getLogger(__name__)
 
@@ -110,6 +114,16 @@ class LanguageModel:
         return self._price or price_of(self.model)
 
     @functools.cached_property
+    def highest_price(self) -> Price | None:
+        """The highest price that a token may have; `None` if no price is known."""
+        return self._price or highest_price_of(self.model)
+
+    def most_tokens(self, prompt: Prompt[Any]) -> tuple[int, int]:
+        """Return upper bounds of the prompt and completion tokens of a request."""
+        schema = self._settings(prompt).get("response_format")
+        return most_tokens(messages_of(prompt), schema), prompt.max_tokens + self.spare_tokens
+
+    @functools.cached_property
     def spare_tokens(self) -> int:
         """Tokens that a reply may use beyond the prompt's own limit."""
         return self._reasoning_tokens if load_litellm().supports_reasoning(self.model) else 0
@@ -126,7 +140,7 @@ class LanguageModel:
 
         Raises:
             JudgeUnavailable: for a time-out, a lost connection, a rate limit, a server error or a damaged reply.
-            PromptRejected: for a prompt that is too long or filtered.
+            PromptRejected: for a prompt that is too long or refused for its content.
             ReplyTooLarge: for a reply larger than the prompt allows.
             JudgeRefused: for a wrong key, model or request, or a server that redirects to another one.
         """
@@ -137,11 +151,16 @@ class LanguageModel:
         reception = Reception(self.model, body_limit(prompt, self._reasoning_tokens, self._max_reply_bytes))
         outer = RECEPTION.set(reception)
         try:
-            reply = self._read(await self._received(prompt, reception))
+            reply = self._read(await self._received(prompt, reception), self._price)
+            if len(reply.text.encode()) > text_limit(prompt, self._reasoning_tokens, self._max_reply_bytes):
+                raise reception.too_large()
+        except JudgeError as error:
+            # Azure bills prompts that it rejects.
+            if reception.may_be_billed is not None and not isinstance(error, PromptRejected):
+                error.may_be_billed = reception.may_be_billed
+            raise
         finally:
             RECEPTION.reset(outer)
-        if len(reply.text.encode()) > text_limit(prompt, self._reasoning_tokens, self._max_reply_bytes):
-            raise reception.too_large()
         usage, seconds = reply.usage, time.monotonic() - started
         _log.debug(
             "%s: reply to %s after %.2f s, %d prompt and %d completion tokens",
@@ -164,13 +183,13 @@ class LanguageModel:
 
         try:
             async with asyncio.timeout(self._timeout):
-                return await self._respond(prompt)
+                return await self._respond(prompt, reception)
         except TimeoutError:
             raise JudgeUnavailable(f"{self.model}: no complete reply within {self._timeout:g} seconds.") from None
         except OpenAIError as error:
             raise reception.fault or translated(error, self.model) from error
 
-    async def _respond(self, prompt: Prompt[Any]) -> Any:
+    async def _respond(self, prompt: Prompt[Any], reception: Reception) -> Any:
         from openai import OpenAIError
 
         while True:
@@ -183,6 +202,15 @@ class LanguageModel:
                     raise
                 _log.info("%s does not accept %s; requests go on without it", self.model, refused)
                 self._refused.add(refused)
+                if reception.may_be_billed:  # the next request has to fit into the budget too
+                    raise
+            except JudgeError:
+                raise
+            except Exception as error:
+                if reception.may_be_billed is None:  # nothing was sent
+                    raise
+                # litellm raises various errors for a body that is no completion.
+                raise JudgeUnavailable(f"{self.model}: damaged reply: {provider_message(error)}") from error
 
     async def _complete(self, prompt: Prompt[Any], settings: dict[str, Any]) -> Any:
         # litellm would retry refusals too, in two layers.
@@ -217,33 +245,34 @@ class LanguageModel:
         dropped = self.dropped
         return {name: value for name, value in settings.items() if value is not None and name not in dropped}
 
-    def _read(self, response: Any) -> Reply:
+    def _read(self, response: Any, price: Price | None) -> Reply:
+        """Return the reply in a response, at this price, or otherwise at litellm's own."""
         choice = response.choices[0] if response.choices else None
         reason = getattr(choice, "finish_reason", None)
-        if reason == "content_filter":
-            raise PromptRejected(f"{self.model}: the provider's content filter withheld the reply.")
         content = choice.message.content if choice else None
         text = without_keys(_clean(content)) if isinstance(content, str) else ""
         return Reply(
             text=text,
             model=without_keys(_reported_name(response.model) or self.model),
-            usage=self._usage(response),
+            usage=self._usage(response, text, price),
             truncated=reason == "length",
+            filtered=reason == "content_filter",
             tokens=_without_keys(reported_tokens(getattr(choice, "logprobs", None), text)),
         )
 
-    def _usage(self, response: Any) -> Usage:
+    def _usage(self, response: Any, text: str, price: Price | None) -> Usage:
         usage = getattr(response, "usage", None)
         read = _count(getattr(usage, "prompt_tokens", None))
         wrote = _count(getattr(usage, "completion_tokens", None))
         from_cache, to_cache = tokens_read_and_written(usage, read)
-        # A price given by the user has none for the cache.
-        saved = 0.0 if self._price else self._cache_prices.saved(from_cache, to_cache)
-        return Usage(read, wrote, self._cost(response, read, wrote) if read else None, from_cache, saved)
+        # A given price has none for the cache.
+        saved = 0.0 if price else self._cache_prices.saved(from_cache, to_cache)
+        is_known = read and (wrote or not text)
+        return Usage(read, wrote, self._cost(response, read, wrote, price) if is_known else None, from_cache, saved)
 
-    def _cost(self, response: Any, read: int, wrote: int) -> float | None:
-        if self._price:
-            return self._price.cost(read, wrote)
+    def _cost(self, response: Any, read: int, wrote: int, price: Price | None) -> float | None:
+        if price:
+            return price.cost(read, wrote)
         # litellm's figure includes discounts such as cached input, but is 0 for unknown models.
         cost: float | None = response._hidden_params.get("response_cost")
         return cost if self.price else None
@@ -313,6 +342,18 @@ def price_of(model: str) -> Price | None:
         return None
     prompt, completion = info.get("input_cost_per_token") or 0.0, info.get("output_cost_per_token") or 0.0
     return Price(prompt * 1e6, completion * 1e6) if prompt or completion else None
+
+
+def highest_price_of(model: str) -> Price | None:
+    """Return the highest price of a token in litellm's table: of a long prompt, a prompt cache or a service tier."""
+    if price_of(model) is None:
+        return None
+    info = load_litellm().get_model_info(model)
+    prompt, completion = (
+        max(cost for name, cost in info.items() if cost is not None and kind.match(name))
+        for kind in (_PROMPT_PRICE, _COMPLETION_PRICE)
+    )
+    return Price(prompt * 1e6, completion * 1e6)
 
 
 async def close_connections() -> None:

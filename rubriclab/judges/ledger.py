@@ -97,7 +97,7 @@ class Ledger:
 class Metered(JudgeWrapper):
     """A judge whose replies are counted in `ledger`. It is the outermost wrapper, so it sees every reply that is used.
 
-    A prompt counts as failed if it has no reply, or if the reply to its repair is unusable too.
+    A prompt counts as failed if it has no reply or a filtered one, or if the reply to its repair is unusable too.
 
     Attributes:
         tracer: makes spans of the texts that are scored.
@@ -119,7 +119,7 @@ class Metered(JudgeWrapper):
             raise
         self._count(reply)
         ledger.stages[prompt.name] += 1
-        if prompt.repair is not None and read(reply, prompt)[0] is None:
+        if reply.filtered or (prompt.repair is not None and read(reply, prompt)[0] is None):
             ledger.failed += 1
         return reply
 

@@ -1,18 +1,24 @@
-"""Prices of replies, and upper estimates of a prompt's tokens."""
+"""Prices of replies, and estimates and bounds of a prompt's tokens."""
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from rubriclab.errors import SettingsError
 from rubriclab.prompts import Message
 
-# English has four to five bytes per token, Chinese and Japanese about three: an upper estimate for all.
+# English has four to five bytes per token, Chinese and Japanese about three; rare scripts, emoji and base64 have fewer.
 BYTES_PER_TOKEN = 3
 TOKENS_PER_MESSAGE = 4
+# What chat templates add at most to each message, and to the request: system prompts of their own, and instructions for
+# the schema of the reply.
+MOST_PER_MESSAGE = 16
+MOST_PER_REQUEST = 100
+MOST_PER_SCHEMA = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +61,21 @@ def as_price(value: Any) -> Price:
 
 
 def estimated_tokens(messages: Iterable[Message]) -> int:
-    """Return an upper estimate of the messages' tokens."""
-    sizes = [len(message["content"].encode("utf-8", "replace")) for message in messages]
+    """Return an estimate of the messages' tokens, which is too high for most texts, and too low for some scripts."""
+    sizes = _bytes_of(messages)
     return math.ceil(sum(sizes) / BYTES_PER_TOKEN) + TOKENS_PER_MESSAGE * len(sizes)
+
+
+def most_tokens(messages: Iterable[Message], schema: Mapping[str, Any] | None = None) -> int:
+    """Return a number that no tokenizer exceeds for these messages, since every token covers at least one byte.
+
+    Args:
+        schema: what the request says of the reply's form; providers add it to the prompt.
+    """
+    sizes = _bytes_of(messages)
+    added = MOST_PER_SCHEMA + len(json.dumps(schema)) if schema else 0
+    return sum(sizes) + MOST_PER_MESSAGE * len(sizes) + MOST_PER_REQUEST + added
+
+
+def _bytes_of(messages: Iterable[Message]) -> list[int]:
+    return [len(message["content"].encode("utf-8", "replace")) for message in messages]

@@ -20,6 +20,8 @@ from rubriclab.masking import masked
 
 REJECTED = {"ContextWindowExceededError", "ContentPolicyViolationError"}
 TRANSIENT = {408, 409, 425, 429}
+# Statuses from 500 on that refuse a request before it is processed.
+OVERLOADED = {503, 529}
 LONGEST_MESSAGE = 300
 # Characters of a message that are searched: some of the patterns below take more than linear time.
 LONGEST_READ = 8_000
@@ -91,10 +93,21 @@ def provider_fault(error: Exception, who: str) -> JudgeError | None:
         return None
     message = f"{who}: {type(error).__name__}: {provider_message(error).rstrip('.')}."
     if status is None or status in TRANSIENT or status >= 500:
-        return JudgeUnavailable(message, retry_after=retry_after(_headers(error)))
+        fault = JudgeUnavailable(message, retry_after=retry_after(_headers(error)))
+        refused = isinstance(_first_cause(error), ConnectionRefusedError)
+        fault.may_be_billed = not refused if status is None else may_be_billed(status)
+        return fault
     if status == 413:
         return PromptRejected(message)
     return JudgeRefused(message, "The provider does not accept the request; no retry can help.")
+
+
+def may_be_billed(status: int) -> bool:
+    """Return whether the provider may bill a request that ended with this HTTP status.
+
+    With most statuses from 500 on, a gateway may have lost a reply that the provider bills.
+    """
+    return not (300 <= status < 500 or status in OVERLOADED) or status == 408
 
 
 def refused_setting(error: Exception, settings: Collection[str]) -> str | None:
@@ -196,7 +209,7 @@ def _number(text: str | None) -> float | None:
 def _seconds_until(date: str) -> float | None:
     try:
         then = parsedate_to_datetime(date)
-    except ValueError:
+        then = then if then.tzinfo else then.replace(tzinfo=UTC)
+        return max(0.0, (then - datetime.now(UTC)).total_seconds())
+    except (ValueError, OverflowError):  # the latter for years and zones beyond what a date can have
         return None
-    then = then if then.tzinfo else then.replace(tzinfo=UTC)
-    return max(0.0, (then - datetime.now(UTC)).total_seconds())

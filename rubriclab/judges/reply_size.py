@@ -26,11 +26,13 @@ class Reception:
         model: the model's name, for messages.
         limit: bytes of the decompressed response body.
         fault: why reception was stopped.
+        may_be_billed: whether the provider may bill the request; `None` while that is unknown.
     """
 
     model: str
     limit: int = DEFAULT_BYTES
     fault: JudgeError | None = None
+    may_be_billed: bool | None = None
 
     def too_large(self) -> ReplyTooLarge:
         """Return the error for a response beyond the limit, and record it as the fault."""

@@ -75,6 +75,7 @@ def written(reply: Reply) -> dict[str, Any]:
             **({"saved_usd": usage.saved_usd} if usage.saved_usd else {}),
         },
         "truncated": reply.truncated,
+        **({"filtered": True} if reply.filtered else {}),
         **({"tokens": [_token(token) for token in reply.tokens]} if reply.tokens else {}),
     }
 

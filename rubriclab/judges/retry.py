@@ -122,7 +122,8 @@ class Retried(JudgeWrapper):
                 self._breaker.answered()
                 raise
             else:
-                self._breaker.answered()
+                if not reply.filtered:  # which says neither that the provider answers nor that it is down
+                    self._breaker.answered()
                 return reply
             log_wait(_log, pause, f"the next attempt at {self.name}", f" after attempt {attempt} failed: {cause}")
             await self._sleep(pause)

@@ -11,14 +11,18 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
 import zlib
 from typing import Any
 
 import httpx
+from aiohttp import ClientConnectorError, ConnectionTimeoutError
 
 from rubriclab.errors import JudgeRefused
 from rubriclab.judges.address import bypass_proxies, is_loopback
+from rubriclab.judges.provider_errors import may_be_billed
 from rubriclab.judges.reply_size import RECEPTION, Reception
+from rubriclab.judges.response_body import stated_status, with_usable_usage
 
 # The start of an error says what is wrong; some servers append the whole request.
 ERROR_BYTES = 16_000
@@ -41,6 +45,8 @@ class BoundedTransport(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Return the decompressed response. An error's body is cut at the limit.
 
+        A reply that states an error has its status, and usage consists of usable numbers.
+
         Raises:
             httpx.HTTPError: for a response beyond the limit, a redirect to another server, or damaged compression.
         """
@@ -51,14 +57,27 @@ class BoundedTransport(httpx.AsyncBaseTransport):
         request.headers["Accept-Encoding"] = "gzip"
         if is_loopback(request.url.host):
             bypass_proxies(request.url.host)
-        response = await self._source.handle_async_request(request)
+        reception.may_be_billed = True
+        try:
+            response = await self._source.handle_async_request(request)
+        except httpx.TransportError as error:
+            reception.may_be_billed = not isinstance(error.__cause__, ClientConnectorError | ConnectionTimeoutError)
+            if reception.may_be_billed and isinstance(error, httpx.ConnectError | httpx.RemoteProtocolError):
+                # litellm repeats a request at once that failed with one of these.
+                raise httpx.ReadError(str(error)) from error.__cause__
+            raise
+        status = response.status_code
+        reception.may_be_billed = may_be_billed(status)
         try:
             _refuse_redirect(request, response, reception)
             body = await _body(response, reception)
         finally:
             await response.aclose()
+        if status == 200 and request.method == "POST":
+            status, body = _read_reply(body)
+            reception.may_be_billed = may_be_billed(status)
         headers = [(name, value) for name, value in response.headers.multi_items() if name not in _FRAMING]
-        return httpx.Response(response.status_code, headers=headers, content=body, request=request)
+        return httpx.Response(status, headers=headers, content=body, request=request)
 
     @property
     def in_use_elsewhere(self) -> bool:
@@ -137,6 +156,18 @@ def _refuse_redirect(request: httpx.Request, response: httpx.Response, reception
             "Give that server's address if you trust it.",
         )
         raise httpx.ProtocolError(str(reception.fault))
+
+
+def _read_reply(body: bytes) -> tuple[int, bytes]:
+    """Return the status and the body of a reply; see `rubriclab.judges.response_body`."""
+    try:
+        reply = json.loads(body)
+    except (ValueError, RecursionError):
+        return 200, body
+    if not isinstance(reply, dict):
+        return 200, body
+    usable = with_usable_usage(reply)
+    return stated_status(reply) or 200, body if usable == reply else json.dumps(usable).encode()
 
 
 async def _body(response: httpx.Response, reception: Reception) -> bytes:

@@ -12,9 +12,9 @@ from functools import cached_property
 from itertools import combinations
 from typing import Literal, Self
 
-from pydantic import AwareDatetime, Field, model_validator
+from pydantic import Field, model_validator
 
-from rubriclab.base_models import Bounded, FrozenModel
+from rubriclab.base_models import Bounded, FrozenModel, Moment
 from rubriclab.characters import is_blank, one_line
 from rubriclab.data.aspect import Aspect, TaskWords
 from rubriclab.data.example import Example
@@ -92,7 +92,7 @@ class HumanJudgment(FrozenModel):
     reason: str = Field(default="", max_length=LONGEST_REASON)
     withdraws: str | None = None
     seconds: float = Field(default=0.0, ge=0, le=MOST_SECONDS)
-    created: AwareDatetime
+    created: Moment
 
     @model_validator(mode="after")
     def _complete(self) -> Self:

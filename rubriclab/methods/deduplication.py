@@ -22,6 +22,7 @@ from rubriclab.judges.judge import Judge
 from rubriclab.methods.replies import Reason, bare_id, keep_valid
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion
+from rubriclab.text_features.lexicon import word_set
 
 TEMPLATE = "deduplication/group"
 
@@ -30,7 +31,11 @@ MOST_SHOWN = 100
 
 TOKENS_PER_GROUP = 100
 
-# Similarities out of 100: of reversed levels of opposites, and the least difference to that of the levels in order.
+_WORD = re.compile(r"[\w'-]+")
+_NEGATIONS = word_set("no not none never nothing without lack avoid free")
+_OPPOSITE_PREFIXES = ("un", "in", "im", "ir", "dis", "non", "non-")
+# Similarities out of 100: of reversed levels or negated questions, and the least difference to that of the levels in
+# order.
 MIRRORED, CLEARLY = 70.0, 15.0
 
 Noun = Literal["question", "hypothesis"]
@@ -194,21 +199,30 @@ def _derived(one: Criterion, other: Criterion) -> bool:
 def opposed(one: Criterion, other: Criterion) -> bool:
     """Return whether two criteria are opposites by their wording.
 
-    Questions are opposites if the same words are on other sides of the verb, or if one negates the other; hypotheses if
-    the levels of one in reverse are worded like those of the other.
+    Questions are opposites if they have the same words in another order, or if one negates the other; hypotheses if the
+    levels of one in reverse are worded like those of the other.
     """
     from rapidfuzz import fuzz
 
-    from rubriclab.methods.checkeval.lint.duplicate import contrary
-
     if not (one.levels and other.levels):
-        return contrary(one.statement, other.statement)
+        words, other_words = (
+            [word.removesuffix("s") for word in _WORD.findall(wording(each.statement))] for each in (one, other)
+        )
+        if sorted(words) == sorted(other_words):
+            return words != other_words
+        negated = _negations(words, other_words) + _negations(other_words, words)
+        return negated % 2 == 1 and fuzz.token_set_ratio(" ".join(words), " ".join(other_words)) >= MIRRORED
     levels, other_levels = ([level.description for level in criterion.levels] for criterion in (one, other))
     same, mirrored = (
         fuzz.ratio(" ".join(levels), " ".join(other_levels)),
         fuzz.ratio(" ".join(levels[::-1]), " ".join(other_levels)),
     )
     return mirrored > MIRRORED and mirrored > same + CLEARLY
+
+
+def _negations(words: Sequence[str], others: Sequence[str]) -> int:
+    opposites = {f"{prefix}{word}" for prefix in _OPPOSITE_PREFIXES for word in others}
+    return sum(word in _NEGATIONS or word.endswith("n't") or word in opposites for word in words)
 
 
 def _dropped(tiers: Sequence[Sequence[Criterion]], redundancies: Mapping[frozenset[str], Redundancy]) -> dict[str, str]:

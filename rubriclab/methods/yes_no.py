@@ -12,16 +12,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator
 
-from rubriclab.methods.grammar import (
-    AUXILIARIES,
-    CONJUNCTIONS,
-    DETERMINERS,
-    PREPOSITIONS,
-    PRONOUNS,
-    RELATIVES,
-    word_set,
-)
 from rubriclab.size_cache import cached_by_size
+from rubriclab.text_features.lexicon import word_set
 
 YesNo = Literal["yes", "no", "n/a"]
 
@@ -39,17 +31,14 @@ _ANSWER_OR_HEDGE = re.compile(
 
 # A sentence of the explanation that begins with "no" before a noun, or "there is no", denies that noun, not the
 # question. After these words, and adverbs, "no" would be an answer.
-_NO_NOUNS = (
-    AUXILIARIES
-    | CONJUNCTIONS
-    | DETERMINERS - {"one", "two", "three", "other", "such"}
-    | PREPOSITIONS
-    | PRONOUNS - {"one"}
-    | RELATIVES
-    | word_set("again because chance either even here how idea indeed instead just longer more not now perhaps please")
-    | word_set(
-        "rather since so sorry still sure thank thanks then though too wait way well what when where why yes yet you"
-    )
+_NO_NOUNS = word_set(
+    "a about across after again against all along among an and another any anything are around as at because before "
+    "between both but by can chance could did do does down during each either even every everything few for from had "
+    "has have he her here him his how i idea in indeed instead into is it its itself just like longer many may might "
+    "more most must near no not nothing now of off on onto or our out over per perhaps please rather several shall "
+    "she should since so some something sorry still sure than thank thanks that the their them themselves then these "
+    "they this those though through throughout to too toward towards under up upon us wait was way we well were what "
+    "when where which who whom whose why will with within without would yes yet you"
 )
 _DENIAL = re.compile(
     r"[.!\n]\s*(?:there (?:is|are|was|were) )?no (?!(?:" + "|".join(sorted(_NO_NOUNS, key=len)) + r")\b)"

@@ -23,14 +23,15 @@ from rubriclab.judges.connect import EMBEDDED
 from rubriclab.learning.candidates import Plan
 from rubriclab.methods.method import Method, TrainingInput
 from rubriclab.methods.names import DEFAULT_METHODS, JOINT
-from rubriclab.option_names import command, option
+from rubriclab.option_names import option
 from rubriclab.provenance import Effort
 from rubriclab.report.wording import count, listed
 from rubriclab.services.base import JudgeOption, ScaleText, SettingsOption
 from rubriclab.services.dry_run import DryRun, dry_run
 from rubriclab.services.inputs import Data, describe, rows_of
 from rubriclab.services.judge_choice import JudgeChoice, judge_named
-from rubriclab.services.literature_choice import chosen_findings, left_out
+from rubriclab.services.lint import lint
+from rubriclab.services.literature_files import chosen_findings, left_out
 from rubriclab.services.settings import method_named, resolve_settings
 from rubriclab.services.training import TrainingRun
 from rubriclab.services.workspace import Notify, Workspace
@@ -292,7 +293,8 @@ def _training_input(
 ) -> TrainingInput:
     task, own = options.task, options.checklist
     if own and checklist:
-        _notify_faults(checklist, own, notify)
+        for each in lint(checklist).duplicates:
+            notify(f"{own}: the question {each.question!r} asks the same as {each.repeats!r}")
     shipped = options.aspect in (aspect.name for aspect in shipped_aspects(task))
     definition = options.definition or (checklist.definition if checklist and (own or not shipped) else None)
     aspect = find_aspect(task, options.aspect, definition)
@@ -320,12 +322,3 @@ def _notify_unused_reasons(training: TrainingRun, generator: str, notify: Notify
     else:
         return
     notify(f"{count(number, 'reason')} of raters {'is' if number == 1 else 'are'} not used: {why}")
-
-
-def _notify_faults(checklist: Checklist, path: Path, notify: Notify) -> None:
-    """Say before anything is paid for that a checklist of the user's own has faults."""
-    from rubriclab.methods.checkeval.lint import lint
-
-    if faults := lint(checklist):
-        count = "1 fault was" if len(faults) == 1 else f"{len(faults)} faults were"
-        notify(f"{count} found in the questions of {path}; `{command('lint', str(path))}` says which")

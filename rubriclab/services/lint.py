@@ -1,7 +1,8 @@
-"""What is wrong with the questions of a checklist, before a call is paid for."""
+"""Whether checklists have the right form and ask each question once."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,28 +13,36 @@ from rubriclab.descriptions import describe
 from rubriclab.display import Displayed
 from rubriclab.documents import Unreadable, read_stdin
 from rubriclab.errors import ChecklistError
-from rubriclab.methods.checkeval.lint import LintFinding, lint as findings_of
+from rubriclab.text_features.lexicon import word_set
 
 if TYPE_CHECKING:
     from rubriclab.report.model import View
 
+# Words that can differ between two questions that ask the same.
+_ARTICLES_AND_AUXILIARIES = word_set("a an the is are was were do does did")
+
+
+@dataclass(frozen=True)
+class Duplicate:
+    """A question that asks the same as an earlier one."""
+
+    question: str
+    text: str
+    repeats: str
+
 
 @dataclass(frozen=True, repr=False)
 class LintResult(Displayed):
-    """A checklist and the faults of its questions."""
+    """A checklist and its duplicate questions."""
 
     checklist: Checklist
-    findings: tuple[LintFinding, ...]
+    duplicates: tuple[Duplicate, ...]
 
     def lines(self) -> Iterator[str]:
-        """Yield each fault with its question below it, then the numbers of both."""
-        texts = {question.id: question.text for question in self.checklist.questions}
-        for fault in self.findings:
-            place = fault.question or f"sub-dimension {fault.sub_dimension!r}"
-            yield f"{place}: {fault.kind}: {fault.message}"
-            if fault.question:
-                yield f"    {texts[fault.question]}"
-        yield f"{_count(len(texts), 'question')}, {_count(len(self.findings), 'fault')}"
+        """Yield each duplicate, then the numbers of questions and duplicates."""
+        for each in self.duplicates:
+            yield f"{each.question}: asks the same as {each.repeats!r}; keep one of them: {each.text}"
+        yield f"{_count(len(self.checklist.questions), 'question')}, {_count(len(self.duplicates), 'duplicate')}"
 
     def view(self) -> View:
         """Return what is shown in a terminal and a notebook."""
@@ -43,7 +52,10 @@ class LintResult(Displayed):
 
 
 def lint(source: str | Path | Checklist) -> LintResult:
-    """Return the faults of the questions of a checklist, or of a checklist file (`-` for standard input).
+    """Return the duplicate questions of a checklist, or of a checklist file (`-` for standard input).
+
+    Questions are duplicates if they have the same words in the same order, apart from articles, auxiliary verbs, letter
+    case, punctuation and the plural.
 
     Raises:
         ChecklistError: if the file is no checklist.
@@ -51,7 +63,18 @@ def lint(source: str | Path | Checklist) -> LintResult:
     if not isinstance(source, str | Path | Checklist):
         raise ChecklistError(f"Expected a checklist, got {describe(source)}.", "Give the path of a checklist file.")
     checklist = source if isinstance(source, Checklist) else _read(source)
-    return LintResult(checklist, findings_of(checklist))
+    first: dict[tuple[str, ...], str] = {}
+    duplicates = []
+    for question in checklist.questions:
+        earlier = first.setdefault(_words(question.text), question.id)
+        if earlier != question.id:
+            duplicates.append(Duplicate(question.id, question.text, earlier))
+    return LintResult(checklist, tuple(duplicates))
+
+
+def _words(text: str) -> tuple[str, ...]:
+    words = re.findall(r"[\w<>=%+'-]+", text.casefold())
+    return tuple(word.removesuffix("s") for word in words if word not in _ARTICLES_AND_AUXILIARIES)
 
 
 def _count(number: int, what: str) -> str:

@@ -1,108 +1,125 @@
-"""A paper taken apart into findings, which are kept once the user agrees."""
+"""A paper taken apart into findings about raters: a language model proposes them, and each must quote the paper.
+
+HypoEval (section 2) has a model summarise publications and proposes hypotheses from the summaries. Here every statement
+is a finding of its own with the passage that supports it, and one whose passage is not in the paper is dropped.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from pydantic import AfterValidator, BaseModel, Field, ValidationInfo
+
+from rubriclab.base_options import Texts
+from rubriclab.bounds import LONGEST_WORDING
+from rubriclab.data import find_aspect, task_words
+from rubriclab.data.aspect import Words, shipped_aspects
 from rubriclab.display import Displayed
-from rubriclab.errors import JudgeError
-from rubriclab.literature import FindingEntry, Quotation, Reference
-from rubriclab.methods.estimate import CallEstimate, estimate_prompts
-from rubriclab.option_names import command
-from rubriclab.papers.citation import citation_prompt, read_citation
-from rubriclab.papers.findings import (
-    DroppedFinding,
-    PaperReading,
-    ProposedFinding,
-    benchmark_name,
-    findings_prompts,
-    is_same_claim,
-    propose_findings,
-)
-from rubriclab.papers.findings_file import (
-    add_finding,
-    entries_of,
-    reference_kept,
-    references_beside,
-)
-from rubriclab.papers.paper import Paper
+from rubriclab.errors import JudgeError, LiteratureError, SettingsError
+from rubriclab.judges.ask import ask
+from rubriclab.judges.connect import EMBEDDED
+from rubriclab.literature import Finding, benchmark_name, read_findings, write_findings
+from rubriclab.methods.estimate import estimate_prompts
+from rubriclab.methods.gathering import for_each
+from rubriclab.methods.replies import NewName, Whole, Wording, at_most, keep_valid
+from rubriclab.option_names import option
+from rubriclab.papers.paper import Paper, parts, read_paper
+from rubriclab.papers.quotation import FEWEST_WORDS, find_quotation
+from rubriclab.prompts import Prompt
 from rubriclab.provenance import Effort
+from rubriclab.services.base import JudgeOption
 from rubriclab.services.dry_run import DryRun, dry_run
 from rubriclab.services.judge_choice import JudgeChoice
-from rubriclab.services.literature_request import LiteratureAddOptions, generator_of, paper_request
+from rubriclab.services.literature_files import kept_findings, place_of
 from rubriclab.services.workspace import Workspace
+from rubriclab.shipped_files import content_path
 
 if TYPE_CHECKING:
     from rubriclab.report.model import View
 
+TEMPLATE = "literature/findings"
+MOST_FINDINGS = 6
+# What the prompt asks for; longer quotations are accepted.
+MOST_WORDS = 60
+LONGEST_QUOTATION = 3_000
+MOST_TOKENS = 3_400
+# About 8,000 tokens of a paper in one prompt, in any language with an alphabet.
+PART_CHARACTERS = 24_000
 
-@dataclass(frozen=True)
-class Proposals:
-    """What was found in a paper, before anything is kept.
 
-    Attributes:
-        file: the findings file to keep it in.
-        reading: without findings that the file has already.
-        known: how many findings the file has already.
-        effort: of the reading.
-    """
+def _asked_aspects(names: list[str], info: ValidationInfo) -> list[str]:
+    """Return the aspects as the prompt names them, each once."""
+    asked = {aspect["name"].casefold(): aspect["name"] for aspect in (info.context or {}).get("aspects", ())}
+    if unknown := [name for name in names if name.strip().casefold() not in asked]:
+        expected = ", ".join(asked.values()) or "an empty list"
+        raise ValueError(f"{unknown[0]!r:.60} is none of the qualities asked about; expected {expected}")
+    return list(dict.fromkeys(asked[name.strip().casefold()] for name in names))
 
-    paper: Paper
-    file: Path
-    reference: Reference
-    reading: PaperReading
-    known: int
-    effort: Effort
 
-    def entry(self, finding: ProposedFinding) -> FindingEntry:
-        """Return a finding as its file will hold it, except for its id."""
-        page = finding.page if self.paper.paged else None
-        return FindingEntry(
-            id=self.reference.key,
-            aspects=finding.aspects,
-            claim=finding.claim,
-            source=self.reference.key,
-            benchmarks=finding.benchmarks,
-            quotation=Quotation(text=finding.passage, page=page, file=self.paper.name),
-        )
+class QuotedFinding(BaseModel):
+    """A finding with the passage that it rests on."""
+
+    page: Annotated[Whole, Field(ge=1)]
+    quotation: Annotated[Words, at_most(LONGEST_QUOTATION)]
+    claim: Wording
+    aspects: Annotated[list[str], AfterValidator(_asked_aspects)]
+    benchmarks: list[NewName]
+
+
+class QuotedFindings(BaseModel):
+    """The findings of some pages, after what they report about raters; there may be none."""
+
+    reasoning: Annotated[str, at_most(LONGEST_WORDING)]
+    findings: list[QuotedFinding]
+
+
+class UsableFindings(QuotedFindings):
+    """The same, where entries that cannot be used are left out of a reply that failed twice."""
+
+    reasoning: str = ""
+    findings: Annotated[list[QuotedFinding], keep_valid(())]
+
+
+class LiteratureAddOptions(JudgeOption):
+    """What is wanted of a paper; the judge reads it."""
+
+    task: str
+    """The kind of text that findings are wanted about: summarization, story, dialogue, or a word of your own."""
+
+    aspect: Texts = ()
+    """The aspects that findings are wanted for. Default: all of the task."""
+
+    definition: str | None = None
+    """What the aspect means, for one that has no included definition."""
+
+    citation: str | None = None
+    """How the paper is cited, as a line of text. Default: the name of its file."""
+
+    benchmark: Texts = ()
+    """Public data sets whose raters the whole paper is about; every finding carries their names."""
+
+    folder: Path | None = None
+    """The folder of findings files, or one such file. Default: your own literature folder."""
 
 
 @dataclass(frozen=True, repr=False)
 class LiteratureAdded(Displayed):
-    """The findings of a paper that were kept, and those that were not.
-
-    Attributes:
-        known: how many findings of the paper the file had already.
-    """
+    """The findings of a paper that `file` keeps, those whose quotation is not in it, and why parts were not read."""
 
     file: Path
-    reference: Reference
-    kept: tuple[FindingEntry, ...]
-    declined: tuple[FindingEntry, ...]
-    dropped: tuple[DroppedFinding, ...]
+    kept: tuple[Finding, ...]
+    dropped: tuple[Finding, ...]
     unread: tuple[str, ...]
-    known: int
     effort: Effort
 
     def to_row(self) -> dict[str, Any]:
         """Return the result as one JSON object, without the effort."""
-        return {
-            "file": str(self.file),
-            "source": self.reference.key,
-            "citation": self.reference.citation,
-            "kept": [each.model_dump(mode="json") for each in self.kept],
-            "declined": [each.model_dump(mode="json", exclude={"id"}) for each in self.declined],
-            "dropped": [
-                {"claim": each.claim, "quotation": each.quotation, "page": each.page, "reason": each.reason}
-                for each in self.dropped
-            ],
-            "already_kept": self.known,
-            "unread": list(self.unread),
-        }
+        kept, dropped = ([each.to_row() for each in findings] for findings in (self.kept, self.dropped))
+        return {"file": str(self.file), "kept": kept, "dropped": dropped, "unread": list(self.unread)}
 
     def view(self) -> View:
         """Return what is shown in a terminal and a notebook."""
@@ -111,110 +128,110 @@ class LiteratureAdded(Displayed):
         return added_view(self)
 
 
-async def literature_add(
-    workspace: Workspace,
-    paper: str | Path,
-    bibliography: str | Path | None,
-    options: LiteratureAddOptions,
-    keep: Callable[[FindingEntry], bool] | None = None,
-) -> LiteratureAdded:
-    """Return the findings of a paper, having kept those that `keep` accepts, by default all.
+async def literature_add(workspace: Workspace, path: str | Path, options: LiteratureAddOptions) -> LiteratureAdded:
+    """Return the findings that a model takes from a paper, having kept those whose quotation is in the paper.
 
     Raises:
-        RubriclabError: as `propose` and `keep_findings` do.
-    """
-    proposals = await propose(workspace, paper, bibliography, options)
-    file, reference = proposals.file, proposals.reference
-    kept = []
-    for finding in proposals.reading.found:
-        entry = proposals.entry(finding)
-        if keep is None or keep(entry):
-            # In another thread, since it may wait for another process.
-            kept.append((finding, await asyncio.to_thread(add_finding, file, reference, entry)))
-    return _added(proposals, kept)
-
-
-async def propose(
-    workspace: Workspace, paper: str | Path, bibliography: str | Path | None, options: LiteratureAddOptions
-) -> Proposals:
-    """Return the findings that the generator proposes from a paper, each with a quotation that stands in it.
-
-    Args:
-        paper: a PDF or text file.
-        bibliography: a `.bib` file with its entry; without one, the generator reads off how the paper is cited.
-
-    Raises:
-        LiteratureError: if a file cannot be used, or it is not known how the paper is cited.
-        SettingsError: for the offline judge, or an aspect without a definition.
+        LiteratureError: if a file cannot be used.
+        UserError: for the offline judge, or an aspect without a definition.
         JudgeError: if the provider fails, or no part of the paper had a usable reply.
         BudgetReached: if a cap on calls or money was reached.
     """
-    request = paper_request(workspace, paper, bibliography, options)
-    text, subject, file = request.paper, request.subject, request.file
+    file = _findings_file(options)
+    paper = read_paper(Path(path))
+    prompts = findings_prompts(paper, file, options)
     await workspace.off_event_loop(workspace.open_store, create=True)
-    workspace.give_address_to(options.judge)
-    judge = workspace.judge(JudgeChoice(generator_of(options)))
+    judge = workspace.judge(JudgeChoice(options.judge or EMBEDDED))
     with workspace.progress(workspace.ledger) as on_progress:
-        cited = request.reference or await read_citation(text, judge, references_beside(file))
-        reading = await propose_findings(text, subject, judge, tokens=options.part_tokens, on_progress=on_progress)
-    if reading.unread and len(reading.unread) == reading.parts:
-        raise JudgeError(f"No part of {text.name} had a usable reply; the first: {reading.unread[0]}")
-    reference = reference_kept(file, cited)
-    names = [benchmark_name(name, subject.benchmarks) for name in options.benchmark]
-    marked = [replace(each, benchmarks=tuple(dict.fromkeys((*each.benchmarks, *names)))) for each in reading.found]
-    kept = [FindingEntry.model_validate(entry) for entry in entries_of(file) if entry["source"] == reference.key]
-    new = tuple(each for each in marked if not is_same_claim(each.claim, [entry.claim for entry in kept]))
-    for unmarked in _unmarked(kept, marked):
-        workspace.notify(f"{file}: {unmarked}")
-    known = len(marked) - len(new)
-    return Proposals(text, file, reference, replace(reading, found=new), known, workspace.effort())
+        answers = await for_each(
+            prompts,
+            lambda prompt: ask(judge, prompt, salvage=UsableFindings),
+            lambda done: on_progress(f"{done} of {len(prompts)} parts read", done / len(prompts)),
+        )
+    missing = [
+        f"page {prompt.fields['pages'][0]['number']} and following: {answer.missing}"
+        for prompt, answer in zip(prompts, answers, strict=True)
+        if answer.value is None
+    ]
+    if len(missing) == len(prompts):
+        raise JudgeError(f"{paper.name} could not be read. {missing[0]}")
+    quoted = [each for answer in answers if answer.value for each in answer.value.findings]
+    # In another thread, since searching a long paper takes seconds.
+    kept, dropped = await asyncio.to_thread(_checked, quoted, paper, prompts[0].fields["known_benchmarks"], options)
+    return LiteratureAdded(file, _keep(file, kept) if kept else (), dropped, tuple(missing), workspace.effort())
 
 
-def keep_findings(proposals: Proposals, accepted: Iterable[ProposedFinding]) -> LiteratureAdded:
-    """Return the result once the accepted findings are in their file, and the paper is in `references.bib` beside it.
-
-    Each finding is written before the next one is taken from `accepted`, so that no answer is lost if the process ends
-    while a person is still deciding.
-
-    Raises:
-        LiteratureError: if a file cannot be written.
-    """
-    file, reference = proposals.file, proposals.reference
-    kept = [(each, add_finding(file, reference, proposals.entry(each))) for each in accepted]
-    return _added(proposals, kept)
+def literature_add_at_most(workspace: Workspace, path: str | Path, options: LiteratureAddOptions) -> DryRun:
+    """Return the most that `literature_add` would ask of the judge."""
+    estimate = estimate_prompts(findings_prompts(read_paper(Path(path)), _findings_file(options), options))
+    return dry_run({"judge": (options.judge or EMBEDDED, estimate)}, workspace.options)
 
 
-def _added(proposals: Proposals, kept: Sequence[tuple[ProposedFinding, FindingEntry]]) -> LiteratureAdded:
-    chosen = [each for each, _ in kept]
-    return LiteratureAdded(
-        proposals.file,
-        proposals.reference,
-        tuple(entry for _, entry in kept),
-        tuple(proposals.entry(each) for each in proposals.reading.found if each not in chosen),
-        proposals.reading.dropped,
-        proposals.reading.unread,
-        proposals.known,
-        proposals.effort,
-    )
+def _findings_file(options: LiteratureAddOptions) -> Path:
+    if (options.judge or EMBEDDED) == EMBEDDED:
+        raise SettingsError(
+            "The offline judge does not understand texts, so it cannot find anything in a paper.",
+            f"Name a language model: {option('judge', 'JUDGE')}.",
+        )
+    task, place = options.task, place_of(options.folder)
+    if task != Path(task).name:
+        raise LiteratureError(f"The task {task!r} cannot name a file.")
+    return place if place.suffix == ".json" else place / f"{task}.json"
 
 
-def literature_add_at_most(
-    workspace: Workspace, paper: str | Path, bibliography: str | Path | None, options: LiteratureAddOptions
-) -> DryRun:
-    """Return the most that `literature_add` would ask of the generator."""
-    request = paper_request(workspace, paper, bibliography, options)
-    estimate = estimate_prompts(findings_prompts(request.paper, request.subject, options.part_tokens))
-    estimate += CallEstimate() if request.reference else estimate_prompts([citation_prompt(request.paper)])
-    return dry_run({"generator": (generator_of(options), estimate)}, workspace.options)
+def findings_prompts(paper: Paper, file: Path, options: LiteratureAddOptions) -> list[Prompt[QuotedFindings]]:
+    """Return one prompt for each part of a paper."""
+    task, names = options.task, dict.fromkeys(options.aspect)
+    aspects = [find_aspect(task, name, options.definition) for name in names] or shipped_aspects(task)
+    findings = [*(each.finding for each in kept_findings(content_path("literature"))), *_findings_in(file)]
+    fields: dict[str, Any] = {
+        "words": task_words(task).model_dump(),
+        "aspects": [{"name": aspect.name, "definition": aspect.definition} for aspect in aspects],
+        "known_benchmarks": list(dict.fromkeys(name for finding in findings for name in finding.benchmarks)),
+        "most": MOST_FINDINGS,
+        "fewest_words": FEWEST_WORDS + 1,
+        "most_words": MOST_WORDS,
+    }
+    pages = [[{"number": page.number, "text": page.text} for page in part] for part in parts(paper, PART_CHARACTERS)]
+    return [Prompt(TEMPLATE, {**fields, "pages": each}, QuotedFindings, max_tokens=MOST_TOKENS) for each in pages]
 
 
-def _unmarked(kept: Sequence[FindingEntry], found: Sequence[ProposedFinding]) -> Iterator[str]:
-    """Yield which findings of the file lack the name of a data set that they were now found with."""
-    for entry in kept:
-        same = [each for each in found if is_same_claim(each.claim, [entry.claim])]
-        names = sorted({name for each in same for name in each.benchmarks} - {*entry.benchmarks})
-        if names:
-            yield (
-                f"the finding {entry.id!r} does not carry the name {' or '.join(names)}, so nothing leaves it out; "
-                f"remove it and add the paper again: {command('literature remove', entry.id)}"
-            )
+def _checked(
+    quoted: list[QuotedFinding], paper: Paper, known: list[str], options: LiteratureAddOptions
+) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
+    """Return the findings whose quotation is in the paper, and those whose quotation is not."""
+    found: list[Finding] = []
+    dropped: list[Finding] = []
+    for each in quoted:
+        passage = find_quotation(each.quotation, paper.pages, each.page)
+        benchmarks = dict.fromkeys(benchmark_name(name, known) for name in (*each.benchmarks, *options.benchmark))
+        finding = Finding(
+            id=Path(paper.name).stem,
+            aspects=tuple(each.aspects) or options.aspect,
+            claim=" ".join(each.claim.split()),
+            citation=options.citation or paper.name,
+            benchmarks=tuple(filter(None, benchmarks)),
+            quotation=passage.text if passage else " ".join(each.quotation.split()),
+            page=passage.number if passage and paper.paged else None,
+            file=paper.name,
+        )
+        (found if passage else dropped).append(finding)
+    return tuple(found), tuple(dropped)
+
+
+def _keep(file: Path, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """Return findings as their file has them, with ids of their own; a claim that it has already is kept once."""
+    entries, kept = {each.id: each for each in _findings_in(file)}, {}
+    for finding in findings:
+        same = (each for each in entries.values() if (each.citation, each.claim) == (finding.citation, finding.claim))
+        free = (name for number in count(1) if (name := f"{finding.id}-{number}") not in entries)
+        entry = next(same, None) or finding.model_copy(update={"id": next(free)})
+        # Whoever tests on a data set with which the claim was ever found must be able to leave it out.
+        benchmarks = tuple(dict.fromkeys((*entry.benchmarks, *finding.benchmarks)))
+        entries[entry.id] = kept[entry.id] = entry.model_copy(update={"benchmarks": benchmarks})
+    write_findings(file, list(entries.values()))
+    return tuple(kept.values())
+
+
+def _findings_in(file: Path) -> tuple[Finding, ...]:
+    return read_findings(file) if file.exists() else ()

@@ -1,8 +1,8 @@
-"""Findings that the user keeps: list, show and remove them."""
+"""Findings that the user keeps or that ship: list, show, remove and check them, and choose those to learn with."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Any
 from rubriclab.base_options import Options
 from rubriclab.display import Displayed
 from rubriclab.errors import LiteratureError, SettingsError
-from rubriclab.literature import Finding, findings_file, load_findings
-from rubriclab.option_names import close_match, command, did_you_mean, option
-from rubriclab.papers.findings_file import remove_findings
+from rubriclab.literature import Finding, benchmark_name, load_findings, read_findings, write_findings
+from rubriclab.option_names import close_match, did_you_mean, option
+from rubriclab.papers.paper import read_paper
+from rubriclab.papers.quotation import find_quotation
+from rubriclab.services.workspace import Notify
 from rubriclab.shipped_files import content_path
 
 if TYPE_CHECKING:
     from rubriclab.report.model import View
+    from rubriclab.services.learn import LearnOptions
 
 
 class LiteratureOptions(Options):
@@ -35,105 +38,80 @@ class LiteratureShowOptions(LiteratureOptions):
     included: bool = False
     """The findings that ship with rubriclab, instead of your own."""
 
-
-class LiteratureListOptions(LiteratureShowOptions):
-    """Which findings are listed."""
-
     aspect: str | None = None
     """Only findings that bear on this aspect."""
 
 
 @dataclass(frozen=True)
 class KeptFinding:
-    """A finding with its task and the file that holds it."""
+    """A finding and its file, whose name is the task."""
 
-    task: str
     file: Path
     finding: Finding
-
-    def to_row(self) -> dict[str, Any]:
-        """Return the finding as one JSON object."""
-        return {"task": self.task, "file": str(self.file), **self.finding.model_dump(mode="json")}
 
 
 @dataclass(frozen=True, repr=False)
 class FindingList(Displayed):
-    """Findings, and the place where they are.
+    """Findings, and what they are in words; `detailed` if each is shown with its quotation."""
 
-    Attributes:
-        detailed: whether each is shown with its quotation.
-        unnamed: the aspect that was asked about, if no finding there names it, so that all listed bear on any aspect.
-        close: an aspect that findings there name, with a similar name.
-    """
-
-    place: Path
+    said: str
     findings: tuple[KeptFinding, ...]
     detailed: bool = False
-    unnamed: str | None = None
-    close: str | None = None
 
     def to_row(self) -> dict[str, Any]:
         """Return the findings as one JSON object."""
-        return {"place": str(self.place), "findings": [each.to_row() for each in self.findings]}
+        rows = [{"task": each.file.stem, "file": str(each.file), **each.finding.to_row()} for each in self.findings]
+        return {"findings": rows}
 
     def view(self) -> View:
         """Return what is shown in a terminal and a notebook."""
-        from rubriclab.report.literature import finding_view, findings_view
+        from rubriclab.report.literature import findings_view
 
-        return finding_view(self) if self.detailed else findings_view(self)
-
-
-def list_findings(options: LiteratureListOptions) -> FindingList:
-    """Return the user's own findings, or those that ship.
-
-    Raises:
-        LiteratureError: if a file cannot be used, a place that was given is missing, or there are findings but none for
-            the task or on the aspect.
-        SettingsError: if a folder is given with the findings that ship.
-    """
-    place = _place_shown(options)
-    found = kept_findings(place, options.task)
-    chosen = tuple(each for each in found if each.finding.bears_on(options.aspect))
-    named = {name for each in found for name in each.finding.aspects}
-    unnamed = options.aspect if options.aspect and options.aspect not in named else None
-    if unnamed and found and not chosen:
-        raise LiteratureError(
-            f"No finding in {place} bears on the aspect {unnamed!r}.",
-            f"{did_you_mean(unnamed, named)}There are findings on: {', '.join(sorted(named))}.",
-        )
-    close = close_match(unnamed, named) if unnamed else None
-    return FindingList(place, chosen, unnamed=unnamed, close=close)
+        return findings_view(self)
 
 
-def show_finding(name: str, options: LiteratureShowOptions) -> FindingList:
-    """Return the findings with an id: one, or one for each task.
+def list_findings(options: LiteratureShowOptions, ids: Sequence[str] = ()) -> FindingList:
+    """Return the user's own findings, or those that ship, in detail if `ids` names them.
 
     Raises:
-        LiteratureError: if there is none, or a file cannot be used.
-        SettingsError: if a folder is given with the findings that ship.
+        UserError: if a file cannot be used, an id or the folder is missing, or a folder is given with `included`.
     """
-    place = _place_shown(options)
-    return FindingList(place, _named(place, [name], options.task), detailed=True)
+    if options.included and options.folder:
+        raise SettingsError(f"{option('included')} means findings that ship;", f"leave {option('folder')} out.")
+    place = content_path("literature") if options.included else place_of(options.folder)
+    if options.folder and not place.exists():
+        raise LiteratureError(f"There is no findings file or folder {place}.", "Give one that exists.")
+    found = [each for each in kept_findings(place, options.task) if each.finding.bears_on(options.aspect)]
+    known = [each.finding.id for each in found]
+    for name in ids:
+        if name not in known:
+            raise LiteratureError(f"There is no finding {name!r} in {place}.", did_you_mean(name, known).strip())
+    found = [each for each in found if not ids or each.finding.id in ids]
+    return FindingList(f"Findings in {place}: {len(found)}", tuple(found), bool(ids))
 
 
-def remove(names: Sequence[str], options: LiteratureOptions) -> FindingList:
-    """Return the findings that were removed; publications stay in `references.bib`.
+def remove(options: LiteratureOptions, ids: Sequence[str]) -> FindingList:
+    """Return the findings that were removed from all files that have them, or from that of a task."""
+    found = list_findings(LiteratureShowOptions(**options.model_dump()), ids).findings
+    for file in {each.file for each in found}:
+        write_findings(file, [each for each in read_findings(file) if each.id not in ids])
+    return FindingList(f"Findings removed: {len(found)}", found, detailed=True)
+
+
+def check(options: LiteratureOptions, paper: str | Path) -> FindingList:
+    """Return the findings that quote a file of this name and whose quotation is not in the paper.
 
     Raises:
-        LiteratureError: if there is no finding of a name, several tasks have it, or a file cannot be used or written.
+        LiteratureError: if none quotes such a file, or a file is missing or cannot be used.
     """
-    place = existing_place(options.folder)
-    found = _named(place, names, options.task)
-    for name in names:
-        tasks = [each.task for each in found if each.finding.id == name]
-        if len(tasks) > 1:
-            raise LiteratureError(
-                f"The finding {name!r} is kept for several tasks: {', '.join(tasks)}.",
-                f"Name one of them: {option('task', tasks[0])}.",
-            )
-    for file in dict.fromkeys(each.file for each in found):
-        remove_findings(file, {each.finding.id for each in found if each.file == file})
-    return FindingList(place, found, detailed=True)
+    text = read_paper(Path(paper))
+    found = list_findings(LiteratureShowOptions(**options.model_dump())).findings
+    checked = [each for each in found if each.finding.file == text.name]
+    if not checked:
+        files = ", ".join(sorted({each.finding.file for each in found if each.finding.file})) or "none"
+        raise LiteratureError(f"No finding quotes a file {text.name}.", f"Files that are quoted: {files}.")
+    missing = [each for each in checked if not find_quotation(each.finding.quotation or "", text.pages)]
+    return FindingList(f"Quotations: {len(checked)}, not in {text.name}: {len(missing)}", tuple(missing), detailed=True)
 
 
 def place_of(folder: Path | None) -> Path:
@@ -143,81 +121,46 @@ def place_of(folder: Path | None) -> Path:
     return folder or platformdirs.user_data_path("rubriclab", appauthor=False) / "literature"
 
 
-def existing_place(folder: Path | None) -> Path:
-    """Return the place of findings, which exists if it was given.
-
-    Raises:
-        LiteratureError: if not.
-    """
-    place = place_of(folder)
-    if folder and not place.exists():
-        raise LiteratureError(f"There is no findings file or folder {place}.", "Give one that exists.")
-    return place
-
-
-def _place_shown(options: LiteratureShowOptions) -> Path:
-    if options.included and options.folder:
-        raise SettingsError(
-            f"{option('folder', str(options.folder))} names findings of your own, and {option('included')} those that "
-            "ship.",
-            "Give one of them.",
-        )
-    return content_path("literature") if options.included else existing_place(options.folder)
-
-
-def file_for(task: str, folder: Path | None) -> Path:
-    """Return the findings file of a task, which may not exist yet: `folder` is a folder unless it ends with `.json`.
-
-    Raises:
-        LiteratureError: if the task is no name for a file.
-    """
-    place = place_of(folder)
-    if place.suffix == ".json" and not place.is_dir():
-        return place
-    if task != Path(task).name or task.startswith("."):
-        raise LiteratureError(f"The task {task!r} cannot name a file.", "Give a findings file instead of a folder.")
-    return findings_file(task, place) if place.is_dir() else place / f"{task}.json"
-
-
-def kept_findings(place: Path, task: str | None) -> list[KeptFinding]:
-    """Return the findings for a task in a folder, or all of a file.
-
-    Raises:
-        LiteratureError: if the folder has findings but none for the task, or a file cannot be used.
-    """
+def kept_findings(place: Path, task: str | None = None) -> list[KeptFinding]:
+    """Return the findings of a file or folder, or of the file there that is named after a task."""
     files = [place] if place.is_file() else sorted(place.glob("*.json"))
     tasks = [file.stem for file in files]
-    if tasks and task is not None and task not in tasks and not place.is_file():
-        raise LiteratureError(
-            f"There are no findings for the task {task!r} in {place}.",
-            f"{did_you_mean(task, tasks)}There are findings for: {', '.join(tasks)}.",
-        )
-    return [
-        KeptFinding(file.stem, file, finding)
-        for file in files
-        if task is None or file.stem == task or place.is_file()
-        for finding in load_findings(file.stem, path=file)
-    ]
+    if files and task and task not in tasks:
+        hint = f"{did_you_mean(task, tasks)}There are findings for: {', '.join(tasks)}."
+        raise LiteratureError(f"There are no findings for the task {task!r} in {place}.", hint)
+    return [KeptFinding(file, each) for file in files if task in (None, file.stem) for each in read_findings(file)]
 
 
-def _named(place: Path, names: Sequence[str], task: str | None) -> tuple[KeptFinding, ...]:
-    found = kept_findings(place, task)
-    known = [each.finding.id for each in found]
-    for name in names:
+def chosen_findings(aspect: str, options: LearnOptions, notify: Notify) -> tuple[Finding, ...]:
+    """Return the findings that the options leave, and say if there is none about a data set to leave out.
+
+    Raises:
+        SettingsError: if the name of the set is similar to one that findings carry, as if it were misspelt.
+        LiteratureError: if a file cannot be used.
+    """
+    if options.no_literature:
+        return ()
+    findings = load_findings(options.task, None, options.literature)
+    if options.literature and options.literature_included:
+        findings = (*load_findings(options.task), *findings)
+    known = sorted({name for finding in findings for name in finding.benchmarks})
+    without = left_out(options)
+    for name in without:
         if name not in known:
-            there = f"{did_you_mean(name, known)}See: {_list_command(place)}" if known else "There are none."
-            raise LiteratureError(f"There is no finding {name!r} in {place}.", there)
-    return tuple(each for each in found if each.finding.id in names)
+            there = f"; there are some about {', '.join(known)}" if known else ""
+            given = f"{option('literature_without', name)} leaves nothing out"
+            message = f"{given}: no finding for {options.task} is about the raters of {name}{there}"
+            # Of a misspelt name, the findings would be learned from.
+            if meant := close_match(name, known):
+                raise SettingsError(f"{message}.", f"Did you mean {meant!r}? If not, leave out the name {name!r}.")
+            notify(message)
+    return tuple(each for each in findings if each.bears_on(aspect) and not {*without} & {*each.benchmarks})
 
 
-def _list_command(place: Path) -> str:
-    if place == content_path("literature"):
-        return command("literature list", included="")
-    return command("literature list") if place == place_of(None) else command("literature list", folder=str(place))
-
-
-def known_benchmarks(place: Path) -> Iterator[str]:
-    """Yield the names of public data sets that findings carry, those that ship first."""
-    for folder in (content_path("literature"), place):
-        for each in kept_findings(folder, None):
-            yield from each.finding.benchmarks
+def left_out(options: LearnOptions) -> tuple[str, ...]:
+    """Return the data sets to leave out, spelled as findings spell them, also those that ship."""
+    if options.no_literature or not options.literature_without:
+        return ()
+    findings = (*load_findings(options.task), *load_findings(options.task, None, options.literature))
+    known = {name for finding in findings for name in finding.benchmarks}
+    return tuple(dict.fromkeys(benchmark_name(name, known) for name in options.literature_without))

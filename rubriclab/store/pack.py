@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any, Final, Literal
 
-from pydantic import AwareDatetime, Field, JsonValue, ValidationError
+from pydantic import Field, JsonValue, ValidationError
 
-from rubriclab.base_models import FrozenModel
+from rubriclab.base_models import FrozenModel, Moment
 from rubriclab.bounds import first_bounds_fault
 from rubriclab.descriptions import describe
 from rubriclab.documents import Unreadable, parse_json
@@ -37,7 +37,7 @@ class Pack(FrozenModel):
     provenance_digest: str
     effort: Effort
     parent: str | None
-    created: AwareDatetime
+    created: Moment
 
 
 def write_pack(version: Version) -> str:

@@ -168,7 +168,10 @@ class WorkerRecorder:
 
 
 class Shared:
-    """What the parent keeps for one worker; everything that the worker holds is given back when it has ended."""
+    """What the parent keeps for one worker; when it has ended, its slots are given back.
+
+    What it had in flight counts as its reservation, since the provider may bill it.
+    """
 
     def __init__(
         self,
@@ -236,12 +239,13 @@ class Shared:
             task.cancel()
 
     def close(self) -> None:
-        """Give back what the worker holds, and end its requests that wait."""
+        """Settle what the worker holds, and end its requests that wait."""
         self.stop()
         while self._slots:
             self._limits.release(self._slots.pop(), None, 0.0)
         while self._reserved:
-            self._budget.settle(self._reserved.pop(), None)
+            reserved = self._reserved.pop()
+            self._budget.settle(reserved, reserved)
         for kind in GAUGES:
             if self._observer and (left := self._observed.pop(kind, 0)):
                 getattr(self._observer, kind)(-left)

@@ -179,7 +179,7 @@ def test_texts_of_one_group_only_are_pointed_out(rubriclab: Commands) -> None:
         (("--max-calls", "-1"), "--max-calls: expected a number of at least 1, got -1."),
         (("--record", "no/where.jsonl"), "The recording no/where.jsonl cannot be written"),
         (("--name", "My News"), "'My News' cannot be the name of a rubric. Use at most 100 small letters"),
-        (("--literature", "nowhere"), "There is no findings file nowhere."),
+        (("--literature", "nowhere"), "The findings file nowhere cannot be read"),
     ],
     ids=lambda value: "=".join(value[:2]) if isinstance(value, tuple) else "",
 )

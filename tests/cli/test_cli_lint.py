@@ -1,4 +1,4 @@
-"""`rubriclab lint`: the faults of a checklist, one by one, and an exit code that says whether there are any."""
+"""`rubriclab lint`: the form and the duplicate questions of checklists."""
 
 from __future__ import annotations
 
@@ -6,91 +6,62 @@ import json
 from typing import Any
 
 import pytest
-from checkeval_questions import FAULTY
 from commands import CHECKOUT, Commands
 
 FLUENCY = CHECKOUT / "stores" / "checklists" / "summarization" / "fluency.json"
 
 
-def checklist(*questions: dict[str, Any], aspect: str = "politeness") -> bytes:
+def checklist(*questions: dict[str, Any]) -> bytes:
     content = {
         "format": "rubriclab-checklist/1",
         "task": "email",
-        "aspect": aspect,
+        "aspect": "politeness",
         "definition": "How considerate it is.",
         "sub_dimensions": [{"name": "tone", "definition": "How it sounds.", "questions": questions}],
     }
     return json.dumps(content).encode()
 
 
-def test_a_sound_checklist_has_no_faults(rubriclab: Commands) -> None:
+def test_a_checklist_that_ships_has_no_duplicates(rubriclab: Commands) -> None:
     done = rubriclab("lint", FLUENCY)
-    assert (done.code, done.err) == (0, "")
-    assert done.out == "8 questions, no faults\n"
-    assert rubriclab("lint", FLUENCY, "--json").json == {"questions": 8, "faults": []}
+    assert (done.code, done.out, done.err) == (0, "8 questions, no duplicates\n", "")
+    assert rubriclab("lint", FLUENCY, "--json").json == {"questions": 8, "duplicates": []}
 
 
-def test_several_checklists_are_checked_and_one_fault_in_any_fails(rubriclab: Commands) -> None:
-    (rubriclab.folder / "own.json").write_bytes(checklist({"text": "Does the email repeat itself?"}))
+TWICE = "Does the email address readers by their name?"
+
+
+def test_a_duplicate_question_is_named_and_fails_whatever_file_has_it(rubriclab: Commands) -> None:
+    questions = ({"id": "name", "text": "Does an email address the reader by their names?"}, {"text": TWICE})
+    (rubriclab.folder / "own.json").write_bytes(checklist(*questions))
     done = rubriclab("lint", FLUENCY, "own.json")
-    assert done.code == 1
-    assert done.out.startswith(f"{FLUENCY}:\n8 questions, no faults\nown.json:\ns01: wrong-polarity")
-    rows = rubriclab("lint", FLUENCY, "own.json", "--json").json
-    assert [(row["file"], len(row["faults"])) for row in rows] == [(str(FLUENCY), 0), ("own.json", 1)]
-
-
-def test_faults_are_printed_one_by_one_with_their_question_and_counted(rubriclab: Commands) -> None:
-    (rubriclab.folder / "own.json").write_bytes(
-        checklist(
-            {"id": "tone", "text": "Is the tone friendly and respectful?"},
-            {"text": "Is the reader addressed by name?"},
-            {"text": "Does the email repeat itself?"},
-        )
-    )
-    done = rubriclab("lint", "own.json")
     assert (done.code, done.err) == (1, "")
-    tone, tone_text, second, second_text, count = done.out.splitlines()
-    assert tone == "tone: double-barrelled: 'friendly and respectful' joins two questions: make a question of each"
-    assert tone_text == "    Is the tone friendly and respectful?"
-    assert second.startswith("s02: wrong-polarity: 'repeat' is a defect")
-    assert second_text == "    Does the email repeat itself?"
-    assert count == "3 questions, 2 faults"
-
-
-def test_a_fault_of_a_sub_dimension_names_it(rubriclab: Commands) -> None:
-    content = json.loads(checklist({"text": "Is the reader addressed by name?"}))
-    twin = {"name": "manner", "definition": "How it sounds.", "questions": [{"text": "Does it say thank you?"}]}
-    content["sub_dimensions"].append(twin)
-    done = rubriclab("lint", "-", stdin=json.dumps(content).encode())
-    assert done.code == 1
-    assert done.out.startswith("sub-dimension 'manner': duplicate: it is defined as 'tone' is")
-
-
-def test_faulty_questions_are_named_in_the_order_of_the_file(rubriclab: Commands) -> None:
-    planted = [
-        (kind, {"id": f"{kind}-{i}", "text": asked.text, "better": asked.better})
-        for kind, faulty in FAULTY.items()
-        for i, asked in enumerate(faulty)
-        if asked.aspect == "coherence"
+    assert done.out.splitlines() == [
+        f"{FLUENCY}:",
+        "8 questions, no duplicates",
+        "own.json:",
+        f"s01: asks the same as 'name'; keep one of them: {TWICE}",
+        "2 questions, 1 duplicate",
     ]
-    assert len(planted) >= 30
-    content = checklist(*(question for _, question in planted), aspect="coherence")
-    done = rubriclab("lint", "-", "--json", stdin=content)
-    assert done.code == 1
-    found = [(fault["kind"], fault["question"]) for fault in done.json["faults"]]
-    assert len({(kind, question["id"]) for kind, question in planted} & set(found)) >= 0.8 * len(planted)
-    order = {question["id"]: i for i, (_, question) in enumerate(planted)}
-    assert [order[name] for _, name in found] == sorted(order[name] for _, name in found)
+    rows = rubriclab("lint", FLUENCY, "own.json", "--json").json
+    assert [(row["file"], row["questions"]) for row in rows] == [(str(FLUENCY), 8), ("own.json", 2)]
+    assert [row["duplicates"] for row in rows] == [[], [{"question": "s01", "text": TWICE, "repeats": "name"}]]
 
 
-def test_standard_input_is_read_and_json_holds_all_of_a_fault(rubriclab: Commands) -> None:
-    done = rubriclab("lint", "-", "--json", stdin=checklist({"id": "end", "text": "Is the ending good?"}))
-    assert (done.code, done.err) == (1, "")
-    message = "'good' leaves open what would be seen: name the sign that shows it"
-    assert done.json == {
-        "questions": 1,
-        "faults": [{"sub_dimension": "tone", "question": "end", "kind": "vague", "message": message}],
-    }
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Does the cause come before the effect?", "Does the effect come before the cause?"),
+        ("Is the first sentence about the main event?", "Is the last sentence about the main event?"),
+        ("Does the email name a date?", "Does the email name no date?"),
+        ("Is it longer than 5 lines?", "Is it longer than 50 lines?"),
+        ("Is each name correct?", "Is any name correct?"),
+    ],
+)
+def test_questions_with_another_order_word_negation_or_number_are_not_duplicates(
+    one: str, other: str, rubriclab: Commands
+) -> None:
+    assert rubriclab("lint", "-", stdin=checklist({"text": one}, {"text": other})).code == 0
 
 
 @pytest.mark.parametrize(

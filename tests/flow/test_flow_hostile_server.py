@@ -6,6 +6,7 @@ Each kind of fault stands once in `FAULTS`, with what the server sends and what 
 - UNUSABLE: a reply came and was kept, and one repair was asked for; the answer is missing.
 - MISSING: no reply could be had now; the answer is missing, nothing is kept, and a retry is allowed.
 - REJECTED: no reply to this prompt ever; the answer is missing after one request, and nothing is kept.
+- WITHHELD: the reply was filtered; the answer is missing after one request, and the reply is kept.
 - REFUSED: the command ends after one request, and nothing is kept.
 """
 
@@ -40,10 +41,12 @@ from hostile_server import (
 
 from rubriclab.errors import JudgeRefused, ProviderDown
 from rubriclab.judges import Judge, JudgeOptions, LanguageModel, Ledger, MemoryAnswers, ask, close_connections, connect
+from rubriclab.judges.ask import FILTERED
 from rubriclab.methods.replies import Rating
 from rubriclab.prompts import Prompt
 
 ANSWERED, UNUSABLE, MISSING, REJECTED, REFUSED = "answered", "unusable", "missing", "rejected", "refused"
+WITHHELD = "withheld"
 # What a server can push into the buffers of two sockets and a pool, on top of what is read.
 BUFFERED = 12_000_000
 TIMEOUT = 0.4  # of a judge whose server stalls
@@ -145,6 +148,11 @@ async def abrupt(_request: Request, _send: Send) -> None:
     raise Closing
 
 
+async def reset_at_once(_request: Request, _send: Send) -> None:
+    """Reset the connection without a word."""
+    raise Closing(reset=True)
+
+
 async def reset(_request: Request, send: Send) -> None:
     """Reset the connection within the body."""
     await send(response(completion(GOOD))[:-40])
@@ -200,6 +208,45 @@ OTHER_SCORE = GOOD.replace("4", "1")
 NO_JSON = "no complete JSON object"
 LARGE = "larger than"
 
+# What a gateway may send with the status 200, by its kind of code.
+STATED_ERRORS: dict[str, Any] = {
+    "number": {"message": "overloaded", "code": 500},
+    "digits": {"message": "overloaded", "code": "502"},
+    "rate-limit": {"message": "overloaded", "code": 429},
+    "word": {"message": "overloaded", "code": "upstream_error"},
+    "list": {"message": "overloaded", "code": [429]},
+    "object": {"message": "overloaded", "code": {"status": 429}},
+    "null": {"message": "overloaded", "code": None},
+    "fraction": {"message": "overloaded", "code": 502.5},
+    "truth": {"message": "overloaded", "code": True},
+    "success": {"message": "overloaded", "code": 200},
+    "negative": {"message": "overloaded", "code": -1},
+    "huge": {"message": "overloaded", "code": 10**400},
+    "empty-word": {"message": "", "code": ""},
+    "message-list": {"message": ["overloaded"], "code": "x"},
+    "message-object": {"message": {"error": "overloaded"}, "code": 503},
+    "text": "overloaded",
+    "nested": {"error": {"message": "overloaded", "code": 500}, "message": "overloaded"},
+    "of-lists": [["overloaded"]],
+    "of-a-number": 7,
+}
+# Pauses that are none, or that nobody can read.
+NO_PAUSES = (
+    "nan",
+    "-1e300",
+    "inf",
+    "9" * 5000,
+    "1_0_x",
+    "soon",
+    "Wed, 21 Oct 99999 07:28:00 GMT",
+    "Wed, 21 Oct 2015 07:28:00 +9999999999",
+    "Wed, 21 Oct 2015 07:28:00 -9999",
+    "Mon, 01 Jan 0001 00:00:00 +2359",
+    "Wed, 99 Oct 2015 99:99:99 GMT",
+    "0000-00-00",
+    "2015-10-21T07:28:00Z",
+)
+
 FAULTS: dict[str, Fault] = {
     # Statuses.
     "status-400": status(400, REFUSED, "no retry can help"),
@@ -218,7 +265,8 @@ FAULTS: dict[str, Fault] = {
     "status-429-negative-pause": status(429, MISSING, retry_after="-5"),
     "status-429-date": status(429, MISSING, retry_after="Wed, 21 Oct 2015 07:28:00 GMT"),
     "status-429-impossible-date": status(429, MISSING, retry_after="Wed, 99 Foo 99999 99:99:99 GMT"),
-    "status-429-not-a-number": status(429, MISSING, retry_after="nan"),
+    **{f"status-429-pause-{number}": status(429, MISSING, retry_after=pause) for number, pause in enumerate(NO_PAUSES)},
+    "status-429-last-date": status(429, REFUSED, "asks for a pause", retry_after="Fri, 31 Dec 9999 23:59:59 -2359"),
     "status-500": status(500, MISSING),
     "status-502-html": Fault(sending(response(b"<html>Bad gateway</html>", 502, content_type="text/html")), MISSING),
     "status-503": status(503, MISSING),
@@ -239,7 +287,22 @@ FAULTS: dict[str, Fault] = {
     "body-number": body(3, MISSING),
     "body-null": body(b"null", MISSING),
     "body-other-object": body({"status": "fine"}, MISSING),
-    "body-error-in-success": body({"error": {"message": "overloaded", "code": 500}}, MISSING),
+    **{f"error-in-success-{name}": body({"error": error}, MISSING) for name, error in STATED_ERRORS.items()},
+    "error-in-success-of-a-key": body({"error": {"message": "wrong key", "code": 401}}, REFUSED, "Check the key"),
+    "error-in-success-of-a-request": body(
+        {"error": {"message": "bad", "type": "invalid_request_error", "code": "bad"}},
+        REFUSED,
+        "no retry can help",
+    ),
+    "error-in-success-without-credit": body(
+        {"error": {"message": "pay", "code": "insufficient_quota"}}, REFUSED, "no credit left"
+    ),
+    "error-in-success-of-length": body(
+        {"error": {"message": "This model's maximum context length is 4096 tokens.", "type": "invalid_request_error"}},
+        REJECTED,
+    ),
+    "error-in-success-beside-a-reply": body(completion(GOOD) | {"error": {"message": "lost", "code": "x"}}, MISSING),
+    "empty-error-in-success": body(completion(GOOD) | {"error": {"message": "", "code": None}}, ANSWERED),
     "body-stream-of-events": body(EVENTS, MISSING, content_type="text/event-stream"),
     "body-deep": body(b'{"choices":' + b"[" * 100_000, MISSING),
     "body-invalid-utf8": body(b'{"choices": "\xff\xfe\xc0"}', MISSING),
@@ -253,15 +316,32 @@ FAULTS: dict[str, Fault] = {
     "message-null": reply(GOOD, MISSING, choice_message=None),
     "tool-call": reply(None, UNUSABLE, "empty", choice_finish_reason="tool_calls"),
     "refusal": reply(None, UNUSABLE, "empty", choice_message={"role": "assistant", "content": None, "refusal": "No."}),
-    "withheld": reply("", REJECTED, "content filter", choice_finish_reason="content_filter"),
+    "withheld": reply("", WITHHELD, "content filter", choice_finish_reason="content_filter"),
+    "withheld-uncounted": reply(None, WITHHELD, "content filter", choice_finish_reason="content_filter", usage=None),
     "cut-at-the-limit": reply(GOOD, UNUSABLE, "cut off", choice_finish_reason="length"),
     "unknown-reason": reply(GOOD, ANSWERED, choice_finish_reason="bored"),
     "usage-missing": body({name: part for name, part in completion(GOOD).items() if name != "usage"}, ANSWERED),
     "usage-null": reply(GOOD, ANSWERED, usage=None),
     "usage-negative": usage(prompt_tokens=-1_000_000, completion_tokens=-1, total_tokens=-1_000_001),
     "usage-absurd": usage(prompt_tokens=10**30, completion_tokens=10**30, total_tokens=10**30),
-    "usage-words": reply(GOOD, MISSING, usage={"prompt_tokens": "many", "completion_tokens": "few"}),
-    "usage-nan": body(replaced('"prompt_tokens": 10', '"prompt_tokens": NaN'), MISSING),
+    "usage-words": usage(prompt_tokens="many", completion_tokens="few"),
+    "usage-nan": body(replaced('"prompt_tokens": 10', '"prompt_tokens": NaN'), ANSWERED),
+    "usage-fraction": usage(prompt_tokens=100.5, completion_tokens=2.5, total_tokens=103.0),
+    "usage-digits": usage(prompt_tokens="100", completion_tokens="2.5", total_tokens="102.5"),
+    "usage-list": reply(GOOD, ANSWERED, usage=[10, 5]),
+    "usage-of-lists": usage(prompt_tokens=[10], completion_tokens={"all": 5}, total_tokens=None),
+    "usage-nulls": usage(prompt_tokens=None, completion_tokens=None, total_tokens=None),
+    "usage-truth": usage(prompt_tokens=True, completion_tokens=False),
+    "usage-digits-without-end": usage(prompt_tokens="9" * 5000, completion_tokens=5),
+    "usage-odd-details": usage(
+        prompt_tokens=10,
+        completion_tokens=5,
+        prompt_tokens_details={"cached_tokens": "4"},
+        completion_tokens_details={"reasoning_tokens": [1], "audio_tokens": 0.5},
+    ),
+    "usage-details-of-another-kind": usage(
+        prompt_tokens=10, completion_tokens=5, prompt_tokens_details=[4], completion_tokens_details="none"
+    ),
     "model-other": reply(GOOD, ANSWERED, model="another-model"),
     "model-huge": reply(GOOD, ANSWERED, model="m" * 30_000),
     "model-number": reply(GOOD, ANSWERED, model=5),
@@ -306,6 +386,7 @@ FAULTS: dict[str, Fault] = {
     "drips": Fault(drip, MISSING, f"no complete reply within {TIMEOUT} seconds"),
     "drips-headers": Fault(drip_headers, MISSING, f"no complete reply within {TIMEOUT} seconds"),
     "closes-at-once": Fault(abrupt, MISSING),
+    "resets-at-once": Fault(reset_at_once, MISSING),
     "closes-within-body": Fault(sending(WHOLE[:-40], close=True), MISSING),
     "resets-within-body": Fault(reset, MISSING),
     "length-too-long": Fault(sending(response(completion(GOOD), content_length=10_000), close=True), MISSING),
@@ -363,6 +444,8 @@ async def outcome_of(judge: Judge) -> tuple[str, str]:
     if answer.value is not None:
         return ANSWERED, ""
     message = answer.missing
+    if message == FILTERED:
+        return WITHHELD, message
     if answer.replied:
         return UNUSABLE, message
     return MISSING if message.startswith("no reply after 1 attempts: ") else REJECTED, message
@@ -388,7 +471,7 @@ async def test_a_fault_costs_one_answer_at_most(
     assert (outcome, fault.words in message) == (fault.outcome, True), message
     assert harmless.value == Rating(reasoning="fine", score=4)
     assert hostile.requests[name] in fault.requests
-    assert answers.count == 1 + (hostile.requests[name] if outcome in (ANSWERED, UNUSABLE) else 0)
+    assert answers.count == 1 + (hostile.requests[name] if outcome in (ANSWERED, UNUSABLE, WITHHELD) else 0)
     assert (ledger.usage.prompt_tokens >= 0, ledger.usage.completion_tokens >= 0) == (True, True)
     assert len(message) <= LONGEST_MESSAGE
     assert "\n" not in message

@@ -10,7 +10,7 @@ from flow_server import HYPOEVAL, commands_at, texts
 from paper_samples import write_paper
 from server import RunningServer
 
-ADD = ("literature", "add", "paper.txt", "paper.bib", "--task", "summarization", "--folder", "found", "--yes")
+ADD = ("literature", "add", "paper.txt", "--task", "summarization", "--folder", "found")
 # One round of proposals: from labels, and from findings alone.
 ONE_ROUND = tuple(
     f"--set=hypoeval.{setting}"
@@ -33,7 +33,7 @@ def test_a_version_says_which_findings_it_used_and_whose_raters_were_left_out(
     version = commands("show", "news", "--json").json
     (part,) = version["rubric"]["parts"]
     criteria = [*part["criteria"], *(each["criterion"] for each in part["dropped"])]
-    assert {finding for each in criteria for finding in each["evidence"]["findings"]} == {"Lind_2021-1"}
+    assert {finding for each in criteria for finding in each["evidence"]["findings"]} == {"paper-1"}
     assert version["provenance"]["literature_without"] == ["summeval"]
     assert "findings left out about the raters of summeval" in " ".join(commands("show", "news").out.split())
     leaves = "leaves nothing out: no finding for summarization is about the raters of"

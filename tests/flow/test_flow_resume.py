@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sqlite3
+import time
 from contextlib import closing
 
 import hypoeval_brain
 import pytest
-from commands import Commands
+from commands import HELDOUT, Commands
 from flow_server import HYPOEVAL, LITTLE, Killing, Little, learn_little, texts
 from server import RunningServer
+from waiting import until
 
 IN_FLIGHT = 8
 # How far each life of a run that is killed ten times gets, in shares of the whole: through its first request, through
@@ -32,6 +35,14 @@ def test_a_cap_on_calls_stops_cleanly_and_a_higher_one_goes_on(
     assert done.json["calls"]["made"] == little.asked - 50
     assert done.json["digest"] == little.digest
     assert (provider.requests.total(), provider.repeated) == (little.asked, 0)
+
+
+def test_requests_without_a_reply_count_towards_the_cap(provider: RunningServer, asking: Commands) -> None:
+    provider.script.extend(["cut_body", "server_error", "timeout"] * 20)
+    provider.hang = 0.1
+    stopped = learn_little(asking, "--max-calls", 7)
+    assert (stopped.code, stopped.error.partition(".")[0]) == (2, "The cap of 7 calls is reached")
+    assert provider.requests.total() == 7
 
 
 def test_a_cap_on_money_stops_cleanly_before_it_is_passed(
@@ -92,6 +103,75 @@ def test_ctrl_c_ends_with_one_line_and_the_same_command_goes_on(
     assert done.err.strip() == "interrupted; run the same command again to resume: answers so far are cached"
     provider.brain = hypoeval_brain.reply
     assert learn_little(asking).json["digest"] == little.digest
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_waits_for_replies_in_flight_and_says_what_was_written(
+    provider: RunningServer, learned: Commands, number: signal.Signals
+) -> None:
+    scoring = ("score", heldout(learned), "--rubric", "news", "-o", "scores.jsonl", "--concurrency", 4)
+    provider.latency = 0.7
+    started = learned.start(*scoring)
+    scores = learned.folder / "scores.jsonl"
+    until(lambda: scores.exists() and scores.stat().st_size > 0)
+    arrived = wait_for_requests(provider, provider.requests.total() + 1)
+    os.kill(started.pid, number)
+    done = started.wait()
+    assert done.code == 128 + number
+    assert "rows were written before it ended" in done.err
+    assert "interrupted; run the same command again to resume: answers so far are cached" in done.err
+    assert provider.requests.total() == arrived
+    provider.latency = 0.0
+    assert learned(*scoring).code == 0
+    assert provider.repeated == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_does_not_wait_long_for_a_slow_provider(
+    provider: RunningServer, learned: Commands, number: signal.Signals
+) -> None:
+    provider.held = True
+    started = learned.start("score", heldout(learned), "--rubric", "news")
+    wait_for_requests(provider, 1)
+    begun = time.monotonic()
+    os.kill(started.pid, number)
+    done = started.wait()
+    provider.held = False
+    assert done.code == 128 + number
+    assert time.monotonic() - begun < 10
+
+
+def test_sigterm_ends_a_command_that_ignores_ctrl_c(provider: RunningServer, learned: Commands) -> None:
+    provider.latency = 0.2
+    started = ignoring_ctrl_c(learned).start("score", heldout(learned), "--rubric", "news")
+    wait_for_requests(provider, 1)
+    os.kill(started.pid, signal.SIGTERM)
+    done = started.wait()
+    assert done.code == 128 + signal.SIGTERM
+    assert "interrupted; run the same command again" in done.err
+
+
+def heldout(commands: Commands) -> str:
+    """Write eight texts that were never scored, and return the file's name."""
+    lines = HELDOUT.read_bytes().splitlines(keepends=True)[:8]
+    (commands.folder / "heldout.jsonl").write_bytes(b"".join(lines))
+    return "heldout.jsonl"
+
+
+def ignoring_ctrl_c(commands: Commands) -> Commands:
+    """Return a command line that ignores Ctrl-C, as one in the background of a shell does."""
+    return Commands(commands.folder, before=ignore_ctrl_c, **commands.environment)
+
+
+def ignore_ctrl_c() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def wait_for_requests(provider: RunningServer, count: int) -> int:
+    """Return the number of requests that have arrived, once there are at least so many and no more follow at once."""
+    until(lambda: provider.requests.total() >= count)
+    time.sleep(0.1)
+    return provider.requests.total()
 
 
 def test_two_processes_that_learn_into_one_store_at_once_both_succeed(

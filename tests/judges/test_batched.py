@@ -138,6 +138,53 @@ async def test_a_prompt_is_sent_in_no_more_batches_than_attempts(batch_server: B
     assert missing[0].missing.startswith("no reply in 2 batches: openai/fake: the request was not processed: ")
 
 
+async def test_requests_that_were_not_processed_do_not_count_towards_the_cap(
+    batch_server: BatchServer, store: Store
+) -> None:
+    batch_server.ends = ["expired"]
+    assert None not in values(await asked(store, range(24), max_calls=24))
+    assert batch_server.processed.total() == 24
+
+
+async def test_requests_with_damaged_replies_count_towards_the_cap(batch_server: BatchServer, store: Store) -> None:
+    def spoil(answers: list[bytes], errors: list[bytes]) -> tuple[list[bytes], list[bytes]]:
+        damaged = [json.loads(line) | {"response": {"status_code": 200, "body": {"choices": 7}}} for line in answers]
+        return [json.dumps(row).encode() for row in damaged], errors
+
+    batch_server.spoil = spoil
+    answers = await asked(store, max_calls=N)
+    assert all(isinstance(answer, BudgetReached) for answer in answers)
+    assert batch_server.processed.total() + len(batch_server.bodies) == N
+
+
+@pytest.mark.parametrize("code", [502, "word", ["list"], None, {"nested": 1}])
+async def test_a_reply_that_states_an_error_is_asked_for_again(
+    batch_server: BatchServer, store: Store, code: Any
+) -> None:
+    body = {"error": {"message": "overloaded", "code": code}}
+
+    def spoil(answers: list[bytes], errors: list[bytes]) -> tuple[list[bytes], list[bytes]]:
+        row = json.loads(answers[0]) | {"response": {"status_code": 200, "body": body}}
+        return [json.dumps(row).encode(), *answers[1:]], errors
+
+    batch_server.spoil = spoil
+    assert None not in values(await asked(store))
+    assert len(batch_server.bodies) == 1
+
+
+@pytest.mark.parametrize("usage", [{"prompt_tokens": "100", "completion_tokens": 5.5}, {"prompt_tokens": [1]}, [1], 3])
+async def test_odd_usage_leaves_a_reply_good(batch_server: BatchServer, store: Store, usage: Any) -> None:
+    def spoil(answers: list[bytes], errors: list[bytes]) -> tuple[list[bytes], list[bytes]]:
+        rows = [json.loads(line) for line in answers]
+        for row in rows:
+            row["response"]["body"]["usage"] = usage
+        return [json.dumps(row).encode() for row in rows], errors
+
+    batch_server.spoil = spoil
+    assert None not in values(await asked(store))
+    assert not batch_server.bodies
+
+
 def failed_with(status: int, message: str) -> Any:
     """Return what makes the first request of a batch fail with this status."""
 

@@ -10,7 +10,27 @@ from judge_questions import GOOD, ScriptedJudge, rate
 from server import RunningServer
 
 from rubriclab.errors import JudgeUnavailable
-from rubriclab.judges import Cached, LanguageModel, MemoryAnswers, Reply, Token, Usage, ask, request_digest
+from rubriclab.judges import (
+    Budgeted,
+    Cached,
+    JudgeOptions,
+    LanguageModel,
+    Ledger,
+    Limited,
+    LocalBudget,
+    LocalLimits,
+    MemoryAnswers,
+    Reply,
+    Retried,
+    Token,
+    Usage,
+    ask,
+    connect,
+    interruption,
+    request_digest,
+)
+from rubriclab.judges.ask import FILTERED
+from rubriclab.judges.interruption import Interruptible
 from rubriclab.judges.request import written
 
 
@@ -45,6 +65,58 @@ async def test_another_judge_or_sample_or_limit_is_another_request() -> None:
         for prompt in (rate(), rate(sample=1), rate(max_tokens=9), rate(temperature=1.0), rate("Other.")):
             assert not (await Cached(judge, answers).reply(prompt)).cached
     assert (one.prompts, two.prompts) == (5, 5)
+
+
+async def test_filtered_reply_is_kept_and_missing_with_its_reason(server: RunningServer) -> None:
+    answers, ledger = MemoryAnswers(), Ledger()
+    for _ in range(2):
+        server.script.append("withheld")
+        judge = connect("openai/fake", options=JudgeOptions(), ledger=ledger, answers=answers)
+        answer = await ask(judge, rate())
+        assert (answer.value, answer.missing) == (None, FILTERED)
+    assert len(server.bodies) == 1
+    assert (ledger.calls, ledger.cached, ledger.failed) == (1, 1, 2)
+    assert ledger.usage.prompt_tokens > 0
+
+
+@pytest.mark.parametrize("answer", ["in time", "late", "never", "with an error"])
+async def test_reply_that_arrives_soon_after_a_cancellation_is_kept(
+    monkeypatch: pytest.MonkeyPatch, answer: str
+) -> None:
+    monkeypatch.setattr(interruption, "GRACE", 0.1)
+    ended = False
+
+    async def script(_prompt: Any) -> str:
+        nonlocal ended
+        try:
+            await asyncio.sleep({"in time": 0.03, "with an error": 0.03, "late": 0.5}.get(answer, 60))
+            if answer == "with an error":
+                raise JudgeUnavailable("busy.")
+            return GOOD
+        finally:
+            ended = True
+
+    answers, budget, source = MemoryAnswers(), LocalBudget(max_calls=1), ScriptedJudge(script)
+    limited = Limited(Budgeted(Interruptible(source), budget), LocalLimits(concurrency=1))
+    asked = asyncio.create_task(Cached(Retried(limited), answers).reply(rate()))
+    await asyncio.sleep(0.01)
+    asked.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asked
+    kept = answers.get(request_digest(source.identity, rate()))
+    assert (kept is not None) == (answer == "in time")
+    assert ended
+    assert budget.calls == 1
+
+
+async def test_second_cancellation_waits_no_longer() -> None:
+    judge = Cached(Interruptible(waiting(asyncio.Event())), MemoryAnswers())
+    asked = asyncio.create_task(judge.reply(rate()))
+    await asyncio.sleep(0.01)
+    for _ in range(2):
+        asked.cancel()
+        await asyncio.sleep(0.01)
+    assert asked.cancelled()
 
 
 async def test_identical_requests_in_flight_are_merged(server: RunningServer) -> None:

@@ -138,11 +138,18 @@ async def test_passing_fault_is_worth_a_retry_and_sent_once(server: RunningServe
     assert len(server.bodies) == 1
 
 
-@pytest.mark.parametrize("fault", ["too_long", "filtered", "withheld"])
+@pytest.mark.parametrize("fault", ["too_long", "filtered"])
 async def test_prompt_that_cannot_be_answered_is_rejected_alone(server: RunningServer, fault: str) -> None:
     server.script.append(fault)
     with pytest.raises(PromptRejected):
         await model().reply(rate())
+
+
+async def test_filtered_reply_is_a_reply_with_its_usage(server: RunningServer) -> None:
+    server.script.append("withheld")
+    reply = await model(price=Price(1.0, 10.0)).reply(rate())
+    assert reply.filtered
+    assert reply.usage.cost_usd
 
 
 async def test_retry_after_is_passed_on(server: RunningServer) -> None:

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
-from judge_questions import rate
+from judge_questions import Clock, rate
 from reply_tokens import ABOVE, BELOW, CHOSEN, entry, log_probabilities
 from server import ERRORS, RunningServer
 
 from rubriclab.errors import JudgeUnavailable
-from rubriclab.judges import JudgeOptions, LanguageModel, Ledger, MemoryAnswers, connect, score_distribution
+from rubriclab.judges import JudgeOptions, LanguageModel, Ledger, MemoryAnswers, Retried, connect, score_distribution
 from rubriclab.judges.logprobs import VERY_UNLIKELY, reported_tokens
 
 # The fake's address is OpenAI's own and one of litellm's generic ways in, which read replies in two different places.
@@ -98,7 +98,7 @@ async def test_refusal_by_a_server_error_is_learnt_from_too(
     said = "logprobs is not supported for models created with `logits_all=False`"
     monkeypatch.setitem(ERRORS, "no_logits", (500, said))
     server.script.append("no_logits")
-    assert (await model().reply(rate(alternatives=20))).text
+    assert (await Retried(model(), sleep=Clock().sleep).reply(rate(alternatives=20))).text
     assert sent(server) == [(True, 20), (None, None)]
 
 
@@ -167,7 +167,7 @@ async def test_server_that_ignores_the_wish_leaves_no_tokens(server: RunningServ
 )
 async def test_damaged_report_leaves_the_reply_without_tokens(server: RunningServer, name: str, report: Any) -> None:
     server.logprobs = lambda *_: report
-    reply = await model(name).reply(rate(alternatives=20))
+    reply = await Retried(model(name), sleep=Clock().sleep).reply(rate(alternatives=20))
     assert reply.text == four(None, None)
     assert reply.tokens == ()
 

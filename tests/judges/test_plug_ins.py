@@ -31,7 +31,9 @@ class Toy:
         """Return the same reply to every prompt."""
         if self.failures:
             self.failures -= 1
-            raise JudgeUnavailable("busy.", retry_after=0.01)
+            error = JudgeUnavailable("busy.", retry_after=0.01)
+            error.may_be_billed = False
+            raise error
         return Reply(GOOD, self.name)
 
 

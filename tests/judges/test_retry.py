@@ -11,7 +11,7 @@ from judge_questions import GOOD, Clock, ScriptedJudge, rate
 from server import RunningServer
 
 from rubriclab.errors import JudgeRefused, JudgeUnavailable, PromptRejected, ProviderDown, RubriclabError
-from rubriclab.judges import LanguageModel, Retried, ask
+from rubriclab.judges import LanguageModel, Reply, Retried, ask
 from rubriclab.judges.retry import LocalBreaker
 
 
@@ -119,6 +119,19 @@ async def test_dead_provider_ends_the_command_and_not_only_the_answer() -> None:
         await ask(judge, rate())
     assert caught.value.exit_code == 4
     assert "3 prompts in a row" in str(caught.value)
+
+
+async def test_filtered_reply_neither_begins_the_count_again_nor_is_counted() -> None:
+    async def script(prompt: Any) -> Reply:
+        if prompt.fields["output"] == "filtered":
+            return Reply("", "m", filtered=True)
+        raise unavailable()
+
+    judge = Retried(ScriptedJudge(script), attempts=1, breaker=LocalBreaker(3), sleep=Clock().sleep)
+    for text in ("filtered", "filtered", "filtered", "down", "down", "filtered"):
+        assert (await ask(judge, rate(text))).value is None
+    with pytest.raises(ProviderDown):
+        await ask(judge, rate("down"))
 
 
 @pytest.mark.parametrize("life", [None, PromptRejected("too long.")])

@@ -117,8 +117,8 @@ async def test_a_pause_that_one_worker_is_asked_for_holds_for_the_other() -> Non
     assert sent == [0, 30]
 
 
-async def test_what_a_lost_worker_holds_is_given_back() -> None:
-    budget, limits = LocalBudget(max_calls=1), LocalLimits(concurrency=1)
+async def test_a_lost_worker_s_slot_is_given_back_and_its_requests_in_flight_count() -> None:
+    budget, limits = LocalBudget(max_calls=2), LocalLimits(concurrency=1)
     lost, other = Joined(budget, limits), Joined(budget, limits)
     stuck = asyncio.ensure_future(lost.judge(lambda _prompt: asyncio.Event().wait()).reply(rate("stuck")))
     waiting = asyncio.ensure_future(lost.judge(slow).reply(rate("waiting")))
@@ -128,7 +128,7 @@ async def test_what_a_lost_worker_holds_is_given_back() -> None:
     assert not asked.done()
     lost.shared.close()
     assert (await asked).text == GOOD
-    assert budget.calls == 1
+    assert budget.calls == 2
     for task in (stuck, waiting):
         task.cancel()
     await asyncio.gather(stuck, waiting, return_exceptions=True)

@@ -1,14 +1,30 @@
-"""Text files of papers: pages, parts and what is refused."""
+"""PDF and text files of papers: pages, parts, and what is refused with its reason."""
 
 from __future__ import annotations
 
+import random
+import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from paper_samples import PAGES, write_paper
+from paper_samples import write_paper
+from pdf_files import RIGHT, column, pdf
 
 from rubriclab.errors import LiteratureError
 from rubriclab.papers.paper import Paper, PaperPage, parts, read_paper
+from rubriclab.papers.quotation import find_quotation
+
+LEFT_LINES = ("The raters of this study penalised inconsis-", "tent summaries in 45.2% of the cases and they")
+RIGHT_LINES = ("rewarded texts that kept to one thread through-", "out, while length alone had no effect at all.")
+ACROSS = "tent summaries in 45.2% of the cases and they rewarded texts that kept to one thread throughout"
+TWO_COLUMNS = column(LEFT_LINES) + column(RIGHT_LINES, RIGHT)
+WHOLE = pdf(TWO_COLUMNS)
+
+
+def write(folder: Path, content: bytes, name: str = "paper.pdf") -> Path:
+    (folder / name).write_bytes(content)
+    return folder / name
 
 
 def test_form_feeds_divide_a_text_file_into_pages(tmp_path: Path) -> None:
@@ -18,57 +34,74 @@ def test_form_feeds_divide_a_text_file_into_pages(tmp_path: Path) -> None:
 
 
 def test_a_text_file_without_form_feeds_has_no_pages(tmp_path: Path) -> None:
-    (tmp_path / "plain.txt").write_text("One text.", "utf-8")
-    paper = read_paper(tmp_path / "plain.txt")
+    paper = read_paper(write(tmp_path, b"One \x07text.", "plain.txt"))
     assert (paper.paged, paper.pages) == (False, (PaperPage(1, "One text."),))
 
 
-def test_chosen_pages_keep_their_numbers_and_blank_ones_are_counted(tmp_path: Path) -> None:
-    (tmp_path / "p.txt").write_text("one\f \ftwo\fthree\f", "utf-8")
-    paper = read_paper(tmp_path / "p.txt", (2, 3))
-    assert (paper.pages, paper.blank) == ((PaperPage(3, "two"),), 1)
+def test_pages_have_the_numbers_that_a_reader_of_the_file_shows(tmp_path: Path) -> None:
+    pages = [column([f"This is page {n} of the paper, with a whole sentence."]) for n in (1, 2, 3)]
+    paper = read_paper(write(tmp_path, pdf(pages[0], (), *pages[1:])))
+    assert ([page.number for page in paper.pages], paper.paged) == ([1, 3, 4], True)
+
+
+def test_a_quotation_that_runs_through_lines_and_columns_is_found(tmp_path: Path) -> None:
+    paper = read_paper(write(tmp_path, WHOLE))
+    assert find_quotation(f"penalised inconsis{ACROSS}", paper.pages) is not None
+    assert find_quotation(f"penalised consis{ACROSS}", paper.pages) is None
+
+
+@pytest.mark.parametrize("algorithm", ["RC4-128", "AES-128", "AES-256"])
+def test_a_file_that_only_restricts_copying_is_read(algorithm: str, tmp_path: Path) -> None:
+    paper = read_paper(write(tmp_path, pdf(TWO_COLUMNS, password="", algorithm=algorithm)))
+    assert "inconsistent" in paper.pages[0].text
 
 
 @pytest.mark.parametrize(
-    ("content", "pages", "said"),
+    ("content", "said"),
     [
-        (b"", None, "holds no text. Give a file with the text of the paper."),
-        (b" \f \f", None, "holds no text"),
-        (b"\x00\x01binary", None, "cannot be read: it is neither a PDF nor text. A paper is a PDF, or a text file"),
-        ("Übung".encode("latin-1"), None, "it is not UTF-8 text"),
-        (b"one\ftwo", (2, 5), "has 2 pages; got the pages 2-5. Name pages from 1 to 2."),
-        (b"x\f" * 501, None, "has 501 pages; at most 500 are read."),
-        (b"x" * 3_000_001, None, "has more than 3,000,000 characters."),
+        (pdf(TWO_COLUMNS, password="secret"), "protected by a password"),
+        (pdf((), (), ()), "no readable text"),
+        (pdf(column(["%&/()=?!$;:" * 8] * 4)), "no readable text"),
+        (WHOLE[:300], "cannot be read"),
+        (WHOLE[: len(WHOLE) // 2], "cannot be read"),
+        (b"%PDF-1.7\nand nothing else", "cannot be read"),
+        (b"", "holds no text"),
+        (b" \f \f", "holds no text"),
+        ("Übung".encode("latin-1"), "not UTF-8 text"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_named_with_the_reason(
-    content: bytes, pages: tuple[int, int] | None, said: str, tmp_path: Path
-) -> None:
-    (tmp_path / "p.txt").write_bytes(content)
+def test_a_file_that_cannot_be_used_is_named_with_the_reason(content: bytes, said: str, tmp_path: Path) -> None:
     with pytest.raises(LiteratureError) as caught:
-        read_paper(tmp_path / "p.txt", pages)
-    assert str(caught.value).startswith(str(tmp_path / "p.txt"))
+        read_paper(write(tmp_path, content))
+    assert str(caught.value).startswith(str(tmp_path / "paper.pdf"))
     assert said in str(caught.value)
 
 
-def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
-    for path in (tmp_path, tmp_path / "none.pdf"):
-        with pytest.raises(LiteratureError, match="cannot be read"):
-            read_paper(path)
+def test_damaged_files_are_read_or_refused_and_never_fail_otherwise(tmp_path: Path) -> None:
+    draw = random.Random(7)
+    refused = 0
+    for _ in range(40):
+        damaged = bytearray(WHOLE)
+        for _ in range(20):
+            damaged[draw.randrange(10, len(damaged))] = draw.randrange(256)
+        refused += 1
+        with suppress(LiteratureError):
+            read_paper(write(tmp_path, bytes(damaged)))
+            refused -= 1
+    assert refused > 0
+
+
+def test_a_missing_library_is_named_with_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pypdf", None)
+    with pytest.raises(LiteratureError, match=r"pip install 'rubriclab\[literature\]'"):
+        read_paper(write(tmp_path, WHOLE))
 
 
 def test_parts_hold_whole_pages_and_cut_only_those_that_are_longer() -> None:
     pages = tuple(PaperPage(number, f"{number}" * 40) for number in (1, 2, 3))
-    long = PaperPage(4, "\n\n".join(f"Sentence {n} is short." for n in range(30)))
-    found = parts(Paper("p", (*pages, long), True), 200)
+    long = PaperPage(4, " ".join(f"Sentence {n} is short." for n in range(30)))
+    found = list(parts(Paper("p", (*pages, long, PaperPage(5, "x" * 1050)), True), 200))
     assert all(sum(len(page.text) for page in part) <= 200 for part in found)
-    assert [page.number for part in found for page in part] == sorted(page.number for part in found for page in part)
-    rejoined = "\n\n".join(page.text for part in found for page in part if page.number == 4)
-    assert rejoined == long.text
-    assert parts(Paper("p", (PaperPage(1, PAGES[0]),), True), 10_000) == ((PaperPage(1, PAGES[0]),),)
-
-
-def test_a_page_without_any_space_is_cut_where_the_part_ends() -> None:
-    found = parts(Paper("p", (PaperPage(1, "x" * 1050),), True), 500)
-    assert "".join(page.text for part in found for page in part) == "x" * 1050
-    assert all(len(page.text) <= 500 for part in found for page in part)
+    assert found[0] == list(pages)
+    for page in (*pages, long):
+        assert "".join(each.text for part in found for each in part if each.number == page.number) == page.text

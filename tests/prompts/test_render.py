@@ -6,6 +6,7 @@ import re
 import shutil
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +19,6 @@ from single_call_scripts import PARTS
 
 from rubriclab.checklist import load_checklist, seed_questions
 from rubriclab.data import Assignment, Scale, find_aspect, task_words
-from rubriclab.data.aspect import shipped_aspects
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.hypoeval import HypoEvalSettings
@@ -29,13 +29,12 @@ from rubriclab.methods.method import TrainingInput, chosen_settings, silent
 from rubriclab.methods.seeval.explain import Mistake, refine_prompt
 from rubriclab.methods.single_call.prompt import judge_prompt
 from rubriclab.methods.single_call.rivals import rivals_prompt
-from rubriclab.papers.citation import citation_prompt
-from rubriclab.papers.findings import Subject, findings_prompts
 from rubriclab.papers.paper import Paper, PaperPage
 from rubriclab.prompts import Prompt, Repair, prompts_digest, render, render_turns
 from rubriclab.prompts.inert import inert
 from rubriclab.revision import improve_text
 from rubriclab.rubric import Demonstration, Rubric
+from rubriclab.services.literature_add import LiteratureAddOptions, findings_prompts
 
 # The package's function `render` hides the module of the same name.
 MODULE = sys.modules["rubriclab.prompts.render"]
@@ -155,15 +154,11 @@ def of_rivals() -> list[Prompt]:
 
 
 def of_papers() -> list[Prompt]:
-    paper = Paper("paper.txt", tuple(PaperPage(n, f"Page {n}. {'Raters like order. ' * 40}") for n in (1, 2, 3)), True)
-    coherence = find_aspect("summarization", "coherence")
-    subjects = [
-        Subject(task_words("summarization"), (coherence,), False, ("summeval",)),
-        Subject(task_words("dialogue"), shipped_aspects("dialogue")),
-        Subject(task_words("poem")),
-    ]
-    shown = [prompt for subject in subjects for prompt in findings_prompts(paper, subject, 500)]
-    return [*shown, citation_prompt(paper)]
+    pages = tuple(PaperPage(n, f"Page {n}. {'Raters like order. ' * 400}") for n in (1, 2, 3, 4))
+    paper, none = Paper("paper.txt", pages, True), Path("none.json")
+    subjects = ({"task": "summarization", "aspect": "coherence"}, {"task": "dialogue"}, {"task": "poem"})
+    options = [LiteratureAddOptions(**subject) for subject in subjects]
+    return [prompt for each in options for prompt in findings_prompts(paper, none, each)]
 
 
 async def learned_by(judge, name: str, aspect: str, **chosen) -> Rubric:

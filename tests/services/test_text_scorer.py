@@ -80,7 +80,7 @@ def test_a_scorer_that_waits_for_the_cap_of_its_lab_goes_on_when_another_scorer_
     server: RunningServer, version: Any
 ) -> None:
     shared = Lab(version[0], progress=None, judge="openai/fake", max_calls=1, attempts=1, concurrency=1)
-    server.script.append("server_error")
+    server.script.append("overloaded")
     server.held = True
     with shared.scorer("news") as one, shared.scorer("news") as two, ThreadPoolExecutor(2) as threads:
         refused = threads.submit(one.score_row, ROWS[6])

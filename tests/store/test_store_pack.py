@@ -104,6 +104,13 @@ def test_a_number_may_be_written_in_any_way_that_means_the_same() -> None:
         (lambda raw: raw.update(script="import os"), "script: unknown name, got the text 'import os'"),
         (lambda raw: raw.update(name="../news"), "name: '../news' cannot be the name"),
         (lambda raw: raw.update(created="yesterday"), "created: "),
+        (lambda raw: raw.update(created="0001-01-01T00:00:00+23:59"), "created: the time in UTC is before the year 1"),
+        (
+            lambda raw: raw.update(created="9999-12-31T23:59:59-00:01"),
+            "created: the time in UTC is before the year 1 or after the year 9999",
+        ),
+        (lambda raw: raw.update(created=1e300), "created: "),
+        (lambda raw: raw.update(created="2026-01-01T00:00:00+99999999:00"), "created: "),
         (lambda raw: raw["rubric"].update(format=2), "rubric.format: "),
         (
             lambda raw: raw["rubric"]["parts"][0]["criteria"][0].update(weight="heavy"),

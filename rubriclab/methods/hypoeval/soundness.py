@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from rubriclab.methods.grammar import word_set
 from rubriclab.methods.self_contained import leaning
+from rubriclab.text_features.lexicon import word_set
 
 _IN_LETTERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _NUMBERS = {word: number for number, word in enumerate(_IN_LETTERS)}

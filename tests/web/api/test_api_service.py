@@ -462,6 +462,14 @@ def test_at_a_cap_only_stored_answers_are_used(store: Path, server: RunningServe
         assert responses[0].json() == score(client, TEXTS[0]).json()
 
 
+def test_requests_without_a_reply_count_towards_the_cap_of_the_service(store: Path, server: RunningServer) -> None:
+    server.script.extend(["cut_body", "withheld", "server_error"] * 20)
+    with serving(store, asked={"attempts": 2, "max_calls": 4}) as service, service.client() as client:
+        codes = [score(client, text).status_code for text in TEXTS[:6]]
+    assert codes[-1] == 402
+    assert len(server.bodies) == 4
+
+
 # Failures of the judge
 
 

@@ -1,0 +1,196 @@
+"""Caps against a server that bills whatever it has read, one token per byte, whatever becomes of the reply."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import itertools
+import random
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hostile_server import GOOD, Closing, HostileServer, Request, Send, completion, response
+from judge_questions import rate
+
+from rubriclab.errors import BudgetReached, RubriclabError
+from rubriclab.judges import (
+    JudgeOptions,
+    Ledger,
+    LocalBudget,
+    MemoryAnswers,
+    Price,
+    Reply,
+    Retried,
+    close_connections,
+    connect,
+)
+
+PRICE = Price(1.0, 10.0)
+MOST_REPLY = 60
+TEMPLATE_TOKENS = 40  # what the server's chat template adds
+TIMEOUT = 0.3
+
+SCRIPTS = {
+    "amharic": "ሰላም ለዓለም ሁሉ ይሁን ",
+    "chinese": "這篇摘要的句子連貫而清楚",
+    "emoji": "👩‍👩‍👧‍👦🏳️‍🌈🧑🏿‍🚀",
+    "base64": base64.b64encode(random.Random(0).randbytes(60)).decode(),
+    "thai": "สวัสดีชาวโลกทั้งหลาย ",
+    "arabic": "السلام عليكم ورحمة الله ",
+    "cherokee": "ᎣᏏᏲ ᎡᎶᎯ ᎢᎦᏓ ",
+    "english": "The sentences follow each other in a sensible order. ",
+    "code": "for (int i=0;i<n;++i){a[i]^=~b[i]<<3;}\n",
+    "mixed": "Plain ᎣᏏᏲ 連貫 👩‍🚀 {x:1} ሰላም ",
+}
+
+
+async def silence(_request: Request, _send: Send) -> None:
+    await asyncio.sleep(60)
+
+
+async def cut(request: Request, send: Send) -> None:
+    await send(response(reply(request))[:-30])
+    raise Closing
+
+
+async def reset(_request: Request, _send: Send) -> None:
+    raise Closing(reset=True)
+
+
+async def closed(_request: Request, _send: Send) -> None:
+    raise Closing
+
+
+def sends(make: Any) -> Any:
+    async def behave(request: Request, send: Send) -> None:
+        await send(make(request))
+
+    return behave
+
+
+def tokens_read(request: Request) -> int:
+    return TEMPLATE_TOKENS + sum(len(turn["content"].encode()) for turn in request.body["messages"])
+
+
+def reply(request: Request, content: Any = GOOD, **fields: Any) -> dict[str, Any]:
+    read, wrote = tokens_read(request), request.body["max_tokens"]
+    usage = {"prompt_tokens": read, "completion_tokens": wrote, "total_tokens": read + wrote}
+    return completion(content, **{"usage": usage, **fields})
+
+
+def error(status: int) -> Any:
+    return sends(lambda _: response({"error": {"message": "no", "type": "error", "code": None}}, status))
+
+
+FILTERED = {"choice_finish_reason": "content_filter"}
+# Kinds of outcome that the server bills in full.
+BILLED = {
+    "good": sends(lambda request: response(reply(request))),
+    "silence": silence,
+    "cut": cut,
+    "reset": reset,
+    "closed": closed,
+    "html": sends(lambda _: response(b"<html>Bad gateway</html>", content_type="text/html")),
+    "filtered": sends(lambda request: response(reply(request, "", **FILTERED))),
+    "filtered-uncounted": sends(lambda request: response(reply(request, None, usage=None, **FILTERED))),
+    "truncated": sends(lambda request: response(reply(request, GOOD[:9], choice_finish_reason="length"))),
+    "unparseable": sends(lambda request: response(reply(request, "I would rather not."))),
+    "empty": sends(lambda request: response(reply(request, None))),
+    "too-large": sends(lambda request: response(reply(request, "word " * 40_000))),
+    "no-choices": sends(lambda request: response(reply(request) | {"choices": None})),
+    "stated-error": sends(lambda request: response(reply(request) | {"error": {"message": "lost", "code": "word"}})),
+    "usage-of-words": sends(lambda request: response(reply(request, usage={"prompt_tokens": "few"}))),
+    "usage-halved": sends(lambda request: response(reply(request, usage={"prompt_tokens": 5}))),
+    "server-error": error(500),
+    "bad-gateway": error(502),
+    "gateway-timeout": error(504),
+    "too-long": sends(
+        lambda _: response(
+            {"error": {"message": "This model's maximum context length is 4096 tokens.", "type": "x", "code": None}},
+            400,
+        )
+    ),
+}
+NOT_BILLED = {"rate-limit": error(429), "overloaded": error(503), "later": error(425)}
+
+
+class BillingServer(HostileServer):
+    """Bills what it has read and might write for requests of the kinds in `BILLED`, which alternate with the others."""
+
+    def __init__(self) -> None:
+        super().__init__({"v1": self._behave})
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin a new bill."""
+        self.bill = 0.0
+        self.billed = 0
+        self.seen: Counter[str] = Counter()
+        self._kinds = itertools.cycle(random.Random(1).sample([*BILLED, *NOT_BILLED], len(BILLED) + len(NOT_BILLED)))
+
+    @property
+    def address(self) -> str:
+        """The address of the API."""
+        return f"http://127.0.0.1:{self.port}/v1/"
+
+    async def _behave(self, request: Request, send: Send) -> None:
+        kind = next(self._kinds)
+        self.seen[kind] += 1
+        if kind in BILLED:
+            self.billed += 1
+            self.bill += PRICE.cost(tokens_read(request), request.body["max_tokens"])
+        await (BILLED | NOT_BILLED)[kind](request, send)
+
+
+@pytest.fixture(scope="module")
+def billing() -> Iterator[BillingServer]:
+    server = BillingServer()
+    with server:
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def _quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    defaults = Retried.__init__.__kwdefaults__
+    monkeypatch.setattr(Retried.__init__, "__kwdefaults__", {**defaults, "base": 0.001})
+
+
+async def results(
+    billing: BillingServer, text: str, concurrency: int, budget: LocalBudget, *, prompts: int
+) -> list[Reply | BaseException]:
+    """Return what came of prompts about different texts, with a budget."""
+    billing.begin()
+    options = JudgeOptions(
+        api_base=billing.address, concurrency=concurrency, price=PRICE, timeout=TIMEOUT, attempts=3, reasoning_tokens=0
+    )
+    answers, ledger = MemoryAnswers(), Ledger()
+    judge = connect("openai/fake", options=options, ledger=ledger, answers=answers, budget=budget)
+    asked = [rate(f"{n}: {text * 6}", max_tokens=MOST_REPLY) for n in range(prompts)]
+    came = await asyncio.gather(*map(judge.reply, asked), return_exceptions=True)
+    await close_connections()
+    unexpected = [one for one in came if not isinstance(one, Reply | RubriclabError)]
+    assert not unexpected
+    return came
+
+
+@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")  # as rubriclab itself has it
+@pytest.mark.parametrize("concurrency", [1, 8, 64])
+@pytest.mark.parametrize("script", SCRIPTS)
+async def test_no_bill_passes_the_cap_on_cost(billing: BillingServer, script: str, concurrency: int) -> None:
+    budget = LocalBudget(max_cost=0.04)
+    came = await results(billing, SCRIPTS[script], concurrency, budget, prompts=80)
+    assert any(isinstance(one, BudgetReached) for one in came)
+    assert billing.bill <= budget.cost + 1e-9
+    assert 0.02 < billing.bill <= 0.04
+
+
+@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")  # as rubriclab itself has it
+@pytest.mark.parametrize("concurrency", [1, 8, 64])
+async def test_no_more_requests_are_billed_than_the_cap_on_calls(billing: BillingServer, concurrency: int) -> None:
+    came = await results(billing, "A text. ", concurrency, LocalBudget(max_calls=40), prompts=80)
+    assert any(isinstance(one, BudgetReached) for one in came)
+    assert billing.billed == 40
+    assert billing.seen.keys() == BILLED.keys() | NOT_BILLED.keys()
