@@ -20,14 +20,13 @@ from typing import Any
 import orjson
 
 from rubriclab.data.source_format import SourceFormat
-from rubriclab.data.spreadsheet import escaped, write_text_cell
+from rubriclab.data.spreadsheet import LONGEST_EXCEL_CELL, escaped, excel_length, write_text_cell
 from rubriclab.errors import DataError, SettingsError
 
 TABLES = (".csv", ".tsv", ".tab", ".xlsx", ".parquet")
 JSON_LINES = (".jsonl", ".ndjson", ".json")
 NOT_WRITTEN = (".xls", ".ods", ".xlsm", ".feather")
 # Limits of the Excel format.
-LONGEST_EXCEL_CELL = 32_767
 MOST_EXCEL_ROWS = 1_048_576
 MOST_EXCEL_COLUMNS = 16_384
 _BATCH = 1000
@@ -260,14 +259,14 @@ def _write_excel_sheet(path: Path, sheet: Any, columns: Collection[str], rows: I
             raise DataError(f"{path}: more rows than Excel allows.", "Write .csv or .parquet.")
         for place, column in enumerate(columns):
             cell = row.get(column)
-            if isinstance(cell, str) and len(cell) > LONGEST_EXCEL_CELL:
+            if isinstance(cell, str) and excel_length(cell) > LONGEST_EXCEL_CELL:
                 raise _too_long_for_excel(path, number, column, cell)
             _write_excel_cell(sheet, number, place, cell)
 
 
 def _too_long_for_excel(path: Path, number: int, column: str, cell: str) -> DataError:
     return DataError(
-        f"{path}: row {number + 1}, column {column!r} has {len(cell):,} characters; a cell of Excel holds "
+        f"{path}: row {number + 1}, column {column!r} has {excel_length(cell):,} UTF-16 units; a cell of Excel holds "
         f"{LONGEST_EXCEL_CELL:,}.",
         "Write .csv or .parquet; answers of the judge are cached.",
     )

@@ -17,6 +17,7 @@ from python_calamine import CalamineWorkbook
 from rubriclab.data import Example, read
 from rubriclab.data.spreadsheet import csv_text, escaped, unescaped
 from rubriclab.data.tables import CsvDialect, write_rows, writing_table
+from rubriclab.errors import DataError
 
 SPREADSHEET = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 BEGINNINGS = ("", " ", "\u00a0", "\u200b", "\ufeff", "\U000e0041")
@@ -27,6 +28,7 @@ LATER = {
     "a\n=1;-x": "a\n=1;'-x",
     "a;\u200b@x": "a;'\u200b@x",
     "a;''=1": "a;'''=1",
+    'a;"=1"': 'a;\'"=1"',
 }
 TEXTS = st.one_of(
     st.text(alphabet=st.sampled_from("=+-@'; \t\r\n\u200b＝a1"), max_size=12),
@@ -48,6 +50,11 @@ def test_in_files_with_commas_the_same_holds_after_semicolons(text: str, written
     assert escaped(text, ";") == escaped(text, "\t") == text
 
 
+@pytest.mark.parametrize("text", ["int x;\nint y;\n", "a;\tb", "one\n- two\n- three", "a;\n- b"])
+def test_line_breaks_and_tabs_inside_a_text_stay_as_they_are(text: str) -> None:
+    assert escaped(text) == text
+
+
 @pytest.mark.parametrize("cell", ["plain", "1.5", "-1.5", "+3", "-1,5", "a - b", "x=1", "it's", "'quoted'", ""])
 def test_numbers_and_other_texts_stay_as_they_are(cell: str) -> None:
     assert escaped(cell) == cell
@@ -62,8 +69,10 @@ def test_reading_restores_every_text(text: str, delimiter: str) -> None:
 def test_no_cell_begins_a_formula_also_where_a_file_with_commas_is_divided_at_semicolons(text: str) -> None:
     content = csv_text([["before", text, "after"]])
     (row,) = csv.reader(io.StringIO(content, newline=""))
-    pieces = [row[1], *content.split(";")[1:]]
-    assert all(escaped(piece, "\t") == piece or piece.startswith("'") for piece in pieces)
+    assert escaped(row[1], "\t") == row[1] or row[1].startswith("'")
+    for piece in content.split(";")[1:]:
+        line = piece.splitlines()[0] if piece else ""
+        assert escaped(line.lstrip('"'), "\t") == line.lstrip('"') or line.lstrip('" ')[:1] in ("'", "\t", "")
 
 
 @settings(deadline=None, max_examples=50)
@@ -95,6 +104,7 @@ def restored(text: str) -> str:
         "=1",
         "<r>",
         f"<r>{'&' * 32_000}</r>",
+        f"<r>{'😀' * 16_000}</r>",
     ],
     ids=len,
 )
@@ -102,6 +112,16 @@ def test_a_text_is_read_back_from_a_workbook_as_it_was(tmp_path: Path, text: str
     write_rows([{"text": text}], tmp_path / "table.xlsx")
     sheet = CalamineWorkbook.from_path(str(tmp_path / "table.xlsx")).get_sheet_by_index(0)
     assert sheet.to_python()[1:] == [[text]]
+
+
+def test_a_text_that_is_too_long_for_a_cell_is_refused_and_never_cut(tmp_path: Path) -> None:
+    fits, long = "😀" * 16_383, "😀" * 16_384
+    write_rows([{"text": fits}], tmp_path / "table.xlsx")
+    sheet = CalamineWorkbook.from_path(str(tmp_path / "table.xlsx")).get_sheet_by_index(0)
+    assert sheet.to_python()[1:] == [[fits]]
+    for text in (long, f"<r>{long}</r>"):
+        with pytest.raises(DataError, match="32,767"):
+            write_rows([{"text": text}], tmp_path / "long.xlsx")
 
 
 @pytest.mark.parametrize("dialect", [CsvDialect(), CsvDialect(";", decimal_comma=True, byte_order_mark=True)])
