@@ -21,6 +21,7 @@ import orjson
 
 from rubriclab.data.source_format import SourceFormat
 from rubriclab.data.spreadsheet import LONGEST_EXCEL_CELL, escaped, excel_length, write_text_cell
+from rubriclab.documents import is_database
 from rubriclab.errors import DataError, SettingsError
 
 TABLES = (".csv", ".tsv", ".tab", ".xlsx", ".parquet")
@@ -87,6 +88,8 @@ def check_writable(path: str | Path) -> None:
         DataError: if the library that writes it is not installed.
     """
     kind = table_kind(path)
+    if is_database(Path(path)):
+        raise SettingsError(f"{path} would be overwritten, which is a database;", "give another name.")
     ending = Path(path).suffix.lower()
     if kind is None and ending and ending not in JSON_LINES and not _is_special(path):
         raise SettingsError(
