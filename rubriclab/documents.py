@@ -53,6 +53,15 @@ def check_regular(path: Path) -> None:
         raise Unreadable("it is a folder" if path.is_dir() else "it is no regular file")
 
 
+def is_database(path: Path) -> bool:
+    """Return whether a file is an SQLite database, such as a store."""
+    try:
+        with path.open("rb") as file:
+            return path.is_file() and file.read(16) == b"SQLite format 3\0"
+    except OSError:
+        return False
+
+
 def read_stdin(most: int = MOST_BYTES) -> bytes:
     """Return the content of standard input.
 

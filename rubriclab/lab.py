@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, Ty
 from rubriclab.base_options import Options, type_text
 from rubriclab.descriptions import describe
 from rubriclab.display import Document
+from rubriclab.documents import is_database
 from rubriclab.errors import SettingsError
 from rubriclab.option_names import did_you_mean, for_reader
 from rubriclab.progress import Callback, calling, in_notebook, notebook_bar, terminal_bar
@@ -925,6 +926,8 @@ def _check_type(name: str, value: object, expected: str, valid: bool) -> None:
 
 def _write(text: str, path: str | Path) -> None:
     try:
+        if is_database(Path(path)):
+            raise ValueError("it is a database")
         Path(path).write_text(text, "utf-8")
     except (OSError, TypeError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error

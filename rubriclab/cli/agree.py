@@ -8,14 +8,14 @@ import click
 
 from rubriclab.cli.help import command
 from rubriclab.cli.options import asking_options, measurement_options, option, rubric_option
-from rubriclab.cli.places import JUDGE
+from rubriclab.cli.places import FILE, JUDGE
 
 if TYPE_CHECKING:
     from rubriclab.services.agree import AgreeResult
 
 
 @command()
-@click.argument("texts")
+@click.argument("texts", type=FILE)
 @rubric_option
 @option(
     "--judge",
@@ -44,7 +44,7 @@ def agree(texts: str, *, rubric: str, dry_run: bool, as_json: bool, **values: An
     from rubriclab.services import agree as service
     from rubriclab.services.running import finish
 
-    check_exports(values, texts)
+    check_exports(values)
     options = options_of(service.AgreeOptions, values)
     with workspace_of(values) as workspace:
         if dry_run:

@@ -8,10 +8,11 @@ import click
 
 from rubriclab.cli.help import command
 from rubriclab.cli.options import json_option, option, rows_options
+from rubriclab.cli.places import FILE
 
 
 @command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.argument("files", type=FILE, nargs=-1, required=True, metavar="FILE...")
 @option("--task", help="The kind of text, for the command to run next.")
 @option("--aspect", help="The aspect to learn; the file is then also checked for what learning needs.")
 @option("--scale", metavar="LOW:HIGH", help="The raters' scale, as in 1:5; taken from the labels if not given.")

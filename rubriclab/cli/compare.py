@@ -9,10 +9,11 @@ import click
 from rubriclab.cli.drift import EXIT_CODES
 from rubriclab.cli.help import command
 from rubriclab.cli.options import Points, judge_options, measurement_options, option, rubric_option
+from rubriclab.cli.places import FILE
 
 
 @command()
-@click.argument("outputs", nargs=-1, required=True, metavar="OLD [NEW]")
+@click.argument("outputs", type=FILE, nargs=-1, required=True, metavar="OLD [NEW]")
 @rubric_option
 @option("--max-drop", type=Points(min=0), metavar="POINTS", help="The largest acceptable drop in the mean score.")
 @option(
@@ -50,7 +51,7 @@ def compare(
     if len(outputs) > 2:
         raise SettingsError(f"Expected OLD and NEW, or one file, got {len(outputs)} files.", "Compare two at a time.")
     before, after = outputs[0], outputs[1] if len(outputs) == 2 else None
-    check_exports(values, *outputs)
+    check_exports(values)
     options = options_of(service.CompareOptions, values)
     with workspace_of(values) as workspace:
         if dry_run:

@@ -10,7 +10,7 @@ import click
 
 from rubriclab.cli.help import command
 from rubriclab.cli.options import asking_options, measurement_options, option
-from rubriclab.cli.places import FILE, JUDGE
+from rubriclab.cli.places import FILE, JUDGE, OUTPUT
 
 if TYPE_CHECKING:
     from rubriclab.drift.limits import LimitOutcome
@@ -21,7 +21,7 @@ ORDER = "REF [REF] TEXTS"
 
 
 @command()
-@click.argument("named", nargs=-1, required=True, metavar=ORDER)
+@click.argument("named", type=FILE, nargs=-1, required=True, metavar=ORDER)
 @option(
     "--judge",
     "judges",
@@ -48,7 +48,7 @@ ORDER = "REF [REF] TEXTS"
 @option(
     "--output",
     "-o",
-    type=FILE,
+    type=OUTPUT,
     metavar="PATH",
     help="Write the texts that flip to this file, with all reasons, as JSON Lines.",
 )
@@ -75,8 +75,8 @@ def drift(
 
     before, after, texts = _sides(named)
     options = options_of(DriftOptions, values)
-    check_exports(values, texts)
-    _check_output(texts, output, write_all=write_all)
+    check_exports(values)
+    _check_output(output, write_all=write_all)
     with workspace_of(values) as workspace:
         measurement = prepare_drift(workspace, texts, before, after, options)
         if dry_run:
@@ -109,7 +109,7 @@ def _sides(named: Sequence[str]) -> tuple[str, str | None, str]:
     return named[0], named[1] if len(named) == 3 else None, named[-1]
 
 
-def _check_output(texts: str, output: str | None, *, write_all: bool) -> None:
+def _check_output(output: str | None, *, write_all: bool) -> None:
     from rubriclab.cli.files import check_rows_place
     from rubriclab.errors import SettingsError
 
@@ -118,7 +118,7 @@ def _check_output(texts: str, output: str | None, *, write_all: bool) -> None:
     if output == "-":
         raise SettingsError("Standard output is used for the figures.", "Give --output a file.")
     if output:
-        check_rows_place(output, texts, "The pairs", "--output")
+        check_rows_place(output)
 
 
 def _measure(measurement: DriftMeasurement, output: str | None, *, write_all: bool) -> None:

@@ -82,7 +82,7 @@ def edit(rubric: str, *, dry_run: bool, as_json: bool, **values: Any) -> None:
         **{name: values[name] or None for name in ("drop", "add")},
     }
     options = options_of(EditOptions, {**values, **changes, "preview": dry_run or values["preview"]})
-    check_exports(values, values["labels"] or "")
+    check_exports(values)
     with workspace_of(values) as workspace:
         prepared = prepare_edit(workspace, rubric, options)
         if dry_run:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @command()
-@click.argument("heldout")
+@click.argument("heldout", type=FILE)
 @option(
     "--rubric",
     "rubrics",
@@ -78,7 +78,7 @@ def evaluate(heldout: str, *, rubrics: tuple[str, ...], dry_run: bool, as_json: 
     from rubriclab.services import evaluate as service
     from rubriclab.services.running import finish
 
-    check_exports(values, heldout)
+    check_exports(values)
     options = options_of(service.EvaluateOptions, values)
     with workspace_of(values) as workspace:
         if dry_run:

@@ -13,7 +13,7 @@ from rubriclab.cli.places import FILE
 
 @command()
 @click.argument("rubric")
-@click.argument("text", required=False)
+@click.argument("text", type=FILE, required=False)
 @option("--id", metavar="ID", help="The id of the text, if there are several; without TEXT, of a labelled text.")
 @option("--source", type=FILE, metavar="PATH", help="The file with the source of a plain text.")
 @count_option(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -18,33 +17,23 @@ if TYPE_CHECKING:
     from rubriclab.report.model import View
 
 
-def check_place(output: str, texts: str, what: str, option: str) -> None:
-    """Return if `what` can be written to `output`, as far as can be told before there is any of it.
+def check_place(output: str) -> None:
+    """Return if there is a folder for `output`.
 
     Raises:
-        SettingsError: if there is no such folder, or `texts` would be overwritten.
+        SettingsError: otherwise.
     """
     if output != "-" and not Path(output).absolute().parent.is_dir():
         raise SettingsError(f"{output} cannot be written: No such file or directory.")
-    if same_file(output, texts):
-        raise SettingsError(f"{what} would overwrite {texts} while it is being read.", f"Give another {option}.")
 
 
-def check_rows_place(output: str, texts: str, what: str, option: str) -> None:
+def check_rows_place(output: str) -> None:
     """Return if rows can be written to `output`, in the format that its name says; errors as of `check_place`."""
     from rubriclab.data.tables import check_writable
 
-    check_place(output, texts, what, option)
+    check_place(output)
     if output != "-":
         check_writable(output)
-
-
-def same_file(one: str, other: str) -> bool:
-    """Return whether two paths, neither of them `-`, lead to one file, by links too and before there is any file."""
-    if "-" in (one, other):
-        return False
-    there = Path(one).exists() and Path(other).exists()
-    return os.path.realpath(one) == os.path.realpath(other) or (there and Path(one).samefile(other))
 
 
 EXPORTS = ("html", "markdown", "latex", "csv")
@@ -151,18 +140,14 @@ def _naming(output: str) -> Iterator[None]:
         raise DataError(f"{place} cannot be written: {error.strerror}.") from None
 
 
-def check_exports(values: Mapping[str, Any], *inputs: str) -> None:
-    """Return if the exports that the options ask for can be written, as far as can be told before there are any.
+def check_exports(values: Mapping[str, Any]) -> None:
+    """Return if there are folders for the exports that the options ask for.
 
     Raises:
-        SettingsError: if a folder is missing, an input would be overwritten, or two exports share a file.
+        SettingsError: otherwise.
     """
-    paths = {name: values[name] for name in EXPORTS if values.get(name)}
-    for name, path in paths.items():
-        for texts in inputs or ("-",):
-            check_place(path, texts, "The result", f"--{name}")
-    if len({os.path.realpath(path) for path in paths.values()}) < len(paths):
-        raise SettingsError(f"{' and '.join(f'--{name}' for name in paths)} would write to the same file.", "Name two.")
+    for name in EXPORTS:
+        check_place(values.get(name) or "-")
 
 
 def write_exports(view: View, values: Mapping[str, Any], *, page: View | None = None) -> None:

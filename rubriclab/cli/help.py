@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 import click
@@ -26,7 +27,20 @@ class SectionOption(click.Option):
 
 
 class SectionCommand(click.Command):
-    """A command whose help lists its own options first and then the shared ones by section."""
+    """A command whose help lists its own options first and then the shared ones by section.
+
+    It begins once its outputs have been checked and the log file is open.
+    """
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Check the outputs, open the log file and run the command."""
+        from rubriclab.cli.logs import log_to_file
+        from rubriclab.cli.outputs import check_outputs
+
+        check_outputs(ctx)
+        if file := ctx.find_root().params.get("log_file"):
+            log_to_file(Path(file), str(ctx.info_name))
+        return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options with a heading for each section."""

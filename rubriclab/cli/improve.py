@@ -9,7 +9,7 @@ import click
 
 from rubriclab.cli.help import command
 from rubriclab.cli.options import judge_options, option, output_option, rubric_option, run_options
-from rubriclab.cli.places import FILE, JUDGE
+from rubriclab.cli.places import FILE, JUDGE, OUTPUT
 
 if TYPE_CHECKING:
     from rubriclab.revision import Improvement
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @command()
-@click.argument("texts")
+@click.argument("texts", type=FILE)
 @rubric_option
 @output_option("texts")
 @option(
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 )
 @option(
     "--diff",
-    type=FILE,
+    type=OUTPUT,
     metavar="PATH",
     help="Write the changes with their reasons to this file, as text; - for standard output.",
 )
@@ -74,7 +74,7 @@ def improve(
 
     options = options_of(ImproveOptions, values)
     if not dry_run:
-        _check_places(texts, output, diff, as_json=as_json)
+        _check_places(output, diff, as_json=as_json)
     with workspace_of(values) as workspace:
         # Two consoles of rich, one of them with a moving bar, would write over each other.
         if diff == "-":
@@ -89,8 +89,8 @@ def improve(
     improving.check_answered()
 
 
-def _check_places(texts: str, output: str, diff: str | None, *, as_json: bool) -> None:
-    from rubriclab.cli.files import check_place, check_rows_place, same_file
+def _check_places(output: str, diff: str | None, *, as_json: bool) -> None:
+    from rubriclab.cli.files import check_place, check_rows_place
     from rubriclab.errors import SettingsError
 
     if as_json and "-" in (output, diff):
@@ -98,11 +98,10 @@ def _check_places(texts: str, output: str, diff: str | None, *, as_json: bool) -
         raise SettingsError(
             f"--json prints a summary to standard output, but {content} are written there.", f"Give {option} PATH."
         )
-    if diff is not None and (output == diff or same_file(output, diff)):
-        both = "standard output" if diff == "-" else diff
-        raise SettingsError(f"--output and --diff would both be written to {both}.", "Give each its own PATH.")
-    check_rows_place(output, texts, "The texts", "--output")
-    check_place(diff or "-", texts, "What changed", "--diff")
+    if output == diff == "-":
+        raise SettingsError("--output and --diff would both be written to standard output.", "Give each its own PATH.")
+    check_rows_place(output)
+    check_place(diff or "-")
 
 
 def _write(improving: Improving, output: str, diff: str | None) -> None:

@@ -8,11 +8,11 @@ import click
 
 from rubriclab.cli.help import command
 from rubriclab.cli.options import STORED, json_option, judge_options, option, rows_options, store_option
-from rubriclab.cli.places import FILE
+from rubriclab.cli.places import FILE, OUTPUT
 
 
 @command()
-@click.argument("texts")
+@click.argument("texts", type=FILE)
 @option("--task", required=True, help="The kind of text: summarization, story, dialogue, or your own word.")
 @option("--aspect", required=True, help="The aspect to rate.")
 @option("--definition", help="What the aspect means; included for the aspects of well-known data sets.")
@@ -48,7 +48,7 @@ from rubriclab.cli.places import FILE
     "-o",
     section=STORED,
     required=True,
-    type=FILE,
+    type=OUTPUT,
     metavar="PATH",
     help="Write the labelled rows to this file: .jsonl, .csv, .tsv, .xlsx or .parquet.",
 )
@@ -70,7 +70,7 @@ def label(texts: str, *, output: str, as_json: bool, **values: Any) -> None:
     from rubriclab.web.label.serve import label as serve
 
     options = options_of(LabelOptions, values)
-    check_rows_place(output, texts, "The labels", "--output")
+    check_rows_place(output)
     with workspace_of(values) as workspace:
         result = finish(lambda: serve(workspace, texts, None if output == "-" else output, options))
     if output == "-":

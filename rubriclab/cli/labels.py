@@ -9,7 +9,7 @@ import click
 from rubriclab.cli.help import command
 from rubriclab.cli.options import STORED, json_option, option, store_option
 from rubriclab.cli.pairs import numbers_of, pairs_of
-from rubriclab.cli.places import FILE
+from rubriclab.cli.places import OUTPUT
 
 
 @command()
@@ -41,7 +41,7 @@ from rubriclab.cli.places import FILE
     "--output",
     "-o",
     section=STORED,
-    type=FILE,
+    type=OUTPUT,
     metavar="PATH",
     help="Write the texts with their labels as corrected to this file, for learn.",
 )
@@ -63,7 +63,7 @@ def labels(rubric: str, *, output: str | None, as_json: bool, **values: Any) -> 
         "rubric_right": values["rubric_right"] or None,
     }
     options = options_of(service.LabelsOptions, {**values, **changes})
-    check_rows_place(output or "-", "-", "The texts", "--output")
+    check_rows_place(output or "-")
     with workspace_of(values) as workspace:
         result = service.labels(workspace, rubric, options)
     if output:

@@ -48,7 +48,7 @@ joint_options = together(
 
 
 @command()
-@click.argument("labelled")
+@click.argument("labelled", type=FILE)
 @option("--task", required=True, help="The kind of text: summarization, story, dialogue, or your own word.")
 @option("--aspect", help="The aspect to learn; the rows must have scores for it.  [required]")
 @option(

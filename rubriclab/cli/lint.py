@@ -9,13 +9,14 @@ import click
 
 from rubriclab.cli.help import command
 from rubriclab.cli.options import json_option
+from rubriclab.cli.places import FILE
 
 if TYPE_CHECKING:
     from rubriclab.services.lint import LintResult
 
 
 @command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.argument("files", type=FILE, nargs=-1, required=True, metavar="FILE...")
 @json_option
 def lint(files: tuple[str, ...], *, as_json: bool) -> None:
     """Check the form of checklist files (- for standard input) and find duplicate questions.

@@ -30,7 +30,7 @@ def literature() -> None:
 
 
 @command("add")
-@click.argument("paper")
+@click.argument("paper", type=FILE)
 @option("--task", required=True, help="The kind of text: summarization, story, dialogue, or your own word.")
 @option("--aspect", multiple=True, help="Find claims on this aspect; may be given several times.  [default: all]")
 @option("--definition", help="What the aspect means, for one without an included definition.")
@@ -100,7 +100,7 @@ def remove(ids: tuple[str, ...], **values: Any) -> None:
 
 
 @command("check")
-@click.argument("paper")
+@click.argument("paper", type=FILE)
 @place_options
 @json_option
 def check(paper: str, **values: Any) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from rubriclab import __version__
 from rubriclab.characters import one_line, plain
 from rubriclab.errors import SettingsError
 from rubriclab.masking import masked
@@ -40,26 +41,31 @@ class StandardError(logging.Handler):
             self.handleError(record)
 
 
-def start_logging(verbose: int, file: Path | None) -> None:
-    """Send warnings to standard error, more with `verbose`, and everything to `file`.
+def start_logging(verbose: int) -> None:
+    """Send warnings to standard error, more with `verbose`.
 
     Args:
         verbose: 0 for warnings, 1 for retries, waits and progress too, 2 for every request.
-        file: lines are appended to it.
-
-    Raises:
-        SettingsError: if the file cannot be written.
     """
     stop_logging()
     level = LEVELS[min(verbose, len(LEVELS) - 1)]
     _install(StandardError(level), LINE if verbose else "warning: %(message)s")
-    if file:
-        try:
-            handler = logging.FileHandler(file, encoding="utf-8", errors="backslashreplace")
-        except OSError as error:
-            raise SettingsError(f"The log file {file} cannot be written: {error.strerror}.") from None
-        _install(handler, LINE)
-    LOGGER.setLevel(logging.DEBUG if file else level)
+    LOGGER.setLevel(level)
+
+
+def log_to_file(file: Path, command: str) -> None:
+    """Append everything that is logged to `file`, beginning with the name of the command.
+
+    Raises:
+        SettingsError: if the file cannot be written.
+    """
+    try:
+        handler = logging.FileHandler(file, encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise SettingsError(f"The log file {file} cannot be written: {error.strerror}.") from None
+    _install(handler, LINE)
+    LOGGER.setLevel(logging.DEBUG)
+    logging.getLogger(__name__).info("rubriclab %s: %s", __version__, command)
 
 
 def stop_logging() -> None:

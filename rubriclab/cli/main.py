@@ -51,6 +51,7 @@ from rubriclab.cli import (
 from rubriclab.cli.config import CONFIG_NAME, CONFIRMING, Config, defaults_from, load_config, options_of
 from rubriclab.cli.help import SectionGroup
 from rubriclab.cli.logs import start_logging
+from rubriclab.cli.places import OUTPUT
 from rubriclab.errors import RubriclabError
 from rubriclab.methods.names import settings_names
 from rubriclab.option_names import reader_of_commands
@@ -80,12 +81,13 @@ _log = logging.getLogger(__name__)
 )
 @click.option(
     "--log-file",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=OUTPUT,
+    metavar="FILE",
     envvar="RUBRICLAB_LOG_FILE",
     help="Append the log to this file, with every request.",
 )
 @click.pass_context
-def cli(context: click.Context, config: Path | None, verbose: int, log_file: Path | None) -> None:
+def cli(context: click.Context, config: Path | None, verbose: int, log_file: str | None) -> None:  # noqa: ARG001
     """Learn from about thirty labels what human raters reward, and score texts by it.
 
     \b
@@ -100,8 +102,7 @@ def cli(context: click.Context, config: Path | None, verbose: int, log_file: Pat
     (threshold, gate, lint, verify), 2 an error for you to fix, 3 inconclusive, 4 the provider failed, 70 a bug in
     rubriclab, 130 interrupted by Ctrl-C, 143 by SIGTERM.
     """
-    start_logging(verbose, log_file)
-    _log.info("rubriclab %s: %s", __version__, context.invoked_subcommand)
+    start_logging(verbose)
     context.default_map = {}
     context.obj = loaded = load_config(config)
     if loaded is None:

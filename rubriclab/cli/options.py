@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from rubriclab.cli.help import SectionOption
-from rubriclab.cli.places import FILE, JUDGE, STORE
+from rubriclab.cli.places import JUDGE, OUTPUT, STORE
 
 JUDGING, LIMITS, INPUT, STORED = "Judge", "Limits", "Input", "Store and output"
 F = TypeVar("F", bound=Callable[..., Any])
@@ -184,7 +184,7 @@ def output_option(what: str) -> Callable[[F], F]:
     """Return the option that says where the rows with `what` go."""
     files = ".jsonl, .csv, .tsv, .xlsx or .parquet"
     about = f"Write the {what} to this file: {files}.  [default: JSON Lines to standard output]"
-    return option("--output", "-o", section=STORED, default="-", type=FILE, metavar="PATH", help=about)
+    return option("--output", "-o", section=STORED, default="-", type=OUTPUT, metavar="PATH", help=about)
 
 
 class Number(click.types.FloatParamType):
@@ -202,20 +202,20 @@ class Points(Number, click.FloatRange):
 
 
 html_option = option(
-    "--html", type=FILE, metavar="PATH", section=STORED, help="Also write the result as one HTML page."
+    "--html", type=OUTPUT, metavar="PATH", section=STORED, help="Also write the result as one HTML page."
 )
 text_exports = together(
     option(
         "--markdown",
-        type=FILE,
+        type=OUTPUT,
         metavar="PATH",
         section=STORED,
         help="Also write the result as Markdown, for a pull request.",
     ),
-    option("--latex", type=FILE, metavar="PATH", section=STORED, help="Also write the tables as LaTeX, for a paper."),
+    option("--latex", type=OUTPUT, metavar="PATH", section=STORED, help="Also write the tables as LaTeX, for a paper."),
 )
 csv_option = option(
-    "--csv", type=FILE, metavar="PATH", section=STORED, help="Also write the figures of the tables as CSV."
+    "--csv", type=OUTPUT, metavar="PATH", section=STORED, help="Also write the figures of the tables as CSV."
 )
 plots_option = option(
     "--plots",
@@ -294,7 +294,7 @@ asking_options = together(
     option(
         "--record",
         section=JUDGING,
-        type=FILE,
+        type=OUTPUT,
         metavar="PATH",
         help="Record every request digest and reply in this file, to be replayed by recorded:PATH.",
     ),

@@ -37,6 +37,10 @@ class FileType(PlaceType):
         return written if written == "-" else str(folder / written)
 
 
+class OutputType(FileType):
+    """A file that a command writes, or `-`: none that it reads, no other output and no database (`cli/outputs.py`)."""
+
+
 class StoreType(PlaceType):
     """A store: a path or a URL."""
 
@@ -56,5 +60,6 @@ class JudgeType(PlaceType):
 
 
 FILE = FileType()
+OUTPUT = OutputType()
 STORE = StoreType()
 JUDGE = JudgeType()

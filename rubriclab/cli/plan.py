@@ -8,14 +8,14 @@ import click
 
 from rubriclab.cli.help import command
 from rubriclab.cli.options import count_option, judge_options, option, rubric_option, run_options
-from rubriclab.cli.places import FILE
+from rubriclab.cli.places import FILE, OUTPUT
 
 if TYPE_CHECKING:
     from rubriclab.services.plan import PlanResult
 
 
 @command()
-@click.argument("texts")
+@click.argument("texts", type=FILE)
 @rubric_option
 @count_option("--count", at_least=1, help="The number of texts to choose.  [default: 10]")
 @count_option(
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @option(
     "--output",
     "-o",
-    type=FILE,
+    type=OUTPUT,
     metavar="PATH",
     help="Write the rows to label to this file, with the reasons in `plan`; its name decides the format.",
 )
@@ -56,7 +56,7 @@ def plan(texts: str, *, rubric: str, output: str | None, dry_run: bool, as_json:
 
     options = options_of(PlanOptions, values)
     if not dry_run:
-        _check_output(texts, output, as_json=as_json)
+        _check_output(output, as_json=as_json)
     with workspace_of(values) as workspace:
         prepared = prepare_plan(workspace, texts, rubric, options)
         if dry_run:
@@ -68,7 +68,7 @@ def plan(texts: str, *, rubric: str, output: str | None, dry_run: bool, as_json:
     _print_json(result, output) if as_json else _print(result, output)
 
 
-def _check_output(texts: str, output: str | None, *, as_json: bool) -> None:
+def _check_output(output: str | None, *, as_json: bool) -> None:
     from rubriclab.cli.files import check_rows_place
     from rubriclab.errors import SettingsError
 
@@ -78,7 +78,7 @@ def _check_output(texts: str, output: str | None, *, as_json: bool) -> None:
         raise SettingsError(
             "--json prints the plan to standard output, but the rows are written there.", "Give --output PATH."
         )
-    check_rows_place(output, texts, "The rows", "--output")
+    check_rows_place(output)
 
 
 def _write(result: PlanResult, output: str) -> None:

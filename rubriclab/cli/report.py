@@ -6,7 +6,7 @@ import click
 
 from rubriclab.cli.help import command
 from rubriclab.cli.options import option, store_option
-from rubriclab.cli.places import FILE
+from rubriclab.cli.places import OUTPUT
 
 
 @command()
@@ -16,7 +16,7 @@ from rubriclab.cli.places import FILE
     "-o",
     "--html",
     default="-",
-    type=FILE,
+    type=OUTPUT,
     metavar="PATH",
     help="The page to write.  [default: standard output]",
 )
@@ -33,7 +33,7 @@ def report(rubric: str, *, output: str, store: str | None) -> None:
     from rubriclab.services import versions as service
 
     with workspace_of({"store": store}) as workspace:
-        check_place(output, workspace.open_store(access="read").place, "The report", "-o")
+        check_place(output)
         page = service.report(workspace, rubric)
     with writing(output) as write:
         write(page.encode())

@@ -24,7 +24,7 @@ from rubriclab.cli.options import (
     rivals_options,
     run_options,
 )
-from rubriclab.cli.places import FILE
+from rubriclab.cli.places import FILE, OUTPUT
 
 if TYPE_CHECKING:
     from rubriclab.provenance import Effort
@@ -36,7 +36,7 @@ EXIT_CODES: Mapping[bool | None, int] = {True: 0, False: 1, None: 3}
 
 
 @command()
-@click.argument("texts")
+@click.argument("texts", type=FILE)
 @option("--rubric", metavar="REF", help="NAME (the newest), NAME@NUMBER or NAME@TAG.")
 @option("--task", help="Without a rubric: the kind of text: summarization, story, dialogue, or your own word.")
 @option("--aspect", help="Without a rubric: the aspect to score; the agreement with people is unknown.")
@@ -58,7 +58,7 @@ EXIT_CODES: Mapping[bool | None, int] = {True: 0, False: 1, None: 3}
     help="Mark texts whose interval is wider than this, in points of the scale, to be scored by a person.",
 )
 @option(
-    "--to-person", type=FILE, metavar="PATH", help="Write the input rows of these texts to this file, for labelling."
+    "--to-person", type=OUTPUT, metavar="PATH", help="Write the input rows of these texts to this file, for labelling."
 )
 @option(
     "--fail-under",
@@ -115,8 +115,8 @@ def score(
 
     options = options_of(ScoreOptions, values)
     if not dry_run:
-        _check_output(texts, output, as_json=as_json)
-    _check_person(texts, output, to_person, options)
+        _check_output(output, as_json=as_json)
+    _check_person(to_person, options)
     with workspace_of(values) as workspace:
         scoring = prepare_scoring(workspace, texts, rubric, options)
         if dry_run:
@@ -138,7 +138,7 @@ def score(
         click.get_current_context().exit(EXIT_CODES[scoring.summary.meets(fail_under)])
 
 
-def _check_output(texts: str, output: str, *, as_json: bool) -> None:
+def _check_output(output: str, *, as_json: bool) -> None:
     from rubriclab.cli.files import check_rows_place
     from rubriclab.errors import SettingsError
 
@@ -146,20 +146,20 @@ def _check_output(texts: str, output: str, *, as_json: bool) -> None:
         raise SettingsError(
             "--json prints a summary to standard output, but the scores are written there.", "Give --output PATH."
         )
-    check_rows_place(output, texts, "The scores", "--output")
+    check_rows_place(output)
 
 
-def _check_person(texts: str, output: str, to_person: str | None, options: ScoreOptions) -> None:
-    from rubriclab.cli.files import check_rows_place, same_file
+def _check_person(to_person: str | None, options: ScoreOptions) -> None:
+    from rubriclab.cli.files import check_rows_place
     from rubriclab.errors import SettingsError
 
     if to_person is None:
         return
     if options.abstain_above is None:
         raise SettingsError("--to-person needs to know which texts are for a person;", "give --abstain-above WIDTH.")
-    if to_person == "-" or same_file(to_person, output):
-        raise SettingsError(f"--to-person: {to_person} is also the file for the scores.", "Give another file.")
-    check_rows_place(to_person, texts, "The rows for a person", "--to-person")
+    if to_person == "-":
+        raise SettingsError("--to-person: standard output is for the scores.", "Give a file.")
+    check_rows_place(to_person)
 
 
 def _write(scoring: Scoring, texts: str, output: str, to_person: str | None, *, resume: bool) -> None:

@@ -9,7 +9,7 @@ import click
 
 from rubriclab.cli.help import command
 from rubriclab.cli.options import json_option, option, store_option
-from rubriclab.cli.places import FILE
+from rubriclab.cli.places import OUTPUT
 
 if TYPE_CHECKING:
     from rubriclab.store import Version
@@ -35,7 +35,7 @@ FILES = (".csv", ".jsonl")
 @option(
     "--output",
     "-o",
-    type=FILE,
+    type=OUTPUT,
     metavar="FILE",
     help="Write the matrix with all reasons to FILE.csv or FILE.jsonl, one line for each text and criterion.",
 )
@@ -56,7 +56,7 @@ def show(rubric: str, *, evidence: bool, matrix: bool, output: str | None, store
     with workspace_of({"store": store}) as workspace:
         version = service.load(workspace, rubric)
         if output:
-            check_place(output, workspace.store.place, "The matrix", "-o")
+            check_place(output)
         record = service.training_record(workspace, version.ref) if matrix else None
         pack = service.export(workspace, version.ref) if as_json else ""
     if record:

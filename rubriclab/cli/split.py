@@ -15,7 +15,7 @@ SIDES = ("train", "heldout")
 
 
 @command()
-@click.argument("file")
+@click.argument("file", type=FILE)
 @option(
     "--by",
     default="group",
@@ -48,13 +48,15 @@ def split(file: str, *, output: str | None, as_json: bool, **values: Any) -> Non
     the rows. All columns are kept.
     """
     from rubriclab.cli.files import check_rows_place, dialect_of, writing_rows
+    from rubriclab.cli.outputs import check_output
     from rubriclab.cli.printing import note, print_json, print_view
     from rubriclab.cli.workspace import options_of
     from rubriclab.services import split as service
 
     places = _places(file, output)
     for place in places:
-        check_rows_place(place, file, "The rows", "--output")
+        check_rows_place(place)
+        check_output(place, "--output", [file])
     options = options_of(service.SplitOptions, values)
     result = service.split(file, options, note)
     dialect = dialect_of(file, options)

@@ -53,7 +53,7 @@ def transfer(ref: str, *, target: str, dry_run: bool, as_json: bool, **values: A
     from rubriclab.services.running import finish
     from rubriclab.services.transfer import TransferOptions, prepare_transfer
 
-    check_exports(values, target)
+    check_exports(values)
     with workspace_of(values) as workspace:
         prepared = prepare_transfer(workspace, ref, target, options_of(TransferOptions, values))
         if dry_run:

@@ -10,13 +10,14 @@ import click
 from rubriclab.cli.config import TAKEN_TO_CONFIRM, Config, load_config
 from rubriclab.cli.help import command
 from rubriclab.cli.options import json_option, option, store_option
+from rubriclab.cli.places import FILE
 
 if TYPE_CHECKING:
     from rubriclab.store import Version
 
 
 @command()
-@click.argument("what", required=False, metavar="[REF|FILE]")
+@click.argument("what", type=FILE, required=False, metavar="[REF|FILE]")
 @option("--revoke", from_found="never", is_flag=True, help="Withdraw the confirmation instead.")
 @store_option
 @json_option

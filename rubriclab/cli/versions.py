@@ -9,7 +9,7 @@ import click
 
 from rubriclab.cli.help import command
 from rubriclab.cli.options import export_options, json_option, option, store_option
-from rubriclab.cli.places import FILE
+from rubriclab.cli.places import FILE, OUTPUT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,7 +96,9 @@ def tag(ref: str, tag: str, *, delete: bool, force: bool, store: str | None) -> 
 
 @command("export")
 @click.argument("ref")
-@option("--output", "-o", default="-", type=FILE, metavar="PATH", help="The pack to write.  [default: standard output]")
+@option(
+    "--output", "-o", default="-", type=OUTPUT, metavar="PATH", help="The pack to write.  [default: standard output]"
+)
 @store_option
 def export_pack(ref: str, *, output: str, store: str | None) -> None:
     """Write the version REF as a pack: a file to review, keep in git and share."""
@@ -116,7 +118,7 @@ def export_pack(ref: str, *, output: str, store: str | None) -> None:
 
 
 @command("import")
-@click.argument("pack")
+@click.argument("pack", type=FILE)
 @option(
     "--as", "name", from_found="never", metavar="NAME", help="The name to save it under.  [default: the pack's own]"
 )

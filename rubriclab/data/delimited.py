@@ -12,6 +12,7 @@ from typing import Any
 
 from rubriclab.data.formats import LINE_OVERHEAD, LONGEST_ROW, Gap, Lines, Numbered, numbered, too_long
 from rubriclab.data.row import RowError
+from rubriclab.data.spreadsheet import unescaped
 from rubriclab.errors import DataError
 from rubriclab.option_names import option
 
@@ -19,8 +20,6 @@ from rubriclab.option_names import option
 LONGEST_CELL = 2**24
 # Excel reads and writes a first line that names the delimiter.
 _SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n?")
-# Written in front of a text that a spreadsheet would take for a formula (`rubriclab.data.tables`).
-_ESCAPED_FORMULA = re.compile(r"'+[=+\-@\t\r]")
 # Characters and records that are used to detect the delimiter.
 SNIFFED = 2**16
 RECORDS_SNIFFED = 200
@@ -104,8 +103,8 @@ def delimited_rows(
         elif len(cells) != len(columns):
             yield number, RowError(where, number, None, f"{len(cells)} cells", f"{len(columns)}, as in the header")
         else:
-            named = zip(columns, map(_unescaped, cells), strict=True)
-            yield number, {column: cell for column, cell in named if column}
+            named = zip(columns, cells, strict=True)
+            yield number, {column: unescaped(cell, dialect.delimiter) for column, cell in named if column}
 
 
 def first_records(lines: Sequence[str], dialect: Dialect) -> list[tuple[int, list[str]]]:
@@ -115,10 +114,6 @@ def first_records(lines: Sequence[str], dialect: Dialect) -> list[tuple[int, lis
     records = _records("", islice(source, above, None), LONGEST_ROW, dialect.delimiter)
     found = islice(records, RECORDS_SEARCHED)
     return [(number, cells) for number, cells in found if not isinstance(cells, RowError)]
-
-
-def _unescaped(cell: str) -> str:
-    return cell[1:] if _ESCAPED_FORMULA.match(cell) else cell
 
 
 def _header(where: str, rows: Sequence[list[str] | RowError], delimiter: str) -> list[str]:

@@ -2,21 +2,17 @@
 
 Nested values become columns with dotted names; lists become JSON. The columns are only known after the last row, so
 rows are kept in a temporary file until then.
-
-A spreadsheet takes a text that begins with `=`, `+`, `-` or `@` for a formula, which may harm the reader's computer
-(CSV injection). In Excel files, such texts are marked as text. In CSV and TSV, they are preceded by an apostrophe,
-which is removed on reading (`rubriclab.data.delimited`).
 """
 
 from __future__ import annotations
 
 import csv
 import gzip
-import re
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -24,17 +20,16 @@ from typing import Any
 import orjson
 
 from rubriclab.data.source_format import SourceFormat
+from rubriclab.data.spreadsheet import LONGEST_EXCEL_CELL, escaped, excel_length, write_text_cell
+from rubriclab.documents import is_database
 from rubriclab.errors import DataError, SettingsError
 
 TABLES = (".csv", ".tsv", ".tab", ".xlsx", ".parquet")
 JSON_LINES = (".jsonl", ".ndjson", ".json")
 NOT_WRITTEN = (".xls", ".ods", ".xlsm", ".feather")
 # Limits of the Excel format.
-LONGEST_EXCEL_CELL = 32_767
 MOST_EXCEL_ROWS = 1_048_576
 MOST_EXCEL_COLUMNS = 16_384
-_NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?", re.ASCII)
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _BATCH = 1000
 
 
@@ -93,6 +88,8 @@ def check_writable(path: str | Path) -> None:
         DataError: if the library that writes it is not installed.
     """
     kind = table_kind(path)
+    if is_database(Path(path)):
+        raise SettingsError(f"{path} would be overwritten, which is a database;", "give another name.")
     ending = Path(path).suffix.lower()
     if kind is None and ending and ending not in JSON_LINES and not _is_special(path):
         raise SettingsError(
@@ -195,17 +192,6 @@ def json_line(row: Mapping[str, Any]) -> bytes:
     return orjson.dumps(valid, default=str, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS)
 
 
-def escaped(cell: Any, *, decimal_comma: bool = False) -> Any:
-    """Return a cell for CSV and TSV; a text that a spreadsheet would take for a formula is preceded by `'`."""
-    if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**53:
-        return int(cell)
-    if isinstance(cell, float) and decimal_comma:
-        return repr(cell).replace(".", ",")
-    if isinstance(cell, str) and _FORMULA.match(cell) and not _NUMBER.fullmatch(cell):
-        return f"'{cell}"
-    return cell
-
-
 def _common(kind: Kind | None, cell: Any) -> Kind | None:
     """Return the kind of a column after adding `cell`."""
     if cell is None:
@@ -241,11 +227,12 @@ def _write_delimited(
     path: Path, columns: Mapping[str, Kind], rows: Iterator[Mapping[str, Any]], dialect: CsvDialect
 ) -> None:
     opened = gzip.open if path.suffix.lower() == ".gz" else open
-    encoding, comma = "utf-8-sig" if dialect.byte_order_mark else "utf-8", dialect.decimal_comma
+    encoding = "utf-8-sig" if dialect.byte_order_mark else "utf-8"
     with opened(path, "wt", encoding=encoding, newline="") as text:
+        safe = partial(escaped, delimiter=dialect.delimiter, decimal_comma=dialect.decimal_comma)
         writer = csv.writer(text, delimiter=dialect.delimiter)
-        writer.writerow([escaped(column) for column in columns])
-        writer.writerows([escaped(row.get(column), decimal_comma=comma) for column in columns] for row in rows)
+        writer.writerow(map(safe, columns))
+        writer.writerows([safe(row.get(column)) for column in columns] for row in rows)
 
 
 def _write_excel(
@@ -275,14 +262,14 @@ def _write_excel_sheet(path: Path, sheet: Any, columns: Collection[str], rows: I
             raise DataError(f"{path}: more rows than Excel allows.", "Write .csv or .parquet.")
         for place, column in enumerate(columns):
             cell = row.get(column)
-            if isinstance(cell, str) and len(cell) > LONGEST_EXCEL_CELL:
+            if isinstance(cell, str) and excel_length(cell) > LONGEST_EXCEL_CELL:
                 raise _too_long_for_excel(path, number, column, cell)
             _write_excel_cell(sheet, number, place, cell)
 
 
 def _too_long_for_excel(path: Path, number: int, column: str, cell: str) -> DataError:
     return DataError(
-        f"{path}: row {number + 1}, column {column!r} has {len(cell):,} characters; a cell of Excel holds "
+        f"{path}: row {number + 1}, column {column!r} has {excel_length(cell):,} UTF-16 units; a cell of Excel holds "
         f"{LONGEST_EXCEL_CELL:,}.",
         "Write .csv or .parquet; answers of the judge are cached.",
     )
@@ -294,7 +281,7 @@ def _write_excel_cell(sheet: Any, row: int, place: int, cell: Any) -> None:
     elif isinstance(cell, int | float) and abs(cell) < 2**53:
         sheet.write_number(row, place, cell)
     elif cell not in (None, ""):
-        sheet.write_string(row, place, str(cell))
+        write_text_cell(sheet, row, place, str(cell))
 
 
 def _write_parquet(path: Path, columns: Mapping[str, Kind], rows: Iterator[Mapping[str, Any]]) -> None:

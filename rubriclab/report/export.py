@@ -5,15 +5,14 @@ Text from users, models and data is escaped in each form, so that it can neither
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from markupsafe import escape
 
 from rubriclab.characters import one_line
+from rubriclab.data.spreadsheet import csv_text
 from rubriclab.report import model
 from rubriclab.report.model import Block, Cell, Figure, Span, View, Words, spans
 from rubriclab.report.wording import cut, estimate
@@ -30,9 +29,6 @@ _LATEX = {
     **{character: f"\\{character}" for character in "&%$#_{}"},
 }
 _NEGATIVE = re.compile(r"(?<![\w-])-(?=\d)")
-# A cell that begins like this is executed as a formula by spreadsheets.
-# A minus before one word, such as the name of a feature, calls nothing.
-_FORMULA = re.compile(r"[=@\t\r]|\+(?![\d.]+$)|-(?![\w.]+$)")
 BASIS_COLUMNS = ("compared_with", "aspect", "level", "n", "groups")
 CSV_COLUMNS = ("table", "row", *BASIS_COLUMNS, "column", "value", "low", "high", "text")
 COMPARED_WITH = "compared with"
@@ -58,14 +54,6 @@ def csv_tables(view: View) -> str:
             if not isinstance(row, str):
                 lines += _csv_cells(title, table, row)
     return csv_text(lines)
-
-
-def csv_text(rows: Iterable[Sequence[object]]) -> str:
-    """Return rows as CSV; a spreadsheet executes no text in it as a formula."""
-    lines = io.StringIO()
-    writer = csv.writer(lines, lineterminator="\n")
-    writer.writerows([_safe(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
-    return lines.getvalue()
 
 
 def titled(blocks: tuple[Block, ...], title: Words) -> Iterator[tuple[str, model.Table | model.Plot]]:
@@ -110,10 +98,6 @@ def _number(words: str) -> float | None:
     if not math.isfinite(number):
         return None
     return int(number) if number.is_integer() else number
-
-
-def _safe(words: str) -> str:
-    return f"'{words}" if _FORMULA.match(words) else words
 
 
 def _markdown(blocks: tuple[Block, ...], level: int) -> Iterator[str]:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 import orjson
 
 from rubriclab.characters import plain
+from rubriclab.data.spreadsheet import csv_text
 from rubriclab.report import describe
 from rubriclab.report.model import Pairs, Paragraph, Row, Section, Table, View, Words, line, quiet, quoted
 from rubriclab.report.wording import count, counted
 from rubriclab.training_record import Candidate, Cell, RecordedText, TrainingRecord
-
-# What a spreadsheet takes for the beginning of a formula (OWASP, "CSV Injection"), the wide forms of the signs too.
-FORMULA = tuple("=+-@\t\n\uff1d\uff0b\uff0d\uff20")
-
 
 TITLE = 60
 
@@ -93,13 +89,9 @@ def json_lines(record: TrainingRecord) -> bytes:
 
 def csv_table(record: TrainingRecord) -> bytes:
     """Return the rows as CSV, in which nothing that people or models wrote can act as a formula."""
-    table = io.StringIO()
-    writer = csv.writer(table, lineterminator="\n")
-    for number, row in enumerate(rows(record)):
-        if number == 0:
-            writer.writerow(row)
-        writer.writerow(map(_as_text, row.values()))
-    return table.getvalue().encode()
+    table = list(rows(record))
+    cells = ([plain(cell) if isinstance(cell, str) else cell for cell in row.values()] for row in table)
+    return csv_text(chain([list(table[0])], cells)).encode()
 
 
 def _cell(candidate: Candidate, cell: Cell) -> dict[str, Any]:
@@ -115,11 +107,3 @@ def _cell(candidate: Candidate, cell: Cell) -> dict[str, Any]:
         "score": cell.score,
         "reason": cell.reason,
     }
-
-
-def _as_text(value: Any) -> Any:
-    """Return what a spreadsheet shows as it stands: numbers as they are, words marked as words where need be."""
-    if not isinstance(value, str):
-        return value
-    words = plain(value)
-    return f"'{words}" if words.lstrip(" ").startswith(FORMULA) else words

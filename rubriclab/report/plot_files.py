@@ -15,6 +15,7 @@ from textwrap import wrap
 from markupsafe import Markup
 
 from rubriclab.characters import one_line
+from rubriclab.data.spreadsheet import csv_text
 from rubriclab.report import charts, export, plots
 from rubriclab.report.html import STYLE
 from rubriclab.report.model import Figure, Plot, PlotData, Row, Table, View
@@ -55,7 +56,7 @@ class PlotFile:
 
     def csv(self) -> str:
         """Return the data as CSV."""
-        return export.csv_text((self.data.columns, *self.data.rows))
+        return csv_text((self.data.columns, *self.data.rows))
 
 
 def plot_files(view: View) -> tuple[PlotFile, ...]:

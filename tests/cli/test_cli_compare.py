@@ -128,7 +128,7 @@ def test_several_systems_in_one_file_are_ranked(learned: Commands) -> None:
         (("old.jsonl", "--by", "id"), "of two sets of outputs, and one was given"),
         (("old.jsonl", "new.jsonl", "third.jsonl"), "Expected OLD and NEW"),
         (("old.jsonl", "new.jsonl", "--html", "no/where.html"), "cannot be written"),
-        (("old.jsonl", "new.jsonl", "--html", "a", "--csv", "a"), "same file"),
+        (("old.jsonl", "new.jsonl", "--html", "a", "--csv", "a"), "--html and --csv would both be written to a"),
         (("old.jsonl", "new.jsonl", "--csv", "new.jsonl"), "would overwrite new.jsonl"),
         (("old.jsonl", "none.jsonl"), "none.jsonl"),
     ],

@@ -14,7 +14,7 @@ import pytest
 from commands import LABELLED, Commands
 from server import RunningServer
 
-from rubriclab.cli.logs import start_logging, stop_logging
+from rubriclab.cli.logs import log_to_file, start_logging, stop_logging
 from rubriclab.errors import SettingsError
 
 KEY = "live-0123456789abcdef"
@@ -55,7 +55,10 @@ def test_verbose_logs_retries_and_progress_and_twice_every_request(asking: Comma
     server.script.append("rate_limit")
     done = asking("-v", *SCORE)
     assert done.code == 0
-    assert re.search(r"INFO rubriclab\.judges\.retry: openai/fake: attempt 1 failed \(.*too many requests", done.err)
+    assert re.search(
+        r"INFO rubriclab\.judges\.retry: waiting [\d.]+ s for .* openai/fake after attempt 1 failed: .*too many requests",
+        done.err,
+    )
     assert re.search(r"INFO rubriclab\.services\.progress_log: 1 texts; \d+ s, \d+ calls", done.err)
     assert "DEBUG" not in done.err
     (asking.folder / "store.db").rename(asking.folder / "first.db")
@@ -75,7 +78,7 @@ def test_a_log_file_has_every_request_and_is_appended_to(asking: Commands) -> No
         assert asking("--log-file", "run.log", *SCORE).code == 0
     lines = (asking.folder / "run.log").read_text("utf-8").splitlines()
     assert sum(": request " in line for line in lines) == 6
-    assert sum("rubriclab.cli.main: rubriclab" in line for line in lines) == 2
+    assert sum("rubriclab.cli.logs: rubriclab" in line for line in lines) == 2
     assert all(
         re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} (DEBUG|INFO|WARNING) rubriclab\.", line) for line in lines
     )
@@ -100,23 +103,24 @@ def test_keys_are_masked_and_nothing_acts_on_a_terminal(
     logger: logging.Logger, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    start_logging(0, tmp_path / "run.log")
+    start_logging(0)
+    log_to_file(tmp_path / "run.log", "score")
     logger.debug("not on standard error")
     logger.warning("asked with %s\n\x1b[31m", KEY)
     assert capsys.readouterr().err == "warning: asked with *** \\x1b[31m\n"
-    first, second = (tmp_path / "run.log").read_text("utf-8").splitlines()
+    _, first, second = (tmp_path / "run.log").read_text("utf-8").splitlines()
     assert first.endswith("DEBUG rubriclab.tests: not on standard error")
     assert second.endswith("WARNING rubriclab.tests: asked with *** \\x1b[31m")
 
 
 def test_logging_is_started_anew_by_each_command(logger: logging.Logger, capsys: pytest.CaptureFixture[str]) -> None:
-    start_logging(2, None)
-    start_logging(0, None)
+    start_logging(2)
+    start_logging(0)
     logger.info("no")
     logger.warning("once")
     assert capsys.readouterr().err == "warning: once\n"
     with pytest.raises(SettingsError, match="cannot be written"):
-        start_logging(0, Path("nowhere") / "run.log")
+        log_to_file(Path("nowhere") / "run.log", "score")
 
 
 def test_the_package_itself_installs_no_handler() -> None:

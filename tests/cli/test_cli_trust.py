@@ -492,7 +492,6 @@ NEVER = {
     "labels rubric-right",
     "learn name",
     "learn parent",
-    "literature add yes",
     "store prune dry-run",
     "store prune not-used-by",
     "store prune older-than",

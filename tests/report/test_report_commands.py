@@ -52,7 +52,7 @@ def test_a_report_without_a_record_says_why(kept: Commands, ref: str, said: str)
     ("place", "complaint"),
     [
         ("nowhere/report.html", "nowhere/report.html cannot be written: No such file or directory."),
-        ("store.db", "The report would overwrite store.db while it is being read. Give another -o."),
+        ("store.db", "--output would overwrite store.db, which this command uses. Give another PATH."),
         (".", ". cannot be written: Is a directory."),
     ],
 )

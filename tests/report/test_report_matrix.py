@@ -9,6 +9,7 @@ from hypothesis import given, strategies as st
 from joint_samples import joint_record
 from kinds_samples import QUESTIONS
 
+from rubriclab.data.spreadsheet import escaped, unescaped
 from rubriclab.report import matrix
 from rubriclab.training_record import Candidate, Cell, RecordedText, TrainingRecord
 
@@ -44,10 +45,12 @@ def test_csv_and_json_lines_hold_the_same_rows() -> None:
     lines = [json.loads(line) for line in matrix.json_lines(record).splitlines()]
     assert lines == list(matrix.rows(record))
     table = list(csv.DictReader(io.StringIO(matrix.csv_table(record).decode())))
-    assert table == [{name: "" if value is None else str(value) for name, value in row.items()} for row in lines]
+    assert [{name: unescaped(cell, ",") for name, cell in row.items()} for row in table] == [
+        {name: "" if value is None else str(value) for name, value in row.items()} for row in lines
+    ]
 
 
-@pytest.mark.parametrize("words", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\n=1", " =1", "\uff1dcmd()"])
+@pytest.mark.parametrize("words", ["=1+1", "+1+1", "-x", "@SUM(A1)", "\t=1", "\n=1", " =1", "\uff1dcmd()"])
 def test_no_words_begin_as_a_formula(words: str) -> None:
     (row,) = csv.DictReader(io.StringIO(matrix.csv_table(record_of(words, words)).decode()))
     for column in ("text", "group", "reason"):
@@ -59,7 +62,7 @@ def test_no_words_begin_as_a_formula(words: str) -> None:
 def test_a_cell_of_csv_keeps_to_its_place_whatever_it_says(words: str) -> None:
     table = list(csv.reader(io.StringIO(matrix.csv_table(record_of(words)).decode(), newline="")))
     assert [len(row) for row in table] == [15, 15]
-    assert not table[1][-1].lstrip(" ").startswith(matrix.FORMULA)
+    assert escaped(table[1][-1], "\t") == table[1][-1] or table[1][-1].startswith("'")
     assert "\x00" not in table[1][-1]
     (line,) = matrix.json_lines(record_of(words)).splitlines()
     assert json.loads(line)["reason"] == words

@@ -33,9 +33,11 @@ def test_each_column_with_intervals_and_each_plot_of_the_page_is_a_file() -> Non
     found = view("news@1", "word count").plots()
     assert [plot.name for plot in found] == ["01-agreement-pearson", "02-scatter"]
     assert found[0].csv() == (
-        "row,compared_with,aspect,level,n,groups,value,low,high\nnews@1,,,,,,0.5,0.4,0.6\nword count,,,,,,0.5,0.4,0.6\n"
+        "row,compared_with,aspect,level,n,groups,value,low,high\r\n"
+        "news@1,,,,,,0.5,0.4,0.6\r\n"
+        "word count,,,,,,0.5,0.4,0.6\r\n"
     )
-    assert found[1].csv() == "label,score\n1.0,2.0\n3.0,3.5\n"
+    assert found[1].csv() == "label,score\r\n1.0,2.0\r\n3.0,3.5\r\n"
 
 
 def test_a_file_has_its_colours_and_no_variable_that_only_a_page_resolves() -> None:

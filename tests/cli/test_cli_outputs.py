@@ -1,0 +1,127 @@
+"""No output of any command overwrites its store, an input, another output or a database."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from commands import Commands
+
+from rubriclab.cli.main import cli, every_command
+from rubriclab.cli.outputs import COMPANIONS, check_outputs
+from rubriclab.cli.places import FileType, JudgeType, OutputType, StoreType
+from rubriclab.data.tables import write_rows
+from rubriclab.errors import SettingsError
+
+COMMANDS = every_command()
+# Of a command's own files: the prefix of `split`'s two files, and the folder or file of findings.
+NO_OUTPUT = {("split", "output")}
+
+
+def parameters(kind: type[click.ParamType]) -> Iterator[tuple[str, click.Parameter]]:  # type: ignore[type-arg]
+    for name, command in COMMANDS.items():
+        for param in (*command.params, *cli.params):
+            if isinstance(param.type, kind):
+                yield name, param
+
+
+OUTPUTS = [(name, param) for name, param in parameters(OutputType) if (name, param.name) not in NO_OUTPUT]
+
+
+def context_of(command: str, **values: object) -> click.Context:
+    root = click.Context(cli)
+    own = {str(param.name) for param in cli.params}
+    root.params = {name: value for name, value in values.items() if name in own}
+    context = click.Context(COMMANDS[command], parent=root)
+    context.params = {name: value for name, value in values.items() if name not in own}
+    return context
+
+
+Case = tuple[str, str, str, object]
+
+
+def pairs() -> Iterator[Case]:
+    """Yield a command with an output and something else that takes the same path."""
+    for command, output in OUTPUTS:
+        for param in COMMANDS[command].params:
+            several = param.multiple if isinstance(param, click.Option) else param.nargs != 1
+            if param.name == output.name:
+                continue
+            if isinstance(param.type, FileType):
+                yield command, str(output.name), str(param.name), ["x"] if several else "x"
+            elif isinstance(param.type, JudgeType):
+                for value in ("recorded:x", "recorded:x#judge"):
+                    yield command, str(output.name), str(param.name), [value] if several else value
+
+
+@pytest.mark.parametrize("case", list(pairs()), ids=lambda case: " ".join(map(str, case)))
+@pytest.mark.parametrize("path", ["x", "./x", "link", "hard"])
+def test_an_output_is_no_input_and_no_other_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: Case, path: str
+) -> None:
+    command, output, other, value = case
+    monkeypatch.chdir(tmp_path)
+    Path("x").write_text("{}\n")
+    Path("link").symlink_to("x")
+    Path("hard").hardlink_to("x")
+    with pytest.raises(SettingsError, match="would"):
+        check_outputs(context_of(command, **{output: path, other: value, "store": "store.db"}))
+    check_outputs(context_of(command, **{output: "y", other: value, "store": "store.db"}))
+
+
+@pytest.mark.parametrize(("command", "output"), [(name, str(param.name)) for name, param in OUTPUTS])
+def test_an_output_is_neither_the_store_nor_what_sqlite_keeps_beside_it_nor_any_database(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, output: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("other.db").write_bytes(b"SQLite format 3\0" + bytes(84))
+    paths = ["other.db"]
+    if any(isinstance(param.type, StoreType) for param in COMMANDS[command].params):
+        paths += [f"store.db{end}" for end in COMPANIONS]
+    for path, store in itertools.product(paths, ("store.db", "sqlite:///store.db")):
+        with pytest.raises(SettingsError, match="would overwrite"):
+            check_outputs(context_of(command, **{output: path, "store": store}))
+
+
+def test_every_option_that_names_a_file_says_whether_it_is_written() -> None:
+    for name, command in COMMANDS.items():
+        for param in command.params:
+            metavar = str(param.metavar or param.name).upper()
+            if any(word in metavar for word in ("PATH", "FILE", "PREFIX")) and "URL" not in metavar:
+                assert isinstance(param.type, FileType), (name, param.name)
+
+
+def test_devices_can_take_several_outputs() -> None:
+    check_outputs(context_of("evaluate", html="/dev/null", csv="/dev/null", heldout="/dev/null", store="store.db"))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("export", "news", "-o", "store.db"),
+        ("evaluate", "texts.jsonl", "--rubric", "news", "--html", "store.db"),
+        ("compare", "texts.jsonl", "--rubric", "news", "--html", "store.db"),
+        ("--log-file", "texts.jsonl", "score", "texts.jsonl", "--rubric", "news"),
+        ("score", "texts.jsonl", "--rubric", "news", "--record", "x.jsonl", "-o", "x.jsonl"),
+        ("split", "texts-train.jsonl", "-o", "texts.jsonl"),
+    ],
+)
+def test_a_refused_command_changes_no_file(rubriclab: Commands, arguments: tuple[str, ...]) -> None:
+    for name in ("store.db", "texts.jsonl", "x.jsonl", "texts-train.jsonl"):
+        (rubriclab.folder / name).write_text(f'{{"output": "{name}"}}\n')
+    before = {path.name: path.read_bytes() for path in rubriclab.folder.glob("[!.]*.*")}
+    done = rubriclab(*arguments, RUBRICLAB_STORE="store.db")
+    assert done.code == 2
+    assert "would" in done.error
+    assert {path.name: path.read_bytes() for path in rubriclab.folder.glob("[!.]*.*")} == before
+
+
+def test_rows_are_not_written_over_a_database(tmp_path: Path) -> None:
+    database = tmp_path / "scores.jsonl"
+    database.write_bytes(b"SQLite format 3\0" + bytes(84))
+    with pytest.raises(SettingsError, match="database"):
+        write_rows([{"score": 1}], database)
+    assert database.read_bytes()[:6] == b"SQLite"

@@ -1,0 +1,133 @@
+"""No text in a table acts as a formula, and every text is read back as it was."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import tempfile
+import zipfile
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given, settings, strategies as st
+from python_calamine import CalamineWorkbook
+
+from rubriclab.data import Example, read
+from rubriclab.data.spreadsheet import csv_text, escaped, unescaped
+from rubriclab.data.tables import CsvDialect, write_rows, writing_table
+from rubriclab.errors import DataError
+
+SPREADSHEET = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+BEGINNINGS = ("", " ", "\u00a0", "\u200b", "\ufeff", "\U000e0041")
+RUNS = [*(f"{before}{sign}1+1" for before in BEGINNINGS for sign in "=+-@＝＋－＠"), "\tx", "\rx", "'=1+1", "''=1"]
+LATER = {
+    "a;=1+1": "a;'=1+1",
+    "a; +1": "a;' +1",
+    "a\n=1;-x": "a\n=1;'-x",
+    "a;\u200b@x": "a;'\u200b@x",
+    "a;''=1": "a;'''=1",
+    'a;"=1"': 'a;\'"=1"',
+}
+TEXTS = st.one_of(
+    st.text(alphabet=st.sampled_from("=+-@'; \t\r\n\u200b＝a1"), max_size=12),
+    st.text(alphabet=st.characters(exclude_categories=["Cs"])),
+)
+MARKUP = st.lists(st.sampled_from(["<r>", "</r>", "<t>", "</t>", "<f>1+1</f>", "</c>", "&lt;", "_x0041_", "\x01", " "]))
+
+
+@pytest.mark.parametrize("text", RUNS)
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_a_text_that_a_spreadsheet_would_run_is_preceded_by_an_apostrophe(text: str, delimiter: str) -> None:
+    assert escaped(text, delimiter).startswith("'")
+    assert escaped(text, "\t") == f"'{text}"
+
+
+@pytest.mark.parametrize(("text", "written"), LATER.items())
+def test_in_files_with_commas_the_same_holds_after_semicolons(text: str, written: str) -> None:
+    assert escaped(text) == written
+    assert escaped(text, ";") == escaped(text, "\t") == text
+
+
+@pytest.mark.parametrize("text", ["int x;\nint y;\n", "a;\tb", "one\n- two\n- three", "a;\n- b"])
+def test_line_breaks_and_tabs_inside_a_text_stay_as_they_are(text: str) -> None:
+    assert escaped(text) == text
+
+
+@pytest.mark.parametrize("cell", ["plain", "1.5", "-1.5", "+3", "-1,5", "a - b", "x=1", "it's", "'quoted'", ""])
+def test_numbers_and_other_texts_stay_as_they_are(cell: str) -> None:
+    assert escaped(cell) == cell
+
+
+@given(TEXTS, st.sampled_from([",", ";", "\t"]))
+def test_reading_restores_every_text(text: str, delimiter: str) -> None:
+    assert unescaped(escaped(text, delimiter), delimiter) == text
+
+
+@given(TEXTS)
+def test_no_cell_begins_a_formula_also_where_a_file_with_commas_is_divided_at_semicolons(text: str) -> None:
+    content = csv_text([["before", text, "after"]])
+    (row,) = csv.reader(io.StringIO(content, newline=""))
+    assert escaped(row[1], "\t") == row[1] or row[1].startswith("'")
+    for piece in content.split(";")[1:]:
+        line = piece.splitlines()[0] if piece else ""
+        assert escaped(line.lstrip('"'), "\t") == line.lstrip('"') or line.lstrip('" ')[:1] in ("'", "\t", "")
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(TEXTS, min_size=1, max_size=5), MARKUP)
+def test_a_workbook_holds_the_texts_and_no_formula(texts: list[str], markup: list[str]) -> None:
+    kept = [text for text in (*texts, f"<r>{''.join(markup)}</r>", "=1+1", "{=1}", "https://a.b/c") if text]
+    with tempfile.TemporaryDirectory() as folder:
+        write_rows([{"text": text} for text in kept], Path(folder) / "table.xlsx")
+        with zipfile.ZipFile(Path(folder) / "table.xlsx") as book:
+            sheet = ElementTree.fromstring(book.read("xl/worksheets/sheet1.xml"))
+    cells = list(sheet.iter(f"{SPREADSHEET}c"))
+    tags = {element.tag for cell in cells for element in cell.iter()}
+    assert tags <= {f"{SPREADSHEET}{name}" for name in ("c", "is", "r", "t")}
+    written = ["".join(part.text or "" for part in cell.iter(f"{SPREADSHEET}t")) for cell in cells]
+    assert [restored(text) for text in written] == ["text", *kept]
+
+
+def restored(text: str) -> str:
+    """Return a text in which `_x0009_` and the like stand for characters, as the format says."""
+    return re.sub(r"_x([0-9A-Fa-f]{4})_", lambda found: chr(int(found[1], 16)), text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<r><t>x</t></r></is></c><c r='B1'><f>1+1</f></c><c><is></r>",
+        "<r></r>",
+        "<r>\x01 _x0041_ &amp; </r>",
+        "=1",
+        "<r>",
+        f"<r>{'&' * 32_000}</r>",
+        f"<r>{'😀' * 16_000}</r>",
+    ],
+    ids=len,
+)
+def test_a_text_is_read_back_from_a_workbook_as_it_was(tmp_path: Path, text: str) -> None:
+    write_rows([{"text": text}], tmp_path / "table.xlsx")
+    sheet = CalamineWorkbook.from_path(str(tmp_path / "table.xlsx")).get_sheet_by_index(0)
+    assert sheet.to_python()[1:] == [[text]]
+
+
+def test_a_text_that_is_too_long_for_a_cell_is_refused_and_never_cut(tmp_path: Path) -> None:
+    fits, long = "😀" * 16_383, "😀" * 16_384
+    write_rows([{"text": fits}], tmp_path / "table.xlsx")
+    sheet = CalamineWorkbook.from_path(str(tmp_path / "table.xlsx")).get_sheet_by_index(0)
+    assert sheet.to_python()[1:] == [[fits]]
+    for text in (long, f"<r>{long}</r>"):
+        with pytest.raises(DataError, match="32,767"):
+            write_rows([{"text": text}], tmp_path / "long.xlsx")
+
+
+@pytest.mark.parametrize("dialect", [CsvDialect(), CsvDialect(";", decimal_comma=True, byte_order_mark=True)])
+def test_rows_of_a_csv_file_are_read_back_as_they_were(tmp_path: Path, dialect: CsvDialect) -> None:
+    texts = [*RUNS, *LATER]
+    with writing_table(tmp_path / "table.csv", dialect=dialect) as write:
+        for text in texts:
+            write({"output": text, "=name": "x"})
+    assert [row.output for row in read(tmp_path / "table.csv") if isinstance(row, Example)] == texts
