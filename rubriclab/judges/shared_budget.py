@@ -49,7 +49,7 @@ class Share:
         return replace(self, calls_in_flight=self.calls_in_flight + 1, cost_in_flight=self.cost_in_flight + cost)
 
     def settled(self, reserved: float, cost: float | None) -> Share:
-        """Return the share with a reservation replaced by its cost; `None` if no reply came."""
+        """Return the share with a reservation replaced by its cost; `None` if the request is not billed."""
         in_flight = self.calls_in_flight - 1
         return replace(
             self,
