@@ -63,15 +63,15 @@ KEPT = 500
 
 
 def open_store(where: str | Path | None = None, *, create: bool = True, access: Access = "write") -> Store:
-    """Return the store at `where`, created (if `create`) and migrated to the newest schema if necessary.
+    """Return the store at `where`, created (if `create`) with its tables if necessary.
 
     `where` is a path to an SQLite file, any SQLAlchemy URL, or `None` for `store.db` in the user's data folder.
     With the `access` `read` an SQLite file and its folder are left unchanged, with `either` if they are not writable.
 
     Raises:
         NoStore: if there is no such file, and `create` is false.
-        StoreError: if it cannot be opened: no database, no driver, no access, an old schema in a read-only file, or a
-            newer rubriclab's schema.
+        StoreError: if it cannot be opened: no database, no driver, no access, no tables in a read-only file, or the
+            schema of another version of rubriclab.
     """
     place = address(where)
     file = file_of(place)
