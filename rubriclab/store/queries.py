@@ -11,14 +11,7 @@ from sqlmodel import Session, col, select
 from rubriclab.errors import NotInStore, StoreError
 from rubriclab.option_names import command
 from rubriclab.store.orm import ConfirmationRow, RubricRow, TagRow, TrainingRow, VersionRow, now
-from rubriclab.store.rows import (
-    LEARNED,
-    Contents,
-    PackedTraining,
-    judge_sources,
-    make_row,
-    read_version,
-)
+from rubriclab.store.rows import LEARNED, Contents, PackedTraining, judge_sources, make_row, read_version
 from rubriclab.store.version import Version, parse_ref
 
 

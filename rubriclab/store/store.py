@@ -21,11 +21,8 @@ from rubriclab.provenance import Effort, Provenance
 from rubriclab.rubric import Rubric
 from rubriclab.store.answers import AnswerTable
 from rubriclab.store.batches import BatchTable
-from rubriclab.store.correction_rows import add_correction, corrections_of
 from rubriclab.store.engine import address, file_of, guarded, is_sqlite, make_engine, may_write, shown, writing
-from rubriclab.store.judgment_rows import add_judgment, judgments_of
-from rubriclab.store.orm import TrainingRow, VersionRow, stored_time
-from rubriclab.store.prune import Pruned, prune_step
+from rubriclab.store.orm import TrainingRow, UsedAnswersRow, VersionRow, stored_time
 from rubriclab.store.queries import (
     all_names,
     confirm,
@@ -38,17 +35,18 @@ from rubriclab.store.queries import (
     versions_of,
 )
 from rubriclab.store.reconnect import persistently
-from rubriclab.store.rows import (
-    LEARNED,
-    PackOrigin,
-    contents_of,
-    packed_training,
-    read_training,
+from rubriclab.store.records import (
+    add_correction,
+    add_judgment,
+    add_used_answers,
+    corrections_of,
+    judgments_of,
+    unpack_digests,
 )
+from rubriclab.store.rows import LEARNED, PackOrigin, contents_of, packed_training, read_training
 from rubriclab.store.schema import prepare
 from rubriclab.store.shared_state import Document, SharedState, remove_documents
-from rubriclab.store.size import KindSize, Space, sizes, space_of, vacuum
-from rubriclab.store.used_answers import add_used_answers, used_answers
+from rubriclab.store.storage import KindSize, Pruned, Space, prune_step, sizes, space_of, vacuum
 from rubriclab.store.verify import Problem, find_problems, remove_answers
 from rubriclab.store.version import Version, check_name, check_tag
 from rubriclab.training_record import TrainingRecord
@@ -297,7 +295,9 @@ class Store:
             StoreError: if the record does not match its digest.
         """
         with self._reading() as session:
-            return used_answers(session, find_row(session, ref))
+            version = find_row(session, ref)
+            row = session.get(UsedAnswersRow, (version.name, version.number))
+            return unpack_digests(row) if row else None
 
     def sizes(self) -> tuple[tuple[KindSize, ...], Space]:
         """Return the rows and bytes of every kind, and the space of the whole database. Every row is read.

@@ -14,8 +14,6 @@ from rubriclab.errors import StoreError
 from rubriclab.provenance import Effort, Provenance
 from rubriclab.rubric import Rubric
 from rubriclab.store.answers import read_reply
-from rubriclab.store.correction_rows import read_correction
-from rubriclab.store.judgment_rows import read_judgment
 from rubriclab.store.orm import (
     AnswerRow,
     ConfirmationRow,
@@ -27,8 +25,8 @@ from rubriclab.store.orm import (
     UsedAnswersRow,
     VersionRow,
 )
+from rubriclab.store.records import read_correction, read_judgment, unpack_digests
 from rubriclab.store.rows import read, record_digest, unpacked
-from rubriclab.store.used_answers import unpack_digests
 from rubriclab.training_record import TrainingRecord
 
 # Rows fetched at a time, which bounds the memory.
