@@ -28,8 +28,7 @@ from rubriclab.characters import is_blank
 from rubriclab.data.cells import TYPED, UNTYPED, CellRules
 from rubriclab.data.example import Example
 from rubriclab.data.fields import LONGEST_NAME, FieldError, Fields, in_unicode
-from rubriclab.data.mapping import ABSENT, NATIVE, FieldMap, look_up, mapping_text
-from rubriclab.data.proposed_mapping import closest_column, proposed_mapping
+from rubriclab.data.mapping import ABSENT, NATIVE, FieldMap, closest_column, look_up, mapping_text, proposed_mapping
 from rubriclab.descriptions import describe
 from rubriclab.digest import digest
 from rubriclab.errors import DataError

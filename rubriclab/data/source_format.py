@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from rubriclab.data.encoding import NAMES, UTF_8
+from rubriclab.data.formats import NAMES, UTF_8
 from rubriclab.errors import DataError
 from rubriclab.option_names import option
 

@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from rubriclab.data.cells import CellError
-from rubriclab.data.delimited import RECORDS_SEARCHED, joined_header
+from rubriclab.data.delimited import RECORDS_SEARCHED, check_header, joined_header
 from rubriclab.data.fields import EXACT_DECIMAL
 from rubriclab.data.formats import Numbered
-from rubriclab.data.header import check_header
 from rubriclab.data.reading import DEFAULTS, ReadingOptions
 from rubriclab.data.workbook_parts import MOST_CELLS, check_parts
 from rubriclab.errors import DataError, SettingsError

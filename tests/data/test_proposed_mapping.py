@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rubriclab.data.mapping import mapping_text, parse_mapping
-from rubriclab.data.proposed_mapping import closest_column, proposed_mapping
+from rubriclab.data.mapping import closest_column, mapping_text, parse_mapping, proposed_mapping
 from rubriclab.errors import SettingsError
 
 LONG = "A text of several words that is longer than a name."

@@ -15,7 +15,7 @@ from hypothesis import given, settings, strategies as st
 
 from rubriclab.data import Example, RowError, read
 from rubriclab.data.check import training_examples
-from rubriclab.data.encoding import encoding_of
+from rubriclab.data.formats import encoding_of
 from rubriclab.errors import DataError, SettingsError
 
 # Written by hand as Excel saves "CSV (delimited)" on a German Windows.
