@@ -12,7 +12,7 @@ from typing import Any
 
 from rubriclab.characters import is_blank
 from rubriclab.data.cells import CellRules
-from rubriclab.data.formats import LINE_OVERHEAD, LONGEST_ROW, Gap, Lines, Numbered, numbered, too_long
+from rubriclab.data.formats import LINE_OVERHEAD, LONGEST_ROW, Lines, Numbered, numbered, too_long
 from rubriclab.data.mapping import FIELDS
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.data.row import RowError
@@ -181,7 +181,6 @@ def _records(
     After a broken record, only its first line is lost: the other lines inside an open quote are read again.
     """
     source = _RecordLines(where, lines, longest)
-    gap = Gap(where, longest)
     while True:
         source.begin()
         try:
@@ -195,10 +194,7 @@ def _records(
         if isinstance(line, RowError):
             yield number, line
         elif isinstance(cells, RowError) or (cells and any(cell.strip() for cell in cells)):
-            gap.end()
             yield number, cells
-        else:
-            gap.add(number, source.size)
 
 
 class _RecordLines(Iterator[str]):

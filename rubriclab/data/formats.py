@@ -148,37 +148,13 @@ def too_long(where: str, place: str, longest: int) -> DataError:
     )
 
 
-def json_lines(where: str, lines: Lines, longest: int = LONGEST_ROW, before: int = 0) -> Numbered:
-    """Yield the rows of JSON Lines; blank lines are skipped. `before` is the number of lines before these.
-
-    Raises:
-        DataError: for more than `longest` bytes of blank lines in a row.
-    """
-    gap = Gap(where, longest)
+def json_lines(where: str, lines: Lines, before: int = 0) -> Numbered:
+    """Yield the rows of JSON Lines; blank lines are skipped. `before` is the number of lines before these."""
     for number, line in numbered(where, lines, before):
         if isinstance(line, RowError):
             yield number, line
         elif line.strip():
-            gap.end()
             yield number, _json_row(where, number, line)
-        else:
-            gap.add(number, len(line))
-
-
-class Gap:
-    """The size of the blank lines since the last row; a small compressed file may have any number of them."""
-
-    def __init__(self, where: str, longest: int) -> None:
-        self.where, self.longest = where, longest
-        self.size = 0
-
-    def end(self) -> None:
-        self.size = 0
-
-    def add(self, number: int, size: int) -> None:
-        self.size += size + LINE_OVERHEAD
-        if self.size > self.longest:
-            raise too_long(self.where, f"the space between two rows, up to line {number},", self.longest)
 
 
 def numbered(where: str, lines: Lines, before: int = 0) -> Iterator[tuple[int, bytes | RowError]]:

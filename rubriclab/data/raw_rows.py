@@ -169,7 +169,7 @@ def _stream(where: str, lines: Lines, options: ReadingOptions, after: int) -> Ra
 
 def _json_lines(where: str, lines: Lines, options: ReadingOptions, encoding: str, before: int) -> RawRows:
     """Return the rows of lines of limited length; `before` is the number of lines before these."""
-    rows = json_lines(where, lines, options.longest, before)
+    rows = json_lines(where, lines, before)
     return RawRows(SourceFormat(where, "JSON Lines", encoding), rows, options.rules(typed=True))
 
 

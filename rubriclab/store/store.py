@@ -84,9 +84,9 @@ def open_store(where: str | Path | None = None, *, create: bool = True, access: 
 class Store:
     """Versions of rubrics and cached answers in one database. Usable in a `with` statement.
 
-    A reference is `NAME` (the newest), `NAME@NUMBER` or `NAME@TAG`. Every method raises `NotInStore` for one to nothing,
-    `StoreError` for content that does not match its digest and for changes of a read-only store, and `StoreUnavailable`
-    if the database fails.
+    A reference is `NAME` (the newest), `NAME@NUMBER` or `NAME@TAG`. Every method raises `NotInStore` where there is no
+    such version, `StoreError` for content that does not match its digest and for changes of a read-only store, and
+    `StoreUnavailable` if the database fails.
     """
 
     def __init__(self, where: str | Path | None = None, *, read_only: bool = False) -> None:

@@ -378,16 +378,3 @@ def test_a_disk_that_fails_midway_is_a_fault_in_the_place_of_the_next_row():
     _, (line, fault) = json_lines("t.jsonl", lines())
     assert (line, fault.line) == (2, 2)
     assert "the disk is gone" in fault.got
-
-
-@pytest.mark.parametrize(("name", "blank"), [("a.jsonl.gz", b" \n"), ("a.csv.gz", b"\n"), ("b.csv.gz", b" , \n")])
-def test_blank_lines_between_two_rows_have_a_limit(tmp_path, name, blank):
-    header, rows = (b"", [GOOD + b"\n"] * 2) if "jsonl" in name else (b"id,output\n", [b"1,A text.\n", b"2,A text.\n"])
-    few, many = tmp_path / name, tmp_path / f"many-{name}"
-    few.write_bytes(gzip.compress(header + rows[0] + blank * 40 + rows[1]))
-    many.write_bytes(gzip.compress(header + rows[0] + blank * 100_000 + rows[1]))
-    assert len(list(read(few, max_line_bytes=10_000))) == 2
-    found = read(many, max_line_bytes=10_000)
-    assert next(found).output == "A text."
-    with pytest.raises(DataError, match=r"the space between two rows, up to line \d\d, has more than 10,000 bytes"):
-        next(found)
