@@ -116,8 +116,7 @@ def _scale(rated: tuple[Example, ...], compared: list[Comparison], aspect: str) 
         return scale_of((example.scores[aspect] for example in rated), annotations)
     if not compared:
         raise SettingsError(
-            f"No row has a score for {aspect!r}, so the scale is unknown.",
-            f"Give it: {option('scale', 'LOW:HIGH')}.",
+            f"No row has a score for {aspect!r}, so the scale is unknown.", f"Give it: {option('scale', 'LOW:HIGH')}."
         )
     return COMPARED_SCALE
 

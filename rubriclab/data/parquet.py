@@ -36,12 +36,7 @@ DIFFERENCES = "DELTA_BYTE_ARRAY"
 
 
 def parquet_rows(
-    path: Path,
-    longest: int = LONGEST_ROW,
-    *,
-    row_groups: list[int] | None = None,
-    before: int = 0,
-    after: int = 0,
+    path: Path, longest: int = LONGEST_ROW, *, row_groups: list[int] | None = None, before: int = 0, after: int = 0
 ) -> Numbered:
     """Yield the rows of a Parquet file, counted from 1, or those of some row groups, with `before` rows before them.
 

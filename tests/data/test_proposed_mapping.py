@@ -28,10 +28,7 @@ def test_a_compound_is_recognised_by_its_last_word() -> None:
 def test_several_columns_of_an_aspect_are_its_raters() -> None:
     raters = {"coherence_anna": "4", "coherence_ben": "5", "Rater 1": "3"}
     found = proposed_mapping([{"output": LONG, **raters}], "coherence")
-    assert found == {
-        "annotations.coherence.anna": "coherence_anna",
-        "annotations.coherence.ben": "coherence_ben",
-    }
+    assert found == {"annotations.coherence.anna": "coherence_anna", "annotations.coherence.ben": "coherence_ben"}
 
 
 def test_fields_with_columns_of_their_own_are_not_mapped() -> None:

@@ -355,12 +355,7 @@ def test_other_scores_show_whether_a_score_is_a_decimal_or_a_thousand(
 
 @pytest.mark.parametrize(
     ("mark", "cells"),
-    [
-        (",", ['"1,250"', '"1,100"']),
-        (";", ["1.250", "1.100"]),
-        (",", ['"1,250"', "40"]),
-        ("\t", ["1,250", "1.100"]),
-    ],
+    [(",", ['"1,250"', '"1,100"']), (";", ["1.250", "1.100"]), (",", ['"1,250"', "40"]), ("\t", ["1,250", "1.100"])],
 )
 def test_a_score_that_may_be_a_decimal_or_a_thousand_is_an_error_if_nothing_decides(
     tmp_path: Path, mark: str, cells: list[str]
