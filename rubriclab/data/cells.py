@@ -117,7 +117,7 @@ def proposed_level_scores(given: Iterable[str]) -> str | None:
     if not words or len(words) > MOST_WORDS:
         return None
     missing = [word for word in words if word.strip(".-/ ") in MISSING_WORDS]
-    levels = sorted((word for word in words if word not in missing), key=_quality)
+    levels = sorted((word for word in words if word not in missing), key=lambda word: (_RANK.get(word, 0), word))
     ranks = {_RANK[word] for word in levels if word in _RANK}
     known = len(levels) > 1 and len(ranks) == len(levels)
     pairs = comma_list(f"{word}={number if known else 'N'}" for number, word in enumerate(levels, start=1))
@@ -129,7 +129,3 @@ def proposed_level_scores(given: Iterable[str]) -> str | None:
 def is_level_word(word: str) -> bool:
     """Return whether a word is a usual one for a level."""
     return word.casefold() in _RANK
-
-
-def _quality(word: str) -> tuple[int, str]:
-    return _RANK.get(word, 0), word

@@ -84,7 +84,9 @@ class _ComparisonFields(Fields):
         return self.name(name) if self.is_given(name) else None
 
     def _preferred(self) -> Iterator[tuple[str, str, bool]]:
-        better, worse = (self._id(name, self._value(name)) for name in ("preferred", "over"))
+        better, worse = (
+            self._id(name, self.value(name) if self.is_given(name) else None) for name in ("preferred", "over")
+        )
         if better == worse:
             raise FieldError("over", f"{worse!r}, the text itself", "the id of another text")
         yield better, worse, self._tie()
@@ -107,17 +109,10 @@ class _ComparisonFields(Fields):
             ranking = [[part.strip() for part in place.split("=")] for place in ranking.split(">")]
         if not isinstance(ranking, list | tuple):
             raise FieldError("ranking", describe(ranking), _RANKED)
-        return [[self._id("ranking", name) for name in self._tied(place)] for place in ranking]
-
-    def _tied(self, place: Any) -> Sequence[Any]:
-        if isinstance(place, list | tuple):
-            if not place:
-                raise FieldError("ranking", "an empty list in it", _RANKED)
-            return place
-        return [place]
-
-    def _value(self, name: str) -> Any:
-        return self.value(name) if self.is_given(name) else None
+        tied = [place if isinstance(place, list | tuple) else [place] for place in ranking]
+        if not all(tied):
+            raise FieldError("ranking", "an empty list in it", _RANKED)
+        return [[self._id("ranking", name) for name in place] for place in tied]
 
     def _id(self, field: str, value: Any) -> str:
         name = self.as_name(field, value)
@@ -254,10 +249,6 @@ def _notes(
     if alone:
         center = "the mean of the scores" if _informative(scored) else "the middle of the scale"
         yield (
-            f"{_counted(len(alone), 'group')} with comparisons alone: only the order within a group is known there, "
-            f"and each group is centered at {center}"
+            f"{len(alone)} group{'s' if len(alone) > 1 else ''} with comparisons alone: only the order within a group "
+            f"is known there, and each group is centered at {center}"
         )
-
-
-def _counted(count: int, what: str) -> str:
-    return f"1 {what}" if count == 1 else f"{count} {what}s"

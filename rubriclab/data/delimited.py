@@ -240,7 +240,8 @@ def check_header(where: str, rows: Sequence[tuple[int, Sequence[Any]]], options:
     """
     if len(rows) < 2 or options.header_rows > 1:
         return
-    contents = [_contents(cells) for _, cells in rows]
+    # The different texts of each row, in their order.
+    contents = [list(dict.fromkeys(str(cell).strip() for cell in cells if not _is_empty(cell))) for _, cells in rows]
     title, most = contents[0], max(map(len, contents))
     is_field = bool(title) and title[0] in {*FIELDS, *options.mapping.columns.values()}
     if len(title) == 1 and most > 1 and not is_field and not _is_empty(rows[0][1][0]):
@@ -277,11 +278,6 @@ def _shown(cell: Any) -> str:
 
 def _is_number(text: str) -> bool:
     return any(rules.number(text) is not None for rules in _RULES)
-
-
-def _contents(cells: Sequence[Any]) -> list[str]:
-    """Return the different texts of a row in their order."""
-    return list(dict.fromkeys(str(cell).strip() for cell in cells if not _is_empty(cell)))
 
 
 def _is_empty(cell: Any) -> bool:

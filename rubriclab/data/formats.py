@@ -163,14 +163,12 @@ def numbered(where: str, lines: Lines, before: int = 0) -> Iterator[tuple[int, b
     try:
         for number, text in enumerate(lines, start=before + 1):
             line = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
-            yield number, _first_line(where, line) if number == 1 else line
+            if number == 1:
+                check_text(where, line, {**_NOT_TEXT, **_NOT_UTF_8})
+                line = line.removeprefix(_BOM)
+            yield number, line
     except (OSError, EOFError, zlib.error) as error:
         yield number + 1, broken_off(where, number, error)
-
-
-def _first_line(where: str, line: bytes) -> bytes:
-    check_text(where, line, {**_NOT_TEXT, **_NOT_UTF_8})
-    return line.removeprefix(_BOM)
 
 
 def check_text(where: str, content: bytes, others: Mapping[bytes, tuple[str, str]] = _NOT_TEXT) -> None:

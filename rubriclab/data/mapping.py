@@ -227,7 +227,10 @@ def _mean_length(cells: Sequence[Any]) -> float:
 
 def _levels(cells: Mapping[str, Sequence[Any]]) -> set[str]:
     """Return the columns of a few short words that are named like scores or hold the words of another such column."""
-    words = {column: {cell.strip().casefold() for cell in values if _is_word(cell)} for column, values in cells.items()}
+    words = {
+        column: {cell.strip().casefold() for cell in values if isinstance(cell, str) and 0 < len(cell.strip()) < _TEXT}
+        for column, values in cells.items()
+    }
     few = {column: found for column, found in words.items() if 1 < len(found) <= MOST_WORDS}
     named = {column for column in few if is_score_name(column)}
     few = {column: found for column, found in few.items() if len(cells[column]) > MOST_WORDS}
@@ -236,10 +239,6 @@ def _levels(cells: Mapping[str, Sequence[Any]]) -> set[str]:
         for column, found in few.items()
         if any(2 * len(found & other) >= len(found | other) for name, other in few.items() if name != column)
     }
-
-
-def _is_word(cell: Any) -> bool:
-    return isinstance(cell, str) and 0 < len(cell.strip()) < _TEXT
 
 
 def _small_range(columns: Mapping[str, Sequence[Any]]) -> bool:

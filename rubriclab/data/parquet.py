@@ -160,7 +160,7 @@ def _fitting_slices(where: str, before: int, batch: Any, longest: int) -> Iterat
     Raises:
         DataError: for a single row that takes more; `before` is the number of rows before this batch.
     """
-    sizes = _row_sizes(batch)
+    sizes: list[int] = _total(batch.columns, len(batch)).tolist()
     start, size = 0, 0
     for row, row_size in enumerate(sizes):
         if row_size > longest:
@@ -174,12 +174,6 @@ def _fitting_slices(where: str, before: int, batch: Any, longest: int) -> Iterat
         size += row_size
     if start < len(batch):
         yield batch.slice(start)
-
-
-def _row_sizes(batch: Any) -> list[int]:
-    """Return the bytes of each row, as Python values."""
-    sizes: list[int] = _total(batch.columns, len(batch)).tolist()
-    return sizes
 
 
 def _sizes(array: Any) -> Sizes:

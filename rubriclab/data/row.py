@@ -91,7 +91,10 @@ def example_of(
 ) -> Example | RowError:
     """Return the example in a row, or its faults."""
     if not isinstance(row, Mapping):
-        return RowError(where, line, None, describe(row), _an_object(row))
+        one_list = (
+            "; in a file that is one list, give each object a line of its own" if isinstance(row, list | tuple) else ""
+        )
+        return RowError(where, line, None, describe(row), f"an object with a field 'output'{one_list}")
     fields, field_errors = Fields(row, mapping, rules), list[FieldError]()
     example = _example(fields, field_errors)
     if example is not None and not field_errors:
@@ -128,12 +131,6 @@ def check_columns(row: Mapping[str, Any], where: str, mapping: FieldMap) -> None
             proposed = {error.field: (mapped and closest_column(mapped, [str(name) for name in row])) or "COLUMN"}
         hint = f"Name the column that holds it: {option('mapping', mapping_text({**mapping.columns, **proposed}))}."
         raise DataError(f"{where}: field {error.field!r}: got {error.got}, expected {error.expected}.", hint) from None
-
-
-def _an_object(row: Any) -> str:
-    if isinstance(row, list | tuple):
-        return "an object with a field 'output'; in a file that is one list, give each object a line of its own"
-    return "an object with a field 'output'"
 
 
 def _example(fields: Fields, faults: list[FieldError]) -> Example | None:

@@ -176,7 +176,9 @@ def _provenance_faults(provenance: Provenance) -> Iterator[str]:
     for field in ("judge_address", "generator_address"):
         yield from _address_faults(getattr(provenance, field), f"provenance.{field}")
     for field in ("judge_from", "generator_from"):
-        yield from _reference_faults(getattr(provenance, field), f"provenance.{field}")
+        reference = getattr(provenance, field)
+        if reference is not None and not names_a_version(reference):
+            yield f"provenance.{field}: expected NAME@NUMBER, got {describe(reference)}"
 
 
 def _address_faults(address: str | None, path: str) -> Iterator[str]:
@@ -188,11 +190,6 @@ def _address_faults(address: str | None, path: str) -> Iterator[str]:
         check_address(address, path)
     except SettingsError as error:
         yield error.message.removesuffix(".")
-
-
-def _reference_faults(reference: str | None, path: str) -> Iterator[str]:
-    if reference is not None and not names_a_version(reference):
-        yield f"{path}: expected NAME@NUMBER, got {describe(reference)}"
 
 
 def _settings_faults(method: str, values: Mapping[str, Any], path: str) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlalchemy import and_, func
@@ -96,7 +96,8 @@ def find_row(session: Session, reference: str) -> VersionRow:
     if ref.tag is not None:
         tag = session.get(TagRow, (ref.name, ref.tag))
         if tag is None:
-            raise _unknown(f"{ref.name} has no tag {ref.tag!r};", ref.tag, _tags(session, ref.name), "no tag at all")
+            tags = tuple(sorted(session.exec(select(TagRow.tag).where(TagRow.name == ref.name))))
+            raise _unknown(f"{ref.name} has no tag {ref.tag!r};", ref.tag, tags, "no tag at all")
         return session.get_one(VersionRow, (ref.name, tag.number))
     row = session.get(VersionRow, (ref.name, ref.number)) if ref.number else newest
     if row is None:
@@ -149,26 +150,18 @@ def versions_of(session: Session, rows: Sequence[VersionRow], known: dict[str, V
     found = []
     for row in rows:
         if row.record_digest not in known:
-            known[row.record_digest] = _read_row(row, contents)
+            if row.rubric_digest not in contents:
+                raise StoreError(f"The rubric of {row.ref} is missing from the store.", f"See: {command('verify')}")
+            known[row.record_digest] = read_version(row, contents[row.rubric_digest])
         key = (row.name, row.number)
         is_confirmed = confirmed.get(key) == row.record_digest
         found.append(replace(known[row.record_digest], tags=tuple(sorted(tags.get(key, ()))), confirmed=is_confirmed))
     return tuple(found)
 
 
-def _read_row(row: VersionRow, contents: Mapping[str, str]) -> Version:
-    if row.rubric_digest not in contents:
-        raise StoreError(f"The rubric of {row.ref} is missing from the store.", f"See: {command('verify')}")
-    return read_version(row, contents[row.rubric_digest])
-
-
 def all_names(session: Session) -> tuple[str, ...]:
     """Return the names of all rubrics, sorted."""
     return tuple(sorted(session.exec(select(VersionRow.name).distinct())))
-
-
-def _tags(session: Session, name: str) -> tuple[str, ...]:
-    return tuple(sorted(session.exec(select(TagRow.tag).where(TagRow.name == name))))
 
 
 def _unknown(message: str, wanted: str, known: tuple[str, ...], nothing: str) -> NotInStore:

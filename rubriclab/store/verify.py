@@ -55,7 +55,8 @@ def find_problems(session: Session) -> Iterator[Problem]:
     rubrics = set()
     for row in _rows(session, RubricRow, RubricRow.digest):
         rubrics.add(row.digest)
-        yield from _rubric_problems(row)
+        yield from _mismatch(f"rubric {row.digest}", "its content", digest_text(row.content), row.digest)
+        yield from _fault(f"rubric {row.digest}", read, Rubric, row.content, "its content")
     rows = _rows(session, VersionRow, VersionRow.name, VersionRow.number)
     versions = {(row.name, row.number): row for row in rows}
     yield from _gaps(versions)
@@ -77,7 +78,10 @@ def find_problems(session: Session) -> Iterator[Problem]:
         if (tag.name, tag.number) not in versions:
             yield Problem(f"{tag.name}@{tag.tag}", f"the tag points to version {tag.number}, which does not exist")
     for answer in _rows(session, AnswerRow, AnswerRow.digest):
-        yield from _answer_problems(answer)
+        try:
+            read_reply(answer.digest, answer.reply, answer.reply_digest)
+        except StoreError as error:
+            yield Problem(f"answer {answer.digest}", error.message, answer.digest)
 
 
 def remove_answers(session: Session, digests: Iterable[str]) -> None:
@@ -88,19 +92,6 @@ def remove_answers(session: Session, digests: Iterable[str]) -> None:
 
 def _rows(session: Session, table: type[Row], *key: Any) -> Iterable[Row]:
     return session.exec(select(table).order_by(*key).execution_options(yield_per=CHUNK))
-
-
-def _rubric_problems(row: RubricRow) -> Iterator[Problem]:
-    where = f"rubric {row.digest}"
-    yield from _mismatch(where, "its content", digest_text(row.content), row.digest)
-    yield from _fault(where, read, Rubric, row.content, "its content")
-
-
-def _answer_problems(row: AnswerRow) -> Iterator[Problem]:
-    try:
-        read_reply(row.digest, row.reply, row.reply_digest)
-    except StoreError as error:
-        yield Problem(f"answer {row.digest}", error.message, row.digest)
 
 
 def _training_problems(row: TrainingRow, versions: Collection[tuple[str, int]]) -> Iterator[Problem]:

@@ -229,14 +229,6 @@ def test_one_odd_answer_of_label_studio_is_left_out_and_named_and_the_others_cou
         assert rows.row["answers"] == {"q": {"ben": shown}}
 
 
-def test_one_odd_answer_in_each_export_of_label_studio_leaves_the_labels_of_the_others(tmp_path: Path) -> None:
-    rows = json.loads((EXPORTS / "label-studio-min.json").read_text("utf-8"))
-    rows[0]["coherence"] = [{"rating": None}]
-    found = examples(written(tmp_path, rows))
-    assert sum("coherence" in example.annotations for example in found) == len(found) - 1
-    assert "null to 'coherence' in row 1" in str(read(written(tmp_path, rows), **MAPPED).source.note())
-
-
 @pytest.mark.parametrize("value", ODD)
 @pytest.mark.parametrize("name", ["argilla.json", "argilla-data-set.jsonl"])
 def test_one_odd_answer_of_argilla_is_left_out_and_named_and_the_others_count(
@@ -319,15 +311,6 @@ def test_plain_numbers_in_an_export_with_a_row_for_each_annotation_are_data_unti
     (first, _) = read(written(tmp_path, rows), mapping="scores.quality=quality")
     assert isinstance(first, Example)
     assert first.scores == {"quality": 1}
-
-
-def test_ratings_of_parts_of_a_text_are_no_ratings_of_the_text(tmp_path: Path) -> None:
-    given = annotation(1, ("q", {"rating": 4, "start": 0}), ("q", {"rating": 2, "start": 5}), ("all", {"rating": 3}))
-    rows = read(written(tmp_path, [task(1, given)]))
-    (example,) = rows
-    assert isinstance(example, Example)
-    assert dict(example.annotations) == {"all": (3,)}
-    assert "answers 'q' not read" in str(rows.source.note())
 
 
 @pytest.mark.parametrize(

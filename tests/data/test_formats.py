@@ -187,12 +187,6 @@ def test_csv_cells_hold_commas_quotes_and_line_ends(tmp_path):
     assert all(row.scores == {"coherence": 3.5} and row.annotations == {"coherence": (3, 4)} for _, row in found)
 
 
-def test_packed_csv_is_unpacked(tmp_path):
-    path = tmp_path / "texts.CSV.GZ"
-    path.write_bytes(gzip.compress(b"output\r\nA text.\r\n", mtime=0))
-    assert [row.output for row in read(path)] == ["A text."]
-
-
 @settings(deadline=None, max_examples=80)
 @given(
     st.lists(
@@ -332,12 +326,6 @@ def test_a_parquet_row_that_has_no_value_in_python_costs_only_itself(tmp_path):
     assert (first.output, third.output) == ("A", "B")
     assert fault.line == 2
     assert "utf-8" in fault.got
-
-
-def test_parquet_without_a_needed_column_is_refused_once(tmp_path):
-    parquet.write_table(pa.table({"summary": ["A summary."]}), tmp_path / "t.parquet")
-    with pytest.raises(DataError, match="'output': 'summary'"):
-        list(read(tmp_path / "t.parquet"))
 
 
 def test_what_is_not_parquet_or_has_no_rows_is_said(tmp_path):
