@@ -61,15 +61,12 @@ NAMES = {
     "utf-16-be": "UTF-16",
     "utf-32": "UTF-32",
     "cp1252": "Windows-1252",
-    "latin-1": "Latin-1",
 }
 # In text of mostly ASCII characters in UTF-16, every other byte is zero.
 _MOSTLY = 0.4
 _HARDLY_EVER = 0.05
 # Western European languages use few letters outside ASCII; other alphabets use mostly such letters.
 _MOST_ACCENTED = 0.4
-_UNDEFINED_IN_WINDOWS = frozenset(b"\x81\x8d\x8f\x90\x9d")
-_CONTROLS_IN_LATIN = frozenset(range(0x80, 0xA0))
 
 
 def lines_of(path: Path, longest: int = LONGEST_ROW, after: int = 0) -> Iterator[bytes]:
@@ -245,8 +242,8 @@ def encoding_of(where: str, sample: bytes, *, complete: bool, only_unicode: bool
     """Return Python's name of the encoding of a file that begins with `sample`.
 
     A byte order mark decides; then zero bytes (UTF-16); then whether the bytes are UTF-8. With more
-    valid characters beyond ASCII than other bytes, the file is UTF-8 with damaged places. Else it is Windows-1252, or
-    Latin-1 if no byte is from 0x80 to 0x9F; both agree on all other bytes.
+    valid characters beyond ASCII than other bytes, the file is UTF-8 with damaged places. Else it is Windows-1252,
+    which agrees with Latin-1 on all letters that both have.
 
     Args:
         sample: the first bytes.
@@ -263,7 +260,15 @@ def encoding_of(where: str, sample: bytes, *, complete: bool, only_unicode: bool
         return wide
     if only_unicode or _is_utf_8(sample, complete=complete) or _is_damaged_utf_8(sample):
         return UTF_8
-    return _western(where, sample)
+    letters = None
+    with suppress(UnicodeDecodeError):
+        letters = [character for character in sample.decode("cp1252") if character.isalpha()]
+    if letters is None or sum(character > "\x7f" for character in letters) > _MOST_ACCENTED * len(letters):
+        raise DataError(
+            f"{where} is neither UTF-8 nor Western European text in Windows-1252.",
+            f"Name its encoding, such as {option('encoding', 'cp1251')}, or save it as UTF-8.",
+        )
+    return "cp1252"
 
 
 def _without_mark(sample: bytes) -> str | None:
@@ -293,15 +298,3 @@ def _is_damaged_utf_8(sample: bytes) -> bool:
     text = sample.decode(UTF_8, "surrogateescape")
     damaged = sum("\udc80" <= character <= "\udcff" for character in text)
     return 0 < damaged < sum(character > "\x7f" for character in text) - damaged
-
-
-def _western(where: str, sample: bytes) -> str:
-    used = set(sample)
-    letters = [character for character in sample.decode("latin-1") if character.isalpha()]
-    accented = sum(character > "\x7f" for character in letters)
-    if accented > _MOST_ACCENTED * max(len(letters), 1) or used & _UNDEFINED_IN_WINDOWS:
-        raise DataError(
-            f"{where} is neither UTF-8 nor Western European text in Windows-1252.",
-            f"Name its encoding, such as {option('encoding', 'cp1251')}, or save it as UTF-8.",
-        )
-    return "cp1252" if used & _CONTROLS_IN_LATIN else "latin-1"

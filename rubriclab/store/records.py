@@ -14,8 +14,7 @@ from rubriclab.errors import StoreError
 from rubriclab.labeling.judgment import HumanJudgment
 from rubriclab.option_names import command
 from rubriclab.store.orm import CorrectionRow, HumanJudgmentRow, UsedAnswersRow, stored_time
-from rubriclab.store.queries import find_row
-from rubriclab.store.rows import content_of, read
+from rubriclab.store.rows import content_of, find_row, read
 
 Record = TypeVar("Record", Correction, HumanJudgment)
 

@@ -23,17 +23,6 @@ from rubriclab.store.answers import AnswerTable
 from rubriclab.store.batches import BatchTable
 from rubriclab.store.engine import address, file_of, guarded, is_sqlite, make_engine, may_write, shown, writing
 from rubriclab.store.orm import TrainingRow, UsedAnswersRow, VersionRow, stored_time
-from rubriclab.store.queries import (
-    all_names,
-    confirm,
-    find_row,
-    move_tag,
-    newest_rows,
-    remove_tag,
-    revoke,
-    save_with_training,
-    versions_of,
-)
 from rubriclab.store.reconnect import persistently
 from rubriclab.store.records import (
     add_correction,
@@ -43,7 +32,22 @@ from rubriclab.store.records import (
     judgments_of,
     unpack_digests,
 )
-from rubriclab.store.rows import LEARNED, PackOrigin, contents_of, packed_training, read_training
+from rubriclab.store.rows import (
+    LEARNED,
+    PackOrigin,
+    all_names,
+    confirm,
+    contents_of,
+    find_row,
+    move_tag,
+    newest_rows,
+    packed_training,
+    read_training,
+    remove_tag,
+    revoke,
+    save_with_training,
+    versions_of,
+)
 from rubriclab.store.schema import prepare
 from rubriclab.store.shared_state import Document, SharedState, remove_documents
 from rubriclab.store.storage import KindSize, Pruned, Space, prune_step, sizes, space_of, vacuum
