@@ -1,4 +1,7 @@
-"""Records beside versions, written once: corrections of labels, people's judgments, and the answers that were used."""
+"""Records beside versions, written once: corrections of labels, people's judgments, and the answers that were used.
+
+Reading raises `StoreError` for what does not match its digest.
+"""
 
 from __future__ import annotations
 
@@ -46,11 +49,7 @@ def corrections_of(session: Session, name: str) -> tuple[Correction, ...]:
 
 
 def read_correction(row: CorrectionRow) -> Correction:
-    """Return the correction in `row`.
-
-    Raises:
-        StoreError: if it does not match its digest.
-    """
+    """Return the correction in `row`."""
     return _read(Correction, row, "correction")
 
 
@@ -73,11 +72,7 @@ def judgments_of(session: Session, question: str, after: int) -> tuple[tuple[int
 
 
 def read_judgment(row: HumanJudgmentRow) -> HumanJudgment:
-    """Return the judgment in `row`.
-
-    Raises:
-        StoreError: if it does not match its digest.
-    """
+    """Return the judgment in `row`."""
     return _read(HumanJudgment, row, "judgment")
 
 
@@ -106,11 +101,7 @@ def add_used_answers(session: Session, name: str, number: int, digests: Collecti
 
 
 def unpack_digests(row: UsedAnswersRow) -> frozenset[bytes]:
-    """Return the packed digests in a row.
-
-    Raises:
-        StoreError: if they do not match the digest of the row.
-    """
+    """Return the packed digests in a row."""
     if _digest(row.packed) != row.digest or len(row.packed) % WIDTH:
         raise StoreError(
             f"The record of the answers that {row.ref} used does not match its digest: it was changed after it was "

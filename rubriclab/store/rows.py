@@ -1,4 +1,7 @@
-"""Versions, tags and confirmations within one transaction: rows, validated models, and the digest of a record."""
+"""Versions, tags and confirmations within one transaction: rows, validated models, and the digest of a record.
+
+Reading raises `StoreError` for what is missing, cannot be read, or does not match its digest.
+"""
 
 from __future__ import annotations
 
@@ -100,11 +103,7 @@ def packed_training(record: TrainingRecord) -> PackedTraining:
 
 
 def read(kind: type[Model], content: str, what: str) -> Model:
-    """Return the model in `content`; `what` names it in errors.
-
-    Raises:
-        StoreError: if there is no such model.
-    """
+    """Return the model in `content`; `what` names it in errors."""
     try:
         # Parsed by the validator, which takes half the memory for a training record.
         return kind.model_validate_json(content)
@@ -155,11 +154,7 @@ def judge_sources(row: VersionRow) -> frozenset[str]:
 
 
 def read_version(row: VersionRow, content: str, *, new: bool = False) -> Version:
-    """Return the version of `row`, whose rubric is in `content`, without its tags and confirmation.
-
-    Raises:
-        StoreError: if rubric or provenance do not match their digests.
-    """
+    """Return the version of `row`, whose rubric is in `content`, without its tags and confirmation."""
     for part, text, expected in (
         ("rubric", content, row.rubric_digest),
         ("provenance", row.provenance, row.provenance_digest),
@@ -182,11 +177,7 @@ def read_version(row: VersionRow, content: str, *, new: bool = False) -> Version
 
 
 def read_training(row: TrainingRow) -> TrainingRecord:
-    """Return the training record in `row`.
-
-    Raises:
-        StoreError: if it does not match its digest, or cannot be decompressed.
-    """
+    """Return the training record in `row`."""
     content = unpacked(row)
     if digest_text(content) != row.digest:
         raise StoreError(f"The training record of {row.ref} does not match its digest.", f"See: {command('verify')}")
@@ -194,11 +185,7 @@ def read_training(row: TrainingRow) -> TrainingRecord:
 
 
 def unpacked(row: TrainingRow) -> str:
-    """Return the JSON of a training record.
-
-    Raises:
-        StoreError: if it cannot be decompressed.
-    """
+    """Return the JSON of a training record."""
     try:
         return zlib.decompress(row.packed).decode("utf-8", "surrogatepass")
     except (zlib.error, UnicodeDecodeError) as error:
@@ -321,11 +308,7 @@ def newest_rows(session: Session) -> list[VersionRow]:
 
 
 def version_of(session: Session, row: VersionRow) -> Version:
-    """Return the version of a row.
-
-    Raises:
-        StoreError: if its rubric is missing or does not match its digest.
-    """
+    """Return the version of a row."""
     return versions_of(session, [row], {})[0]
 
 
@@ -335,9 +318,6 @@ def versions_of(session: Session, rows: Sequence[VersionRow], known: dict[str, V
     Args:
         known: versions by the digest of their record, which are not read again; tags and confirmations are. Those that
             had to be read are added.
-
-    Raises:
-        StoreError: if a rubric is missing or does not match its digest.
     """
     wanted = {row.rubric_digest for row in rows if row.record_digest not in known}
     rubrics = session.exec(select(RubricRow).where(col(RubricRow.digest).in_(wanted))) if wanted else ()
