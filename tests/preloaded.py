@@ -12,7 +12,6 @@ from rubriclab.prompts.render import FOLDER, _parts
 
 # Of other packages: what they import only when it is first used.
 OTHERS = (
-    "alembic.config",
     "encodings.utf_8_sig",
     "experiments.commands",
     "experiments.runner.run",

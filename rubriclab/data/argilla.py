@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rubriclab.data.annotation_export import Export, Task
-from rubriclab.data.answers import Answer
+from rubriclab.data.annotation_export import Answer, Export, Task
 from rubriclab.data.row import RowError
 from rubriclab.descriptions import describe
 from rubriclab.errors import DataError

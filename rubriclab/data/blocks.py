@@ -75,7 +75,7 @@ def block_rows(block: FileBlock, where: str, longest: int) -> Numbered:
             yield number, replace(row, where=where) if isinstance(row, RowError) else row
     else:
         lines = bounded_lines(where, _lines(block, longest), longest, block.before)
-        yield from json_lines(where, lines, longest, block.before)
+        yield from json_lines(where, lines, block.before)
 
 
 def _byte_ranges(path: Path, size: int) -> Iterator[FileBlock]:

@@ -6,18 +6,21 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from rubriclab.data.cells import MOST_WORDS
-from rubriclab.data.comparisons import Comparison
+from rubriclab.data.cells import MOST_WORDS, proposed_level_scores
+from rubriclab.data.comparisons import Comparison, Lined, about, comparison_faults, fit_scores
 from rubriclab.data.example import Example, is_labelled, labelled
-from rubriclab.data.fault_messages import fault_hints, fault_lines, first_of
-from rubriclab.data.fitted import Lined, about, comparison_faults, fit_scores
-from rubriclab.data.levels import proposed_level_scores
-from rubriclab.data.mapping import NATIVE, TABLES, mapping_text
-from rubriclab.data.proposed_mapping import proposed_mapping
+from rubriclab.data.mapping import NATIVE, TABLES, mapping_text, proposed_mapping
 from rubriclab.data.readers import Rows
 from rubriclab.data.row import RowError
 from rubriclab.data.scale import Scale, parse_scale, scale_of, show
-from rubriclab.data.training_faults import NumberedExample, training_faults, without_invalid_ratings
+from rubriclab.data.training_faults import (
+    NumberedExample,
+    fault_hints,
+    fault_lines,
+    first_of,
+    training_faults,
+    without_invalid_ratings,
+)
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.option_names import option
 
@@ -113,8 +116,7 @@ def _scale(rated: tuple[Example, ...], compared: list[Comparison], aspect: str) 
         return scale_of((example.scores[aspect] for example in rated), annotations)
     if not compared:
         raise SettingsError(
-            f"No row has a score for {aspect!r}, so the scale is unknown.",
-            f"Give it: {option('scale', 'LOW:HIGH')}.",
+            f"No row has a score for {aspect!r}, so the scale is unknown.", f"Give it: {option('scale', 'LOW:HIGH')}."
         )
     return COMPARED_SCALE
 

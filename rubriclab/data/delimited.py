@@ -1,4 +1,4 @@
-"""Rows of text files with delimiters (CSV, TSV and the like), one at a time and in order, each with its line."""
+"""Rows of text files with delimiters (CSV, TSV and the like), each with its line, and the header of any table."""
 
 from __future__ import annotations
 
@@ -10,9 +10,14 @@ from dataclasses import dataclass
 from itertools import dropwhile, islice
 from typing import Any
 
-from rubriclab.data.formats import LINE_OVERHEAD, LONGEST_ROW, Gap, Lines, Numbered, numbered, too_long
+from rubriclab.characters import is_blank
+from rubriclab.data.cells import CellRules
+from rubriclab.data.formats import LINE_OVERHEAD, LONGEST_ROW, Lines, Numbered, numbered, too_long
+from rubriclab.data.mapping import FIELDS
+from rubriclab.data.reading import ReadingOptions
 from rubriclab.data.row import RowError
 from rubriclab.data.spreadsheet import unescaped
+from rubriclab.descriptions import preview
 from rubriclab.errors import DataError
 from rubriclab.option_names import option
 
@@ -27,6 +32,9 @@ RECORDS_SNIFFED = 200
 SHARE_BELOW_TITLE = 0.8
 # Records that are searched for the header.
 RECORDS_SEARCHED = 20
+# Share of the most cells of any row that a header has at least.
+FILLED = 0.6
+_RULES = (CellRules(typed=False), CellRules(typed=False, decimal_comma=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +176,6 @@ def _records(
     After a broken record, only its first line is lost: the other lines inside an open quote are read again.
     """
     source = _RecordLines(where, lines, longest)
-    gap = Gap(where, longest)
     while True:
         source.begin()
         try:
@@ -182,10 +189,7 @@ def _records(
         if isinstance(line, RowError):
             yield number, line
         elif isinstance(cells, RowError) or (cells and any(cell.strip() for cell in cells)):
-            gap.end()
             yield number, cells
-        else:
-            gap.add(number, source.size)
 
 
 class _RecordLines(Iterator[str]):
@@ -217,3 +221,59 @@ class _RecordLines(Iterator[str]):
     def give_back(self) -> int:
         self.ahead.extendleft(reversed(self.taken[1:]))
         return self.taken[0][0]
+
+
+def check_header(where: str, rows: Sequence[tuple[int, Sequence[Any]]], options: ReadingOptions) -> None:
+    """Check that the first of the numbered rows is the header, not a title above it or one of two header rows.
+
+    A title fills the first cell, or all cells of a merged range, with one text, and most rows below have several cells.
+    Of two header rows, the first leaves columns without a name of their own, which the second has: different words,
+    above numbers or in most columns.
+
+    Raises:
+        DataError: if it looks like a title, or like the first of two header rows; the message names the rows.
+    """
+    if len(rows) < 2 or options.header_rows > 1:
+        return
+    # The different texts of each row, in their order.
+    contents = [list(dict.fromkeys(str(cell).strip() for cell in cells if not _is_empty(cell))) for _, cells in rows]
+    title, most = contents[0], max(map(len, contents))
+    is_field = bool(title) and title[0] in {*FIELDS, *options.mapping.columns.values()}
+    if len(title) == 1 and most > 1 and not is_field and not _is_empty(rows[0][1][0]):
+        number = next(number for (number, _), found in zip(rows, contents, strict=True) if len(found) >= FILLED * most)
+        raise DataError(
+            f"{where}: row {rows[0][0]} holds only {preview(title[0])}, and row {number} looks like the header;",
+            f"leave out the rows above it: {option('skip_rows', str(number - 1))}.",
+        )
+    if _continues([cells for _, cells in rows]):
+        raise DataError(
+            f"{where}: row {rows[0][0]} leaves columns without a name of their own, and row {rows[1][0]} looks like a "
+            "second header row;",
+            f"join them: {option('header_rows', '2')}.",
+        )
+
+
+def _continues(rows: Sequence[Sequence[Any]]) -> bool:
+    """Return whether the second row names columns that the first one leaves without a name of their own."""
+    first, second = ([_shown(cell) for cell in cells] for cells in rows[:2])
+    words = [word for word in second if word]
+    if len(rows) < 3 or len(set(words)) < len(words) or any(map(_is_number, words)):
+        return False
+    named = {name for name in first if name and first.count(name) == 1}
+    places = [place for place, word in enumerate(second) if word and not named.intersection(first[place : place + 1])]
+    below = [_shown(cells[place]) for cells in rows[2:] for place in places if place < len(cells)]
+    filled = [cell for cell in below if cell]
+    numbers = sum(map(_is_number, filled))
+    return bool(filled) and (2 * numbers > len(filled) or 2 * len(places) > len(words))
+
+
+def _shown(cell: Any) -> str:
+    return "" if _is_empty(cell) else str(cell).strip()
+
+
+def _is_number(text: str) -> bool:
+    return any(rules.number(text) is not None for rules in _RULES)
+
+
+def _is_empty(cell: Any) -> bool:
+    return cell is None or (isinstance(cell, str) and is_blank(cell))

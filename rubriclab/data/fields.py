@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from decimal import Decimal
 from numbers import Real
@@ -24,28 +25,9 @@ COLUMNS_NAMED = 12
 
 _A_TEXT = "a non-empty text"
 # Placeholders for an absent text (such as Topical-Chat's `_nofact`), in lower case without surrounding marks.
-_PLACEHOLDERS = frozenset(
-    {
-        "_nofact",
-        "_none",
-        "_null",
-        "empty",
-        "n.a",
-        "n/a",
-        "na",
-        "nan",
-        "nil",
-        "no context",
-        "no fact",
-        "no reference",
-        "no source",
-        "nofact",
-        "none",
-        "not applicable",
-        "not available",
-        "null",
-        "undefined",
-    }
+_PLACEHOLDER = re.compile(
+    r"_?(nofact|none|null)|empty|n\.a|n/?a|nan|nil|undefined|no (context|fact|reference|source)"
+    r"|not (applicable|available)"
 )
 _AROUND = " \t\r\n[](){}<>\"'`*.-–—"
 
@@ -229,7 +211,7 @@ def without_placeholder(text: str | None) -> str | None:
     if text is None:
         return None
     word = text.strip(_AROUND).lower()
-    return None if not word or word in _PLACEHOLDERS else text
+    return None if not word or _PLACEHOLDER.fullmatch(word) else text
 
 
 def _is_wordy(value: Any) -> bool:

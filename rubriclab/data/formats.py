@@ -1,4 +1,4 @@
-"""Lines of text files and rows of JSON Lines, one at a time and in order, each with its line number.
+"""Encodings and lines of text files, and rows of JSON Lines, one at a time and in order, each with its line number.
 
 Every function yields `(line, row)`, where a row is the parsed value (a mapping, if it is valid) or a `RowError`.
 Reading continues after a faulty row. If the data ends early (a damaged gzip file, a disk error), the last row is a
@@ -7,6 +7,7 @@ fault.
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import json
@@ -15,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, Final, cast
 
 import orjson
 
@@ -45,6 +46,27 @@ LINE_OVERHEAD = 200
 # Bytes that are used to detect encoding, delimiter and decimal mark, and bytes of them that are read at once.
 SAMPLE = 2**24
 BLOCK = 2**16
+UTF_8: Final = "utf-8"
+_BYTE_ORDER_MARKS = {
+    codecs.BOM_UTF8: UTF_8,
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+NAMES = {
+    UTF_8: "UTF-8",
+    "utf-16": "UTF-16",
+    "utf-16-le": "UTF-16",
+    "utf-16-be": "UTF-16",
+    "utf-32": "UTF-32",
+    "cp1252": "Windows-1252",
+}
+# In text of mostly ASCII characters in UTF-16, every other byte is zero.
+_MOSTLY = 0.4
+_HARDLY_EVER = 0.05
+# Western European languages use few letters outside ASCII; other alphabets use mostly such letters.
+_MOST_ACCENTED = 0.4
 
 
 def lines_of(path: Path, longest: int = LONGEST_ROW, after: int = 0) -> Iterator[bytes]:
@@ -123,37 +145,13 @@ def too_long(where: str, place: str, longest: int) -> DataError:
     )
 
 
-def json_lines(where: str, lines: Lines, longest: int = LONGEST_ROW, before: int = 0) -> Numbered:
-    """Yield the rows of JSON Lines; blank lines are skipped. `before` is the number of lines before these.
-
-    Raises:
-        DataError: for more than `longest` bytes of blank lines in a row.
-    """
-    gap = Gap(where, longest)
+def json_lines(where: str, lines: Lines, before: int = 0) -> Numbered:
+    """Yield the rows of JSON Lines; blank lines are skipped. `before` is the number of lines before these."""
     for number, line in numbered(where, lines, before):
         if isinstance(line, RowError):
             yield number, line
         elif line.strip():
-            gap.end()
             yield number, _json_row(where, number, line)
-        else:
-            gap.add(number, len(line))
-
-
-class Gap:
-    """The size of the blank lines since the last row; a small compressed file may have any number of them."""
-
-    def __init__(self, where: str, longest: int) -> None:
-        self.where, self.longest = where, longest
-        self.size = 0
-
-    def end(self) -> None:
-        self.size = 0
-
-    def add(self, number: int, size: int) -> None:
-        self.size += size + LINE_OVERHEAD
-        if self.size > self.longest:
-            raise too_long(self.where, f"the space between two rows, up to line {number},", self.longest)
 
 
 def numbered(where: str, lines: Lines, before: int = 0) -> Iterator[tuple[int, bytes | RowError]]:
@@ -162,14 +160,12 @@ def numbered(where: str, lines: Lines, before: int = 0) -> Iterator[tuple[int, b
     try:
         for number, text in enumerate(lines, start=before + 1):
             line = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
-            yield number, _first_line(where, line) if number == 1 else line
+            if number == 1:
+                check_text(where, line, {**_NOT_TEXT, **_NOT_UTF_8})
+                line = line.removeprefix(_BOM)
+            yield number, line
     except (OSError, EOFError, zlib.error) as error:
         yield number + 1, broken_off(where, number, error)
-
-
-def _first_line(where: str, line: bytes) -> bytes:
-    check_text(where, line, {**_NOT_TEXT, **_NOT_UTF_8})
-    return line.removeprefix(_BOM)
 
 
 def check_text(where: str, content: bytes, others: Mapping[bytes, tuple[str, str]] = _NOT_TEXT) -> None:
@@ -240,3 +236,65 @@ def with_infinite_numbers(content: bytes) -> Any:
     except (ValueError, TypeError, RecursionError):
         return None
     return row
+
+
+def encoding_of(where: str, sample: bytes, *, complete: bool, only_unicode: bool = False) -> str:
+    """Return Python's name of the encoding of a file that begins with `sample`.
+
+    A byte order mark decides; then zero bytes (UTF-16); then whether the bytes are UTF-8. With more
+    valid characters beyond ASCII than other bytes, the file is UTF-8 with damaged places. Else it is Windows-1252,
+    which agrees with Latin-1 on all letters that both have.
+
+    Args:
+        sample: the first bytes.
+        complete: whether these are all bytes of the file.
+        only_unicode: whether the format is always Unicode (JSON), so that other bytes are damage.
+
+    Raises:
+        DataError: if the bytes are neither UTF-8 nor likely to be Western European text.
+    """
+    for mark, name in _BYTE_ORDER_MARKS.items():
+        if sample.startswith(mark):
+            return name
+    if wide := _without_mark(sample):
+        return wide
+    if only_unicode or _is_utf_8(sample, complete=complete) or _is_damaged_utf_8(sample):
+        return UTF_8
+    letters = None
+    with suppress(UnicodeDecodeError):
+        letters = [character for character in sample.decode("cp1252") if character.isalpha()]
+    if letters is None or sum(character > "\x7f" for character in letters) > _MOST_ACCENTED * len(letters):
+        raise DataError(
+            f"{where} is neither UTF-8 nor Western European text in Windows-1252.",
+            f"Name its encoding, such as {option('encoding', 'cp1251')}, or save it as UTF-8.",
+        )
+    return "cp1252"
+
+
+def _without_mark(sample: bytes) -> str | None:
+    """Return the kind of UTF-16 indicated by the positions of zero bytes, if any."""
+    pairs = len(sample) // 2
+    if not pairs or b"\0" not in sample:
+        return None
+    first, second = (sample[start : 2 * pairs : 2].count(0) / pairs for start in (0, 1))
+    if second >= _MOSTLY and first <= _HARDLY_EVER:
+        return "utf-16-le"
+    return "utf-16-be" if first >= _MOSTLY and second <= _HARDLY_EVER else None
+
+
+def _is_utf_8(sample: bytes, *, complete: bool) -> bool:
+    try:
+        codecs.getincrementaldecoder(UTF_8)().decode(sample, final=complete)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _is_damaged_utf_8(sample: bytes) -> bool:
+    """Return whether there are more valid UTF-8 characters beyond ASCII than invalid bytes.
+
+    In other encodings, a few byte sequences are valid by chance.
+    """
+    text = sample.decode(UTF_8, "surrogateescape")
+    damaged = sum("\udc80" <= character <= "\udcff" for character in text)
+    return 0 < damaged < sum(character > "\x7f" for character in text) - damaged

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
-from rubriclab.data.annotation_export import Export, Task
-from rubriclab.data.answers import Answer, Kind
+from rubriclab.data.annotation_export import Answer, Export, Kind, Task
 from rubriclab.data.row import RowError
 from rubriclab.descriptions import describe
 from rubriclab.option_names import option

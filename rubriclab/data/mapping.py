@@ -1,12 +1,17 @@
-"""Mapping of fields to columns with other names: `output=summary,scores.coherence=coh`."""
+"""Mapping of fields to columns with other names: `output=summary,scores.coherence=coh`; also proposed ones."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
+from types import MappingProxyType
 from typing import Any, Final
 
 from rubriclab.comma_list import comma_list, comma_values
+from rubriclab.data.cells import MOST_WORDS, CellRules
 from rubriclab.errors import SettingsError
 
 TEXT_FIELDS = ("source", "context", "reference")
@@ -19,6 +24,29 @@ KNOWN = (
     f"{', '.join(FIELDS)}, or scores.ASPECT, annotations.ASPECT, annotations.ASPECT.RATER, reasons.ASPECT and "
     "reasons.ASPECT.RATER"
 )
+# Usual names of columns, in English and German, preferred ones first.
+_NAMES = {
+    "output": "output text summary response answer reply completion generation generated hypothesis candidate "
+    "translation story essay zusammenfassung antwort ausgabe",
+    "source": "source article document input passage original artikel quelle dokument quelltext",
+    "context": "context dialogue conversation history prompt question instruction kontext frage dialog",
+    "reference": "reference gold target reference-answer model-answer referenz musterloesung musterantwort",
+    "id": "id key item item-id text-id nr number nummer",
+    "group": "group group-id doc-id document-id article-id source-id prompt-id topic gruppe thema",
+    "system": "system model model-name system-id modell",
+}
+_SCORE_NAMES = ("score", "rating", "label", "grade", "mean", "human", "bewertung", "note", "punkte", "wertung")
+_RATER = re.compile(r"(?:rater|annotator|judge|coder|reviewer|person|bewerter|gutachter)[-]?\w+")
+_TEXTS = ("output", "source", "context", "reference")
+# Minimum similarity (0 to 100) of two names that are considered the same.
+_SAME = 88
+# Minimum characters of the last word of a compound, and words that say too little as one.
+_SHORTEST_HEAD = 5
+_GENERIC = ("input", "number", "passage", "original", "group", "model")
+# Minimum characters of texts that are considered more than names.
+_TEXT = 25
+# The highest rating by which columns of numbers with any names are taken for raters.
+MOST_RATED = 10
 
 
 class Absent:
@@ -105,3 +133,158 @@ def look_up(row: Mapping[str, Any], column: str) -> Any:
             return ABSENT
         value = value[part]
     return value
+
+
+def proposed_mapping(
+    rows: Sequence[Mapping[str, Any]], aspect: str | None = None, mapped: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, str]:
+    """Return proposed columns by field, for the fields without a column of their name; empty if nothing is similar.
+
+    Fields that are `mapped` to columns, and these columns, are left out, and so are scores of an aspect that has mapped
+    ones.
+
+    Columns are matched by usual names; without a match, the column with the longest texts is the output. Columns of
+    numbers become scores of `aspect`, or annotations if several columns are named after the aspect or after raters, or
+    hold numbers of one small range or the same few words.
+    """
+    cells = {column: [row.get(column) for row in rows] for column in _columns(rows)}
+    native = {column for column in cells if column.partition(".")[0] in (*FIELDS, *TABLES)} | mapped.keys()
+    free = {column: values for column, values in cells.items() if column not in (*native, *mapped.values())}
+    proposal: dict[str, str] = {}
+    numbers = {column for column, values in free.items() if _are_numbers(values)}
+    for match in (_named, _compound):
+        for name, words in _NAMES.items():
+            usable = [c for c in free if c not in proposal.values() and (c not in numbers if name in _TEXTS else True)]
+            if name not in native and name not in proposal and (column := match(usable, words.split())):
+                proposal[name] = column
+    if "output" not in proposal and "output" not in native and (column := _longest(free, proposal)):
+        proposal["output"] = column
+    worded = _levels({column: values for column, values in free.items() if column not in proposal.values()})
+    scored = [column for column in free if column in (*numbers, *worded) and column not in proposal.values()]
+    if aspect and not any(column.startswith((f"scores.{aspect}", f"annotations.{aspect}")) for column in native):
+        proposal |= dict(_scores({column: free[column] for column in scored}, aspect))
+    return proposal
+
+
+def output_columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the columns of long texts that are named like an output and a number, letter or name: `Answer A`."""
+    names = _NAMES["output"].split()
+    cells = {column: [row.get(column) for row in rows] for column in _columns(rows)}
+    long = [column for column, values in cells.items() if _mean_length(values) >= _TEXT]
+    return [column for column in long if _plain(column).split("-")[0] in names and "-" in _plain(column)]
+
+
+def is_score_name(column: str) -> bool:
+    """Return whether a column is named like one of scores: `score`, `rating`, `Bewertung`."""
+    return _named([column], _SCORE_NAMES) is not None
+
+
+def closest_column(name: str, columns: Sequence[str]) -> str | None:
+    """Return the column with the name most similar to a misspelt one; `None` if none is similar."""
+    from rapidfuzz import fuzz, process
+
+    match = process.extractOne(name, list(columns), scorer=fuzz.ratio, processor=_plain, score_cutoff=70)
+    return match[0] if match else None
+
+
+def _columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(str(column) for row in rows for column in row))
+
+
+def _plain(name: str) -> str:
+    """Return a name in lower case without accents, its words joined by hyphens."""
+    letters = unicodedata.normalize("NFKD", name.casefold())
+    return re.sub(r"[^a-z0-9]+", "-", "".join(c for c in letters if not unicodedata.combining(c))).strip("-")
+
+
+def _named(columns: Sequence[str], names: Sequence[str]) -> str | None:
+    from rapidfuzz import fuzz
+
+    scored = [
+        (fuzz.ratio(_plain(column), name) >= _SAME, -place, column)
+        for place, name in enumerate(names)
+        for column in columns
+    ]
+    same, _, column = max(scored, default=(False, 0, ""))
+    return column if same else None
+
+
+def _compound(columns: Sequence[str], names: Sequence[str]) -> str | None:
+    """Return the first column whose last word is one of `names`, as in `customer question` or `Kundenfrage`."""
+    heads = [name for name in names if len(name) >= _SHORTEST_HEAD and name not in _GENERIC]
+    return next((column for column in columns if _plain(column).endswith(tuple(heads))), None) if heads else None
+
+
+def _longest(cells: Mapping[str, Sequence[Any]], mapped: Mapping[str, str]) -> str | None:
+    lengths = {column: _mean_length(values) for column, values in cells.items() if column not in mapped.values()}
+    column = max(lengths, key=lambda name: lengths[name], default=None)
+    return column if column is not None and lengths[column] >= _TEXT else None
+
+
+def _mean_length(cells: Sequence[Any]) -> float:
+    return sum(len(cell) for cell in cells if isinstance(cell, str)) / max(len(cells), 1)
+
+
+def _levels(cells: Mapping[str, Sequence[Any]]) -> set[str]:
+    """Return the columns of a few short words that are named like scores or hold the words of another such column."""
+    words = {
+        column: {cell.strip().casefold() for cell in values if isinstance(cell, str) and 0 < len(cell.strip()) < _TEXT}
+        for column, values in cells.items()
+    }
+    few = {column: found for column, found in words.items() if 1 < len(found) <= MOST_WORDS}
+    named = {column for column in few if is_score_name(column)}
+    few = {column: found for column, found in few.items() if len(cells[column]) > MOST_WORDS}
+    return named | {
+        column
+        for column, found in few.items()
+        if any(2 * len(found & other) >= len(found | other) for name, other in few.items() if name != column)
+    }
+
+
+def _small_range(columns: Mapping[str, Sequence[Any]]) -> bool:
+    """Return whether nearly all numbers lie between 0 and 10, as ratings do; words may be levels."""
+    rules = CellRules(typed=False, decimal_comma=True)
+    cells = chain.from_iterable(columns.values())
+    read = [rules.number(cell.replace(".", ",")) if isinstance(cell, str) else cell for cell in cells]
+    numbers = [number for number in read if isinstance(number, int | float)]
+    return sum(0 <= number <= MOST_RATED for number in numbers) >= 0.9 * len(numbers)
+
+
+def _are_numbers(cells: Sequence[Any]) -> bool:
+    rules = (CellRules(typed=False), CellRules(typed=False, decimal_comma=True))
+    present = [cell for cell in cells if not rules[0].is_missing(cell)]
+    numbers = [
+        (isinstance(cell, int | float) and not isinstance(cell, bool))
+        or (isinstance(cell, str) and any(rule.number(cell) is not None for rule in rules))
+        for cell in present
+    ]
+    return len(present) > 0 and sum(numbers) >= 0.8 * len(present)
+
+
+def _scores(cells: Mapping[str, Sequence[Any]], aspect: str) -> Iterator[tuple[str, str]]:
+    """Yield the fields of the columns that hold scores of `aspect`."""
+    from rapidfuzz import fuzz
+
+    columns, plain_aspect = list(cells), _plain(aspect)
+    similar = [column for column in columns if fuzz.partial_ratio(plain_aspect, _plain(column)) >= _SAME]
+    raters = similar if len(similar) > 1 else [column for column in columns if _RATER.fullmatch(_plain(column))]
+    if len(similar) == 1:
+        yield f"scores.{aspect}", similar[0]
+    elif len(raters) > 1:
+        yield from ((f"annotations.{aspect}.{_rater(column, plain_aspect)}", column) for column in raters)
+    elif shared := _shared_first_word(columns):
+        yield from ((f"annotations.{aspect}.{_rater(column, shared)}", column) for column in columns)
+    elif column := _named(columns, _SCORE_NAMES) or (columns[0] if len(columns) == 1 else None):
+        yield f"scores.{aspect}", column
+    elif len(columns) > 1 and _small_range(cells):
+        yield from ((f"annotations.{aspect}.{_plain(column)}", column) for column in columns)
+
+
+def _shared_first_word(columns: Sequence[str]) -> str | None:
+    """Return the first word of several columns if it is the same for all."""
+    first = {_plain(column).partition("-")[0] for column in columns}
+    return first.pop() if len(columns) > 1 and len(first) == 1 else None
+
+
+def _rater(column: str, aspect: str) -> str:
+    return _plain(column).replace(aspect, "").strip("-") or _plain(column)

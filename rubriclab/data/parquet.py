@@ -36,12 +36,7 @@ DIFFERENCES = "DELTA_BYTE_ARRAY"
 
 
 def parquet_rows(
-    path: Path,
-    longest: int = LONGEST_ROW,
-    *,
-    row_groups: list[int] | None = None,
-    before: int = 0,
-    after: int = 0,
+    path: Path, longest: int = LONGEST_ROW, *, row_groups: list[int] | None = None, before: int = 0, after: int = 0
 ) -> Numbered:
     """Yield the rows of a Parquet file, counted from 1, or those of some row groups, with `before` rows before them.
 
@@ -165,7 +160,7 @@ def _fitting_slices(where: str, before: int, batch: Any, longest: int) -> Iterat
     Raises:
         DataError: for a single row that takes more; `before` is the number of rows before this batch.
     """
-    sizes = _row_sizes(batch)
+    sizes: list[int] = _total(batch.columns, len(batch)).tolist()
     start, size = 0, 0
     for row, row_size in enumerate(sizes):
         if row_size > longest:
@@ -179,12 +174,6 @@ def _fitting_slices(where: str, before: int, batch: Any, longest: int) -> Iterat
         size += row_size
     if start < len(batch):
         yield batch.slice(start)
-
-
-def _row_sizes(batch: Any) -> list[int]:
-    """Return the bytes of each row, as Python values."""
-    sizes: list[int] = _total(batch.columns, len(batch)).tolist()
-    return sizes
 
 
 def _sizes(array: Any) -> Sizes:

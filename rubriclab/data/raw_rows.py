@@ -11,27 +11,32 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import dropwhile, islice
+from itertools import chain, dropwhile, islice
 from pathlib import Path
 from typing import Any
 
-from rubriclab.data.annotation_export import rows_of
-from rubriclab.data.annotation_exports import detect, exported_list
+import orjson
+
+from rubriclab.data import argilla, label_studio
+from rubriclab.data.annotation_export import Export, rows_of
 from rubriclab.data.cells import CellRules
 from rubriclab.data.decimal_mark import decimal_mark, has_decimal_points, sure_rows
-from rubriclab.data.delimited import Dialect, delimited_rows, first_records, sniff
-from rubriclab.data.encoding import UTF_8, encoding_of
+from rubriclab.data.delimited import Dialect, check_header, delimited_rows, first_records, sniff
 from rubriclab.data.formats import (
+    UTF_8,
     Lines,
     Numbered,
     bounded_lines,
     check_text,
     decoded_lines,
+    encoding_of,
     json_lines,
     lines_of,
+    opened,
     sample_of,
+    too_long,
+    with_infinite_numbers,
 )
-from rubriclab.data.header import check_header
 from rubriclab.data.mapping import FieldMap
 from rubriclab.data.parquet import parquet_rows
 from rubriclab.data.reading import DEFAULTS, ReadingOptions
@@ -59,6 +64,13 @@ _NO_FILE = by_reader(
 )
 # Rows in which decimal points are looked for, to write numbers in the same way.
 ROWS_SAMPLED = 1000
+Convert = Callable[[str, Iterable[tuple[int, Any]]], Export]
+_FORMATS: tuple[tuple[Callable[[Mapping[str, Any]], bool], Convert], ...] = (
+    (label_studio.is_json, label_studio.from_json),
+    (label_studio.is_minimal, label_studio.from_minimal),
+    (argilla.is_record, argilla.from_records),
+    (argilla.is_flat, argilla.from_flat),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +169,7 @@ def _stream(where: str, lines: Lines, options: ReadingOptions, after: int) -> Ra
 
 def _json_lines(where: str, lines: Lines, options: ReadingOptions, encoding: str, before: int) -> RawRows:
     """Return the rows of lines of limited length; `before` is the number of lines before these."""
-    rows = json_lines(where, lines, options.longest, before)
+    rows = json_lines(where, lines, before)
     return RawRows(SourceFormat(where, "JSON Lines", encoding), rows, options.rules(typed=True))
 
 
@@ -326,3 +338,50 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _plain(cell) for key, cell in value.items()}
     return [_plain(cell) for cell in value] if isinstance(value, list | tuple) else value
+
+
+def detect(numbered: Numbered) -> tuple[Convert | None, Numbered]:
+    """Return how to convert rows that an annotation tool exported, `None` for others, and the rows from the first."""
+    first = next(numbered, None)
+    if first is None:
+        return None, numbered
+    return _converter(first[1]), chain([first], numbered)
+
+
+def exported_list(path: Path, sample: bytes, longest: int) -> list[Any] | None:
+    """Return the rows of a JSON file that is one list exported by an annotation tool; `None` for any other file.
+
+    Raises:
+        DataError: if such a list has more than `longest` bytes, or a list of objects over several lines is not JSON.
+    """
+    start = sample.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if not start.startswith(b"[") or not start[1:].lstrip().startswith(b"{"):
+        return None
+    with opened(path) as stream:
+        content = stream.read(longest + 1)
+    if len(content) > longest:
+        raise too_long(str(path), "the list of JSON objects", longest)
+    content = content.removeprefix(b"\xef\xbb\xbf")
+    try:
+        rows = orjson.loads(content)
+    except orjson.JSONDecodeError as error:
+        rows = with_infinite_numbers(content)
+        if rows is None and error.lineno > 1 and not _is_json(content.partition(b"\n")[0]):
+            raise DataError(
+                f"{path} is one JSON list that ends early or is damaged: {error.msg}, in line {error.lineno}, column "
+                f"{error.colno}.",
+                "Export it again, or correct it there.",
+            ) from None
+    return rows if isinstance(rows, list) and rows and _converter(rows[0]) else None
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return False
+    return True
+
+
+def _converter(row: Any) -> Convert | None:
+    return next((convert for is_of, convert in _FORMATS if is_of(row)), None) if isinstance(row, Mapping) else None

@@ -28,14 +28,14 @@ from rubriclab.characters import is_blank
 from rubriclab.data.cells import TYPED, UNTYPED, CellRules
 from rubriclab.data.example import Example
 from rubriclab.data.fields import LONGEST_NAME, FieldError, Fields, in_unicode
-from rubriclab.data.mapping import ABSENT, NATIVE, FieldMap, look_up, mapping_text
-from rubriclab.data.proposed_mapping import closest_column, proposed_mapping
+from rubriclab.data.mapping import ABSENT, NATIVE, FieldMap, closest_column, look_up, mapping_text, proposed_mapping
 from rubriclab.descriptions import describe
 from rubriclab.digest import digest
 from rubriclab.errors import DataError
 from rubriclab.option_names import option
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 DERIVED_DIGITS = 16
 _DERIVED_ID = re.compile(rf"text-[0-9a-f]{{{DERIVED_DIGITS}}}")
@@ -92,7 +92,10 @@ def example_of(
 ) -> Example | RowError:
     """Return the example in a row, or its faults."""
     if not isinstance(row, Mapping):
-        return RowError(where, line, None, describe(row), _an_object(row))
+        one_list = (
+            "; in a file that is one list, give each object a line of its own" if isinstance(row, list | tuple) else ""
+        )
+        return RowError(where, line, None, describe(row), f"an object with a field 'output'{one_list}")
     fields, field_errors = Fields(row, mapping, rules), list[FieldError]()
     example = _example(fields, field_errors)
     if example is not None and not field_errors:
@@ -129,12 +132,6 @@ def check_columns(row: Mapping[str, Any], where: str, mapping: FieldMap) -> None
             proposed = {error.field: (mapped and closest_column(mapped, [str(name) for name in row])) or "COLUMN"}
         hint = f"Name the column that holds it: {option('mapping', mapping_text({**mapping.columns, **proposed}))}."
         raise DataError(f"{where}: field {error.field!r}: got {error.got}, expected {error.expected}.", hint) from None
-
-
-def _an_object(row: Any) -> str:
-    if isinstance(row, list | tuple):
-        return "an object with a field 'output'; in a file that is one list, give each object a line of its own"
-    return "an object with a field 'output'"
 
 
 def _example(fields: Fields, faults: list[FieldError]) -> Example | None:
@@ -176,48 +173,49 @@ def _example(fields: Fields, faults: list[FieldError]) -> Example | None:
 
 def _annotations(fields: Fields, faults: list[FieldError]) -> dict[str, tuple[tuple[str, ...], tuple[float, ...]]]:
     """Return raters (empty if unknown) and annotations by aspect; faults are added to `faults`."""
-    named: dict[str, dict[str, float]] = {}
-    listed: dict[str, tuple[float, ...]] = {}
-    for key, cell in fields.table("annotations"):
-        aspect, dot, rater = key.partition(".")
-        if isinstance(cell, Mapping):
-            _add(_rating(fields), f"annotations.{key}", cell, named.setdefault(key, {}), faults)
-        elif dot and not fields.is_list(cell):
-            _add(_rating(fields), f"annotations.{aspect}", {rater: cell}, named.setdefault(aspect, {}), faults)
-        elif numbers := fields.numbers(f"annotations.{key}", cell):
-            listed[key] = numbers
-    if both := sorted(named.keys() & listed.keys()):
-        expected = "the scores of an aspect either in a list or by the raters' names"
-        raise FieldError(f"annotations.{both[0]}", "both a list and named raters", expected)
-    rated = {aspect: (tuple(scores), tuple(scores.values())) for aspect, scores in named.items() if scores}
+
+    def rating(name: str, cell: Any) -> float | None:
+        return None if fields.blank(cell) else fields.number(name, cell)
+
+    named, listed = _cells(fields, "annotations", rating, fields.numbers, faults)
+    rated = {aspect: (tuple(scores), tuple(scores.values())) for aspect, scores in named.items()}
     return rated | {aspect: ((), numbers) for aspect, numbers in listed.items()}
-
-
-def _rating(fields: Fields) -> Callable[[str, Any], float | None]:
-    return lambda name, cell: None if fields.blank(cell) else fields.number(name, cell)
 
 
 def _reasons(fields: Fields, faults: list[FieldError]) -> dict[str, str | dict[str, str]]:
     """Return the reasons by aspect: one text, or texts by rater; faults are added to `faults`."""
-    named: dict[str, dict[str, str]] = {}
-    single: dict[str, str] = {}
 
-    def read(name: str, cell: Any) -> str | None:
+    def reason(name: str, cell: Any) -> str | None:
         return None if fields.blank(cell) else fields.reason(name, cell)
 
-    for key, cell in fields.table("reasons"):
+    named, single = _cells(fields, "reasons", reason, reason, faults)
+    return {**named, **single}
+
+
+def _cells(
+    fields: Fields,
+    table: str,
+    of_rater: Callable[[str, Any], T | None],
+    of_all: Callable[[str, Any], U | None],
+    faults: list[FieldError],
+) -> tuple[dict[str, dict[str, T]], dict[str, U]]:
+    """Return the cells of a table by aspect and rater, and those without raters by aspect; faults go to `faults`."""
+    by_rater: dict[str, dict[str, T]] = {}
+    single: dict[str, U] = {}
+    for key, cell in fields.table(table):
         aspect, dot, rater = key.partition(".")
         if isinstance(cell, Mapping):
-            _add(read, f"reasons.{key}", cell, named.setdefault(key, {}), faults)
-        elif dot:
-            _add(read, f"reasons.{aspect}", {rater: cell}, named.setdefault(aspect, {}), faults)
-        elif text := read(f"reasons.{key}", cell):
-            single[key] = text
-    by_rater = {aspect: texts for aspect, texts in named.items() if texts}
-    if both := sorted(by_rater.keys() & single.keys()):
-        expected = "the reasons for an aspect either as one text or by the raters' names"
-        raise FieldError(f"reasons.{both[0]}", "both one text and named raters", expected)
-    return by_rater | single
+            _add(of_rater, f"{table}.{key}", cell, by_rater.setdefault(key, {}), faults)
+        elif dot and not (table == "annotations" and fields.is_list(cell)):
+            _add(of_rater, f"{table}.{aspect}", {rater: cell}, by_rater.setdefault(aspect, {}), faults)
+        elif value := of_all(f"{table}.{key}", cell):
+            single[key] = value
+    named = {aspect: values for aspect, values in by_rater.items() if values}
+    if both := sorted(named.keys() & single.keys()):
+        one = "a list" if table == "annotations" else "one text"
+        expected = f"the {table} of an aspect either as {one} or by the raters' names"
+        raise FieldError(f"{table}.{both[0]}", f"both {one} and named raters", expected)
+    return named, single
 
 
 def _add(

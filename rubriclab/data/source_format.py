@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from rubriclab.data.encoding import NAMES, UTF_8
+from rubriclab.data.formats import NAMES, UTF_8
 from rubriclab.errors import DataError
 from rubriclab.option_names import option
 
@@ -60,8 +60,7 @@ class SourceFormat:
     def assumptions(self) -> Iterator[str]:
         """Yield what was detected and is unusual for the format, with the option that sets it."""
         if self.encoding not in (None, UTF_8):
-            same = " (the same as Windows-1252 here)" if self.encoding == "latin-1" else ""
-            yield f"encoding {self.encoding_name}{same} ({option('encoding')})"
+            yield f"encoding {self.encoding_name} ({option('encoding')})"
         if self.delimiter != self.usual:
             yield f"cells separated by {self.delimiter_name} ({option('delimiter')})"
         if self.decimal_comma:

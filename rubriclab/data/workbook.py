@@ -7,22 +7,38 @@ merged range has the value of the range.
 
 from __future__ import annotations
 
+import posixpath
+import zipfile
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
+from xml.parsers import expat
 
 from rubriclab.data.cells import CellError
-from rubriclab.data.delimited import RECORDS_SEARCHED, joined_header
+from rubriclab.data.delimited import RECORDS_SEARCHED, check_header, joined_header
 from rubriclab.data.fields import EXACT_DECIMAL
 from rubriclab.data.formats import Numbered
-from rubriclab.data.header import check_header
 from rubriclab.data.reading import DEFAULTS, ReadingOptions
-from rubriclab.data.workbook_parts import MOST_CELLS, check_parts
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.option_names import option
 
 EXTRA = "install it with: pip install 'rubriclab[xlsx]'"
+# Bytes of all unpacked parts.
+MOST_UNPACKED = 2**29
+# Cells of a sheet up to the last used row and column, including empty ones: a small file can use two cells a million
+# rows apart, and all cells between them are held in memory.
+MOST_CELLS = 5_000_000
+# What a damaged archive or a damaged part raises.
+DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, KeyError, expat.ExpatError)
+_BLOCK = 2**20
+_OLD_EXCEL = b"\xd0\xcf\x11\xe0"
+_ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
+_MAIN = "xl/workbook.xml"
+# Parts of other formats in a zip archive, which are not checked here.
+_OTHER_FORMATS = ("xl/workbook.bin", "content.xml")
 
 
 # First and last row and column, counted from 0.
@@ -61,18 +77,23 @@ def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> Sheet:
         import python_calamine as calamine
     except ImportError:
         raise DataError(f"{path}: reading Excel workbooks needs python-calamine;", EXTRA) from None
-    error_cells = check_parts(path)
+    _check_format(path)
     try:
-        with path.open("rb") as file, calamine.CalamineWorkbook.from_filelike(file) as workbook:
-            name = _chosen(path, workbook.sheet_names, options.sheet)
+        with (
+            zipfile.ZipFile(path) as archive,
+            path.open("rb") as file,
+            calamine.CalamineWorkbook.from_filelike(file) as workbook,
+        ):
+            sheets = tuple(workbook.sheet_names)
+            name = _chosen(path, sheets, options.sheet)
+            error_cells = _SheetScan(path, name).error_cells(archive)
             worksheet = workbook.get_sheet_by_name(name)
             cells: list[list[Any]] = worksheet.to_python(skip_empty_area=False)
-            for (line, place), text in error_cells.get(name, {}).items():
+            for (line, place), text in error_cells.items():
                 if line <= len(cells) and place <= len(cells[line - 1]):
                     cells[line - 1][place - 1] = CellError(text)
             merged = _fill_merged(cells, worksheet.merged_cell_ranges or ())
-            sheets = tuple(workbook.sheet_names)
-    except (calamine.CalamineError, OSError) as error:
+    except (calamine.CalamineError, OSError, *DAMAGED) as error:
         reason = " ".join(str(error).split()).rstrip(".")
         raise DataError(f"{path} cannot be read: {reason}.", "Check that it is a complete Excel workbook.") from None
     longest, header_rows = options.longest, options.header_rows
@@ -140,3 +161,95 @@ def _fill_merged(cells: list[list[Any]], ranges: Sequence[Range]) -> int:
                     cells[row][column] = cells[top][left]
                     filled += 1
     return filled
+
+
+def _check_format(path: Path) -> None:
+    """Check that a file is an Excel workbook of limited size, and not protected by a password."""
+    with path.open("rb") as file:
+        start = file.read(_BLOCK)
+        file.seek(max(0, path.stat().st_size - _BLOCK))
+        if start.startswith(_OLD_EXCEL) and (_ENCRYPTED in start or _ENCRYPTED in file.read(_BLOCK)):
+            raise DataError(f"{path} is protected by a password.", "Save it without one.")
+    if start.startswith(_OLD_EXCEL):
+        raise DataError(f"{path} has the format of Excel before 2007 (.xls).", "Save it as .xlsx.")
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names, unpacked = set(archive.namelist()), sum(part.file_size for part in archive.infolist())
+    except DAMAGED as error:
+        raise DataError(
+            f"{path} is not an Excel workbook, or is damaged: {str(error).rstrip('.')}.", "Save it as .xlsx again."
+        ) from None
+    if _MAIN not in names or names.intersection(_OTHER_FORMATS):
+        raise DataError(f"{path} is a zip archive but not an Excel workbook.", "Save the table as .xlsx.")
+    if unpacked > MOST_UNPACKED:
+        raise DataError(
+            f"{path} unpacks to {unpacked:,} bytes; at most {MOST_UNPACKED:,} are read.", "Save the table as CSV."
+        )
+
+
+class _SheetScan:
+    """Finds the cells of a sheet that hold errors, which python-calamine reads as empty, and checks its used area."""
+
+    def __init__(self, path: Path, sheet: str) -> None:
+        self.path, self.sheet = path, sheet
+        self.row = self.column = self.rows = self.columns = 0
+        self.errors: dict[tuple[int, int], str] = {}
+        self.is_error = self.in_value = False
+
+    def error_cells(self, archive: zipfile.ZipFile) -> dict[tuple[int, int], str]:
+        """Return the errors, such as `#DIV/0!`, by row and column, counted from 1."""
+        parser = expat.ParserCreate()
+        parser.buffer_text = True
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._text
+        with archive.open(self._part(archive)) as stream:
+            parser.ParseFile(stream)
+        return self.errors
+
+    def _part(self, archive: zipfile.ZipFile) -> str:
+        """Return the name of the sheet's part of the archive; KeyError if there is none."""
+        sheets = ElementTree.fromstring(archive.read(_MAIN)).iter()
+        attributes = next(
+            sheet.attrib for sheet in sheets if sheet.get("name") == self.sheet and "sheetId" in sheet.attrib
+        )
+        relation = next(value for key, value in attributes.items() if key.endswith("}id"))
+        relations = ElementTree.fromstring(archive.read("xl/_rels/workbook.xml.rels"))
+        targets = {each.get("Id"): each.get("Target", "") for each in relations}
+        part = posixpath.join("/xl", targets[relation]).removeprefix("/")
+        return {name.casefold(): name for name in archive.namelist()}[part.casefold()]
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        name = tag.rpartition(":")[2]
+        if name == "row":
+            self.row, self.column = int(attributes.get("r", self.row + 1)), 0
+        elif name == "c":
+            place = attributes.get("r", "")
+            letters = place.rstrip("0123456789")
+            self.column = _number(letters) if letters else self.column + 1
+            self.row = int(place[len(letters) :] or self.row)
+            self.is_error = attributes.get("t") == "e"
+        elif name in ("v", "is"):
+            self.in_value = name == "v"
+            self.rows, self.columns = max(self.rows, self.row), max(self.columns, self.column)
+            if self.rows * self.columns > MOST_CELLS:
+                raise DataError(
+                    f"{self.path}: the used area of the sheet {self.sheet!r} has {self.rows:,} rows and "
+                    f"{self.columns:,} columns; at most {MOST_CELLS:,} cells are read.",
+                    "Delete cells far away from the table, or save the table as CSV.",
+                )
+
+    def _end(self, tag: str) -> None:
+        self.in_value = self.in_value and tag.rpartition(":")[2] != "v"
+
+    def _text(self, text: str) -> None:
+        if self.in_value and self.is_error:
+            self.errors[self.row, self.column] = self.errors.get((self.row, self.column), "") + text
+
+
+def _number(letters: str) -> int:
+    """Return the number of a column, counted from 1: 28 for `AB`."""
+    number = 0
+    for letter in letters[:4]:
+        number = number * 26 + ord(letter.upper()) - 64
+    return number

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rubriclab.data.answers import Answer, AskedQuestion, aspects_about, questions_of
+from rubriclab.data.annotation_export import Answer, AskedQuestion, aspects_about, questions_of
 from rubriclab.data.cells import UNTYPED
 from rubriclab.errors import DataError
 

@@ -30,7 +30,9 @@ def check_view(result: CheckResult, *, commands: bool = True) -> View:
     if result.columns:
         blocks.append(_columns(result))
     if result.aspects:
-        blocks.append(Section("Scores", (_aspects(result), *_alpha_note(result))))
+        alpha = "alpha: Krippendorff's, for interval data, among the raters, with its 95 % interval"
+        notes = (Paragraph(alpha, "quiet"),) if any(aspect.agreement for aspect in result.aspects) else ()
+        blocks.append(Section("Scores", (_aspects(result), *notes)))
     if result.problems:
         blocks.append(Section("Problems", paragraphs(quoted(for_reader(line)) for line in result.problems)))
     blocks += paragraphs((quoted(for_reader(note)) for note in result.notes), "quiet")
@@ -86,12 +88,6 @@ def _columns(result: CheckResult) -> Table:
     if len(result.columns) > COLUMNS_SHOWN:
         rows.append((quoted("…"), quoted(""), "", quoted(f"{len(result.columns) - COLUMNS_SHOWN} more")))
     return table(("column", "used as", "filled", "first value"), rows, numeric=("filled",))
-
-
-def _alpha_note(result: CheckResult) -> tuple[Block, ...]:
-    if not any(aspect.agreement for aspect in result.aspects):
-        return ()
-    return (Paragraph("alpha: Krippendorff's, for interval data, among the raters, with its 95 % interval", "quiet"),)
 
 
 def _aspects(result: CheckResult) -> Table:

@@ -11,17 +11,22 @@ from typing import TYPE_CHECKING, Any
 from rubriclab.data import Comparison, Example, Rows, labelled, parse_scale
 from rubriclab.data.aspect import is_defined
 from rubriclab.data.check import FEWEST_LABELS, training_examples
-from rubriclab.data.fault_messages import fault_hints, fault_lines, first_of
-from rubriclab.data.fitted import comparison_faults
-from rubriclab.data.mapping import FIELDS, TABLES, mapping_text
-from rubriclab.data.proposed_mapping import is_score_name, output_columns, proposed_mapping
+from rubriclab.data.comparisons import comparison_faults
+from rubriclab.data.mapping import FIELDS, TABLES, is_score_name, mapping_text, output_columns, proposed_mapping
 from rubriclab.data.raw_rows import RawRows, raw_rows, raw_table
 from rubriclab.data.readers import parsed_row
 from rubriclab.data.reading import ReadingOptions, given_options
 from rubriclab.data.row import RowError, check_columns
 from rubriclab.data.scale import Scale
 from rubriclab.data.source_format import SourceFormat
-from rubriclab.data.training_faults import NumberedExample, training_faults, without_invalid_ratings
+from rubriclab.data.training_faults import (
+    NumberedExample,
+    fault_hints,
+    fault_lines,
+    first_of,
+    training_faults,
+    without_invalid_ratings,
+)
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.option_names import command, option

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rubriclab.data import Example, Rows, read
-from rubriclab.data.fitted import about, comparison_faults, fit_scores
+from rubriclab.data.comparisons import about, comparison_faults, fit_scores
 from rubriclab.data.mapping import FIELDS, TABLES, FieldMap
 from rubriclab.data.readers import from_rows
 from rubriclab.data.reading import ReadingOptions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rubriclab.data import Comparison, RowError, find_aspect, parse_scale, task_words
-from rubriclab.data.fitted import about, comparison_faults
+from rubriclab.data.comparisons import about, comparison_faults
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.labeling.judgment import LabelQuestion
 from rubriclab.option_names import option

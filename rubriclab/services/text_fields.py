@@ -8,8 +8,7 @@ from typing import Any
 from rubriclab.data import Example, Rows
 from rubriclab.data.example import ShownField
 from rubriclab.data.fields import COLUMNS_NAMED
-from rubriclab.data.mapping import ABSENT, FIELDS, TABLES, FieldMap, look_up, mapping_text
-from rubriclab.data.proposed_mapping import proposed_mapping
+from rubriclab.data.mapping import ABSENT, FIELDS, TABLES, FieldMap, look_up, mapping_text, proposed_mapping
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.errors import SettingsError
 from rubriclab.option_names import option

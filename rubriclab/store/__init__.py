@@ -24,7 +24,7 @@ content has an equal digest on every machine.
 from rubriclab.store.answers import AnswerTable
 from rubriclab.store.diff import AgreementChange, CriterionChange, FieldChange, VersionDiff, compare
 from rubriclab.store.pack import Pack, import_pack, read_pack, write_pack
-from rubriclab.store.size import KindSize, Space
+from rubriclab.store.storage import KindSize, Space
 from rubriclab.store.store import Store, open_store
 from rubriclab.store.verify import Problem
 from rubriclab.store.version import Version

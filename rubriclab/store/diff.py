@@ -12,7 +12,7 @@ from rubriclab.aggregation import bounds_of
 from rubriclab.data.scale import show
 from rubriclab.display import Displayed
 from rubriclab.provenance import EditOrigin, HeldOutBy, Provenance
-from rubriclab.rubric import Criterion, Demonstration, Rubric
+from rubriclab.rubric import Criterion, Rubric
 from rubriclab.stats.interval import Interval
 from rubriclab.store.version import Version
 from rubriclab.validation import Outcome
@@ -130,7 +130,10 @@ def compare(a: Version, b: Version) -> VersionDiff:
     """Return what changed from `a` to `b`."""
     old, new = a.rubric.criteria, b.rubric.criteria
     pairs = _pairs(old, new)
-    matched = [_criterion_change(old[i], new[j], similarity) for i, j, similarity in pairs]
+    matched = [
+        CriterionChange(old[i], new[j], similarity, _changes(_wording(old[i]), _wording(new[j])))
+        for i, j, similarity in pairs
+    ]
     return VersionDiff(
         before=a.ref,
         after=b.ref,
@@ -234,10 +237,6 @@ def _words(criterion: Criterion) -> str:
     return " ".join(text[:COMPARED] for text in words)
 
 
-def _criterion_change(before: Criterion, after: Criterion, similarity: float) -> CriterionChange:
-    return CriterionChange(before, after, similarity, _changes(_wording(before), _wording(after)))
-
-
 def _wording(criterion: Criterion) -> dict[str, JsonValue]:
     wording: dict[str, JsonValue] = {
         "trait": criterion.trait,
@@ -250,13 +249,11 @@ def _wording(criterion: Criterion) -> dict[str, JsonValue]:
         wording |= {"better answer": question.better, "origin": question.origin, "seed": question.seed}
         wording |= {"supported by facts of": question.support} if question.support else {}
     for shown in criterion.demonstrations:
-        wording |= {f"demonstration {shown.example}, {name}": value for name, value in _shown(shown).items()}
+        values = shown.model_dump(mode="json", exclude={"example"})
+        wording |= {
+            f"demonstration {shown.example}, {name}": value for name, value in values.items() if value is not None
+        }
     return wording
-
-
-def _shown(demonstration: Demonstration) -> dict[str, JsonValue]:
-    values = demonstration.model_dump(mode="json", exclude={"example"})
-    return {name: value for name, value in values.items() if value is not None}
 
 
 def _without(criteria: tuple[Criterion, ...], positions: set[int]) -> tuple[Criterion, ...]:

@@ -1,23 +1,30 @@
-"""Conversion between rows and validated models, and the digest of a version's record."""
+"""Versions, tags and confirmations within one transaction: rows, validated models, and the digest of a record.
+
+Reading raises `StoreError` for what is missing, cannot be read, or does not match its digest.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import zlib
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Final, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
+from sqlalchemy import and_, func
+from sqlmodel import Session, col, select
 
 from rubriclab.bounds import first_bounds_fault
 from rubriclab.digest import canonical, digest, digest_text, encoded
-from rubriclab.errors import StoreError
+from rubriclab.errors import NotInStore, StoreError
 from rubriclab.option_names import command
 from rubriclab.provenance import Effort, Provenance
 from rubriclab.pydantic_errors import first_fault
 from rubriclab.rubric import Rubric
-from rubriclab.store.orm import TrainingRow, VersionRow, now, stored_time
-from rubriclab.store.version import Version
+from rubriclab.store.orm import ConfirmationRow, RubricRow, TagRow, TrainingRow, VersionRow, now, stored_time
+from rubriclab.store.version import Version, parse_ref
 from rubriclab.training_record import TrainingRecord
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -96,11 +103,7 @@ def packed_training(record: TrainingRecord) -> PackedTraining:
 
 
 def read(kind: type[Model], content: str, what: str) -> Model:
-    """Return the model in `content`; `what` names it in errors.
-
-    Raises:
-        StoreError: if there is no such model.
-    """
+    """Return the model in `content`; `what` names it in errors."""
     try:
         # Parsed by the validator, which takes half the memory for a training record.
         return kind.model_validate_json(content)
@@ -151,11 +154,7 @@ def judge_sources(row: VersionRow) -> frozenset[str]:
 
 
 def read_version(row: VersionRow, content: str, *, new: bool = False) -> Version:
-    """Return the version of `row`, whose rubric is in `content`, without its tags and confirmation.
-
-    Raises:
-        StoreError: if rubric or provenance do not match their digests.
-    """
+    """Return the version of `row`, whose rubric is in `content`, without its tags and confirmation."""
     for part, text, expected in (
         ("rubric", content, row.rubric_digest),
         ("provenance", row.provenance, row.provenance_digest),
@@ -178,11 +177,7 @@ def read_version(row: VersionRow, content: str, *, new: bool = False) -> Version
 
 
 def read_training(row: TrainingRow) -> TrainingRecord:
-    """Return the training record in `row`.
-
-    Raises:
-        StoreError: if it does not match its digest, or cannot be decompressed.
-    """
+    """Return the training record in `row`."""
     content = unpacked(row)
     if digest_text(content) != row.digest:
         raise StoreError(f"The training record of {row.ref} does not match its digest.", f"See: {command('verify')}")
@@ -190,11 +185,7 @@ def read_training(row: TrainingRow) -> TrainingRecord:
 
 
 def unpacked(row: TrainingRow) -> str:
-    """Return the JSON of a training record.
-
-    Raises:
-        StoreError: if it cannot be decompressed.
-    """
+    """Return the JSON of a training record."""
     try:
         return zlib.decompress(row.packed).decode("utf-8", "surrogatepass")
     except (zlib.error, UnicodeDecodeError) as error:
@@ -210,3 +201,153 @@ def _moment(row: VersionRow) -> datetime:
         raise StoreError(
             f"The time of {row.ref} is not readable: {row.created!r}.", f"See: {command('verify')}"
         ) from None
+
+
+def save_with_training(
+    session: Session, name: str, contents: Contents, parent: str | None, training: PackedTraining | None
+) -> Version:
+    """Return the version that holds `contents` under `name`, with its training record; see `Store.save`."""
+    version = _save_version(session, name, contents, parent)
+    if training and session.get(TrainingRow, (version.name, version.number)) is None:
+        row = TrainingRow(name=name, number=version.number, digest=training.digest, packed=training.packed)
+        session.add(row)
+        session.flush()
+    return version
+
+
+def _save_version(session: Session, name: str, contents: Contents, parent: str | None) -> Version:
+    newest = newest_row(session, name)
+    origin = find_row(session, parent) if parent else newest
+    row = make_row(name, newest.number + 1 if newest else 1, contents, origin)
+    if newest and _serves_as(newest, row):
+        return version_of(session, newest)
+    if session.get(RubricRow, row.rubric_digest) is None:
+        session.add(RubricRow(digest=row.rubric_digest, content=contents.rubric))
+        session.flush()
+    session.add(row)
+    session.flush()
+    return read_version(row, contents.rubric, new=True)
+
+
+def _serves_as(newest: VersionRow, row: VersionRow) -> bool:
+    """Return whether the newest version serves as well: it has the same rubric, from an equally trusted source."""
+    if newest.rubric_digest != row.rubric_digest:
+        return False
+    if newest.provenance_digest == row.provenance_digest:
+        return newest.origin == LEARNED or row.origin != LEARNED
+    return newest.origin == LEARNED == row.origin and judge_sources(newest) <= judge_sources(row)
+
+
+def confirm(session: Session, ref: str) -> Version:
+    """Return the version of `ref`, confirmed if it was imported."""
+    row = find_row(session, ref)
+    if row.origin != LEARNED:
+        confirmation = ConfirmationRow(name=row.name, number=row.number, record_digest=row.record_digest, created=now())
+        session.merge(confirmation)
+        session.flush()
+    return version_of(session, row)
+
+
+def revoke(session: Session, ref: str) -> Version:
+    """Return the version of `ref`, without its confirmation."""
+    row = find_row(session, ref)
+    if confirmation := session.get(ConfirmationRow, (row.name, row.number)):
+        session.delete(confirmation)
+        session.flush()
+    return version_of(session, row)
+
+
+def move_tag(session: Session, ref: str, tag: str) -> Version:
+    """Point `tag` to the version of `ref`, and return that version."""
+    row = find_row(session, ref)
+    session.merge(TagRow(name=row.name, tag=tag, number=row.number))
+    session.flush()
+    return version_of(session, row)
+
+
+def remove_tag(session: Session, ref: str, tag: str) -> None:
+    """Remove a tag that exists."""
+    session.delete(session.get_one(TagRow, (find_row(session, ref).name, tag)))
+
+
+def find_row(session: Session, reference: str) -> VersionRow:
+    """Return the row that a reference means.
+
+    Raises:
+        NotInStore: if there is none; the message says what there is.
+        StoreError: if it is no reference.
+    """
+    ref = parse_ref(reference)
+    newest = newest_row(session, ref.name)
+    if newest is None:
+        raise _unknown(f"The store holds no rubric {ref.name!r};", ref.name, all_names(session), "no rubric at all")
+    if ref.tag is not None:
+        tag = session.get(TagRow, (ref.name, ref.tag))
+        if tag is None:
+            tags = tuple(sorted(session.exec(select(TagRow.tag).where(TagRow.name == ref.name))))
+            raise _unknown(f"{ref.name} has no tag {ref.tag!r};", ref.tag, tags, "no tag at all")
+        return session.get_one(VersionRow, (ref.name, tag.number))
+    row = session.get(VersionRow, (ref.name, ref.number)) if ref.number else newest
+    if row is None:
+        numbers = "version 1 only" if newest.number == 1 else f"versions 1 to {newest.number}"
+        raise NotInStore(f"{ref.name} has no version {ref.number};", f"it has {numbers}.")
+    return row
+
+
+def newest_row(session: Session, name: str) -> VersionRow | None:
+    """Return the row of the newest version of `name`."""
+    rows = select(VersionRow).where(VersionRow.name == name).order_by(col(VersionRow.number).desc())
+    return session.exec(rows.limit(1)).first()
+
+
+def newest_rows(session: Session) -> list[VersionRow]:
+    """Return the row of the newest version of each rubric, by name."""
+    newest = select(VersionRow.name, func.max(VersionRow.number).label("number")).group_by(VersionRow.name).subquery()
+    same = and_(col(VersionRow.name) == newest.c.name, col(VersionRow.number) == newest.c.number)
+    return sorted(session.exec(select(VersionRow).join(newest, same)), key=lambda row: row.name)
+
+
+def version_of(session: Session, row: VersionRow) -> Version:
+    """Return the version of a row."""
+    return versions_of(session, [row], {})[0]
+
+
+def versions_of(session: Session, rows: Sequence[VersionRow], known: dict[str, Version]) -> tuple[Version, ...]:
+    """Return the versions of rows.
+
+    Args:
+        known: versions by the digest of their record, which are not read again; tags and confirmations are. Those that
+            had to be read are added.
+    """
+    wanted = {row.rubric_digest for row in rows if row.record_digest not in known}
+    rubrics = session.exec(select(RubricRow).where(col(RubricRow.digest).in_(wanted))) if wanted else ()
+    contents = {rubric.digest: rubric.content for rubric in rubrics}
+    names = {row.name for row in rows}
+    tags: dict[tuple[str, int], list[str]] = {}
+    for each in session.exec(select(TagRow).where(col(TagRow.name).in_(names))):
+        tags.setdefault((each.name, each.number), []).append(each.tag)
+    confirmations = session.exec(select(ConfirmationRow).where(col(ConfirmationRow.name).in_(names)))
+    confirmed = {(each.name, each.number): each.record_digest for each in confirmations}
+    found = []
+    for row in rows:
+        if row.record_digest not in known:
+            if row.rubric_digest not in contents:
+                raise StoreError(f"The rubric of {row.ref} is missing from the store.", f"See: {command('verify')}")
+            known[row.record_digest] = read_version(row, contents[row.rubric_digest])
+        key = (row.name, row.number)
+        is_confirmed = confirmed.get(key) == row.record_digest
+        found.append(replace(known[row.record_digest], tags=tuple(sorted(tags.get(key, ()))), confirmed=is_confirmed))
+    return tuple(found)
+
+
+def all_names(session: Session) -> tuple[str, ...]:
+    """Return the names of all rubrics, sorted."""
+    return tuple(sorted(session.exec(select(VersionRow.name).distinct())))
+
+
+def _unknown(message: str, wanted: str, known: tuple[str, ...], nothing: str) -> NotInStore:
+    from rapidfuzz import process
+
+    close = process.extractOne(wanted, known, score_cutoff=70)
+    there = f"it has {', '.join(known) if known else nothing}."
+    return NotInStore(message, f"{there} Did you mean {close[0]!r}?" if close else there)

@@ -21,34 +21,36 @@ from rubriclab.provenance import Effort, Provenance
 from rubriclab.rubric import Rubric
 from rubriclab.store.answers import AnswerTable
 from rubriclab.store.batches import BatchTable
-from rubriclab.store.correction_rows import add_correction, corrections_of
 from rubriclab.store.engine import address, file_of, guarded, is_sqlite, make_engine, may_write, shown, writing
-from rubriclab.store.judgment_rows import add_judgment, judgments_of
-from rubriclab.store.orm import TrainingRow, VersionRow, stored_time
-from rubriclab.store.prune import Pruned, prune_step
-from rubriclab.store.queries import (
+from rubriclab.store.orm import TrainingRow, UsedAnswersRow, VersionRow, stored_time
+from rubriclab.store.reconnect import persistently
+from rubriclab.store.records import (
+    add_correction,
+    add_judgment,
+    add_used_answers,
+    corrections_of,
+    judgments_of,
+    unpack_digests,
+)
+from rubriclab.store.rows import (
+    LEARNED,
+    PackOrigin,
     all_names,
     confirm,
+    contents_of,
     find_row,
     move_tag,
     newest_rows,
+    packed_training,
+    read_training,
     remove_tag,
     revoke,
     save_with_training,
     versions_of,
 )
-from rubriclab.store.reconnect import persistently
-from rubriclab.store.rows import (
-    LEARNED,
-    PackOrigin,
-    contents_of,
-    packed_training,
-    read_training,
-)
 from rubriclab.store.schema import prepare
 from rubriclab.store.shared_state import Document, SharedState, remove_documents
-from rubriclab.store.size import KindSize, Space, sizes, space_of, vacuum
-from rubriclab.store.used_answers import add_used_answers, used_answers
+from rubriclab.store.storage import KindSize, Pruned, Space, prune_step, sizes, space_of, vacuum
 from rubriclab.store.verify import Problem, find_problems, remove_answers
 from rubriclab.store.version import Version, check_name, check_tag
 from rubriclab.training_record import TrainingRecord
@@ -63,15 +65,15 @@ KEPT = 500
 
 
 def open_store(where: str | Path | None = None, *, create: bool = True, access: Access = "write") -> Store:
-    """Return the store at `where`, created (if `create`) and migrated to the newest schema if necessary.
+    """Return the store at `where`, created (if `create`) with its tables if necessary.
 
     `where` is a path to an SQLite file, any SQLAlchemy URL, or `None` for `store.db` in the user's data folder.
     With the `access` `read` an SQLite file and its folder are left unchanged, with `either` if they are not writable.
 
     Raises:
         NoStore: if there is no such file, and `create` is false.
-        StoreError: if it cannot be opened: no database, no driver, no access, an old schema in a read-only file, or a
-            newer rubriclab's schema.
+        StoreError: if it cannot be opened: no database, no driver, no access, no tables in a read-only file, or the
+            schema of another version of rubriclab.
     """
     place = address(where)
     file = file_of(place)
@@ -84,7 +86,12 @@ def open_store(where: str | Path | None = None, *, create: bool = True, access: 
 
 
 class Store:
-    """Versions of rubrics and cached answers in one database. Usable in a `with` statement."""
+    """Versions of rubrics and cached answers in one database. Usable in a `with` statement.
+
+    A reference is `NAME` (the newest), `NAME@NUMBER` or `NAME@TAG`. Every method raises `NotInStore` where there is no
+    such version, `StoreError` for content that does not match its digest and for changes of a read-only store, and
+    `StoreUnavailable` if the database fails.
+    """
 
     def __init__(self, where: str | Path | None = None, *, read_only: bool = False) -> None:
         """Open the store; see `open_store`. `read_only` is for SQLite files."""
@@ -150,11 +157,7 @@ class Store:
         return SharedState(self._engine, name)
 
     def remove_shared_states(self, is_unused: Callable[[Document, float], bool]) -> None:
-        """Remove documents that processes have shared; see `remove_documents`.
-
-        Raises:
-            StoreUnavailable: if the database fails.
-        """
+        """Remove documents that processes have shared; see `remove_documents`."""
         remove_documents(self._engine, is_unused)
 
     @cached_property
@@ -205,21 +208,12 @@ class Store:
         return await asyncio.to_thread(self.save, *arguments, **options)
 
     def load(self, ref: str) -> Version:
-        """Return the version of a reference: `NAME` (the newest), `NAME@NUMBER` or `NAME@TAG`.
-
-        Raises:
-            NotInStore: if there is none; the message says what there is.
-            StoreError: if `ref` is no reference, or the stored content does not match its digest.
-        """
+        """Return the version of a reference: `NAME` (the newest), `NAME@NUMBER` or `NAME@TAG`."""
         with self._reading() as session:
             return self._versions(session, [find_row(session, ref)])[0]
 
     def newest(self) -> tuple[Version, ...]:
-        """Return the newest version of each rubric, by name.
-
-        Raises:
-            StoreError: if the stored content of one does not match its digest.
-        """
+        """Return the newest version of each rubric, by name."""
         with self._reading() as session:
             return self._versions(session, newest_rows(session))
 
@@ -227,10 +221,6 @@ class Store:
         """Return the training record of a version, or `None`.
 
         Versions of a single method and imported versions have none, and it may have been deleted.
-
-        Raises:
-            NotInStore: if there is no such version.
-            StoreError: if the record does not match its digest.
         """
         with self._reading() as session:
             version = find_row(session, ref)
@@ -238,11 +228,7 @@ class Store:
             return read_training(row) if row else None
 
     def training_digest(self, ref: str) -> str | None:
-        """Return the digest of the training record of a version, or `None` if it has none.
-
-        Raises:
-            NotInStore: if there is no such version.
-        """
+        """Return the digest of the training record of a version, or `None` if it has none."""
         with self._reading() as session:
             version = find_row(session, ref)
             rows = select(TrainingRow.digest)
@@ -260,11 +246,7 @@ class Store:
         return self._write(lambda session: add_correction(session, correction))
 
     def corrections(self, name: str) -> tuple[Correction, ...]:
-        """Return the corrections of the labels of a rubric, the oldest first.
-
-        Raises:
-            StoreError: if one does not match its digest.
-        """
+        """Return the corrections of the labels of a rubric, the oldest first."""
         with self._reading() as session:
             return corrections_of(session, check_name(name))
 
@@ -282,29 +264,19 @@ class Store:
 
         Args:
             after: only judgments with higher numbers.
-
-        Raises:
-            StoreError: if one does not match its digest.
         """
         with self._reading() as session:
             return judgments_of(session, question, after)
 
     def used_answers(self, ref: str) -> frozenset[bytes] | None:
-        """Return the packed digests of the requests whose answers making a version read; `None` if not known.
-
-        Raises:
-            NotInStore: if there is no such version.
-            StoreError: if the record does not match its digest.
-        """
+        """Return the packed digests of the requests whose answers making a version read; `None` if not known."""
         with self._reading() as session:
-            return used_answers(session, find_row(session, ref))
+            version = find_row(session, ref)
+            row = session.get(UsedAnswersRow, (version.name, version.number))
+            return unpack_digests(row) if row else None
 
     def sizes(self) -> tuple[tuple[KindSize, ...], Space]:
-        """Return the rows and bytes of every kind, and the space of the whole database. Every row is read.
-
-        Raises:
-            StoreUnavailable: if the database fails.
-        """
+        """Return the rows and bytes of every kind, and the space of the whole database. Every row is read."""
         with self._reading() as session:
             connection = session.connection()
             return tuple(sizes(connection)), space_of(connection)
@@ -346,8 +318,7 @@ class Store:
             StoreError: if the store is read-only, or neither SQLite nor PostgreSQL.
             StoreUnavailable: if another process uses the store, or the disk is full.
         """
-        if self._read_only:
-            raise _read_only(self.place)
+        self.check_writable()
         vacuum(self._engine)
 
     def names(self) -> tuple[str, ...]:
@@ -356,11 +327,7 @@ class Store:
             return all_names(session)
 
     def log(self, name: str) -> tuple[Version, ...]:
-        """Return all versions of `name`, the newest first.
-
-        Raises:
-            NotInStore: if there is none.
-        """
+        """Return all versions of `name`, the newest first."""
         with self._reading() as session:
             newest = find_row(session, check_name(name))
             rows = session.exec(
@@ -379,28 +346,16 @@ class Store:
         return self._write(lambda session: move_tag(session, ref, tag))
 
     def untag(self, name: str, tag: str) -> None:
-        """Remove `tag` from `name`.
-
-        Raises:
-            NotInStore: if there is no such tag.
-        """
+        """Remove `tag` from `name`."""
         ref = f"{check_name(name)}@{check_tag(tag)}"
         self._write(lambda session: remove_tag(session, ref, tag))
 
     def confirm(self, ref: str) -> Version:
-        """Confirm the version of `ref`, so that it may choose the judge although it was imported, and return it.
-
-        Raises:
-            NotInStore: if there is no such version.
-        """
+        """Confirm the version of `ref`, so that it may choose the judge although it was imported, and return it."""
         return self._write(lambda session: confirm(session, ref))
 
     def revoke(self, ref: str) -> Version:
-        """Take back the confirmation of the version of `ref`, and return it.
-
-        Raises:
-            NotInStore: if there is no such version.
-        """
+        """Take back the confirmation of the version of `ref`, and return it."""
         return self._write(lambda session: revoke(session, ref))
 
     def imported(self) -> tuple[Version, ...]:
@@ -436,8 +391,7 @@ class Store:
 
     def _write(self, work: Callable[[Session], Done]) -> Done:
         """Return the result of `work` in one transaction, repeated if another process took its key."""
-        if self._read_only:
-            raise _read_only(self.place)
+        self.check_writable()
 
         def attempt() -> Done:
             with Session(writing(self._engine)) as session:

@@ -14,8 +14,6 @@ from rubriclab.errors import StoreError
 from rubriclab.provenance import Effort, Provenance
 from rubriclab.rubric import Rubric
 from rubriclab.store.answers import read_reply
-from rubriclab.store.correction_rows import read_correction
-from rubriclab.store.judgment_rows import read_judgment
 from rubriclab.store.orm import (
     AnswerRow,
     ConfirmationRow,
@@ -27,8 +25,8 @@ from rubriclab.store.orm import (
     UsedAnswersRow,
     VersionRow,
 )
+from rubriclab.store.records import read_correction, read_judgment, unpack_digests
 from rubriclab.store.rows import read, record_digest, unpacked
-from rubriclab.store.used_answers import unpack_digests
 from rubriclab.training_record import TrainingRecord
 
 # Rows fetched at a time, which bounds the memory.
@@ -57,7 +55,8 @@ def find_problems(session: Session) -> Iterator[Problem]:
     rubrics = set()
     for row in _rows(session, RubricRow, RubricRow.digest):
         rubrics.add(row.digest)
-        yield from _rubric_problems(row)
+        yield from _mismatch(f"rubric {row.digest}", "its content", digest_text(row.content), row.digest)
+        yield from _fault(f"rubric {row.digest}", read, Rubric, row.content, "its content")
     rows = _rows(session, VersionRow, VersionRow.name, VersionRow.number)
     versions = {(row.name, row.number): row for row in rows}
     yield from _gaps(versions)
@@ -79,7 +78,10 @@ def find_problems(session: Session) -> Iterator[Problem]:
         if (tag.name, tag.number) not in versions:
             yield Problem(f"{tag.name}@{tag.tag}", f"the tag points to version {tag.number}, which does not exist")
     for answer in _rows(session, AnswerRow, AnswerRow.digest):
-        yield from _answer_problems(answer)
+        try:
+            read_reply(answer.digest, answer.reply, answer.reply_digest)
+        except StoreError as error:
+            yield Problem(f"answer {answer.digest}", error.message, answer.digest)
 
 
 def remove_answers(session: Session, digests: Iterable[str]) -> None:
@@ -90,19 +92,6 @@ def remove_answers(session: Session, digests: Iterable[str]) -> None:
 
 def _rows(session: Session, table: type[Row], *key: Any) -> Iterable[Row]:
     return session.exec(select(table).order_by(*key).execution_options(yield_per=CHUNK))
-
-
-def _rubric_problems(row: RubricRow) -> Iterator[Problem]:
-    where = f"rubric {row.digest}"
-    yield from _mismatch(where, "its content", digest_text(row.content), row.digest)
-    yield from _fault(where, read, Rubric, row.content, "its content")
-
-
-def _answer_problems(row: AnswerRow) -> Iterator[Problem]:
-    try:
-        read_reply(row.digest, row.reply, row.reply_digest)
-    except StoreError as error:
-        yield Problem(f"answer {row.digest}", error.message, row.digest)
 
 
 def _training_problems(row: TrainingRow, versions: Collection[tuple[str, int]]) -> Iterator[Problem]:

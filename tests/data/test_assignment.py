@@ -51,9 +51,3 @@ def test_what_a_text_lacks_is_none():
         "context": None,
         "output": "x",
     }
-
-
-def test_a_scale_can_be_read_back_from_the_fields():
-    for scale in SCALES:
-        shown = given(scale).fields()["scale"]
-        assert Scale(low=shown["low"], high=shown["high"], whole=shown["whole"]) == scale

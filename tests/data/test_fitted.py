@@ -131,11 +131,7 @@ def test_comparisons_of_scored_texts_alone_are_said_to_be_left_out():
 
 
 def test_texts_that_cannot_be_compared_are_faults_with_their_lines():
-    wrong = [
-        {"preferred": "a0", "over": "zz"},
-        {"preferred": "a0", "over": "b0"},
-        {"ranking": ["a0", "nobody", "b1"]},
-    ]
+    wrong = [{"preferred": "a0", "over": "zz"}, {"preferred": "a0", "over": "b0"}, {"ranking": ["a0", "nobody", "b1"]}]
     found = faults(texts(), preferences(), wrong)
     assert found == (
         "labels:41: got a comparison with 'zz', expected the id of a text in the same rows",

@@ -187,12 +187,6 @@ def test_csv_cells_hold_commas_quotes_and_line_ends(tmp_path):
     assert all(row.scores == {"coherence": 3.5} and row.annotations == {"coherence": (3, 4)} for _, row in found)
 
 
-def test_packed_csv_is_unpacked(tmp_path):
-    path = tmp_path / "texts.CSV.GZ"
-    path.write_bytes(gzip.compress(b"output\r\nA text.\r\n", mtime=0))
-    assert [row.output for row in read(path)] == ["A text."]
-
-
 @settings(deadline=None, max_examples=80)
 @given(
     st.lists(
@@ -334,12 +328,6 @@ def test_a_parquet_row_that_has_no_value_in_python_costs_only_itself(tmp_path):
     assert "utf-8" in fault.got
 
 
-def test_parquet_without_a_needed_column_is_refused_once(tmp_path):
-    parquet.write_table(pa.table({"summary": ["A summary."]}), tmp_path / "t.parquet")
-    with pytest.raises(DataError, match="'output': 'summary'"):
-        list(read(tmp_path / "t.parquet"))
-
-
 def test_what_is_not_parquet_or_has_no_rows_is_said(tmp_path):
     (tmp_path / "t.parquet").write_bytes(b"not parquet at all")
     with pytest.raises(DataError, match=r"cannot be read.*Parquet"):
@@ -378,16 +366,3 @@ def test_a_disk_that_fails_midway_is_a_fault_in_the_place_of_the_next_row():
     _, (line, fault) = json_lines("t.jsonl", lines())
     assert (line, fault.line) == (2, 2)
     assert "the disk is gone" in fault.got
-
-
-@pytest.mark.parametrize(("name", "blank"), [("a.jsonl.gz", b" \n"), ("a.csv.gz", b"\n"), ("b.csv.gz", b" , \n")])
-def test_blank_lines_between_two_rows_have_a_limit(tmp_path, name, blank):
-    header, rows = (b"", [GOOD + b"\n"] * 2) if "jsonl" in name else (b"id,output\n", [b"1,A text.\n", b"2,A text.\n"])
-    few, many = tmp_path / name, tmp_path / f"many-{name}"
-    few.write_bytes(gzip.compress(header + rows[0] + blank * 40 + rows[1]))
-    many.write_bytes(gzip.compress(header + rows[0] + blank * 100_000 + rows[1]))
-    assert len(list(read(few, max_line_bytes=10_000))) == 2
-    found = read(many, max_line_bytes=10_000)
-    assert next(found).output == "A text."
-    with pytest.raises(DataError, match=r"the space between two rows, up to line \d\d, has more than 10,000 bytes"):
-        next(found)

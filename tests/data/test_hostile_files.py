@@ -8,27 +8,19 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import xlsxwriter
 
 from rubriclab.data import read
 from rubriclab.data.tables import check_writable
 from rubriclab.errors import DataError
 
-CONTENT_TYPES = (
-    '<?xml version="1.0"?><Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
-    '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
-    '<Override PartName="/xl/workbook.xml" '
-    'ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml"/></Types>'
-)
-WORKBOOK = "<workbook/>"
 
-
-def packed(path: Path, **parts: str | bytes) -> Path:
-    """Write a workbook of parts, whose names have `_` for `/`."""
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("[Content_Types].xml", CONTENT_TYPES)
-        archive.writestr("xl/workbook.xml", WORKBOOK)
-        for name, content in parts.items():
-            archive.writestr(f"xl/{name.replace('_', '/')}.xml", content)
+def packed(path: Path, sheet: str) -> Path:
+    """Write a workbook whose only sheet has this content."""
+    xlsxwriter.Workbook(path.with_suffix(".template")).close()
+    with zipfile.ZipFile(path.with_suffix(".template")) as template, zipfile.ZipFile(path, "w") as archive:
+        for name in template.namelist():
+            archive.writestr(name, sheet if name == "xl/worksheets/sheet1.xml" else template.read(name))
     return path
 
 
@@ -42,7 +34,7 @@ def refusal(path: Path) -> str:
 def test_a_zip_bomb_is_not_unpacked(tmp_path: Path) -> None:
     path = tmp_path / "t.xlsx"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        archive.writestr("xl/workbook.xml", WORKBOOK)
+        archive.writestr("xl/workbook.xml", "<workbook/>")
         with archive.open("xl/worksheets/sheet1.xml", "w") as part:
             for _ in range(600):
                 part.write(b" " * 2**20)
@@ -58,22 +50,8 @@ def test_a_zip_bomb_is_not_unpacked(tmp_path: Path) -> None:
     ],
 )
 def test_a_cell_far_away_does_not_make_a_table_of_billions(tmp_path: Path, cells: str) -> None:
-    path = packed(tmp_path / "t.xlsx", worksheets_sheet1=f"<worksheet><sheetData>{cells}</sheetData></worksheet>")
+    path = packed(tmp_path / "t.xlsx", f"<worksheet><sheetData>{cells}</sheetData></worksheet>")
     assert "1,048,576 rows and 16,384 columns; at most 5,000,000 cells" in refusal(path)
-
-
-def test_one_long_text_in_every_cell_is_refused(tmp_path: Path) -> None:
-    strings = f"<sst><si><t>{'x' * 100_000}</t></si></sst>"
-    cells = "".join(f'<row r="{number}"><c r="A{number}" t="s"><v>0</v></c></row>' for number in range(1, 6001))
-    sheet = f"<worksheet><sheetData>{cells}</sheetData></worksheet>"
-    assert "have 600,000,000 characters" in refusal(
-        packed(tmp_path / "t.xlsx", sharedStrings=strings, worksheets_sheet1=sheet)
-    )
-
-
-def test_entities_are_not_expanded(tmp_path: Path) -> None:
-    bomb = '<!DOCTYPE a [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><sst><si><t>&b;</t></si></sst>'
-    assert "declares a document type" in refusal(packed(tmp_path / "t.xlsx", sharedStrings=bomb))
 
 
 @pytest.mark.parametrize(
@@ -107,8 +85,7 @@ def test_other_archives_are_no_workbooks(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "t.xlsx", "w") as archive:
         archive.writestr("texts.csv", "id,output\n1,A\n")
     assert "a zip archive but not an Excel workbook" in refusal(tmp_path / "t.xlsx")
-    packed(tmp_path / "u.xlsx", worksheets_sheet1="<worksheet/>")
-    assert re.search("cannot be read|no sheets", refusal(tmp_path / "u.xlsx"))
+    assert "cannot be read" in refusal(packed(tmp_path / "u.xlsx", "<worksheet><row"))
 
 
 @pytest.mark.parametrize("content", [b"\xd0\xcf\x11\xe0 old", b"PK\x03\x04 new"])

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rubriclab.data.mapping import mapping_text, parse_mapping
-from rubriclab.data.proposed_mapping import closest_column, proposed_mapping
+from rubriclab.data.mapping import closest_column, parse_mapping, proposed_mapping
 from rubriclab.errors import SettingsError
 
 LONG = "A text of several words that is longer than a name."
@@ -29,10 +28,7 @@ def test_a_compound_is_recognised_by_its_last_word() -> None:
 def test_several_columns_of_an_aspect_are_its_raters() -> None:
     raters = {"coherence_anna": "4", "coherence_ben": "5", "Rater 1": "3"}
     found = proposed_mapping([{"output": LONG, **raters}], "coherence")
-    assert found == {
-        "annotations.coherence.anna": "coherence_anna",
-        "annotations.coherence.ben": "coherence_ben",
-    }
+    assert found == {"annotations.coherence.anna": "coherence_anna", "annotations.coherence.ben": "coherence_ben"}
 
 
 def test_fields_with_columns_of_their_own_are_not_mapped() -> None:
@@ -50,11 +46,6 @@ def test_a_misspelt_column_is_found() -> None:
     assert closest_column("score", ["Artikel"]) is None
 
 
-def test_columns_with_commas_and_quotes_can_be_mapped() -> None:
-    columns = {"output": 'Text, "final"', "scores.x": "Score"}
-    assert parse_mapping(mapping_text(columns)).columns == columns
-
-
 def test_columns_of_plain_names_with_numbers_of_a_small_range_are_raters() -> None:
     rows = [{"output": LONG, "Anna": n % 5, "Ben": n % 4, "words": 10 * n} for n in range(20)]
     assert proposed_mapping(rows, "x") == {}
@@ -67,11 +58,6 @@ def test_two_columns_of_annotations_need_the_raters_names(written: str) -> None:
     aspect = "x" if ".x" in written else "ASPECT"
     with pytest.raises(SettingsError, match=rf"annotations\.{aspect}\.anna=COLUMN,annotations\.{aspect}\.ben=COLUMN"):
         parse_mapping(written)
-
-
-def test_the_rule_for_commas_is_named_where_a_mapping_is_not_understood() -> None:
-    with pytest.raises(SettingsError, match="a pair that contains a comma needs quotation marks"):
-        parse_mapping("output=Text, final")
 
 
 def test_an_aspect_that_has_mapped_scores_gets_no_other_columns() -> None:

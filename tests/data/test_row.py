@@ -156,10 +156,6 @@ def test_annotations_are_lists_of_finite_numbers(ratings):
     assert refused({"output": "A", "annotations": {"coherence": ratings}}).field == "annotations.coherence"
 
 
-def test_no_annotations_of_an_aspect_are_the_same_as_none_given():
-    assert taken(annotations={"coherence": [], "fluency": None}).annotations == {}
-
-
 @pytest.mark.parametrize(("cell", "score"), [("4", 4.0), (" 3.5 ", 3.5), ("-1e-1", -0.1), (".5", 0.5), ("2.", 2.0)])
 def test_untyped_rows_write_numbers_as_text(cell, score):
     assert example_of({"output": "A", "scores.x": cell}, "t.csv", 2, rules=UNTYPED).scores == {"x": score}

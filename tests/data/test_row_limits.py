@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from rubriclab.data import Example, RowError, read
+from rubriclab.data import Example, read
 from rubriclab.data.parquet import parquet_rows
 from rubriclab.errors import DataError
 
@@ -180,13 +180,6 @@ def test_rows_with_nested_values_have_the_sizes_of_their_texts(tmp_path: Path) -
         list(parquet_rows(path, longest=SHORT * 3 - 200))
     with pytest.raises(DataError, match="row 1 has more than"):
         list(parquet_rows(path, longest=SHORT - 200))
-
-
-@pytest.mark.parametrize("row", ['{"output": "A", "output": "B"}', '{"output": "A", "id": "1", "id": "1"}'])
-def test_a_key_given_twice_at_the_top_of_a_row_is_a_fault(row: str) -> None:
-    (found,) = read([row.encode()])
-    assert isinstance(found, RowError)
-    assert "twice in one object" in str(found)
 
 
 @pytest.mark.parametrize("text", ["\u200b\u200d", "\u3164", "\u2800", "\ufe0f"])

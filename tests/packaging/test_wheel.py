@@ -1,4 +1,4 @@
-"""What gets installed: the package with its content, templates and migrations, and nothing else."""
+"""What gets installed: the package with its content and templates, and nothing else."""
 
 from __future__ import annotations
 

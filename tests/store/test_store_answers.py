@@ -18,14 +18,6 @@ from rubriclab.store.engine import address
 REPLY = {"text": "4", "model": "m", "usage": {"prompt_tokens": 3, "cost_usd": None}}
 
 
-def test_an_answer_is_kept_and_found(store: Store) -> None:
-    assert store.answers.get("sha256:a") is None
-    store.answers.put("sha256:a", REPLY)
-    assert store.answers.get("sha256:a") == REPLY
-    assert store.answers.get("sha256:b") is None
-    assert store.answers.count() == 1
-
-
 def test_an_answer_is_there_for_others_as_soon_as_it_is_put(store: Store, where: str) -> None:
     with open_store(where) as other:
         assert other.answers.get("sha256:a") is None

@@ -108,10 +108,7 @@ def test_changes_of_what_is_judged_and_how_it_was_learned_are_told() -> None:
     assert fields == {
         "aspect": ("coherence", "fluency"),
         "definition": ("How well the sentences hang together.", "How well it reads."),
-        "scale": (
-            "1 (lowest) to 5 (highest), whole numbers only",
-            "0 (lowest) to 1 (highest), decimals allowed",
-        ),
+        "scale": ("1 (lowest) to 5 (highest), whole numbers only", "0 (lowest) to 1 (highest), decimals allowed"),
         "judge": ("embedded", "gpt-4o"),
         "seed": (42, 2),
         "hypoeval.k": (10, 5),

@@ -35,11 +35,6 @@ def test_without_an_address_the_store_is_in_the_users_data_folder(monkeypatch: p
     assert shown(address(None)) == str(Path("/data/rubriclab/store.db"))
 
 
-def test_the_home_folder_may_be_abbreviated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert shown(address("~/rubrics.db")) == str(tmp_path / "rubrics.db")
-
-
 @pytest.mark.parametrize("scheme", ["postgresql", "postgres", "postgresql+psycopg"])
 def test_postgresql_is_spoken_to_through_psycopg(scheme: str) -> None:
     assert address(f"{scheme}://me@host/rubrics").drivername == "postgresql+psycopg"

@@ -16,7 +16,7 @@ from rubriclab.store.engine import address
 from rubriclab.store.leases import is_gone, this_process
 
 CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["rubriclab.store", "alembic.command"])
+CONTEXT.set_forkserver_preload(["rubriclab.store"])
 KEY = "sha256:a"
 
 

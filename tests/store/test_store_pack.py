@@ -137,10 +137,7 @@ def test_a_fault_is_named_with_file_and_field(change: Callable[[dict[str, Any]],
         ("", "it is not JSON"),
         (TEXT[:-40], "it is not JSON"),
         ("[]", "expected a JSON object, found list"),
-        (
-            '{"format": "rubriclab-pack/1", "format": "rubriclab-pack/1"}',
-            "the key 'format' is repeated in one object",
-        ),
+        ('{"format": "rubriclab-pack/1", "format": "rubriclab-pack/1"}', "the key 'format' is repeated in one object"),
         ('{"format": NaN}', "NaN is not JSON"),
         ("[" * 100_000, "nested more than 64 levels deep"),
         (f'{{"format": {"9" * 5000}}}', "it is not JSON"),
@@ -194,13 +191,7 @@ SETTINGS = st.dictionaries(
 
 @st.composite
 def rubrics(draw: st.DrawFn) -> Rubric:
-    made = st.builds(
-        criterion,
-        statement=WORDS,
-        trait=WORDS,
-        id=WORDS,
-        weight=WEIGHTS,
-    )
+    made = st.builds(criterion, statement=WORDS, trait=WORDS, id=WORDS, weight=WEIGHTS)
     criteria = tuple(draw(st.lists(made, min_size=1, max_size=3, unique_by=lambda each: each.id)))
     part = Part(method="hypoeval", settings=draw(KNOWN_SETTINGS), criteria=criteria)
     return rubric(aspect=Aspect(name=draw(WORDS), definition=draw(WORDS)), task=draw(WORDS), parts=(part,))

@@ -14,7 +14,7 @@ from rubriclab.store import open_store
 
 # Processes are forked from one that has imported the store already, and has no threads.
 CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["rubriclab.store", "alembic.command"])
+CONTEXT.set_forkserver_preload(["rubriclab.store"])
 PROCESSES = 3
 
 

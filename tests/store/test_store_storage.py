@@ -11,10 +11,10 @@ from store_samples import EFFORT, numbered, provenance
 
 from rubriclab.digest import digest, packed_digest
 from rubriclab.errors import StoreError
-from rubriclab.store import Store, open_store, prune
+from rubriclab.store import Store, open_store, storage
 from rubriclab.store.engine import address
 from rubriclab.store.orm import METADATA
-from rubriclab.store.size import KINDS
+from rubriclab.store.storage import KINDS
 
 DAY = timedelta(days=1)
 
@@ -94,7 +94,7 @@ def test_answers_that_a_version_used_stay(store: Store) -> None:
 
 
 def test_more_answers_than_one_step_holds_are_removed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prune, "CHUNK", 10)
+    monkeypatch.setattr(storage, "CHUNK", 10)
     digests = fill(store, 25)
     keep = frozenset(map(packed_digest, digests[::2]))
     assert pruned(store, None, keep)[::2] == [12, 13]

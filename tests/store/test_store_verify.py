@@ -32,135 +32,75 @@ def file(original: Path, tmp_path: Path) -> Path:
 
 
 RECORD = "its record (name, number, digests, effort, time, parent, origin) has the digest"
+ANSWER, CHANGED = "answer sha256:asked", "does not match its digest"
+CONTENT = "its content has the digest sha256:"
+PROVENANCE = "its provenance has the digest"
+
+
+def rubrics(change: str) -> str:
+    return f"UPDATE rubrics SET content = {change} WHERE digest = '{RUBRIC}'"
+
+
+def version(number: int, change: str) -> str:
+    return f"UPDATE versions SET {change} WHERE number = {number}"
 
 
 @pytest.mark.parametrize(
-    ("statement", "where", "what"),
+    ("statement", "problems"),
     [
+        (rubrics("replace(content, 'by 1', 'by 9')"), [(f"rubric {RUBRIC}", CONTENT)]),
+        (rubrics("content || ' '"), [(f"rubric {RUBRIC}", CONTENT)]),
         (
-            f"UPDATE rubrics SET content = replace(content, 'by 1', 'by 9') WHERE digest = '{RUBRIC}'",
-            [f"rubric {RUBRIC}"],
-            ["its content has the digest sha256:"],
-        ),
-        (
-            f"UPDATE rubrics SET content = content || ' ' WHERE digest = '{RUBRIC}'",
-            [f"rubric {RUBRIC}"],
-            ["its content has the digest sha256:"],
-        ),
-        (
-            f"UPDATE rubrics SET content = 'nothing' WHERE digest = '{RUBRIC}'",
-            [f"rubric {RUBRIC}"] * 2,
-            ["its content has the digest", "its content is no Rubric: expected JSON"],
+            rubrics("'nothing'"),
+            [(f"rubric {RUBRIC}", CONTENT), (f"rubric {RUBRIC}", "its content is no Rubric: expected JSON")],
         ),
         (
             f"DELETE FROM rubrics WHERE digest = '{RUBRIC}'",
-            ["news@1", "other@1"],
-            [f"its rubric {RUBRIC} is missing"] * 2,
+            [(ref, f"its rubric {RUBRIC} is missing") for ref in ("news@1", "other@1")],
         ),
+        (version(2, "provenance = replace(provenance, 'embedded', 'gpt-4o')"), [("news@2", PROVENANCE)]),
+        (version(2, "provenance_digest = 'sha256:0'"), [("news@2", PROVENANCE), ("news@2", RECORD)]),
+        (version(3, f"rubric_digest = '{RUBRIC}'"), [("news@3", RECORD)]),
+        (version(2, "effort = replace(effort, '12', '11')"), [("news@2", RECORD)]),
         (
-            "UPDATE versions SET provenance = replace(provenance, 'embedded', 'gpt-4o') WHERE number = 2",
-            ["news@2"],
-            ["its provenance has the digest sha256:"],
+            version(2, 'effort = \'{"asked": "many"}\''),
+            [("news@2", "its effort is no Effort: asked"), ("news@2", RECORD)],
         ),
-        (
-            "UPDATE versions SET provenance_digest = 'sha256:0' WHERE number = 2",
-            ["news@2"] * 2,
-            ["its provenance has the digest", RECORD],
-        ),
-        (
-            f"UPDATE versions SET rubric_digest = '{RUBRIC}' WHERE number = 3",
-            ["news@3"],
-            [RECORD],
-        ),
-        (
-            "UPDATE versions SET effort = replace(effort, '12', '11') WHERE number = 2",
-            ["news@2"],
-            [RECORD],
-        ),
-        (
-            'UPDATE versions SET effort = \'{"asked": "many"}\' WHERE number = 2',
-            ["news@2"] * 2,
-            ["its effort is no Effort: asked", RECORD],
-        ),
-        (
-            "UPDATE versions SET created = '2001-01-01T00:00:00+00:00' WHERE number = 2",
-            ["news@2"],
-            [RECORD],
-        ),
-        (
-            "UPDATE versions SET parent_number = 1 WHERE number = 3",
-            ["news@3"],
-            [RECORD],
-        ),
-        (
-            "UPDATE versions SET parent_name = NULL, parent_number = NULL WHERE number = 3",
-            ["news@3"],
-            [RECORD],
-        ),
+        (version(2, "created = '2001-01-01T00:00:00+00:00'"), [("news@2", RECORD)]),
+        (version(3, "parent_number = 1"), [("news@3", RECORD)]),
+        (version(3, "parent_name = NULL, parent_number = NULL"), [("news@3", RECORD)]),
         (
             "UPDATE versions SET parent_number = 9 WHERE name = 'other'",
-            ["other@1"],
-            ["its parent news@9 does not exist"],
+            [("other@1", "its parent news@9 does not exist")],
         ),
-        (
-            "UPDATE versions SET name = 'others' WHERE name = 'other'",
-            ["others@1"],
-            [RECORD],
-        ),
-        (
-            "UPDATE versions SET record_digest = 'sha256:0' WHERE number = 2",
-            ["news@2", "news@3"],
-            [RECORD] * 2,
-        ),
+        ("UPDATE versions SET name = 'others' WHERE name = 'other'", [("others@1", RECORD)]),
+        (version(2, "record_digest = 'sha256:0'"), [("news@2", RECORD), ("news@3", RECORD)]),
         (
             "DELETE FROM versions WHERE number = 2",
-            ["news@2", "news@3", "news@production"],
             [
-                "this version is missing",
-                "its parent news@2 does not exist",
-                "points to version 2, which does not exist",
+                ("news@2", "this version is missing"),
+                ("news@3", "its parent news@2 does not exist"),
+                ("news@production", "points to version 2, which does not exist"),
             ],
         ),
-        (
-            "UPDATE tags SET number = 7",
-            ["news@production"],
-            ["the tag points to version 7, which does not exist"],
-        ),
-        (
-            "UPDATE answers SET reply = '{\"text\"'",
-            ["answer sha256:asked"],
-            ["does not match its digest"],
-        ),
-        (
-            'UPDATE answers SET reply = \'{"text":"5"}\'',
-            ["answer sha256:asked"],
-            ["does not match its digest"],
-        ),
-        (
-            "UPDATE answers SET digest = 'sha256:another'",
-            ["answer sha256:another"],
-            ["does not match its digest"],
-        ),
+        ("UPDATE tags SET number = 7", [("news@production", "the tag points to version 7, which does not exist")]),
+        ("UPDATE answers SET reply = '{\"text\"'", [(ANSWER, CHANGED)]),
+        ('UPDATE answers SET reply = \'{"text":"5"}\'', [(ANSWER, CHANGED)]),
+        ("UPDATE answers SET digest = 'sha256:another'", [("answer sha256:another", CHANGED)]),
         (
             f"UPDATE answers SET reply = '4', reply_digest = '{answer_digest('sha256:asked', '4')}'",
-            ["answer sha256:asked"],
-            ["is not a JSON object"],
+            [(ANSWER, "is not a JSON object")],
         ),
     ],
 )
-def test_tampering_is_found_and_named(file: Path, statement: str, where: list[str], what: list[str]) -> None:
+def test_tampering_is_found_and_named(file: Path, statement: str, problems: list[tuple[str, str]]) -> None:
     tamper(file, statement)
     with open_store(file) as store:
-        problems = store.verify()
-    assert [problem.where for problem in problems] == where
-    for problem, expected in zip(problems, what, strict=True):
-        assert expected in problem.what
-        assert str(problem) == f"{problem.where}: {problem.what}"
-
-
-def test_a_store_as_it_was_written_has_no_problems(file: Path) -> None:
-    with open_store(file) as store:
-        assert store.verify() == ()
+        found = store.verify()
+    assert [problem.where for problem in found] == [where for where, _ in problems]
+    for problem, (where, what) in zip(found, problems, strict=True):
+        assert what in problem.what
+        assert str(problem) == f"{where}: {problem.what}"
 
 
 def test_repair_removes_the_damaged_answers_and_nothing_else(file: Path) -> None:

@@ -1,13 +1,28 @@
-"""How much a store holds, by kind, and giving back the space of what was removed."""
+"""Sizes of what a store holds, removal of cached answers, and giving back their space."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Engine, LargeBinary, Select, Table, cast, func, select, text
+from sqlalchemy import (
+    Column,
+    Connection,
+    Engine,
+    LargeBinary,
+    Select,
+    Table,
+    cast,
+    delete,
+    func,
+    literal_column,
+    select,
+    text,
+)
+from sqlmodel import Session
 
+from rubriclab.digest import packed_digest
 from rubriclab.errors import StoreError
 from rubriclab.store.engine import TIMEOUT, autocommitting, guarded, is_sqlite, shown
 from rubriclab.store.orm import METADATA, AnswerRow
@@ -27,6 +42,11 @@ KINDS = {
     "batches": "open batches",
     "shared_states": "shared budgets and limits",
 }
+# Answers that are looked at in one transaction; other processes can write between two. Each transaction writes most
+# pages of an SQLite index anew, so that smaller ones take longer in all.
+CHUNK = 10_000
+
+_ANSWERS = METADATA.tables[AnswerRow.__tablename__]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +77,23 @@ class Space:
 
     total: int | None
     free: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """Answers of one step that were removed, or would be.
+
+    Attributes:
+        rows: their number.
+        bytes: of their replies.
+        kept: how many others a version used and therefore stay.
+        last: the key after which the next step begins; `None` after the last step.
+    """
+
+    rows: int = 0
+    bytes: int = 0
+    kept: int = 0
+    last: Any = None
 
 
 def sizes(connection: Connection) -> Iterator[KindSize]:
@@ -123,7 +160,7 @@ def _vacuum_postgresql(connection: Connection) -> None:
         connection.exec_driver_sql("RESET lock_timeout")
 
 
-def octets(connection: Connection, column: Any) -> Any:
+def _octets(connection: Connection, column: Any) -> Any:
     """Return the expression for the number of bytes of a text or binary column."""
     if connection.dialect.name == "sqlite":
         # octet_length came with SQLite 3.43.
@@ -134,5 +171,50 @@ def octets(connection: Connection, column: Any) -> Any:
 def _size(connection: Connection, table: Table, *more: Any) -> Select[Any]:
     """Return the query for the number of rows and the bytes of their texts and binary values."""
     columns = [column for column in table.c if column.type.python_type in (str, bytes)]
-    content = sum((func.coalesce(octets(connection, column), 0) for column in columns), start=0)
+    content = sum((func.coalesce(_octets(connection, column), 0) for column in columns), start=0)
     return select(func.count(), func.sum(content), *more).select_from(table)
+
+
+def prune_step(
+    session: Session, after: Any, before: str | None, keep: Collection[bytes], *, dry_run: bool = False
+) -> Pruned:
+    """Remove some of the answers that were cached earlier than `before` and are not to be kept.
+
+    Args:
+        after: `last` of the step before; `None` to begin.
+        before: a stored time; `None` for answers of any age.
+        keep: packed digests of the requests whose answers stay.
+        dry_run: whether they are only counted.
+    """
+    key = _key(session)
+    candidates = (
+        select(key.label("place"), _ANSWERS.c.digest, _octets(session.connection(), _ANSWERS.c.reply))
+        .order_by(key)
+        .limit(CHUNK)
+    )
+    if after is not None:
+        candidates = candidates.where(key > after)
+    if before is not None:
+        candidates = candidates.where(_ANSWERS.c.created < before)
+    rows = session.execute(candidates).all()
+    removed = [(place, size) for place, digest, size in rows if not _is_kept(digest, keep)]
+    if removed and not dry_run:
+        session.execute(delete(_ANSWERS).where(key.in_([place for place, _ in removed])))
+    return Pruned(
+        len(removed), sum(size for _, size in removed), len(rows) - len(removed), rows[-1].place if rows else None
+    )
+
+
+def _key(session: Session) -> Column[Any]:
+    """Return the column whose order is that of the table on the disk where there is one."""
+    if session.get_bind().dialect.name == "sqlite":
+        return literal_column("answers.rowid")  # type: ignore[return-value]
+    return _ANSWERS.c.digest
+
+
+def _is_kept(digest: str, keep: Collection[bytes]) -> bool:
+    try:
+        return packed_digest(digest) in keep
+    except ValueError:
+        # No request has such a digest: no command would ever find this answer.
+        return False
