@@ -228,10 +228,12 @@ def public_data(name: str, file: str, output: str) -> None:
 
     from experiments.datasets import native_row, read_published
     from rubriclab.cli.files import check_place, writing
+    from rubriclab.cli.outputs import check_output
     from rubriclab.cli.printing import note
     from rubriclab.report.wording import count
 
-    check_place(output, file, "the rows", "-o")
+    check_place(output)
+    check_output(output, "-o", [file])
     examples = read_published(name, Path(file))
     with writing(output) as write:
         for example in examples:

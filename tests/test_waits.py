@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rubriclab import waits
-from rubriclab.cli.logs import start_logging, stop_logging
+from rubriclab.cli.logs import log_to_file, start_logging, stop_logging
 from rubriclab.judges import limits
 from rubriclab.judges.limits import LocalLimits
 from rubriclab.waits import AGAIN, LONG, log_wait
@@ -23,7 +23,8 @@ def _nothing_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_long_wait_is_on_standard_error_and_in_the_log_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    start_logging(0, tmp_path / "log")
+    start_logging(0)
+    log_to_file(tmp_path / "log", "score")
     try:
         log_wait(LOG, LONG, "the rate limit")
         log_wait(LOG, LONG, "the rate limit")

@@ -8,7 +8,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
-from rubriclab.errors import JudgeUnavailable
+from rubriclab.errors import JudgeRefused, JudgeUnavailable
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply
 from rubriclab.judges.price import estimated_tokens
 from rubriclab.judges.request import messages_of
@@ -149,18 +149,29 @@ class Limited(JudgeWrapper):
     def __init__(self, judge: Judge, limits: Limits) -> None:
         super().__init__(judge)
         self._limits = limits
+        self._refusal: JudgeRefused | None = None
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return the judge's reply, requested as soon as the limits allow."""
+        """Return the judge's reply, requested as soon as the limits allow.
+
+        Raises:
+            JudgeRefused: also if the judge has refused another prompt while this one waited for the limits.
+        """
+        earlier = self._refusal
         expected = estimated_tokens(messages_of(prompt)) if self._limits.counts_tokens else 0
         await self._limits.acquire(expected)
         used, pause = None, 0.0
         try:
+            if self._refusal and self._refusal is not earlier:
+                raise self._refusal
             reply = await self.judge.reply(prompt)
             used = (reply.usage.prompt_tokens + reply.usage.completion_tokens) or None
         except JudgeUnavailable as error:
             asked_for = error.retry_after or 0.0
             pause = asked_for if asked_for <= PATIENCE else 0.0  # a longer one ends the command
+            raise
+        except JudgeRefused as error:
+            self._refusal = error
             raise
         finally:
             self._limits.release(expected, used, pause)

@@ -77,7 +77,7 @@ async def relearned(
     judge: Judge,
     generator: Judge,
     seed: int,
-    earlier: EarlierRubric | None,
+    earlier: EarlierRubric | None = None,
     on_progress: Progress,
 ) -> CrossValidatedScores:
     """Return the texts' scores by trainings without each fold, in the order of the examples' ids.

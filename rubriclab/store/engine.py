@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -12,10 +13,13 @@ from urllib.parse import quote
 
 import platformdirs
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError
+from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError, OperationalError
 
 from rubriclab.errors import StoreError, StoreUnavailable
 from rubriclab.option_names import option
+from rubriclab.waits import LONG, log_wait
+
+_log = logging.getLogger(__name__)
 
 # Seconds that a writer waits for another process to commit.
 TIMEOUT = 30
@@ -232,5 +236,20 @@ def _set_pragmas(connection: sqlite3.Connection, _record: Any) -> None:
 
 def _begin(connection: Connection) -> None:
     options = connection.get_execution_options()
-    if not options.get("autocommit"):
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("writes") else "BEGIN DEFERRED")
+    if options.get("writes"):
+        _begin_writing(connection)
+    elif not options.get("autocommit"):
+        connection.exec_driver_sql("BEGIN DEFERRED")
+
+
+def _begin_writing(connection: Connection) -> None:
+    """Begin a transaction with the write lock; a wait for another process is logged once it takes `LONG` seconds."""
+    try:
+        connection.exec_driver_sql(f"PRAGMA busy_timeout = {1000 * LONG:.0f}")
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+    except OperationalError as error:
+        if "locked" not in str(error.orig):
+            raise
+        log_wait(_log, LONG, "another process that writes to the store", f" {shown(connection.engine.url)}")
+        connection.exec_driver_sql(f"PRAGMA busy_timeout = {1000 * (TIMEOUT - LONG):.0f}")
+        connection.exec_driver_sql("BEGIN IMMEDIATE")

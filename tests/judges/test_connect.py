@@ -20,7 +20,7 @@ def test_embedded_judge_is_found_by_name() -> None:
 
 
 async def test_every_fault_is_survived_and_counted(server: RunningServer) -> None:
-    server.faults, server.seed, server.hang = 0.2, 2, 2.5
+    server.faults, server.seed, server.hang = 0.2, 3, 2.5
     ledger = Ledger()
     options = JudgeOptions(timeout=2, concurrency=16)
     judge = connect("openai/fake", options=options, ledger=ledger, answers=MemoryAnswers())

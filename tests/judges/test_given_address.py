@@ -103,7 +103,6 @@ COMMANDS = [
     ("improve", HELDOUT, "--rubric", "news", "--judge", "openai/x", "--second-judge", "anthropic/y"),
     ("agree", HELDOUT, "--rubric", "news", "--judge", "openai/x", "--judge", "anthropic/y"),
     ("drift", "news", HELDOUT, "--judge", "openai/x", "--judge", "anthropic/y"),
-    ("literature", "add", "paper.txt", *ASPECT, "--judge", "openai/x", "--generator", "anthropic/y", "--yes"),
 ]
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
 import sys
+import threading
 from pathlib import Path
 
 import platformdirs
@@ -13,7 +15,7 @@ from sqlalchemy import text
 from store_samples import EFFORT, provenance, rubric
 
 from rubriclab.errors import StoreError
-from rubriclab.store import open_store
+from rubriclab.store import engine, open_store
 from rubriclab.store.engine import address, make_engine, shown, writing
 
 
@@ -131,3 +133,23 @@ def test_a_store_in_memory_works_too() -> None:
         assert store.answers.get("sha256:a") == {"text": "4"}
         assert store.place == ":memory:"
         assert store.verify() == ()
+
+
+def test_a_wait_for_another_process_that_writes_is_logged_and_the_write_succeeds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(engine, "LONG", 0.05)
+    place = tmp_path / "store.db"
+    with writing(make_engine(address(place))).begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE numbers (number INTEGER)")
+    other = sqlite3.connect(place, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    threading.Timer(0.3, other.execute, ["COMMIT"]).start()
+    with (
+        caplog.at_level(logging.INFO, "rubriclab"),
+        writing(make_engine(address(place))).begin() as connection,
+    ):
+        connection.exec_driver_sql("INSERT INTO numbers VALUES (1)")
+    assert "another process that writes to the store" in caplog.text
+    assert other.execute("SELECT count(*) FROM numbers").fetchone() == (1,)
+    other.close()
