@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -11,13 +9,10 @@ import orjson
 
 from rubriclab.characters import plain
 from rubriclab.report import describe
+from rubriclab.report.export import csv_text
 from rubriclab.report.model import Pairs, Paragraph, Row, Section, Table, View, Words, line, quiet, quoted
 from rubriclab.report.wording import count, counted
 from rubriclab.training_record import Candidate, Cell, RecordedText, TrainingRecord
-
-# What a spreadsheet takes for the beginning of a formula (OWASP, "CSV Injection"), the wide forms of the signs too.
-FORMULA = tuple("=+-@\t\n\uff1d\uff0b\uff0d\uff20")
-
 
 TITLE = 60
 
@@ -93,13 +88,13 @@ def json_lines(record: TrainingRecord) -> bytes:
 
 def csv_table(record: TrainingRecord) -> bytes:
     """Return the rows as CSV, in which nothing that people or models wrote can act as a formula."""
-    table = io.StringIO()
-    writer = csv.writer(table, lineterminator="\n")
-    for number, row in enumerate(rows(record)):
-        if number == 0:
-            writer.writerow(row)
-        writer.writerow(map(_as_text, row.values()))
-    return table.getvalue().encode()
+    found = list(rows(record))
+    header = list(found[0]) if found else []
+    return csv_text([header, *([_plain(value) for value in row.values()] for row in found)]).encode()
+
+
+def _plain(value: Any) -> Any:
+    return plain(value) if isinstance(value, str) else value
 
 
 def _cell(candidate: Candidate, cell: Cell) -> dict[str, Any]:
@@ -115,11 +110,3 @@ def _cell(candidate: Candidate, cell: Cell) -> dict[str, Any]:
         "score": cell.score,
         "reason": cell.reason,
     }
-
-
-def _as_text(value: Any) -> Any:
-    """Return what a spreadsheet shows as it stands: numbers as they are, words marked as words where need be."""
-    if not isinstance(value, str):
-        return value
-    words = plain(value)
-    return f"'{words}" if words.lstrip(" ").startswith(FORMULA) else words

@@ -13,7 +13,7 @@ from rubriclab.validation import GateVerdict, Outcome
 ENOUGH = StoppingAdvice(
     labels=36, threshold=0.01, more=Interval(0.0, 0.0, 17.0), now=Interval(0.3, 0.16, 0.57), then=Interval(0.3)
 )
-PLAN = LabelPlan((), 24, 1.12, ENOUGH)
+PLAN = LabelPlan((), 24, ENOUGH)
 
 
 def found(outcome: Outcome, more_labels: int | None = None) -> GateVerdict:
