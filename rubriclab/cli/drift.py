@@ -13,7 +13,7 @@ from rubriclab.cli.options import asking_options, measurement_options, option
 from rubriclab.cli.places import FILE, JUDGE
 
 if TYPE_CHECKING:
-    from rubriclab.drift.limits import LimitOutcome
+    from rubriclab.comparison.limits import LimitOutcome
     from rubriclab.services.drift import DriftMeasurement, DriftResult
 
 EXIT_CODES: Mapping[LimitOutcome, int] = {"within": 0, "beyond": 1, "unknown": 3}
