@@ -200,10 +200,9 @@ class Tiles(Block):
 
 @dataclass(frozen=True, slots=True)
 class Stack(Block):
-    """Blocks as one, for a cell that holds several; with `grid` in as many columns as fit."""
+    """Blocks as one, for a cell that holds several."""
 
     blocks: tuple[Block, ...]
-    grid: bool = False
 
 
 @dataclass(frozen=True, slots=True)
