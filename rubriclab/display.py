@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rubriclab.report.model import View
@@ -29,6 +29,14 @@ class Displayed:
     def view(self) -> View:
         """Return what is shown, as a report that can also be written as a page."""
         raise NotImplementedError
+
+    def to_frame(self) -> Any:
+        """Return the figures of the tables as a pandas data frame, one a row with its interval.
+
+        Raises:
+            UserError: if pandas is not installed.
+        """
+        return self.view().to_frame()
 
     def __rich__(self) -> RenderableType:
         return self.view().__rich__()

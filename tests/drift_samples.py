@@ -9,9 +9,9 @@ import numpy as np
 from hypoeval_scripts import criterion
 
 from rubriclab.aggregation import Aggregation, Calibration, Conformal, Term, combine
+from rubriclab.comparison import PairedScore, ScorerPair, VersionWithJudge, scorer_pair
 from rubriclab.data.aspect import Aspect
 from rubriclab.data.scale import Scale
-from rubriclab.drift import PairedScore, ScorerPair, VersionWithJudge, scorer_pair
 from rubriclab.methods.hypoeval import HypoEvalSettings
 from rubriclab.provenance import Effort, Provenance
 from rubriclab.rubric import Part, Rubric

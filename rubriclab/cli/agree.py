@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from rubriclab.cli.help import command
 from rubriclab.cli.options import asking_options, measurement_options, option, rubric_option
 from rubriclab.cli.places import FILE, JUDGE
-
-if TYPE_CHECKING:
-    from rubriclab.services.agree import AgreeResult
 
 
 @command()
@@ -38,8 +35,8 @@ def agree(texts: str, *, rubric: str, dry_run: bool, as_json: bool, **values: An
 
     TEXTS need no human scores. Agreement is reported for the scores, binned and not, and for each criterion.
     """
-    from rubriclab.cli.files import check_exports, write_exports
-    from rubriclab.cli.printing import print_dry_run
+    from rubriclab.cli.files import check_exports
+    from rubriclab.cli.printing import effort_row, print_dry_run, print_result
     from rubriclab.cli.workspace import options_of, workspace_of
     from rubriclab.services import agree as service
     from rubriclab.services.running import finish
@@ -51,15 +48,6 @@ def agree(texts: str, *, rubric: str, dry_run: bool, as_json: bool, **values: An
             print_dry_run(service.agree_at_most(workspace, texts, rubric, options), as_json=as_json)
             return
         result = finish(lambda: service.agree(workspace, texts, rubric, options))
-    _print(result, as_json=as_json)
-    write_exports(result.view(), values)
+    row = {"rubric": result.version.ref, **result.agreement.to_row(), **effort_row(result.effort)}
+    print_result(result.view(), row, values, as_json=as_json)
     result.check_answered()
-
-
-def _print(result: AgreeResult, *, as_json: bool) -> None:
-    from rubriclab.cli.printing import effort_row, print_json, print_view
-
-    if as_json:
-        print_json({"rubric": result.version.ref, **result.agreement.to_row(), **effort_row(result.effort)})
-        return
-    print_view(result.view())

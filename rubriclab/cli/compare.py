@@ -41,8 +41,8 @@ def compare(
     scores fell most. The exit code is 0 if the drop is within --max-drop (without it: if there is no significant drop),
     1 if it is beyond, and 3 if inconclusive. One file with several systems (field system) gives a ranking.
     """
-    from rubriclab.cli.files import check_exports, write_exports
-    from rubriclab.cli.printing import effort_row, print_dry_run, print_json, print_view
+    from rubriclab.cli.files import check_exports
+    from rubriclab.cli.printing import effort_row, print_dry_run, print_result
     from rubriclab.cli.workspace import options_of, workspace_of
     from rubriclab.errors import SettingsError
     from rubriclab.services import compare as service
@@ -58,10 +58,6 @@ def compare(
             print_dry_run(service.compare_at_most(workspace, before, after, rubric, options), as_json=as_json)
             return
         result = finish(lambda: service.compare(workspace, before, after, rubric, options))
-    view = result.view()
-    if as_json:
-        print_json({**result.result.model_dump(mode="json"), "outcome": result.outcome, **effort_row(result.effort)})
-    else:
-        print_view(view)
-    write_exports(view, values)
+    row = {**result.result.model_dump(mode="json"), "outcome": result.outcome, **effort_row(result.effort)}
+    print_result(result.view(), row, values, as_json=as_json)
     click.get_current_context().exit(EXIT_CODES[result.outcome])

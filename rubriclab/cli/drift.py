@@ -13,8 +13,8 @@ from rubriclab.cli.options import asking_options, measurement_options, option
 from rubriclab.cli.places import FILE, JUDGE, OUTPUT
 
 if TYPE_CHECKING:
-    from rubriclab.drift.limits import LimitOutcome
-    from rubriclab.services.drift import DriftMeasurement, DriftResult
+    from rubriclab.comparison.limits import LimitOutcome
+    from rubriclab.services.drift import DriftMeasurement
 
 EXIT_CODES: Mapping[LimitOutcome, int] = {"within": 0, "beyond": 1, "unknown": 3}
 ORDER = "REF [REF] TEXTS"
@@ -68,8 +68,8 @@ def drift(
     cause the changes. The exit code is 1 if a limit is exceeded (--max-shift, --max-flips, --min-rank), and 3 if
     inconclusive.
     """
-    from rubriclab.cli.files import check_exports, write_exports
-    from rubriclab.cli.printing import print_dry_run
+    from rubriclab.cli.files import check_exports
+    from rubriclab.cli.printing import effort_row, note, print_dry_run, print_result
     from rubriclab.cli.workspace import options_of, workspace_of
     from rubriclab.services.drift import DriftOptions, prepare_drift
 
@@ -84,8 +84,11 @@ def drift(
             return
         _measure(measurement, output, write_all=write_all)
         result = measurement.result()
-        _print(result, output, write_all=write_all, as_json=as_json)
-        write_exports(result.view(), values)
+        checks = [check.model_dump(mode="json") for check in result.checks]
+        row = {**result.drift.model_dump(mode="json"), "checks": checks, "output": output, **effort_row(result.effort)}
+        print_result(result.view(), row, values, as_json=as_json)
+        if output and not as_json:
+            note(f"{'all texts' if write_all else 'texts that flip'} written to {output}")
         measurement.check_answered(result.drift)
     click.get_current_context().exit(EXIT_CODES[result.outcome])
 
@@ -136,18 +139,3 @@ def _measure(measurement: DriftMeasurement, output: str | None, *, write_all: bo
                     write(scorers.to_row(pair, before, after))
 
         finish(run)
-
-
-def _print(result: DriftResult, output: str | None, *, write_all: bool, as_json: bool) -> None:
-    from rubriclab.cli.printing import effort_row, note, print_json, print_view
-
-    if as_json:
-        checks = [check.model_dump(mode="json") for check in result.checks]
-        row = {**result.drift.model_dump(mode="json"), "checks": checks, "output": output}
-        print_json({**row, **effort_row(result.effort)})
-        return
-    from rubriclab.report.drift import drift_view
-
-    print_view(drift_view(result.drift, result.checks))
-    if output:
-        note(f"{'all texts' if write_all else 'texts that flip'} written to {output}")

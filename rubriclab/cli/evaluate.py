@@ -87,7 +87,7 @@ def evaluate(heldout: str, *, rubrics: tuple[str, ...], dry_run: bool, as_json: 
         evaluation = finish(lambda: service.evaluate(workspace, heldout, rubrics, options))
     _print(evaluation, as_json=as_json)
     evaluation.check_answered()
-    write_exports(evaluation.view(), values, page=_page(evaluation) if values["html"] or values["plots"] else None)
+    write_exports(evaluation.view(), values, page=_page(evaluation) if values["html"] else None)
 
 
 def _print(evaluation: Evaluation, *, as_json: bool) -> None:

@@ -30,8 +30,8 @@ def explain(rubric: str, text: str | None, *, dry_run: bool, as_json: bool, **va
     TEXT is a .txt file, or - for standard input, with the text itself; or a file of rows, of which --id names one.
     Without TEXT, --id names a text that RUBRIC was learned from; its kept ratings are used, and no calls are made.
     """
-    from rubriclab.cli.files import check_exports, write_exports
-    from rubriclab.cli.printing import print_dry_run, print_json, print_view
+    from rubriclab.cli.files import check_exports
+    from rubriclab.cli.printing import print_dry_run, print_result
     from rubriclab.cli.workspace import options_of, workspace_of
     from rubriclab.services.explain import ExplainOptions, prepare_explanation
     from rubriclab.services.running import finish
@@ -44,8 +44,4 @@ def explain(rubric: str, text: str | None, *, dry_run: bool, as_json: bool, **va
             print_dry_run(prepared.at_most(), as_json=as_json)
             return
         explanation = finish(prepared.run)
-    if as_json:
-        print_json(explanation.to_row())
-    else:
-        print_view(explanation)
-    write_exports(explanation.view(), values)
+    print_result(explanation.view(), explanation.to_row(), values, as_json=as_json)

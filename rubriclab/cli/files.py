@@ -36,7 +36,7 @@ def check_rows_place(output: str) -> None:
         check_writable(output)
 
 
-EXPORTS = ("html", "markdown", "latex", "csv")
+EXPORTS = ("html", "markdown", "csv")
 
 
 @contextmanager
@@ -158,37 +158,9 @@ def write_exports(view: View, values: Mapping[str, Any], *, page: View | None = 
     """
     if path := values.get("html"):
         write_text(path, (page or view).page())
-    if folder := values.get("plots"):
-        write_plots(Path(folder), page or view)
-    for name, form in (("markdown", view.markdown), ("latex", view.latex), ("csv", view.csv)):
+    for name, form in (("markdown", view.markdown), ("csv", view.csv)):
         if path := values.get(name):
             write_text(path, form())
-
-
-def write_plots(folder: Path, view: View) -> None:
-    """Write the plots of a view to a folder as SVG and PNG, with their data as CSV, and say how many.
-
-    Raises:
-        DataError: if a file cannot be written.
-    """
-    from rubriclab.cli.printing import note
-    from rubriclab.report.plot_files import png, png_obstacle
-    from rubriclab.report.wording import count
-
-    plots = view.plots()
-    obstacle = png_obstacle()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for plot in plots:
-            (folder / f"{plot.name}.svg").write_text(plot.svg, "utf-8")
-            (folder / f"{plot.name}.csv").write_text(plot.csv(), "utf-8")
-            if obstacle is None:
-                (folder / f"{plot.name}.png").write_bytes(png(plot.svg))
-    except OSError as error:
-        raise DataError(f"{error.filename or folder} cannot be written: {error.strerror}.") from None
-    note(f"{count(len(plots), 'plot')} written to {folder}")
-    if obstacle:
-        note(obstacle)
 
 
 def write_text(path: str, text: str) -> None:

@@ -27,20 +27,16 @@ def gate(ref: str, *, as_json: bool, **values: Any) -> None:
     The comparison was made on held-out labels when the version was learned. It decides the exit code: 0 better, 1 not
     better, 3 inconclusive.
     """
-    from rubriclab.cli.files import check_exports, write_exports
-    from rubriclab.cli.printing import print_json, print_view
+    from rubriclab.cli.files import check_exports
+    from rubriclab.cli.printing import print_result
     from rubriclab.cli.workspace import workspace_of
     from rubriclab.services import versions as service
 
     check_exports(values)
     with workspace_of(values) as workspace:
         result = service.gate(workspace, ref)
-    view = result.view()
-    if as_json:
-        fields = {"level", "n", "groups", "folds", "evaluators", "verdicts"}
-        figures = result.validation.model_dump(mode="json", include=fields)
-        print_json({"rubric": result.version.ref, "outcome": result.outcome, **figures})
-    else:
-        print_view(view)
-    write_exports(view, values)
+    fields = {"level", "n", "groups", "folds", "evaluators", "verdicts"}
+    figures = result.validation.model_dump(mode="json", include=fields)
+    row = {"rubric": result.version.ref, "outcome": result.outcome, **figures}
+    print_result(result.view(), row, values, as_json=as_json)
     click.get_current_context().exit(EXIT_CODES[result.outcome])

@@ -201,10 +201,8 @@ class Points(Number, click.FloatRange):
     """A number of points within limits."""
 
 
-html_option = option(
-    "--html", type=OUTPUT, metavar="PATH", section=STORED, help="Also write the result as one HTML page."
-)
-text_exports = together(
+export_options = together(
+    option("--html", type=OUTPUT, metavar="PATH", section=STORED, help="Also write the result as one HTML page."),
     option(
         "--markdown",
         type=OUTPUT,
@@ -212,19 +210,8 @@ text_exports = together(
         section=STORED,
         help="Also write the result as Markdown, for a pull request.",
     ),
-    option("--latex", type=OUTPUT, metavar="PATH", section=STORED, help="Also write the tables as LaTeX, for a paper."),
+    option("--csv", type=OUTPUT, metavar="PATH", section=STORED, help="Also write the figures of the tables as CSV."),
 )
-csv_option = option(
-    "--csv", type=OUTPUT, metavar="PATH", section=STORED, help="Also write the figures of the tables as CSV."
-)
-plots_option = option(
-    "--plots",
-    type=click.Path(file_okay=False),
-    metavar="DIR",
-    section=STORED,
-    help="Also write the plots as SVG and PNG, and their data as CSV.",
-)
-export_options = together(html_option, text_exports, csv_option, plots_option)
 dry_run_option = option(
     "--dry-run", section=STORED, is_flag=True, help="Print an upper bound of calls, tokens and cost; make no calls."
 )

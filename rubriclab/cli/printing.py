@@ -16,6 +16,7 @@ from rubriclab.option_names import for_reader
 
 if TYPE_CHECKING:
     from rubriclab.provenance import Effort
+    from rubriclab.report.model import View
     from rubriclab.services.dry_run import DryRun
 
 # Columns of a view that is written to a file.
@@ -57,6 +58,17 @@ def print_view(view: Any, *, err: bool = False) -> None:
     from rich.console import Console
 
     Console(file=sys.stderr if err else sys.stdout, soft_wrap=False).print(view)
+
+
+def print_result(view: View, row: Mapping[str, Any], values: Mapping[str, Any], *, as_json: bool) -> None:
+    """Print a result as JSON or as its view, and write the exports that the options ask for."""
+    from rubriclab.cli.files import write_exports
+
+    if as_json:
+        print_json(row)
+    else:
+        print_view(view)
+    write_exports(view, values)
 
 
 def view_text(view: Any) -> str:

@@ -55,20 +55,15 @@ def log(name: str, *, store: str | None, as_json: bool) -> None:
 @json_option
 def diff(before: str, after: str, *, store: str | None, as_json: bool, **values: Any) -> None:
     """Show what changed from version BEFORE to version AFTER."""
-    from rubriclab.cli.files import check_exports, write_exports
-    from rubriclab.cli.printing import print_json, print_view
+    from rubriclab.cli.files import check_exports
+    from rubriclab.cli.printing import print_result
     from rubriclab.services import versions as service
     from rubriclab.services.workspace import Workspace
 
     check_exports(values)
     with Workspace(store) as workspace:
         difference = service.diff(workspace, before, after)
-    view = difference.view()
-    if as_json:
-        print_json(difference.as_json())
-    else:
-        print_view(view)
-    write_exports(view, values)
+    print_result(difference.view(), difference.as_json(), values, as_json=as_json)
 
 
 @command()

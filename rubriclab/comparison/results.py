@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rubriclab.base_models import FrozenModel
+from rubriclab.comparison.limits import MAX_UNSCORED, LimitOutcome
 from rubriclab.comparison.pairing import PairingRule
-from rubriclab.drift.limits import MAX_UNSCORED, LimitOutcome
 from rubriclab.stats.interval import Interval
 
 

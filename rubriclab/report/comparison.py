@@ -29,6 +29,7 @@ from rubriclab.report.wording import count, estimate, excerpt, figure, listed
 from rubriclab.stats.interval import Interval
 
 if TYPE_CHECKING:
+    from rubriclab.comparison.limits import LimitOutcome
     from rubriclab.comparison.results import (
         OutputComparison,
         RankedSystem,
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
         SystemRanking,
         TextChange,
     )
-    from rubriclab.drift.limits import LimitOutcome
     from rubriclab.store import Version
 
 TITLE, TEXT = 90, 400

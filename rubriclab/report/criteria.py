@@ -25,7 +25,6 @@ from rubriclab.report.model import (
     line,
     quiet,
     quoted,
-    spans,
     table,
 )
 from rubriclab.rubric import Criterion, Demonstration, DroppedCriterion, Evidence, Part
@@ -171,14 +170,9 @@ def _evidence_rows(evidence: Evidence) -> Iterator[tuple[str, Words | Spark]]:
     if evidence.findings:
         yield "findings seen", quoted(", ".join(evidence.findings))
     if evidence.rewards:
-        yield "bandit", spark(evidence)
-
-
-def spark(evidence: Evidence, title: Words = "") -> Spark:
-    """Return a criterion's rewards, one labelled text after another."""
-    points = evidence.rewards
-    blocks = wording.sparkline([point.utility + point.bonus for point in points])
-    return Spark(plots.reward_path(points), blocks, (*spans(title), quiet(wording.rewards(points))))
+        points = evidence.rewards
+        blocks = wording.sparkline([point.utility + point.bonus for point in points])
+        yield "bandit", Spark(plots.reward_path(points), blocks, quiet(wording.rewards(points)))
 
 
 def _questions(rows: Iterable[tuple[Criterion, str]], warnings: Mapping[str, str] = NO_WARNINGS) -> Table:

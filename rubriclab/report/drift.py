@@ -11,9 +11,9 @@ from rubriclab.report import wording
 from rubriclab.report.model import Block, Pairs, Paragraph, Section, View, Words, line, quiet, quoted, table
 
 if TYPE_CHECKING:
-    from rubriclab.drift.criteria import CriterionState
-    from rubriclab.drift.limits import LimitCheck, LimitOutcome
-    from rubriclab.drift.results import CriterionDrift, CriterionEffect, Drift, ScoreSummary
+    from rubriclab.comparison.drift import CriterionDrift, CriterionEffect, Drift, ScoreSummary
+    from rubriclab.comparison.limits import LimitCheck, LimitOutcome
+    from rubriclab.comparison.scorer_pair import CriterionState
 
 # Criteria that are shown, those that moved scores most.
 CRITERIA, TRAIT = 12, 40
@@ -45,7 +45,6 @@ def drift_view(drift: Drift, checks: Sequence[LimitCheck] = ()) -> View:
         *_changes(drift),
         *_flips(drift),
         *_criteria(drift),
-        *_ranks(drift),
     )
     return View(title, blocks, "rubriclab drift")
 
@@ -118,29 +117,16 @@ def _scores(drift: Drift) -> Section:
 def _changes(drift: Drift) -> Iterator[Section]:
     if drift.compared:
         beside = "after minus before; in brackets, 95 % bootstrap intervals over groups"
-        yield Section("Changes", (Pairs((*_shift(drift), *_intervals(drift))),), beside)
+        yield Section("Changes", (Pairs(tuple(_shift(drift))),), beside)
 
 
 def _shift(drift: Drift) -> Iterator[tuple[str, str]]:
     shift = drift.shift
-    spreads = "" if shift.standardized is None else f", {shift.standardized:+.2f} standard deviations"
-    yield "mean score", f"{wording.estimate(shift.mean)} points{spreads}"
+    yield "mean score", f"{wording.estimate(shift.mean)} points"
     yield "single scores", f"{wording.figure(shift.mean_absolute)} points in either direction"
-    if shift.share_moved is not None:
-        yield "noticeable", f"{shift.share_moved:.0%} of the texts move by more than {show(shift.tolerance)}"
     for ranks in drift.ranks:
         name = "ranks" if len(drift.ranks) == 1 else f"ranks {wording.LEVELS[ranks.level]}"
         yield name, f"Spearman {wording.estimate(ranks.spearman)}, Kendall {wording.estimate(ranks.kendall)}"
-
-
-def _intervals(drift: Drift) -> Iterator[tuple[str, str]]:
-    if (both := drift.intervals) is None:
-        return
-    apart = (
-        f"{both.disjoint:,} of {both.texts:,} do not overlap, {both.outside:,} new scores lie outside the "
-        "interval before"
-    )
-    yield "intervals", f"{apart}; mean width {wording.figure(both.width_before)} to {wording.figure(both.width_after)}"
 
 
 def _flips(drift: Drift) -> Iterator[Section]:
@@ -179,8 +165,7 @@ def _criteria(drift: Drift) -> Iterator[Section]:
     moved = [each for each in drift.criteria if each.mean_absolute or each.state in ("added", "removed")]
     if not moved:
         return
-    total = ("all texts",) if drift.effect_unit == "contribution" else ()
-    numeric = ("mean", "absolute", *total, "flips")
+    numeric = ("mean", "absolute", "flips")
     blocks: list[Block] = [table(("", *numeric, ""), [_criterion(e, drift) for e in moved[:CRITERIA]], numeric=numeric)]
     if (more := len(moved) - CRITERIA) > 0:
         rest = f"and {wording.counted(more, 'criterion')} that changed scores less"
@@ -190,31 +175,11 @@ def _criteria(drift: Drift) -> Iterator[Section]:
 
 
 def _criterion(each: CriterionDrift, drift: Drift) -> tuple[Words, ...]:
-    total = "" if each.total is None else f"{each.total:+.1f}"
     state = STATES.get(each.state)
     return (
         quoted(each.name),
         _amount(each.mean, drift),
         _amount(each.mean_absolute, drift).removeprefix("+"),
-        *((total,) if drift.effect_unit == "contribution" else ()),
         f"{each.flips:,}" if each.flips else "",
         line(quiet(f"{state}:") if state else "", quoted(wording.excerpt(each.trait, TRAIT), "quiet")),
     )
-
-
-def _ranks(drift: Drift) -> Iterator[Section]:
-    if not drift.rank_changes:
-        return
-    numeric = ("before", "after", "rank before", "rank after")
-    rows = [
-        (
-            quoted(each.id),
-            show(round(each.before, 2)),
-            show(round(each.after, 2)),
-            show(each.rank_before),
-            show(each.rank_after),
-        )
-        for each in drift.rank_changes
-    ]
-    beside = f"over {wording.count(drift.compared, 'text')}, 1 is the best"
-    yield Section("Largest changes of rank", (table(("text", *numeric), rows, numeric=numeric),), beside)

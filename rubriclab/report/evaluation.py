@@ -19,7 +19,6 @@ from rubriclab.report.model import (
     Figure,
     Paragraph,
     Plot,
-    PlotData,
     Row,
     Section,
     Span,
@@ -42,7 +41,6 @@ from rubriclab.report.texts import JudgedText, Placed, furthest_apart, judged_te
 from rubriclab.report.weights import shortcut_warnings
 from rubriclab.rubric import Criterion
 from rubriclab.scoring.score import CriterionScore, Score
-from rubriclab.stats.levels import FEWEST_GROUPS
 
 if TYPE_CHECKING:
     from rubriclab.methods.method import UnitVerdict
@@ -176,23 +174,11 @@ def _comparisons(summary: EvaluationSummary) -> Table:
         other = wording.evaluator_parts(each.other.evaluator)[0]
         basis = Basis(other, summary.aspect, summary.level, each.n, each.groups)
         rows.append(Row((quoted(ref), quoted(other), Figure(each.difference), each.verdict), basis=basis))
-    compared = [each for _, each in summary.comparisons]
-    title = f"{summary.aspect}: differences in Spearman's correlation with the labels, {wording.LEVELS[summary.level]}"
     return table(
         ("", COMPARED_WITH, "Spearman", "verdict"),
         rows,
         numeric=("Spearman",),
-        name=f"{summary.aspect} paired differences",
-        title=f"{title}; {_sizes([(each.n, each.groups) for each in compared])}",
     )
-
-
-def _sizes(sizes: Sequence[tuple[int, int]]) -> str:
-    """Return how many texts and groups figures rest on, with their intervals."""
-    texts = wording.count_range([n for n, _ in sizes], "text")
-    groups = wording.count_range([groups for _, groups in sizes], "group")
-    few = f" (none below {FEWEST_GROUPS} groups)" if min(groups for _, groups in sizes) < FEWEST_GROUPS else ""
-    return f"{texts} in {groups}, 95 % bootstrap intervals{few}"
 
 
 def _tiles(summary: EvaluationSummary) -> Iterator[Tile]:
@@ -231,16 +217,12 @@ def _coefficients(results: Sequence[Result]) -> Table:
         rows.append(Row((quoted(name), drawing, *figures), "baseline" if baseline else "", _basis(result)))
     numeric = [coefficient.title() for coefficient in COEFFICIENTS]
     caption = "Spearman: filled dots are rubrics, hollow diamonds free baselines; lines are 95 % intervals."
-    aspect, level = results[0].aspect, wording.LEVELS[results[0].agreement.level]
-    sizes = _sizes([(result.agreement.n, result.agreement.groups) for result in results])
     return table(
         ("", "", *numeric),
         rows,
         numeric=numeric,
         caption=caption,
         ticks=charts.tick_row(axis),
-        name=f"{aspect} {level}",
-        title=f"Agreement with the labels of {aspect} {level}; {sizes}",
     )
 
 
@@ -275,19 +257,7 @@ def _scatter(version: Version, texts: Sequence[JudgedText]) -> Plot:
         "Each dot is a text; texts of equal scores share a dot, which is darker the more there are. On the broken line "
         "both scores are equal; a rubric may be stricter or milder than people and still rank as they do."
     )
-    points = tuple(
-        (text.example.id, text.example.group, text.example.system, text.human, text.score.score)
-        for text in texts
-        if text.score.score is not None
-    )
-    aspect = version.rubric.aspect.name
-    return Plot(
-        caption,
-        plots.scatter(pairs, version.rubric.scores_on, version.ref),
-        PlotData(("id", "group", "system", "label", "score"), points),
-        name=f"{version.ref} {aspect} score by score",
-        title=f"{version.ref}: labels of {aspect} and scores, over all texts; {wording.count(len(pairs), 'text')}",
-    )
+    return Plot(caption, plots.scatter(pairs, version.rubric.scores_on, version.ref))
 
 
 def _criteria(version: Version, texts: Sequence[JudgedText], summary: EvaluationSummary) -> Iterator[Section]:
@@ -304,15 +274,11 @@ def _criteria(version: Version, texts: Sequence[JudgedText], summary: Evaluation
         spearman = result.agreement.spearman
         shown.append(Row(("the rubric", Drawing(charts.bar(axis, spearman, total=True)), Figure(spearman)), "total"))
     note = f"{wording.LEVELS[summary.level]}, with 95 % intervals"
-    aspect = version.rubric.aspect.name
-    title = f"{version.ref}: agreement of each criterion with the labels of {aspect} {note}"
     drawn = table(
         ("", "", "Spearman"),
         shown,
         numeric=("Spearman",),
         ticks=charts.tick_row(axis),
-        name=f"{version.ref} {aspect} criterion by criterion",
-        title=f"{title}; {wording.count(len([text for text in texts if text.score.score is not None]), 'text')}",
     )
     yield Section("Criterion by criterion", (drawn,), note, page_only=True)
 

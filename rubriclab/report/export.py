@@ -1,4 +1,4 @@
-"""Views as text for other tools: Markdown for a pull request, LaTeX tables for a paper, CSV for a spreadsheet.
+"""Views for other tools: Markdown for a pull request, CSV for a spreadsheet, a data frame for plots and papers.
 
 Text from users, models and data is escaped in each form, so that it can neither format nor execute anything.
 """
@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from markupsafe import escape
 
 from rubriclab.characters import one_line
-from rubriclab.data.spreadsheet import csv_text
+from rubriclab.errors import UserError
 from rubriclab.report import model
 from rubriclab.report.model import Block, Cell, Figure, Span, View, Words, spans
 from rubriclab.report.wording import cut, estimate
@@ -21,14 +22,6 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~!]|:(?=//)|(?<=www)\.)")
 # What a host of pull requests turns into a mention or a reference, which no backslash prevents.
 _REFERENCE = re.compile(r"((?<!\w)@|#)(?=\w)")
 ZERO_WIDTH_SPACE = "\N{ZERO WIDTH SPACE}"
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "±": r"$\pm$",
-    **{character: f"\\{character}" for character in "&%$#_{}"},
-}
-_NEGATIVE = re.compile(r"(?<![\w-])-(?=\d)")
 BASIS_COLUMNS = ("compared_with", "aspect", "level", "n", "groups")
 CSV_COLUMNS = ("table", "row", *BASIS_COLUMNS, "column", "value", "low", "high", "text")
 COMPARED_WITH = "compared with"
@@ -41,40 +34,44 @@ def markdown(view: View) -> str:
     return "\n".join([*lines, *_markdown(view.blocks, 3)]).rstrip() + "\n"
 
 
-def latex_tables(view: View) -> str:
-    """Return the tables of a view as LaTeX tables with booktabs, each with its title as caption."""
-    return "\n".join(_latex(title, table) for title, table in _tables(view))
-
-
-def csv_tables(view: View) -> str:
-    """Return the figures of all tables, one a line, with the columns `CSV_COLUMNS`; cells without one are `text`."""
-    lines: list[Sequence[object]] = [CSV_COLUMNS]
-    for title, table in _tables(view):
+def table_cells(view: View) -> Iterator[tuple[object, ...]]:
+    """Yield the figures of all tables, one a row, in the columns `CSV_COLUMNS`; cells without one are `text`."""
+    for title, table in _tables(view.blocks, view.title):
         for row in table.rows:
             if not isinstance(row, str):
-                lines += _csv_cells(title, table, row)
-    return csv_text(lines)
+                yield from _cells(title, table, row)
 
 
-def titled(blocks: tuple[Block, ...], title: Words) -> Iterator[tuple[str, model.Table | model.Plot]]:
-    """Yield every table and plot inside `blocks` with the title of its section."""
+def data_frame(rows: Iterable[dict[str, Any]]) -> Any:
+    """Return rows as a pandas data frame.
+
+    Raises:
+        UserError: if pandas is not installed.
+    """
+    try:
+        import pandas
+    except ImportError:
+        raise UserError(
+            "A data frame needs pandas, which is not installed.", "Install it: pip install 'rubriclab[pandas]'."
+        ) from None
+    return pandas.DataFrame(list(rows))
+
+
+def _tables(blocks: tuple[Block, ...], title: Words) -> Iterator[tuple[str, model.Table]]:
+    """Yield every table inside `blocks` with the title of its section."""
     for block in blocks:
         match block:
-            case model.Table() | model.Plot():
+            case model.Table():
                 yield _plain(title), block
             case model.Section(heading, inner) | model.Card(heading, inner):
-                yield from titled(inner, heading if _plain(heading) else title)
+                yield from _tables(inner, heading if _plain(heading) else title)
             case model.Details(summary, inner):
-                yield from titled(inner, summary or title)
+                yield from _tables(inner, summary or title)
             case model.Indented(inner) | model.Stack(inner):
-                yield from titled(inner, title)
+                yield from _tables(inner, title)
 
 
-def _tables(view: View) -> Iterator[tuple[str, model.Table]]:
-    return ((title, block) for title, block in titled(view.blocks, view.title) if isinstance(block, model.Table))
-
-
-def _csv_cells(title: str, table: model.Table, row: model.Row) -> Iterator[tuple[object, ...]]:
+def _cells(title: str, table: model.Table, row: model.Row) -> Iterator[tuple[object, ...]]:
     basis = row.basis
     start = (title, cell_words(row.cells[0]), basis.compared_with, basis.aspect, basis.level, basis.n, basis.groups)
     for column, cell in zip(table.columns[1:], row.cells[1:], strict=True):
@@ -136,33 +133,6 @@ def _markdown_table(table: model.Table) -> Iterator[str]:
             yield f"| {' | '.join(_escaped(cell_words(row.cells[place])) for place in columns)} |"
 
 
-def _latex(title: str, table: model.Table) -> str:
-    columns = _shown_columns(table)
-    alignment = "".join("r" if table.columns[place] in table.numeric else "l" for place in columns)
-    lines = [
-        r"\begin{table}",
-        r"\centering",
-        rf"\caption{{{_latex_text(table.title or title)}}}",
-        rf"\begin{{tabular}}{{{alignment}}}",
-        r"\toprule",
-        rf"{' & '.join(_latex_text(table.columns[place]) for place in columns)} \\",
-        r"\midrule",
-    ]
-    for row in table.rows:
-        if isinstance(row, str):
-            lines.append(rf"\multicolumn{{{len(columns)}}}{{l}}{{\emph{{{_latex_text(row)}}}}} \\")
-        else:
-            lines.append(rf"{' & '.join(_latex_cell(table, row, place) for place in columns)} \\")
-    # A row that begins with a bracket or a star would be an argument of the command before it.
-    lines[7:] = (f"{{}}{line}" if line.startswith(("[", "*")) else line for line in lines[7:])
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""])
-
-
-def _latex_cell(table: model.Table, row: model.Row, place: int) -> str:
-    words = _latex_text(cell_words(row.cells[place]))
-    return _NEGATIVE.sub("$-$", words) if table.columns[place] in table.numeric else words
-
-
 def _shown_columns(table: model.Table) -> list[int]:
     rows = [row for row in table.rows if not isinstance(row, str)]
     places = range(len(table.columns))
@@ -212,7 +182,3 @@ def _with_code(words: str) -> str:
 
 def _escaped(words: str) -> str:
     return _MARKDOWN.sub(r"\\\1", _REFERENCE.sub(rf"\1{ZERO_WIDTH_SPACE}", words))
-
-
-def _latex_text(words: str) -> str:
-    return "".join(_LATEX.get(character, character) for character in words)

@@ -194,9 +194,8 @@ def _block(block: Block, level: int, title: str) -> Markup:
 def _group(block: Block, level: int, title: str) -> Markup:
     """Return a block that consists of blocks."""
     match block:
-        case model.Stack(blocks, grid):
-            shown = _blocks(blocks, level, title)
-            return Markup('<div class="grid">{}</div>\n').format(shown) if grid else shown
+        case model.Stack(blocks):
+            return _blocks(blocks, level, title)
         case model.Indented(blocks):
             return Markup('<div class="indented">{}</div>\n').format(_blocks(blocks, level, title))
         case model.Details():

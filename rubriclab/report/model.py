@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from markupsafe import Markup
 
@@ -17,7 +17,6 @@ from rubriclab.option_names import for_reader
 from rubriclab.stats.interval import Interval
 
 if TYPE_CHECKING:
-    from rubriclab.report.plot_files import PlotFile
     from rubriclab.report.terminal import RenderableType
 
 NO_DRAWING = Markup("")
@@ -155,8 +154,6 @@ class Table(Block):
         repeated: leading columns that a terminal repeats where it cuts a wide table into several; 0 leaves it whole.
         caption: what the drawings show.
         ticks: the numbers of their axis.
-        name: of its plots' files; by default the title of its section.
-        title: of the table where it stands alone, as in LaTeX and plots; by default that of its section.
     """
 
     columns: tuple[str, ...]
@@ -165,32 +162,14 @@ class Table(Block):
     repeated: int = 0
     caption: str = ""
     ticks: Markup = NO_DRAWING
-    name: str = ""
-    title: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class PlotData:
-    """What a plot draws, one row for each mark, without NaN."""
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[float | str | bool | None, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Plot(Block):
-    """A drawing with a caption, on pages only.
-
-    Attributes:
-        data: what is drawn.
-        name, title: as of a table.
-    """
+    """A drawing with a caption, on pages only."""
 
     caption: Words
     svg: Markup
-    data: PlotData
-    name: str = ""
-    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,10 +200,9 @@ class Tiles(Block):
 
 @dataclass(frozen=True, slots=True)
 class Stack(Block):
-    """Blocks as one, for a cell that holds several; with `grid` in as many columns as fit."""
+    """Blocks as one, for a cell that holds several."""
 
     blocks: tuple[Block, ...]
-    grid: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,23 +290,22 @@ class View:
 
         return markdown(self)
 
-    def latex(self) -> str:
-        """Return the tables of the view as LaTeX, for a paper; they need the package booktabs."""
-        from rubriclab.report.export import latex_tables
-
-        return latex_tables(self)
-
     def csv(self) -> str:
         """Return the figures of the tables as CSV, one a line with its interval."""
-        from rubriclab.report.export import csv_tables
+        from rubriclab.data.spreadsheet import csv_text
+        from rubriclab.report.export import CSV_COLUMNS, table_cells
 
-        return csv_tables(self)
+        return csv_text([CSV_COLUMNS, *table_cells(self)])
 
-    def plots(self) -> tuple[PlotFile, ...]:
-        """Return the plots of the view as SVG with their data; each column of figures with intervals is one."""
-        from rubriclab.report.plot_files import plot_files
+    def to_frame(self) -> Any:
+        """Return the figures of the tables as a pandas data frame, one a row with its interval.
 
-        return plot_files(self)
+        Raises:
+            UserError: if pandas is not installed.
+        """
+        from rubriclab.report.export import CSV_COLUMNS, data_frame, table_cells
+
+        return data_frame(dict(zip(CSV_COLUMNS, cells, strict=True)) for cells in table_cells(self))
 
 
 def paragraphs(lines: Iterable[Words], style: Literal["", "quiet"] = "") -> tuple[Paragraph, ...]:
@@ -343,9 +320,7 @@ def table(
     numeric: Sequence[str] = (),
     caption: str = "",
     ticks: Markup = NO_DRAWING,
-    name: str = "",
-    title: str = "",
 ) -> Table:
     """Return a table whose rows may be plain sequences of cells."""
     ready = tuple(row if isinstance(row, Row | str) else Row(tuple(row)) for row in rows)
-    return Table(tuple(columns), ready, tuple(numeric), caption=caption, ticks=ticks, name=name, title=title)
+    return Table(tuple(columns), ready, tuple(numeric), caption=caption, ticks=ticks)

@@ -15,7 +15,6 @@ from rubriclab.report.model import (
     Figure,
     Paragraph,
     Plot,
-    PlotData,
     Row,
     Section,
     Span,
@@ -217,9 +216,7 @@ def _predictions(version: Version, record: TrainingRecord) -> Plot:
         "Each mark is a text with its held-out score and the interval around it; on the broken line score and label "
         f"are equal.{held}"
     )
-    points = tuple((text.id, text.label, text.predicted, text.low, text.high) for text in record.texts)
-    data = PlotData(("text", "label", "score", "low", "high"), points)
-    return Plot(caption, plots.predictions(record.texts, version.rubric.scores_on), data)
+    return Plot(caption, plots.predictions(record.texts, version.rubric.scores_on))
 
 
 def _frontier(validation: Validation) -> Section:
@@ -231,10 +228,8 @@ def _frontier(validation: Validation) -> Section:
     numeric = ("calls/text", "Pearson")
     ranked = sorted(validation.frontier, key=lambda point: (point.calls, -point.pearson))
     rows = [_frontier_row(point) for point in ranked]
-    columns = ("candidate", "calls_per_text", "pearson", "standard_error", "chosen")
-    points = tuple((point.name, point.calls, point.pearson, point.error, point.chosen) for point in ranked)
     blocks = (
-        Plot(caption, plots.frontier(validation.frontier), PlotData(columns, points)),
+        Plot(caption, plots.frontier(validation.frontier)),
         table((*numeric, "asked", ""), rows, numeric=numeric),
         *paragraphs(verdicts.choice_sentences(validation)),
     )

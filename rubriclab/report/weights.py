@@ -1,4 +1,4 @@
-"""The criteria of a rubric of several methods by weight, how the bandit rewarded them, and what shortcuts they take."""
+"""The criteria of a rubric of several methods by weight and what shortcuts they take."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from rubriclab.aggregation import Term
 from rubriclab.learning.shortcuts import FALSE_MARKS, RATERS, RUBRIC
 from rubriclab.option_names import command
 from rubriclab.report import charts, describe, verdicts, wording
-from rubriclab.report.criteria import spark
 from rubriclab.report.model import (
     Block,
     Cell,
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 
 REASON_ONLY = "shown as a reason; does not change the score"
 EXCERPT, TITLE = 150, 60
-MOST_PATHS, MOST_MAIN = 6, 5
+MOST_MAIN = 5
 MOST_WEIGHT = 0.5
 # Similarity out of 100 above which two criteria are named as near repeats.
 REPEATS = 90.0
@@ -199,8 +198,6 @@ def weight_blocks(version: Version, rows: Sequence[WeightedCriterion]) -> Iterat
     if dropped := sum(len(part.dropped) for part in version.rubric.parts):
         more = wording.counted(dropped, "more criterion")
         yield Paragraph(f"{more} considered and dropped, listed with the reasons below the criteria.", "quiet")
-    if walked := [row.criterion for row in rows if row.criterion.evidence.rewards]:
-        yield _paths(walked)
 
 
 def _weight_row(axis: charts.Axis, row: WeightedCriterion) -> tuple[Cell, ...]:
@@ -223,20 +220,6 @@ def _brief(row: WeightedCriterion) -> str:
     if criterion.kind == "score":
         return f"{row.method}: one score of the whole aspect"
     return f"{row.method}: {wording.excerpt(criterion.statement, EXCERPT)}"
-
-
-def _paths(criteria: Sequence[Criterion]) -> Section:
-    about = (
-        "Hypotheses are rated on one labelled text after another. The line is a hypothesis' reward: mean utility, "
-        "which is 1 where ratings equal the labels, plus the shaded bonus for having been tried little."
-    )
-    drawn = [
-        spark(each.evidence, (quoted(describe.title(each, TITLE)), " ", quoted(each.id, "id"))) for each in criteria
-    ]
-    shown, rest = drawn[:MOST_PATHS], drawn[MOST_PATHS:]
-    folded = (Details(f"{len(rest)} more", (Stack(tuple(rest), grid=True),)),) if rest else ()
-    blocks = (Paragraph(about, "quiet"), Stack(tuple(shown), grid=True), *folded)
-    return Section("Rewards of the bandit", blocks, page_only=True)
 
 
 def shortcuts(version: Version) -> list[Shortcut]:

@@ -128,12 +128,6 @@ def byte_count(number: int) -> str:
     return f"{size:.1f} {unit}" if size < 99.95 else f"{size:.0f} {unit}"
 
 
-def count_range(numbers: Sequence[int], noun: str) -> str:
-    """Return `8 groups`, or `7 to 8 groups` if the numbers differ."""
-    low, high = min(numbers), max(numbers)
-    return count(low, noun) if low == high else f"{low:,} to {count(high, noun)}"
-
-
 def counted(number: int, noun: str) -> str:
     """Return `1 criterion`, `2 criteria`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun.removesuffix('on')}a"

@@ -12,7 +12,7 @@ from rubriclab.base_options import Texts
 from rubriclab.data import Example
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.display import Displayed
-from rubriclab.errors import DataError, JudgeError, SettingsError
+from rubriclab.errors import JudgeError, SettingsError
 from rubriclab.interrater import InterraterAgreement, interrater_agreement
 from rubriclab.judges.judge import Judge
 from rubriclab.option_names import option
@@ -20,7 +20,7 @@ from rubriclab.provenance import Effort
 from rubriclab.scoring import Score, score_stream
 from rubriclab.scoring.estimate import scoring_at_most
 from rubriclab.services.dry_run import DryRun, dry_run
-from rubriclab.services.inputs import Data, describe, notify_left_out, rows_of
+from rubriclab.services.inputs import Data, rows_of, usable_examples
 from rubriclab.services.judge_choice import JudgeChoice, check_distinct, judge_named
 from rubriclab.services.rubric_choice import version_of
 from rubriclab.services.workspace import Workspace
@@ -93,7 +93,9 @@ def _prepared(
 ) -> tuple[Version, tuple[Example, ...], list[str]]:
     _check_names(options.judges)
     version = version_of(workspace, rubric)
-    examples = _examples(data, options, workspace)
+    examples = tuple(usable_examples(rows_of(data, options, workspace.notify), workspace.notify))
+    if len({example.id for example in examples}) < len(examples):
+        workspace.notify("some ids are repeated; each of these texts counts")
     return version, examples, [judge_named(name, workspace.notify) for name in options.judges]
 
 
@@ -103,23 +105,6 @@ def _check_names(names: Sequence[str]) -> None:
         raise SettingsError(f"Agreement takes two judges or more, and {named};", f"name each with {option('judges')}.")
     if twice := [name for number, name in enumerate(names) if name in names[:number]]:
         raise SettingsError(f"The judge {twice[0]} is named twice;", "a judge cannot be compared with itself.")
-
-
-def _examples(data: Data, options: AgreeOptions, workspace: Workspace) -> tuple[Example, ...]:
-    rows = rows_of(data, options, workspace.notify)
-    read_rows = list(rows)
-    notify_left_out(rows, workspace.notify)
-    examples = tuple(row for row in read_rows if isinstance(row, Example))
-    for row in read_rows:
-        if not isinstance(row, Example):
-            workspace.notify(f"left out: {row}")
-    if not examples:
-        raise DataError(
-            f"None of the {len(read_rows)} rows of {describe(data)} can be used.", "Fix the rows named above."
-        )
-    if len({example.id for example in examples}) < len(examples):
-        workspace.notify("some ids stand more than once; such texts count as often as they stand")
-    return examples
 
 
 async def _score(

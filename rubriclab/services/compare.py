@@ -16,10 +16,10 @@ from rubriclab.comparison import (
     compare_outputs,
     rank_systems,
 )
+from rubriclab.comparison.limits import LimitOutcome
 from rubriclab.data import Example
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.display import Displayed
-from rubriclab.drift.limits import LimitOutcome
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.option_names import option
 from rubriclab.provenance import Effort
@@ -29,7 +29,7 @@ from rubriclab.scoring.estimate import scoring_at_most
 from rubriclab.services.base import JudgeOption
 from rubriclab.services.carried_scores import carried_score
 from rubriclab.services.dry_run import DryRun, dry_run
-from rubriclab.services.inputs import Data, describe, notify_left_out, rows_of
+from rubriclab.services.inputs import Data, describe, rows_of, usable_examples
 from rubriclab.services.judge_choice import JudgeChoice, judge_of
 from rubriclab.services.rubric_choice import version_of
 from rubriclab.services.score import ScoreOptions, Scoring
@@ -159,16 +159,11 @@ def _read(
     workspace: Workspace, name: str, data: Data, scorer: VersionJudge, options: CompareOptions
 ) -> list[OutputRow]:
     """Return the outputs of a set with the scores that its rows carry; faulty rows are left out, which is said."""
-    found: list[OutputRow] = []
     rows = rows_of(data, options, workspace.notify)
-    for row in rows:
-        if isinstance(row, Example):
-            found.append(OutputRow(row, carried_score(rows.row, row, scorer.version, scorer.judge.spec)))
-        else:
-            workspace.notify(f"left out of {name}: {row}")
-    notify_left_out(rows, workspace.notify)
-    if not found:
-        raise DataError(f"{name}: no row can be used.", "Fix the rows named above.")
+    found = [
+        OutputRow(example, carried_score(rows.row, example, scorer.version, scorer.judge.spec))
+        for example in usable_examples(rows, workspace.notify, name)
+    ]
     # Scores that rows carry were made from the fields that the texts had then.
     examples = [row.example for row in found if row.score is None]
     check_text_fields(scorer.version, examples, data, options, name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -10,11 +10,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from rubriclab.base_options import Texts
-from rubriclab.data import Example, Rows
-from rubriclab.data.reading import ReadingOptions
-from rubriclab.data.scale import show
-from rubriclab.display import Displayed
-from rubriclab.drift import (
+from rubriclab.comparison import (
     Drift,
     DriftLimits,
     LimitCheck,
@@ -26,8 +22,11 @@ from rubriclab.drift import (
     score_both,
     scorer_pair,
 )
-from rubriclab.drift.limits import LimitOutcome, worst_outcome
-from rubriclab.errors import DataError, JudgeError, SettingsError
+from rubriclab.comparison.limits import LimitOutcome, worst_outcome
+from rubriclab.data.reading import ReadingOptions
+from rubriclab.data.scale import show
+from rubriclab.display import Displayed
+from rubriclab.errors import JudgeError, SettingsError
 from rubriclab.methods.estimate import CallEstimate
 from rubriclab.option_names import option
 from rubriclab.provenance import Effort
@@ -36,7 +35,7 @@ from rubriclab.scoring.estimate import scoring_at_most
 from rubriclab.scoring.grouped_stream import groups_of
 from rubriclab.scoring.rivals import row_key
 from rubriclab.services.dry_run import DryRun, dry_run
-from rubriclab.services.inputs import Data, notify_left_out, row_count, rows_of
+from rubriclab.services.inputs import Data, row_count, rows_of, usable_examples
 from rubriclab.services.judge_choice import JudgeChoice, check_distinct, judge_of
 from rubriclab.services.rubric_choice import ref_of, version_of
 from rubriclab.services.workspace import Notify, Workspace
@@ -99,7 +98,7 @@ class DriftMeasurement:
     def at_most(self) -> DryRun:
         """Return the most that is asked of either judge."""
         before = after = CallEstimate()
-        texts = usable_stream(rows_of(self.data, self.options, self.workspace.notify), self.workspace.notify)
+        texts = usable_examples(rows_of(self.data, self.options, self.workspace.notify), self.workspace.notify)
         for group in groups_of(texts, row_key):
             before += scoring_at_most(self.scorers.before.version.rubric, group)
             after += scoring_at_most(self.scorers.after.version.rubric, group)
@@ -118,7 +117,7 @@ class DriftMeasurement:
         first, second = self.scorers.before, self.scorers.after
         if first.version.ref == second.version.ref and first.judge != second.judge:
             check_distinct({first.judge: judges[0], second.judge: judges[1]})
-        texts = usable_stream(rows_of(self.data, self.options, workspace.notify), workspace.notify)
+        texts = usable_examples(rows_of(self.data, self.options, workspace.notify), workspace.notify)
         total = row_count(self.data) if workspace.shows_progress else 0
         with workspace.progress(workspace.ledger) as on_progress:
             async with aclosing(score_both(self.scorers, texts, *judges, workspace.under_way)) as scored:
@@ -216,25 +215,6 @@ def check_sides(before: str | Version, after: str | Version | None, judges: tupl
         )
     if after is None and judges[0] == judges[1]:
         raise SettingsError(f"The judge {judges[0]} is named twice;", "one judge cannot be compared with itself.")
-
-
-def usable_stream(rows: Rows, notify: Notify) -> Iterator[Example]:
-    """Yield the texts as they are read, and say which rows cannot be used.
-
-    Raises:
-        DataError: if no row can be used.
-    """
-    usable = count = 0
-    for row in rows:
-        count += 1
-        if isinstance(row, Example):
-            usable += 1
-            yield row
-        else:
-            notify(f"left out: {row}")
-    notify_left_out(rows, notify)
-    if not usable:
-        raise DataError(f"None of the {count} rows of {rows.where} can be used.", "Fix the rows named above.")
 
 
 def _notify_scorers(scorers: ScorerPair, options: DriftOptions, notify: Notify) -> None:

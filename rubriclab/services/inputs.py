@@ -14,6 +14,7 @@ from rubriclab.data.readers import from_rows
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.data.row import RowError
 from rubriclab.data.scale import Scale
+from rubriclab.errors import DataError
 from rubriclab.option_names import option
 from rubriclab.report.wording import count
 from rubriclab.services.workspace import Notify
@@ -90,6 +91,25 @@ def usable_texts(
             notify(f"left out: {row}")
     examples = tuple(row for row in read_rows if isinstance(row, Example))
     return _with_compared(examples, rows, aspects, notify)
+
+
+def usable_examples(rows: Rows, notify: Notify, name: str = "") -> Iterator[Example]:
+    """Yield the texts as they are read, and say which rows, of the set with this name, cannot be used.
+
+    Raises:
+        DataError: if no row can be used.
+    """
+    usable = total = 0
+    for row in rows:
+        total += 1
+        if isinstance(row, Example):
+            usable += 1
+            yield row
+        else:
+            notify(f"left out of {name}: {row}" if name else f"left out: {row}")
+    notify_left_out(rows, notify)
+    if not usable:
+        raise DataError(f"None of the {total} rows of {name or rows.where} can be used.", "Fix the rows named above.")
 
 
 def notify_skipped(rows: Rows, notify: Notify) -> None:

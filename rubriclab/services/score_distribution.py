@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from rubriclab.comparison.limits import MAX_UNSCORED
 from rubriclab.data.scale import Scale
-from rubriclab.drift.limits import MAX_UNSCORED
 from rubriclab.scoring import Score
 
 BINS = 10

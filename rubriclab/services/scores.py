@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, overload
 
 from rubriclab.data import Example
 from rubriclab.display import Displayed
-from rubriclab.errors import UserError
 from rubriclab.provenance import Effort
 from rubriclab.scoring import Score
 from rubriclab.scoring.rivals import RivalCounts
@@ -166,11 +165,9 @@ class Scores(Displayed):
         Raises:
             UserError: if pandas is not installed.
         """
-        try:
-            import pandas
-        except ImportError:
-            raise UserError("A data frame needs pandas, which is not installed.", "Use to_rows().") from None
-        return pandas.DataFrame([_flat(scored) for scored in self.scored])
+        from rubriclab.report.export import data_frame
+
+        return data_frame(map(_flat, self.scored))
 
 
 def criterion_cells(score: Score) -> dict[str, Any]:

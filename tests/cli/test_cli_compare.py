@@ -65,12 +65,11 @@ def test_names_with_markup_are_inert_in_every_form(sets: tuple[Commands, str, st
     hostile = r"=<script>alert(1)</script>|**x** [a](http://a.example) \input{x} $x$ & % #"
     texts = [{**row, "system": hostile if number % 2 else "plain"} for number, row in enumerate(rows())]
     ranked = written(commands, "hostile.jsonl", texts)
-    files = ("--html", "c.html", "--markdown", "c.md", "--latex", "c.tex", "--csv", "c.csv")
+    files = ("--html", "c.html", "--markdown", "c.md", "--csv", "c.csv")
     assert commands("compare", ranked, "--rubric", "news", *files).code == 0
-    html, markdown, latex, csv = (Path(commands.folder, f"c.{end}").read_text() for end in ("html", "md", "tex", "csv"))
+    html, markdown, csv = (Path(commands.folder, f"c.{end}").read_text() for end in ("html", "md", "csv"))
     assert "<script>" not in html + markdown
     assert "http://" not in markdown
-    assert r"\input{" not in latex
     assert not any(cell.startswith("=") for line in csv.splitlines() for cell in line.replace('"', "").split(","))
 
 
@@ -99,13 +98,12 @@ def test_a_limit_with_a_decimal_comma_is_refused_with_the_right_form(learned: Co
 
 def test_every_form_is_written(sets: tuple[Commands, str, str]) -> None:
     commands, old, new = sets
-    files = ("--html", "c.html", "--markdown", "c.md", "--latex", "c.tex", "--csv", "c.csv")
+    files = ("--html", "c.html", "--markdown", "c.md", "--csv", "c.csv")
     done = commands("compare", old, new, "--rubric", "news", *files)
     assert done.code in (0, 1)
     starts = {
         "c.html": "<!DOCTYPE html>",
         "c.md": "## old.jsonl to new.jsonl",
-        "c.tex": "\\begin{table}",
         "c.csv": "table,",
     }
     for name, start in starts.items():

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from drift_samples import paired, scorers, version
 
-from rubriclab.drift import Drift, DriftLimits, check_limits, compare_scores
-from rubriclab.drift.limits import worst_outcome
+from rubriclab.comparison import Drift, DriftLimits, check_limits, compare_scores
+from rubriclab.comparison.limits import worst_outcome
 
 
 def drifted(*values: tuple[float | None, float | None]) -> Drift:

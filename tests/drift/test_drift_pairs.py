@@ -12,8 +12,8 @@ from drift_samples import HUNDRED, paired, scored, scorers, texts, version
 from hypoeval_scripts import example, rating, scripted
 from hypothesis import given, strategies as st
 
+from rubriclab.comparison import score_both
 from rubriclab.data import Example, Scale
-from rubriclab.drift import score_both
 from rubriclab.errors import BudgetReached
 from rubriclab.judges.judge import Reply
 from rubriclab.prompts import Prompt
@@ -56,12 +56,11 @@ def test_different_criteria_with_one_id_are_not_paired() -> None:
     assert {(row.state, row.name) for row in both.criteria} == {("added", "h01"), ("removed", "h01")}
 
 
-def test_scores_on_another_scale_are_rescaled_with_their_intervals() -> None:
+def test_scores_on_another_scale_are_rescaled() -> None:
     both = scorers(version({"a": 1}), version({"a": 1}, number=2, onto=HUNDRED))
     (pair,) = paired(both, [{"a": 4.0}])
     assert both.rescaled
     assert (pair.before, pair.after) == (4.0, 4.0)
-    assert pair.interval_after == pytest.approx(pair.interval_before)
     assert pair.changes.tolist() == [0.0, 0.0]
 
 

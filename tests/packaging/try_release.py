@@ -28,7 +28,7 @@ CHECKOUT = Path(__file__).parents[2]
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 UV = str(Path(sys.executable).parent / "uv")
 # Those whose libraries take a gigabyte are tested by `make test-integrations`.
-EXTRAS = ("literature", "mcp", "otel", "pandas", "parquet", "plots", "postgresql", "pytest", "xlsx")
+EXTRAS = ("literature", "mcp", "otel", "pandas", "parquet", "postgresql", "pytest", "xlsx")
 # What the tests below import beside these.
 TEST_TOOLS = (
     "hypothesis",

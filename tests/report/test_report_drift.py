@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from drift_samples import HUNDRED, paired, scorers, texts, version
 
 from rubriclab.cli.printing import view_text
-from rubriclab.drift import DriftLimits, PairedScore, ScorerPair, check_limits, compare_scores
-from rubriclab.drift.compare import LISTED
+from rubriclab.comparison import DriftLimits, PairedScore, ScorerPair, check_limits, compare_scores
+from rubriclab.comparison.drift import LISTED
 from rubriclab.report.drift import drift_view
 
 NAMES = ("a", "b", "c")

@@ -13,7 +13,6 @@ from report_samples import printed, version, words_of
 from rubriclab.report import recorded
 from rubriclab.report.matrix import matrix_view
 from rubriclab.report.training import evidence_view, training_report
-from rubriclab.rubric import Rubric
 from rubriclab.stats.interval import Interval
 from rubriclab.store.version import Version
 from rubriclab.training_record import Candidate, Cell, RecordedText, TrainingRecord
@@ -136,27 +135,6 @@ def test_raters_are_shown_with_severity_and_whether_one_could_be_replaced(page: 
     for words in (terminal(), page.reading.replace("−", "-")):
         assert "ben 30 -0.31 [-0.51, -0.11] 0.72 0.58" in words
         assert "does as well as 2 of 3 raters, with an average advantage probability of 0.71, so it could repl" in words
-
-
-def test_many_hypotheses_have_their_paths_folded_away() -> None:
-    few, rubric = joint_version(), joint_version().rubric
-    hypotheses = rubric.parts[0]
-    assert rubric.aggregation
-    many = [hypotheses.criteria[0].model_copy(update={"id": f"x{number}"}) for number in range(10)]
-    term = rubric.aggregation.terms[0]
-    terms = [term.model_copy(update={"criterion": each.id, "weight": 1 / len(many)}) for each in many]
-    grown = Rubric(
-        task=rubric.task,
-        aspect=rubric.aspect,
-        scale=rubric.scale,
-        parts=(hypotheses.model_copy(update={"criteria": tuple(many)}),),
-        aggregation=rubric.aggregation.model_copy(update={"terms": tuple(terms)}),
-    )
-    assert "4 more" not in Page(training_report(few, None)).reading
-    page = Page(training_report(joint_version(rubric=grown), None))
-    assert "4 more" in page.reading
-    drawn = [drawing for drawing in page.having("svg") if drawing.get("class") == "spark"]
-    assert len(drawn) == 2 * 10
 
 
 def test_intervals_say_how_many_labels_they_hold(page: Page) -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from rubriclab.comparison import OutputComparison, Outputs, PairingRule
 from rubriclab.comparison.compare import summary
+from rubriclab.comparison.limits import MAX_UNSCORED
 from rubriclab.comparison.results import SideSummary
-from rubriclab.drift.limits import MAX_UNSCORED
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.integrations.pytest import baselines, messages
 from rubriclab.integrations.pytest.errors import without_inner_frames

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rubriclab.comparison import OutputComparison
+from rubriclab.comparison.limits import MAX_UNSCORED, LimitOutcome
 from rubriclab.comparison.results import SideSummary
-from rubriclab.drift.limits import MAX_UNSCORED, LimitOutcome
 
 
 def mean_outcome(side: SideSummary, threshold: float) -> LimitOutcome:

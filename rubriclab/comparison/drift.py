@@ -3,39 +3,157 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from rubriclab.base_models import FrozenModel
+from rubriclab.comparison.scorer_pair import CriterionPair, CriterionState, PairedScore, ScorerPair, VersionWithJudge
 from rubriclab.data.scale import Scale
-from rubriclab.drift.criteria import CriterionPair
-from rubriclab.drift.pairs import PairedScore, ScorerPair, VersionWithJudge
-from rubriclab.drift.results import (
-    CriterionDrift,
-    CriterionEffect,
-    Drift,
-    FlippedText,
-    FlipSummary,
-    IntervalComparison,
-    RankAgreement,
-    RankChange,
-    ScoreShift,
-    ScoreSummary,
-)
+from rubriclab.display import Displayed
 from rubriclab.stats.agreement import agreement
 from rubriclab.stats.bootstrap import clustered_mean
 from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.stats.folds import units
-from rubriclab.stats.interval import rounded_number
+from rubriclab.stats.interval import Interval, rounded_number
 
-# A visible difference, as a share of the scale's width: 0.4 points from 1 to 5.
-VISIBLE = 0.1
-# Texts listed by id: flipped ones and those with the largest change of rank. All are in the file of pairs.
+if TYPE_CHECKING:
+    from rubriclab.report.model import View
+
+# Flipped texts that are listed by id; all are in the file of pairs.
 LISTED = 10
 # Criteria listed for a flipped text.
 EFFECTS = 3
 # Contributions are rounded, so they sum to the difference up to this.
 ROUNDING = 1e-4
+
+
+class ScoreSummary(FrozenModel):
+    """The scores of one version and judge, on the scale of the version before.
+
+    Attributes:
+        scale: of the scores as they were given.
+        scored, unscored: texts with and without a score; `unscored_reason` is the latest reason.
+        mean, standard_deviation: `None` with too few scores.
+    """
+
+    rubric: str
+    judge: str
+    scale: Scale
+    scored: int
+    unscored: int
+    unscored_reason: str | None
+    mean: float | None
+    standard_deviation: float | None
+
+
+class ScoreShift(FrozenModel):
+    """Differences of scores, after minus before.
+
+    Attributes:
+        mean: of the differences, in points.
+        mean_absolute: mean absolute difference.
+    """
+
+    mean: Interval
+    mean_absolute: float | None
+
+
+class RankAgreement(FrozenModel):
+    """Rank correlations before and after, within groups of several texts or over all texts."""
+
+    level: Literal["group", "dataset"]
+    texts: int
+    groups: int
+    spearman: Interval
+    kendall: Interval
+
+
+class CriterionEffect(FrozenModel):
+    """How far a criterion changed a text's score, in `Drift.effect_unit`."""
+
+    criterion: str
+    state: CriterionState
+    change: float
+
+
+class FlippedText(FrozenModel):
+    """A text that crossed the threshold, with the criteria that moved it most."""
+
+    id: str
+    group: str
+    before: float
+    after: float
+    effects: tuple[CriterionEffect, ...]
+
+
+class FlipSummary(FrozenModel):
+    """Texts that cross the threshold.
+
+    Attributes:
+        threshold: scores at or above it are on the upper side.
+        texts: how many cross it, `up` and `down` of them.
+        share: of the texts scored both before and after.
+        largest: those that moved farthest.
+    """
+
+    threshold: float
+    texts: int
+    up: int
+    down: int
+    share: Interval
+    largest: tuple[FlippedText, ...]
+
+
+class CriterionDrift(FrozenModel):
+    """The effect of one criterion on scores, in `Drift.effect_unit`.
+
+    Attributes:
+        name: its id, or both ids if they differ.
+        state: kept, changed in wording or weight, removed, added; or `intercept`, the score of a text that is average
+            by all criteria, which no criterion explains.
+        mean, mean_absolute: per text.
+        flips: flipped texts that it moved most in the direction of the flip.
+    """
+
+    name: str
+    state: CriterionState
+    trait: str
+    mean: float | None
+    mean_absolute: float | None
+    flips: int
+
+
+class Drift(Displayed, FrozenModel):
+    """How the scores of the same texts change from one version or judge to another.
+
+    Attributes:
+        scale: of all figures: the scale of the version before, to which scores after are mapped linearly.
+        texts, groups: how many there are.
+        compared: texts scored both before and after, on which all figures are based.
+        ranks: within groups, if groups have several texts, and over all texts.
+        effect_unit: unit of the criteria's effects: points contributed to the score, or the change of the criterion's
+            own rating as a share of its range.
+        criteria: the largest effects first.
+    """
+
+    before: ScoreSummary
+    after: ScoreSummary
+    scale: Scale
+    texts: int
+    groups: int
+    compared: int
+    shift: ScoreShift
+    ranks: tuple[RankAgreement, ...]
+    flips: FlipSummary
+    effect_unit: Literal["contribution", "rating"]
+    criteria: tuple[CriterionDrift, ...]
+
+    def view(self) -> View:
+        """Return what changed between the two sides."""
+        from rubriclab.report.drift import drift_view
+
+        return drift_view(self)
 
 
 def compare_scores(scorers: ScorerPair, pairs: Sequence[PairedScore], *, seed: int = 0) -> Drift:
@@ -57,14 +175,11 @@ def compare_scores(scorers: ScorerPair, pairs: Sequence[PairedScore], *, seed: i
         texts=len(pairs),
         groups=len({pair.group for pair in pairs}),
         compared=len(both),
-        unscored_both=sum(pair.before is None and pair.after is None for pair in pairs),
-        shift=_shift(scores, groups, scorers.scale, seed),
+        shift=_shift(scores, groups, seed),
         ranks=_ranks(scores, groups, seed),
-        rank_changes=_rank_changes(scores, both),
         flips=_flips(scorers, scores, both, aligned, seed),
         effect_unit="contribution" if scorers.by_contribution else "rating",
         criteria=_criteria(scorers, scores, changes, aligned),
-        intervals=_intervals(both),
     )
 
 
@@ -83,16 +198,11 @@ def _summary(scorer: VersionWithJudge, results: Sequence[tuple[float | None, str
     )
 
 
-def _shift(scores: FloatArray, groups: Sequence[str], scale: Scale, seed: int) -> ScoreShift:
-    differences, tolerance = scores[:, 1] - scores[:, 0], VISIBLE * scale.width
-    spread = float(scores[:, 0].std(ddof=1)) if len(scores) > 1 else 0.0
-    visible = np.abs(differences) > tolerance + ROUNDING
+def _shift(scores: FloatArray, groups: Sequence[str], seed: int) -> ScoreShift:
+    differences = scores[:, 1] - scores[:, 0]
     return ScoreShift(
         mean=clustered_mean(differences, units(groups), seed=seed).rounded(),
-        standardized=rounded_number(differences.mean() / spread) if spread > 0 else None,
         mean_absolute=rounded_number(np.abs(differences).mean()) if len(scores) else None,
-        share_moved=rounded_number(visible.mean()) if len(scores) else None,
-        tolerance=rounded_number(tolerance),
     )
 
 
@@ -110,28 +220,6 @@ def _ranks(scores: FloatArray, groups: Sequence[str], seed: int) -> tuple[RankAg
             kendall=result.kendall.rounded(),
         )
         for level, result in zip(levels, results, strict=True)
-    )
-
-
-def _rank_changes(scores: FloatArray, pairs: Sequence[PairedScore]) -> tuple[RankChange, ...]:
-    from scipy.stats import rankdata
-
-    if not len(scores):
-        return ()
-    ranks = rankdata(-scores, axis=0)
-    changes = np.abs(ranks[:, 1] - ranks[:, 0])
-    order = np.lexsort([-np.abs(scores[:, 1] - scores[:, 0]), -changes])
-    return tuple(
-        RankChange(
-            id=pairs[row].id,
-            group=pairs[row].group,
-            before=scores[row, 0],
-            after=scores[row, 1],
-            rank_before=ranks[row, 0],
-            rank_after=ranks[row, 1],
-        )
-        for row in order[:LISTED].tolist()
-        if changes[row]
     )
 
 
@@ -192,23 +280,7 @@ def _criterion(pair: CriterionPair, changes: FloatArray, flips: int) -> Criterio
         name=pair.name,
         state=pair.state,
         trait=criterion.trait if criterion else "intercept",
-        statement=criterion.statement if criterion else "the score of a text that is average by all criteria",
-        total=rounded_number(defined.sum()) if len(defined) else None,
         mean=rounded_number(defined.mean()) if len(defined) else None,
         mean_absolute=rounded_number(np.abs(defined).mean()) if len(defined) else None,
         flips=flips,
-    )
-
-
-def _intervals(pairs: Sequence[PairedScore]) -> IntervalComparison | None:
-    rows = [(*p.interval_before, *p.interval_after, p.after) for p in pairs if p.interval_before and p.interval_after]
-    if not rows:
-        return None
-    low, high, low_after, high_after, score = np.array(rows, dtype=float).T
-    return IntervalComparison(
-        texts=len(rows),
-        disjoint=int(((high < low_after) | (high_after < low)).sum()),
-        outside=int(((score < low) | (score > high)).sum()),
-        width_before=rounded_number((high - low).mean()),
-        width_after=rounded_number((high_after - low_after).mean()),
     )

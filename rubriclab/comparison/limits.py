@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from rubriclab.base_models import FrozenModel
-from rubriclab.drift.results import Drift
+
+if TYPE_CHECKING:
+    from rubriclab.comparison.drift import Drift
 
 LimitName = Literal["max_shift", "max_flips", "min_rank"]
 LimitOutcome = Literal["within", "beyond", "unknown"]
