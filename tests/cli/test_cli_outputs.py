@@ -21,7 +21,7 @@ COMMANDS = every_command()
 NO_OUTPUT = {("split", "output")}
 
 
-def parameters(kind: type[click.ParamType]) -> Iterator[tuple[str, click.Parameter]]:  # type: ignore[type-arg]
+def parameters(kind: type[click.ParamType]) -> Iterator[tuple[str, click.Parameter]]:
     for name, command in COMMANDS.items():
         for param in (*command.params, *cli.params):
             if isinstance(param.type, kind):

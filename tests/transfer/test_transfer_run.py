@@ -20,8 +20,8 @@ LABELS = np.array([1.0, 2, 3, 4, 5, 1, 2, 3, 4, 5])
 GROUPS = [f"g{number // 2}" for number in range(10)]
 
 
-def recommended(default: Action = "reuse", groups: list[str] = GROUPS, **scores: np.ndarray) -> Action:
-    return recommend(scores, LABELS, groups, default, 1.0)[0]  # type: ignore[arg-type]
+def recommended(**scores: np.ndarray) -> Action:
+    return recommend(scores, LABELS, GROUPS, "reuse", 1.0)[0]  # type: ignore[arg-type]
 
 
 def test_the_way_with_the_smallest_error_is_recommended() -> None:
@@ -69,7 +69,7 @@ def test_the_share_outside_of_the_training_range_counts_texts_rated_lower_or_hig
     cells = tuple(at.rated.cells[row] for row in rows)
     texts = tuple(RecordedText(id=f"s{row}", group="g", output="Text.", label=1.0) for row in rows)
     record = TrainingRecord(texts=texts, candidates=at.rated.candidates, cells=cells)
-    source = SourceRubric("news@1", at.rubric, None, record)  # type: ignore[arg-type]
+    source = SourceRubric("news@1", at.rubric, None, record)
     raw = np.array([(row - 3).mean() for row in at.rated.values])
     known = raw[rows]
     expected = np.mean((raw < known.min()) | (raw > known.max()))
