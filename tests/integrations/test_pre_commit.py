@@ -75,14 +75,15 @@ def test_sound_files_pass(project: Path) -> None:
     assert results == ["Passed", "Passed"]
 
 
-def test_a_faulty_question_and_a_label_off_the_scale_fail(project: Path) -> None:
+def test_a_repeated_question_and_a_label_off_the_scale_fail(project: Path) -> None:
     content: dict[str, Any] = json.loads(FLUENCY.read_text("utf-8"))
-    content["sub_dimensions"][0]["questions"][0]["text"] = "Is it clear and short?"
+    questions = content["sub_dimensions"][0]["questions"]
+    questions.append({**questions[0], "id": "again"})
     (project / "checklists" / "second.json").write_text(json.dumps(content), "utf-8")
     row = json.loads(LABELLED.read_text("utf-8").splitlines()[0])
     row["scores"]["coherence"] = 9
     (project / "labels" / "second.jsonl").write_text(json.dumps(row), "utf-8")
     done = run(project)
     assert done.returncode == 1
-    assert "double-barrelled" in done.stdout
+    assert "again" in done.stdout
     assert "got 9" in done.stdout
