@@ -188,16 +188,21 @@ def _check_format(path: Path) -> None:
 
 
 class _SheetScan:
-    """Finds the cells of a sheet that hold errors, which python-calamine reads as empty, and checks its used area."""
+    """Finds the cells of a sheet that hold errors, which python-calamine reads as empty, and checks its size.
+
+    The size is that of the used area, and of the texts: python-calamine copies a text that many cells share to each.
+    """
 
     def __init__(self, path: Path, sheet: str) -> None:
         self.path, self.sheet = path, sheet
         self.row = self.column = self.rows = self.columns = 0
         self.errors: dict[tuple[int, int], str] = {}
-        self.is_error = self.in_value = False
+        self.kind, self.value, self.in_value, self.characters = "", "", False, 0
+        self.shared: list[int] = []
 
     def error_cells(self, archive: zipfile.ZipFile) -> dict[tuple[int, int], str]:
         """Return the errors, such as `#DIV/0!`, by row and column, counted from 1."""
+        self.shared = _lengths_of_shared_texts(archive)
         parser = expat.ParserCreate()
         parser.buffer_text = True
         parser.StartElementHandler = self._start
@@ -228,9 +233,9 @@ class _SheetScan:
             letters = place.rstrip("0123456789")
             self.column = _number(letters) if letters else self.column + 1
             self.row = int(place[len(letters) :] or self.row)
-            self.is_error = attributes.get("t") == "e"
+            self.kind = attributes.get("t", "")
         elif name in ("v", "is"):
-            self.in_value = name == "v"
+            self.in_value, self.value = name == "v", ""
             self.rows, self.columns = max(self.rows, self.row), max(self.columns, self.column)
             if self.rows * self.columns > MOST_CELLS:
                 raise DataError(
@@ -240,11 +245,44 @@ class _SheetScan:
                 )
 
     def _end(self, tag: str) -> None:
-        self.in_value = self.in_value and tag.rpartition(":")[2] != "v"
+        if not self.in_value or tag.rpartition(":")[2] != "v":
+            return
+        self.in_value = False
+        if self.kind == "e":
+            self.errors[self.row, self.column] = self.value
+        elif self.kind == "s" and self.value.isdecimal() and int(self.value) < len(self.shared):
+            self.characters += self.shared[int(self.value)]
+            if self.characters > MOST_UNPACKED:
+                raise DataError(
+                    f"{self.path}: the texts of the sheet {self.sheet!r} have more than {MOST_UNPACKED:,} characters.",
+                    "Divide the table, or save it as CSV.",
+                )
 
     def _text(self, text: str) -> None:
-        if self.in_value and self.is_error:
-            self.errors[self.row, self.column] = self.errors.get((self.row, self.column), "") + text
+        if self.in_value:
+            self.value += text
+
+
+def _lengths_of_shared_texts(archive: zipfile.ZipFile) -> list[int]:
+    """Return the number of characters of each text that cells refer to by its number."""
+    part = {name.casefold(): name for name in archive.namelist()}.get("xl/sharedstrings.xml")
+    lengths: list[int] = []
+    if part is None:
+        return lengths
+
+    def start(tag: str, _attributes: dict[str, str]) -> None:
+        if tag.rpartition(":")[2] == "si":
+            lengths.append(0)
+
+    def text(content: str) -> None:
+        if lengths:
+            lengths[-1] += len(content)
+
+    parser = expat.ParserCreate()
+    parser.StartElementHandler, parser.CharacterDataHandler = start, text
+    with archive.open(part) as stream:
+        parser.ParseFile(stream)
+    return lengths
 
 
 def _number(letters: str) -> int:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+import xlsxwriter
 from pyarrow import parquet
 
 from rubriclab.data import Example, read
@@ -195,3 +196,16 @@ def test_a_text_of_invisible_characters_is_no_text(text: str) -> None:
 def test_an_id_longer_than_versions_hold_is_a_fault() -> None:
     (found,) = read([json.dumps({"output": "A", "id": "x" * 1001}).encode()])
     assert "got a text of 1,001 characters, expected at most 1,000 characters" in str(found)
+
+
+def test_a_small_workbook_in_which_many_cells_share_a_long_text_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "shared.xlsx"
+    book = xlsxwriter.Workbook(path)
+    sheet = book.add_worksheet()
+    sheet.write_string(0, 0, "output")
+    for row in range(1, 20_001):
+        sheet.write_string(row, 0, "x" * 32_000)
+    book.close()
+    assert path.stat().st_size < 1_000_000
+    with pytest.raises(DataError, match="characters"):
+        list(read(path))
