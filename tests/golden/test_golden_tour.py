@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from difflib import unified_diff
 from pathlib import Path
 from typing import Any
 
@@ -25,4 +26,5 @@ def test_the_pinned_tour_has_the_commands_of_the_tour() -> None:
 
 @pytest.mark.parametrize("step", list(PINNED))
 def test_a_command_of_the_tour_does_what_is_pinned(found: dict[str, Any], step: str) -> None:
-    assert found[step] == PINNED[step]
+    pinned, now = (json.dumps(each[step], indent=1, ensure_ascii=False).splitlines() for each in (PINNED, found))
+    assert not (changed := list(unified_diff(pinned, now, "pinned", "now", n=1, lineterm=""))), "\n".join(changed)

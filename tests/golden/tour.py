@@ -95,7 +95,13 @@ import news.json --as copy --json
 trust --json
 verify --json
 store size --json
+store prune --older-than 1d --dry-run --json
 batches --json
+label --help
+label absent.jsonl --task summarization --aspect coherence -o labels.jsonl
+label absent.jsonl --task summarization --aspect coherence
+mcp --help
+--config absent.toml list
 score heldout.jsonl --rubric nothing
 score absent.jsonl --rubric news
 learn unlabelled.jsonl {TASK} --json
@@ -193,7 +199,7 @@ def output(done: Done, folder: Path) -> dict[str, Any]:
         said["json"] = short(rows[0] if len(rows) == 1 else rows)
     elif done.out:
         said["out"] = lines(done.out)
-    if errors := [line for line in done.err.splitlines() if line.startswith("error: ")]:
+    if errors := [line for line in done.err.splitlines() if line.lower().startswith("error: ")]:
         said["error"] = errors[0]
     stable = re.sub(r"\b[0-9a-f]{32}\b", "RANDOM", json.dumps(said).replace(str(folder), "FOLDER"))
     return dict(json.loads(stable))
@@ -202,6 +208,7 @@ def output(done: Done, folder: Path) -> dict[str, Any]:
 def lines(text: str) -> list[str]:
     """Return the first lines of a text, and the number of the others."""
     stripped = [re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", "TIME", line.rstrip()) for line in text.splitlines()]
+    stripped = [re.sub(r"-?\d+\.\d{6,}(?:e-?\d+)?", lambda found: f"{float(found[0]):.5g}", line) for line in stripped]
     stripped = [re.sub(r"\b\d+ s\b", "SECONDS", line)[:LONGEST_STRING] for line in stripped]
     more = len(stripped) - LINES
     return [*stripped[:LINES], *([f"... {more} more lines"] if more > 0 else [])]
@@ -209,7 +216,7 @@ def lines(text: str) -> list[str]:
 
 def short(value: Any, name: str = "", depth: int = 0) -> Any:
     """Return a JSON value without what depends on the moment or machine; what is long or deep stands by its digest."""
-    if name in ("created", "seconds", "time", "bytes", "size", "file_bytes", "reclaimable"):
+    if name in ("created", "seconds", "time", "bytes", "size", "file_bytes", "reclaimable", "total", "free"):
         return name.upper()
     if isinstance(value, float):
         return float(f"{value:.5g}")
