@@ -14,6 +14,7 @@ import pytest
 from commands import CHECKOUT
 
 from experiments.commands import experiment
+from rubriclab.cli.help import SectionCommand
 from rubriclab.cli.main import cli
 from rubriclab.integrations.pytest.plugin import pytest_addoption
 
@@ -47,7 +48,8 @@ def parse(words: list[str]) -> None:
 
 def _parse_by_click(group: click.Group, name: str, arguments: list[str]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(click.Command, "invoke", lambda _command, _context: None)
+        for kind in (click.Command, SectionCommand):
+            patch.setattr(kind, "invoke", lambda _command, _context: None)
         try:
             group.main(arguments, prog_name=name, standalone_mode=False)
         except click.UsageError as error:
