@@ -78,10 +78,10 @@ def test_both(rubric):
 
 
 def test_the_first_test_that_stores_a_baseline_owns_it_in_all_processes(tmp_path: Path) -> None:
-    with RunDatabase(tmp_path) as one, RunDatabase(tmp_path) as other:
-        assert one.owner_of_baseline("same", "test_one") == "test_one"
-        assert other.owner_of_baseline("same", "test_other") == "test_one"
-        assert other.owner_of_baseline("another", "test_other") == "test_other"
+    one, other = RunDatabase(tmp_path), RunDatabase(tmp_path)
+    assert one.owner_of_baseline("same", "test_one") == "test_one"
+    assert other.owner_of_baseline("same", "test_other") == "test_one"
+    assert other.owner_of_baseline("another", "test_other") == "test_other"
 
 
 AGAIN = """

@@ -153,7 +153,7 @@ class RunSummary:
 
 def _is_of_no_other_run(part: Path) -> bool:
     """Return whether the run that a worker's recording belongs to is this one, or has ended."""
-    from rubriclab.store.leases import has_ended
+    from rubriclab.integrations.pytest.run_database import has_ended
 
     run = part.name.rsplit(".", 3)[1]
     return run == str(os.getpid()) or not run.isdigit() or has_ended(int(run))

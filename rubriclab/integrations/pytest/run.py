@@ -45,7 +45,7 @@ class RubricRun:
         self._options = judge_options_of(settings, JUDGE_OPTIONS)
         self._caps = judge_options_of(settings, CAPS)
         self._closing = ExitStack()
-        self.shared = self._closing.enter_context(RunDatabase(folder))
+        self.shared = RunDatabase(folder)
         self._opened: dict[tuple[str | None, str | None, str], TextScorer] = {}
 
     def scorer(self, ref: str, marked: Marked) -> TextScorer:
@@ -57,7 +57,7 @@ class RubricRun:
         store, judge = self.settings.store(marked.store), self.settings.judge(marked.judge)
         key = (store, judge, ref)
         if key not in self._opened:
-            budget = self.shared.budget(RUN, self._caps, self._closing)
+            budget = self.shared.budget(RUN, self._caps)
             self._opened[key] = self._closing.enter_context(self._open(store, judge, ref, budget))
         return self._opened[key]
 
@@ -69,8 +69,8 @@ class RubricRun:
         """
         store, judge = self.settings.store(marked.store), self.settings.judge(marked.judge)
         caps = _judge_options({name: getattr(marked, name) for name in CAPS}, {})
-        own = self.shared.budget(f"test {digest(node)}", caps, held)
-        budget = BudgetWithin(own, self.shared.budget(RUN, self._caps, held))
+        own = self.shared.budget(f"test {digest(node)}", caps)
+        budget = BudgetWithin(own, self.shared.budget(RUN, self._caps))
         return held.enter_context(self._open(store, judge, ref, budget))
 
     @contextmanager
