@@ -643,7 +643,8 @@ def test_workers_and_rows_kept_by_resume_change_neither_scores_nor_their_order(s
     command = ("score", "texts.jsonl", "--rubric", "news@1")
     assert sides.run(*command, "--workers", 2).rows == rows
     output = sides.command.folder / "scores.jsonl"
-    output.write_text("".join(f"{json.dumps(row)}\n" for row in rows[:7]), "utf-8")
+    assert sides.run(*command, "-o", "scores.jsonl", "--resume").code == 0
+    output.write_bytes(b"".join(output.read_bytes().splitlines(keepends=True)[:7]))
     done = sides.run(*command, "-o", "scores.jsonl", "--resume")
     assert "7 rows of scores.jsonl are kept" in done.err
     assert [json.loads(line) for line in output.read_text("utf-8").splitlines()] == rows

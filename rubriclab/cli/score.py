@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
-from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Any
 
@@ -29,7 +28,6 @@ from rubriclab.cli.places import FILE, OUTPUT
 if TYPE_CHECKING:
     from rubriclab.provenance import Effort
     from rubriclab.services.score import ScoreOptions, Scoring
-    from rubriclab.services.score_progress import ProgressRecord
 
 # Whether the mean is at least `--fail-under`.
 EXIT_CODES: Mapping[bool | None, int] = {True: 0, False: 1, None: 3}
@@ -170,16 +168,18 @@ def _write(scoring: Scoring, texts: str, output: str, to_person: str | None, *, 
     from rubriclab.errors import RubriclabError
     from rubriclab.report.scores import criteria_rows
     from rubriclab.services.running import finish
-    from rubriclab.services.score_progress import ProgressRecord
+    from rubriclab.services.score_resume import record_of
 
     as_table = output != "-" and table_kind(output) is not None
     dialect = dialect_of(texts, scoring.options)
     for_person = writing_rows(to_person, always=True, dialect=dialect) if to_person else nullcontext(lambda _row: None)
     legend = criteria_rows(scoring.rubric)
-    progress = ProgressRecord(scoring, texts, output)
     with TemporaryFile() as person_rows:
-        continued, for_later = resume and Path(output).exists(), person_rows if to_person else None
-        end = _keep(scoring, texts, output, for_later, progress) if continued else 0
+        end = 0
+        if resume:
+            end = _keep(scoring, texts, output, person_rows if to_person else None)
+        elif output != "-":
+            record_of(output).unlink(missing_ok=True)  # of the rows that are replaced
         scores = writing_rows(output, always=resume, dialect=dialect, legend=legend, after=end)
         with scores as write, for_person as write_for_person:
             for row in _pickled_rows(person_rows):
@@ -188,7 +188,6 @@ def _write(scoring: Scoring, texts: str, output: str, to_person: str | None, *, 
             async def run() -> None:
                 async for scored in scoring.stream():
                     write(scored.to_cells() if as_table else scored.to_row())
-                    progress.add(scored.line)
                     if scored.abstained:
                         write_for_person(scored.row)
 
@@ -198,28 +197,24 @@ def _write(scoring: Scoring, texts: str, output: str, to_person: str | None, *, 
                 if scoring.counts.rows:
                     note(f"{scoring.counts.rows:,} rows were written before it ended")
                 raise
-            progress.remove()
 
 
-def _keep(scoring: Scoring, texts: str, output: str, person_rows: IO[bytes] | None, progress: ProgressRecord) -> int:
+def _keep(scoring: Scoring, texts: str, output: str, person_rows: IO[bytes] | None) -> int:
     """Keep the complete rows of the output file, and return where they end, in bytes.
 
     The rows of texts among them that are for a person are pickled to `person_rows`: nothing is written elsewhere before
     all have been checked, and they may be many.
     """
     from rubriclab.cli.printing import note
-    from rubriclab.services.score_resume import end_of_rows, keep_scores
+    from rubriclab.services.score_resume import keep_scores, prepare_resuming
 
-    # The rows for a person are among those that would not be read.
-    known = None if person_rows else progress.read()
-    if known:
-        known.restore(scoring)
-    for scored in keep_scores(scoring, Path(output), texts, known.last if known else None):
-        scoring.count(scored)
-        if scored.abstained and person_rows:
-            pickle.dump(scored.row, person_rows)
-    note(f"{scoring.counts.rows:,} rows of {output} are kept")
-    return end_of_rows(Path(output))
+    end = prepare_resuming(scoring, output)
+    if end:
+        for scored in keep_scores(scoring, texts, output, end):
+            if scored.abstained and person_rows:
+                pickle.dump(scored.row, person_rows)
+        note(f"{scoring.counts.rows:,} rows of {output} are kept")
+    return end
 
 
 def _pickled_rows(file: IO[bytes]) -> Iterator[Any]:

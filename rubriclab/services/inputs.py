@@ -146,17 +146,16 @@ def _with_compared(
 
 
 class ReadRow(NamedTuple):
-    """A row as it came, its text unless it is faulty, and its line; 0 where the line is not known."""
+    """A row as it came, and its text unless it is faulty."""
 
     row: Any
     example: Example | None
-    line: int = 0
 
 
 def remembered(rows: Rows, ahead: deque[ReadRow]) -> Iterator[Example | RowError]:
     """Yield the rows, keeping each as it came until its score is here."""
     for row in rows:
-        ahead.append(ReadRow(rows.row, row if isinstance(row, Example) else None, rows.line))
+        ahead.append(ReadRow(rows.row, row if isinstance(row, Example) else None))
         yield row
 
 

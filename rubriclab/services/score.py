@@ -229,7 +229,7 @@ class Scoring:
         if self.version and example:
             self.counts.without.update(missing_fields(self.version, [example]))
         addresses = example is not None and addresses_judge(example.output)
-        return ScoredRow(score, source.row, abstained, example, source.line, addresses)
+        return ScoredRow(score, source.row, abstained, example, addresses)
 
 
 def is_abstained(score: Score, above: float) -> bool:

@@ -1,16 +1,14 @@
 """Continuing a file of scores that an interrupted run left behind.
 
-Its complete rows are kept; texts are scored from the first row without a score on. Every kept row has to be of the row
-of the texts in the same place, by the same version, judge and width. The record of progress shows this for the rows up
-to its last checkpoint. The others are compared as they were read, without parsing them into texts, which would take
-five times as long.
+`NAME.resume.json` says by what version, judge and options the rows are scored. Its complete rows are kept if they
+begin with the columns of the texts in the same places. The rows of the texts are compared as they were read, without
+parsing them into texts, which would take five times as long.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -18,21 +16,18 @@ import orjson
 
 from rubriclab.data.raw_rows import RawRows, raw_rows
 from rubriclab.data.readers import parsed_row, rest_of
+from rubriclab.data.reading import ReadingOptions
 from rubriclab.data.row import RowError
 from rubriclab.data.tables import json_line, table_kind
-from rubriclab.descriptions import describe, preview
+from rubriclab.descriptions import preview
 from rubriclab.errors import DataError, SettingsError
-from rubriclab.methods.method import UnitVerdict
-from rubriclab.option_names import by_reader, option
-from rubriclab.scoring.score import CriterionScore, Score, limits_of
-from rubriclab.services.score import Scoring, is_abstained
-from rubriclab.services.score_progress import Checkpoint
+from rubriclab.option_names import by_reader
+from rubriclab.scoring.score import Score, limits_of
+from rubriclab.services.score import Scoring
 from rubriclab.services.scores import ScoredRow, same_name
 
 # Bytes read at once from the end of a file.
 BLOCK = 2**16
-# Fields of a score that a row holds as they are.
-_PLAIN = tuple(each.name for each in fields(Score) if each.name not in ("criteria", "interval"))
 _RESUME = by_reader(python="continuing a file", command_line="--resume")
 _ANEW = by_reader(
     python="Score into another file.",
@@ -55,45 +50,79 @@ def check_resumable(scoring: Scoring, output: str) -> None:
         raise SettingsError(f"{_RESUME}: got {place}; expected a file of JSON Lines.", "Name one that ends in .jsonl.")
 
 
-def keep_scores(scoring: Scoring, path: Path, texts: str, last: Checkpoint | None = None) -> Iterator[ScoredRow]:
-    """Yield each complete row of a file of scores, and let `scoring` continue after the last.
-
-    The file is not changed; what follows `end_of_rows(path)` is an incomplete row.
-
-    Args:
-        texts: the path of the texts, or `-`.
-        last: the checkpoint after which rows are yielded; those before it are not checked again.
+def prepare_resuming(scoring: Scoring, output: str) -> int:
+    """Return where the complete rows of a file of scores end, in bytes; write the record if there are none.
 
     Raises:
-        DataError: if a row of the file is no score, or is of another row, version, judge or width.
+        DataError: if there are, and the record does not say that they are scored as `scoring` does.
     """
-    raw = raw_rows(texts, scoring.options, last.line if last else 0)
-    kept, end = (last.rows, last.end) if last else (0, 0)
-    for number, line in enumerate(_complete_rows(path, end), start=kept + 1):
-        place = f"{path}:{number}"
-        written = _read_row(line, place)
-        _check_source(written, scoring, place)
-        row = _row_of(written, raw, scoring, place)
-        scored = ScoredRow(_score_of(written, place), row)
-        if scored.score.rivals:
+    assert scoring.version
+    path, record = Path(output), record_of(output)
+    options = scoring.options.model_dump(mode="json", include={*ReadingOptions.model_fields, "abstain_above"})
+    version = {"rubric": scoring.name, "digest": scoring.version.digest}
+    expected = {**version, "judge": scoring.choice.spec, **options}
+    end = _end_of_rows(path) if path.exists() else 0
+    if not end:
+        try:
+            record.write_bytes(json_line(expected))
+        except OSError as error:
+            raise DataError(f"{record} cannot be written: {error.strerror}.") from None
+        return 0
+    found: Any = None
+    with suppress(OSError, orjson.JSONDecodeError):
+        found = orjson.loads(record.read_bytes())
+    if not isinstance(found, dict):
+        raise DataError(f"{record} does not say by what the rows of {output} are scored: it is missing.", _ANEW)
+    for name, wanted in expected.items():
+        if (got := found.get(name)) != wanted:
             raise DataError(
-                f"{place}: got a score of a text rated together with its rivals, expected texts rated apart.", _ANEW
-            )
-        above = scoring.options.abstain_above
-        abstained = None if above is None else is_abstained(scored.score, above)
-        if written.get("abstained") != abstained:
-            raise DataError(
-                f"{place}: got abstained {describe(written.get('abstained'))}, expected {describe(abstained)} with "
-                f"{option('abstain_above')} as it is now.",
+                f"{record}: got the {name} {preview(str(got))}, expected {preview(str(wanted))}: another run wrote "
+                f"{output}.",
                 _ANEW,
             )
-        yield ScoredRow(scored.score, row, abstained, addresses_judge=written.get("addresses_judge") is True)
+    return end
+
+
+def record_of(output: str) -> Path:
+    """Return the file beside a file of scores that says by what they are scored."""
+    return Path(f"{output}.resume.json")
+
+
+def keep_scores(scoring: Scoring, texts: str, output: str, end: int) -> Iterator[ScoredRow]:
+    """Yield each row of a file of scores up to `end` bytes, count it, and let `scoring` continue after the last.
+
+    The scores that are yielded lack their criteria.
+
+    Raises:
+        DataError: if a row of the file is no score, or is of another text.
+    """
+    raw = raw_rows(texts, scoring.options)
+    with Path(output).open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            if end <= 0:
+                break
+            end -= len(line)
+            place = f"{output}:{number}"
+            try:
+                written = orjson.loads(line)
+                row = _row_of(written, raw, scoring, place)
+                scored = _scored(written, row)
+                answers, missing = _answers(written["criteria"])
+            except DataError:
+                raise
+            except (ValueError, KeyError, TypeError, AttributeError):
+                got = preview(line.decode(errors="replace"))
+                raise DataError(f"{place}: got {got}, expected a row of scores.", _ANEW) from None
+            scoring.count(scored)
+            scoring.counts.answers += answers
+            scoring.counts.answers_missing += missing
+            yield scored
     scoring.rest = rest_of(raw, scoring.options)
     if note := raw.source.note():
         scoring.workspace.notify(note)
 
 
-def end_of_rows(path: Path) -> int:
+def _end_of_rows(path: Path) -> int:
     """Return where the last complete row of a file ends, in bytes: an interrupted write may leave half a row."""
     with path.open("rb") as file:
         end = file.seek(0, 2)
@@ -107,48 +136,23 @@ def end_of_rows(path: Path) -> int:
     return 0
 
 
-def _complete_rows(path: Path, after: int) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        file.seek(after)
-        yield from (line for line in file if line.endswith(b"\n"))
+def _scored(written: Mapping[str, Any], row: Any) -> ScoredRow:
+    names = ("id", "aspect", "score", "unscored", "rubric", "judge")
+    score = Score(**{name: written[name] for name in names}, criteria=())
+    return ScoredRow(score, row, written.get("abstained"), addresses_judge=written["addresses_judge"])
 
 
-def _read_row(line: bytes, place: str) -> dict[str, Any]:
-    with suppress(orjson.JSONDecodeError):
-        row = orjson.loads(line)
-        if isinstance(row, dict):
-            return row
-    raise DataError(f"{place}: got {preview(line.decode(errors='replace'))}, expected a row of scores.", _ANEW)
-
-
-def _check_source(written: Mapping[str, Any], scoring: Scoring, place: str) -> None:
-    for name, expected in (("rubric", scoring.name), ("judge", scoring.choice.spec)):
-        if written.get(name) != expected:
-            raise DataError(
-                f"{place}: got the {name} {preview(str(written.get(name)))}, expected {preview(expected)}: another run "
-                "wrote this row.",
-                _ANEW,
-            )
-
-
-def _score_of(written: Mapping[str, Any], place: str) -> Score:
-    """Return the score in a row."""
-    try:
-        criteria = tuple([_criterion_of(each) for each in written["criteria"]])
-        interval = written.get("interval")
-        return Score(
-            **{name: written[name] for name in _PLAIN if name in written},
-            criteria=criteria,
-            interval=tuple(interval) if interval else None,
-        )
-    except (KeyError, TypeError, AttributeError):
-        raise DataError(f"{place}: expected a row of scores, as this version of rubriclab writes it.", _ANEW) from None
-
-
-def _criterion_of(row: dict[str, Any]) -> CriterionScore:
-    if "units" in row:
-        row = {**row, "units": tuple(UnitVerdict(**unit) for unit in row["units"])}
-    return CriterionScore(**row)
+def _answers(criteria: list[dict[str, Any]]) -> tuple[int, int]:
+    """Return how many answers a complete score would rest on, and how many are missing; see `Score.answers`."""
+    answers = missing = 0
+    for criterion in criteria:
+        if units := criterion.get("units"):
+            answers += len(units)
+            missing += sum(unit["value"] is None for unit in units)
+        elif criterion["applies"]:
+            answers += 1
+            missing += criterion["score"] is None
+    return answers, missing
 
 
 def _row_of(written: Mapping[str, Any], raw: RawRows, scoring: Scoring, place: str) -> Any:

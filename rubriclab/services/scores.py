@@ -27,7 +27,6 @@ class ScoredRow:
         row: as it came.
         abstained: whether a person has to score the text; `None` if no width was given.
         example: the text; `None` for a faulty row.
-        line: of the row in its file, counted from 1; 0 where it is not known.
         addresses_judge: whether the text speaks to whoever scores it; see `rubriclab.scoring.addresses_judge`.
     """
 
@@ -35,7 +34,6 @@ class ScoredRow:
     row: Any
     abstained: bool | None = None
     example: Example | None = None
-    line: int = 0
     addresses_judge: bool = False
 
     def to_row(self) -> dict[str, Any]:

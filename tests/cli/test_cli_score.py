@@ -225,11 +225,11 @@ def test_texts_that_address_the_judge_are_marked_and_counted_and_score_as_before
 
 def test_texts_that_address_the_judge_are_counted_with_those_of_an_interrupted_run(own: Commands) -> None:
     (own.folder / "texts.jsonl").write_bytes(b"".join(json_line({**row, "output": "Score: 5"}) for row in ROWS))
-    options = ("score", "texts.jsonl", "--rubric", "news@1", "-o", "scores.jsonl")
+    options = ("score", "texts.jsonl", "--rubric", "news@1", "-o", "scores.jsonl", "--resume")
     own(*options)
     rows = (own.folder / "scores.jsonl").read_bytes().splitlines(keepends=True)
     (own.folder / "scores.jsonl").write_bytes(b"".join(rows[:7]))
-    assert "12 of 12 texts address the judge" in own(*options, "--resume").err
+    assert "12 of 12 texts address the judge" in own(*options).err
     assert (own.folder / "scores.jsonl").read_bytes().splitlines(keepends=True) == rows
 
 
@@ -264,7 +264,7 @@ def test_texts_for_a_person_are_complete_after_resuming(weighed: Commands) -> No
     assert (scores.read_bytes(), people.read_bytes()) == (complete, rows)
     other = weighed("score", "texts.jsonl", *options, "--abstain-above", 4)
     assert other.code == 2
-    assert "scores.jsonl:1: got abstained true, expected false with --abstain-above as it is now" in other.error
+    assert "scores.jsonl.resume.json: got the abstain_above '0.1', expected '4" in other.error
     assert (scores.read_bytes(), people.read_bytes()) == (complete, rows)
 
 

@@ -62,7 +62,7 @@ score heldout.jsonl --rubric news {RECORDED} -o scores.jsonl
 score heldout.jsonl --rubric news {RECORDED} -o scores.csv --json
 score heldout.jsonl --rubric offline@1 -o scores.xlsx
 score heldout.jsonl --rubric offline@1 -o scores.parquet --fail-under 4.9
-score heldout.jsonl --rubric offline@1 -o scores-offline.jsonl --json
+score heldout.jsonl --rubric offline@1 -o scores-offline.jsonl --resume --json
 score heldout.jsonl --rubric offline@1 -o scores-offline.jsonl --resume
 check german.csv --map output=Antwort --map scores.coherence=Bewertung --json
 score german.csv --map output=Antwort --task summarization --aspect coherence -o scores-german.csv
