@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from rubriclab.cli.help import command
-from rubriclab.cli.options import json_option, option, store_option
+from rubriclab.cli.options import option, row_options, store_option
 
 
 @command()
@@ -15,12 +15,13 @@ from rubriclab.cli.options import json_option, option, store_option
     "--cancel", from_found="never", metavar="ID", help="Cancel this batch; its answers so far can still be collected."
 )
 @store_option
-@json_option
-def batches(*, as_json: bool, **values: Any) -> None:
+@row_options
+def batches(*, as_json: bool, csv: str | None, **values: Any) -> None:
     """List the batches that were sent with --batch and whose answers have not been fetched, or cancel one.
 
     To fetch them, run the command that sent them again: it waits for its batches, and pays for nothing twice.
     """
+    from rubriclab.cli.files import write_csv
     from rubriclab.cli.printing import print_json
     from rubriclab.cli.workspace import options_of
     from rubriclab.services import batches as service
@@ -30,6 +31,7 @@ def batches(*, as_json: bool, **values: Any) -> None:
     options = options_of(service.BatchesOptions, values)
     with Workspace(values["store"]) as workspace:
         result = finish(lambda: service.batches(workspace, options))
+    write_csv(csv, result.to_rows())
     if as_json:
         print_json({"batches": result.to_rows()})
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from io import FileIO
 from pathlib import Path
@@ -161,6 +161,21 @@ def write_exports(view: View, values: Mapping[str, Any], *, page: View | None = 
     for name, form in (("markdown", view.markdown), ("csv", view.csv)):
         if path := values.get(name):
             write_text(path, form())
+
+
+def write_csv(path: str | None, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write rows as CSV, if a path is given: a line each, with a column for every name that occurs.
+
+    Raises:
+        DataError: if the file cannot be written.
+    """
+    from rubriclab.data.spreadsheet import csv_text
+    from rubriclab.data.tables import flattened
+
+    if path:
+        cells = [flattened(row) for row in rows]
+        columns = list(dict.fromkeys(name for row in cells for name in row))
+        write_text(path, csv_text([columns, *([row.get(name) for name in columns] for row in cells)]))
 
 
 def write_text(path: str, text: str) -> None:

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rubriclab.cli.help import command
-from rubriclab.cli.options import STORED, dry_run_option, json_option, judge_options, option, store_option, together
+from rubriclab.cli.options import (
+    STORED,
+    dry_run_option,
+    json_option,
+    judge_options,
+    option,
+    row_options,
+    store_option,
+    together,
+)
 from rubriclab.cli.places import FILE
 
 if TYPE_CHECKING:
@@ -68,7 +77,7 @@ def add(paper: str, *, dry_run: bool, as_json: bool, **values: Any) -> None:
 @place_options
 @option("--aspect", help="Only findings that bear on this aspect.")
 @included_option
-@json_option
+@row_options
 def list_(**values: Any) -> None:
     """List the findings that you keep, or those that ship."""
     from rubriclab.services import literature_files as service
@@ -80,7 +89,7 @@ def list_(**values: Any) -> None:
 @click.argument("ids", nargs=-1, required=True, metavar="ID...")
 @place_options
 @included_option
-@json_option
+@row_options
 def show(ids: tuple[str, ...], **values: Any) -> None:
     """Show findings with their quotation, page and paper."""
     from rubriclab.services import literature_files as service
@@ -91,7 +100,7 @@ def show(ids: tuple[str, ...], **values: Any) -> None:
 @command("remove")
 @click.argument("ids", nargs=-1, required=True, metavar="ID...")
 @place_options
-@json_option
+@row_options
 def remove(ids: tuple[str, ...], **values: Any) -> None:
     """Remove findings from all of your files, or from the file of a task, and print them."""
     from rubriclab.services import literature_files as service
@@ -102,7 +111,7 @@ def remove(ids: tuple[str, ...], **values: Any) -> None:
 @command("check")
 @click.argument("paper", type=FILE)
 @place_options
-@json_option
+@row_options
 def check(paper: str, **values: Any) -> None:
     """Check the quotations that were taken from PAPER against it; exit code 1 if one is not there."""
     from rubriclab.services import literature_files as service
@@ -112,13 +121,20 @@ def check(paper: str, **values: Any) -> None:
 
 
 def _print(
-    call: Callable[..., FindingList], options: type[Options], *arguments: Any, as_json: bool, **values: Any
+    call: Callable[..., FindingList],
+    options: type[Options],
+    *arguments: Any,
+    as_json: bool,
+    csv: str | None,
+    **values: Any,
 ) -> FindingList:
     """Call a function with options, print its result and return it."""
+    from rubriclab.cli.files import write_csv
     from rubriclab.cli.printing import print_json, print_view
     from rubriclab.cli.workspace import options_of
 
     result = call(options_of(options, values), *arguments)
+    write_csv(csv, result.to_row()["findings"])
     print_json(result.to_row()) if as_json else print_view(result)
     return result
 

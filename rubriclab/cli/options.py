@@ -212,6 +212,10 @@ export_options = together(
     ),
     option("--csv", type=OUTPUT, metavar="PATH", section=STORED, help="Also write the figures of the tables as CSV."),
 )
+row_options = together(
+    option("--csv", type=OUTPUT, metavar="PATH", section=STORED, help="Also write the rows of the result as CSV."),
+    json_option,
+)
 dry_run_option = option(
     "--dry-run", section=STORED, is_flag=True, help="Print an upper bound of calls, tokens and cost; make no calls."
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -14,8 +13,6 @@ from rubriclab.cli.places import OUTPUT
 if TYPE_CHECKING:
     from rubriclab.store import Version
     from rubriclab.training_record import TrainingRecord
-
-FILES = (".csv", ".jsonl")
 
 
 @command()
@@ -36,27 +33,25 @@ FILES = (".csv", ".jsonl")
     "--output",
     "-o",
     type=OUTPUT,
-    metavar="FILE",
-    help="Write the matrix with all reasons to FILE.csv or FILE.jsonl, one line for each text and criterion.",
+    metavar="PATH",
+    help="Write the matrix with all reasons to this file, a row for each text and criterion.",
 )
 @store_option
 @json_option
 def show(rubric: str, *, evidence: bool, matrix: bool, output: str | None, store: str | None, as_json: bool) -> None:
     """Show RUBRIC (NAME, NAME@NUMBER or NAME@TAG): its criteria with levels, weights, evidence and agreement."""
-    from rubriclab.cli.files import check_place
+    from rubriclab.cli.files import check_rows_place
     from rubriclab.cli.printing import print_view
     from rubriclab.cli.workspace import workspace_of
     from rubriclab.errors import SettingsError
     from rubriclab.services import versions as service
 
-    if output and not (matrix and output.endswith(FILES)):
-        raise SettingsError(
-            f"--output {output} is not understood;", "it goes with --matrix, and names a .csv or .jsonl file."
-        )
+    if output and not matrix:
+        raise SettingsError("--output goes with --matrix.", "Give both, or neither.")
     with workspace_of({"store": store}) as workspace:
         version = service.load(workspace, rubric)
         if output:
-            check_place(output)
+            check_rows_place(output)
         record = service.training_record(workspace, version.ref) if matrix else None
         pack = service.export(workspace, version.ref) if as_json else ""
     if record:
@@ -84,8 +79,9 @@ def _show_matrix(version: Version, record: TrainingRecord, output: str | None, *
 
 
 def _write(record: TrainingRecord, output: str) -> None:
-    from rubriclab.cli.files import writing
-    from rubriclab.report.matrix import csv_table, json_lines
+    from rubriclab.cli.files import writing_rows
+    from rubriclab.report.matrix import rows
 
-    with writing(output) as write:
-        write(csv_table(record) if Path(output).suffix == ".csv" else json_lines(record))
+    with writing_rows(output) as write:
+        for row in rows(record):
+            write(row)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rubriclab.cli.help import command
-from rubriclab.cli.options import json_option, option, store_option
+from rubriclab.cli.options import json_option, option, row_options, store_option
 
 if TYPE_CHECKING:
     from rubriclab.services.storage import PruneResult, StoreSize, VacuumResult
@@ -20,14 +20,16 @@ def store() -> None:
 
 @command("size")
 @store_option
-@json_option
-def size(*, store: str | None, as_json: bool) -> None:
+@row_options
+def size(*, store: str | None, as_json: bool, csv: str | None) -> None:
     """Show the rows and bytes of the store by kind, cached answers by model."""
+    from rubriclab.cli.files import write_csv
     from rubriclab.services import storage as service
     from rubriclab.services.workspace import Workspace
 
     with Workspace(store) as workspace:
         result = service.store_size(workspace)
+    write_csv(csv, result.to_row()["kinds"])
     _print(result, as_json=as_json)
 
 

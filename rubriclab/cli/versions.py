@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rubriclab.cli.help import command
-from rubriclab.cli.options import export_options, json_option, option, store_option
+from rubriclab.cli.options import export_options, json_option, option, row_options, store_option
 from rubriclab.cli.places import FILE, OUTPUT
 
 if TYPE_CHECKING:
@@ -20,15 +20,17 @@ if TYPE_CHECKING:
 
 @command("list")
 @store_option
-@json_option
-def list_names(*, store: str | None, as_json: bool) -> None:
+@row_options
+def list_names(*, store: str | None, as_json: bool, csv: str | None) -> None:
     """List the rubrics in the store, the newest version of each."""
+    from rubriclab.cli.files import write_csv
     from rubriclab.cli.printing import note
     from rubriclab.services.versions import list_versions
     from rubriclab.services.workspace import Workspace
 
     with Workspace(store, notify=(lambda _text: None) if as_json else note) as workspace:
         versions = list_versions(workspace)
+    write_csv(csv, map(_row, versions))
     if versions or as_json:
         _print_versions(versions, as_json=as_json, view="names_view")
 
@@ -36,14 +38,16 @@ def list_names(*, store: str | None, as_json: bool) -> None:
 @command()
 @click.argument("name")
 @store_option
-@json_option
-def log(name: str, *, store: str | None, as_json: bool) -> None:
+@row_options
+def log(name: str, *, store: str | None, as_json: bool, csv: str | None) -> None:
     """List all versions of NAME, the newest first."""
+    from rubriclab.cli.files import write_csv
     from rubriclab.services import versions as service
     from rubriclab.services.workspace import Workspace
 
     with Workspace(store) as workspace:
         versions = service.log(workspace, name)
+    write_csv(csv, map(_row, versions))
     _print_versions(versions, as_json=as_json, view="log_view")
 
 

@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from typing import Any
 
-import orjson
-
-from rubriclab.characters import plain
-from rubriclab.data.spreadsheet import csv_text
 from rubriclab.report import describe
 from rubriclab.report.model import Pairs, Paragraph, Row, Section, Table, View, Words, line, quiet, quoted
 from rubriclab.report.wording import count, counted
@@ -80,18 +75,6 @@ def rows(record: TrainingRecord) -> Iterator[dict[str, Any]]:
         }
         for place in places:
             yield columns | _cell(record.candidates[place], cells[place])
-
-
-def json_lines(record: TrainingRecord) -> bytes:
-    """Return the rows as JSON Lines."""
-    return b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows(record))
-
-
-def csv_table(record: TrainingRecord) -> bytes:
-    """Return the rows as CSV, in which nothing that people or models wrote can act as a formula."""
-    table = list(rows(record))
-    cells = ([plain(cell) if isinstance(cell, str) else cell for cell in row.values()] for row in table)
-    return csv_text(chain([list(table[0])], cells)).encode()
 
 
 def _cell(candidate: Candidate, cell: Cell) -> dict[str, Any]:

@@ -1,0 +1,62 @@
+"""`--csv` of commands whose result is a list: the rows of `--json`, a line each."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import Commands
+
+from rubriclab.cli.files import write_csv
+from rubriclab.cli.main import every_command
+from rubriclab.data.tables import flattened
+
+LISTS = {
+    "list": "versions",
+    "log news": "versions",
+    "store size": "kinds",
+    "literature list --included": "findings",
+    "literature show dial-01 --included": "findings",
+}
+
+
+def read(path: Path) -> list[list[str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))
+
+
+def shown(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
+@pytest.mark.parametrize("command", LISTS)
+def test_a_list_is_written_with_a_line_for_each_row(own: Commands, command: str) -> None:
+    done = own(*command.split(), "--json", "--csv", "rows.csv")
+    assert (done.code, done.err) == (0, "rows.csv written\n")
+    rows = [flattened(row) for row in done.json[LISTS[command]]]
+    columns, *lines = read(own.folder / "rows.csv")
+    assert rows
+    assert lines == [[shown(row.get(name)) for name in columns] for row in rows]
+    assert {name for row in rows for name in row} == set(columns)
+
+
+def test_an_empty_list_replaces_an_earlier_file(own: Commands) -> None:
+    (own.folder / "rows.csv").write_text("old", "utf-8")
+    assert own("batches", "--csv", "rows.csv").code == 0
+    assert (own.folder / "rows.csv").read_text("utf-8").strip() == ""
+
+
+def test_no_cell_acts_as_a_formula(tmp_path: Path) -> None:
+    write_csv(str(tmp_path / "rows.csv"), [{"name": "=1+1", "said": {"by": ["@SUM(A1)"]}}, {"points": -2.5}])
+    assert read(tmp_path / "rows.csv") == [
+        ["name", "said.by", "points"],
+        ["'=1+1", '["@SUM(A1)"]', ""],
+        ["", "", "-2.5"],
+    ]
+
+
+def test_every_command_with_csv_has_json() -> None:
+    names = {command: {param.name for param in each.params} for command, each in every_command().items()}
+    assert [command for command, found in names.items() if "csv" in found and "as_json" not in found] == []
