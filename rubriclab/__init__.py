@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     )
     from rubriclab.data.reading import (
         ReadingOptions as ReadingOptions,
-    )
-    from rubriclab.data.source_format import (
         SourceFormat as SourceFormat,
     )
     from rubriclab.data.tables import (
@@ -408,8 +406,7 @@ _HOMES = {
         "LiteratureShowOptions",
     ),
     "services.split": ("SplitOptions", "SplitResult"),
-    "data.reading": ("ReadingOptions",),
-    "data.source_format": ("SourceFormat",),
+    "data.reading": ("ReadingOptions", "SourceFormat"),
     "data.tables": ("write_rows",),
     "services.plan": (
         "PlanOptions",

@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.benchmarks.common import ANSWER, parser_of, server, store, stored, this_machine
-from rubriclab.data.aspect import Aspect, TaskWords
-from rubriclab.data.assignment import Assignment
+from rubriclab.data.aspect import Aspect, Assignment, TaskWords
 from rubriclab.data.example import Example
 from rubriclab.data.scale import Scale
 from rubriclab.judges import JudgeOptions, Ledger, Price, ask, close_connections, connect, messages_of

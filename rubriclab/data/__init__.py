@@ -1,7 +1,6 @@
 """Examples, aspects and scales; readers of files and tables; checks of training data."""
 
-from rubriclab.data.aspect import Aspect, TaskWords, find_aspect, task_words
-from rubriclab.data.assignment import Assignment
+from rubriclab.data.aspect import Aspect, Assignment, TaskWords, find_aspect, task_words
 from rubriclab.data.check import Training, training_examples
 from rubriclab.data.comparisons import Comparison
 from rubriclab.data.example import Example, data_digest, labelled, split_by_group

@@ -55,9 +55,10 @@ class Export:
     notes: list[str] = field(default_factory=list)
     choices: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def leave_out(self, what: str) -> None:
-        """Count an answer that is not read."""
-        self.left_out[what] = self.left_out.get(what, 0) + 1
+    def leave_out(self, what: str, number: int = 1) -> None:
+        """Count answers that are not read."""
+        if number:
+            self.left_out[what] = self.left_out.get(what, 0) + number
 
     def details(self) -> tuple[str, ...]:
         """Return what was left out, and notes."""

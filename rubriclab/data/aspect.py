@@ -1,13 +1,16 @@
-"""Aspects with their definitions, and the words that a task uses for its texts."""
+"""What is judged: aspects with their definitions, the words that a task uses for its texts, and the scale."""
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Annotated, Literal
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, TypeAdapter
 
 from rubriclab.characters import is_blank
+from rubriclab.data.example import Example
+from rubriclab.data.scale import Scale
 from rubriclab.errors import UserError
 from rubriclab.option_names import option
 from rubriclab.segmentation import Material
@@ -32,7 +35,18 @@ class Aspect(BaseModel):
     definition: Words
 
 
-class TaskWords(BaseModel):
+class _Words(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    source: Words
+    context: Words
+    output: Words
+    about_output: str = ""
+    about_context: str = ""
+    without_context: str = ""
+
+
+class TaskWords(_Words):
     """Names of an example's fields in a task: a summary of a source text, a story for a prompt.
 
     Attributes:
@@ -42,30 +56,45 @@ class TaskWords(BaseModel):
         without_context: how to judge an output without context.
     """
 
-    model_config = ConfigDict(frozen=True)
-
     task: Words
-    source: Words
-    context: Words
-    output: Words
-    about_output: str = ""
-    about_context: str = ""
-    without_context: str = ""
 
     def called(self, what: Literal["output"] | Material) -> str:
         """Return the task's name for one of an example's texts."""
         return f"reference {self.output}" if what == "reference" else str(getattr(self, what))
 
 
-class _Words(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+@dataclass(frozen=True)
+class Assignment:
+    """The words of a task, the aspect and the scale."""
 
-    source: Words
-    context: Words
-    output: Words
-    about_output: str = ""
-    about_context: str = ""
-    without_context: str = ""
+    words: TaskWords
+    aspect: Aspect
+    scale: Scale
+
+    def fields(self) -> dict[str, Any]:
+        """Return the fields of every prompt about this assignment."""
+        return dict(self._fields)
+
+    @cached_property
+    def _fields(self) -> dict[str, Any]:
+        scale = self.scale
+        return {
+            "words": self.words.model_dump(),
+            "aspect": {"name": self.aspect.name, "definition": self.aspect.definition},
+            "scale": {
+                "text": scale.describe(),
+                "low": scale.low,
+                "high": scale.high,
+                "whole": scale.whole,
+                "between": scale.between,
+                "anchors": list(scale.anchors()),
+            },
+        }
+
+    @staticmethod
+    def text_fields(example: Example) -> dict[str, Any]:
+        """Return the fields of a text in prompts, without its labels."""
+        return {"source": example.source, "context": example.context, "output": example.output}
 
 
 class _ShippedTask(BaseModel):

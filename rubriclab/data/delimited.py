@@ -7,7 +7,7 @@ import re
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import dropwhile, islice
+from itertools import islice
 from typing import Any
 
 from rubriclab.characters import is_blank
@@ -16,7 +16,7 @@ from rubriclab.data.formats import LINE_OVERHEAD, LONGEST_ROW, Lines, Numbered, 
 from rubriclab.data.mapping import FIELDS
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.data.row import RowError
-from rubriclab.data.spreadsheet import unescaped
+from rubriclab.data.tables import unescaped
 from rubriclab.descriptions import preview
 from rubriclab.errors import DataError
 from rubriclab.option_names import option
@@ -85,12 +85,8 @@ def _fit(lines: Sequence[str], mark: str, header_rows: int) -> tuple[float, int]
     return round(share, 1), usual
 
 
-def delimited_rows(
-    where: str, lines: Lines, longest: int = LONGEST_ROW, dialect: Dialect = Dialect(), start: int = 0
-) -> Numbered:
+def delimited_rows(where: str, lines: Lines, longest: int = LONGEST_ROW, dialect: Dialect = Dialect()) -> Numbered:
     """Yield the rows of a text file with a header, as texts by column; blank lines and unnamed columns are skipped.
-
-    Lines between the header and the line `start`, the first of a row, are not parsed.
 
     Raises:
         DataError: if the header cannot be used, or a record over several lines takes more than `longest` bytes.
@@ -104,8 +100,7 @@ def delimited_rows(
     if len(header) < dialect.header_rows:
         return
     columns = _header(where, header, dialect.delimiter)
-    rest = dropwhile(lambda line: line[0] < start, source)
-    for number, cells in _records(where, rest, longest, dialect.delimiter):
+    for number, cells in records:
         if isinstance(cells, RowError):
             yield number, cells
         elif len(cells) != len(columns):
@@ -173,54 +168,38 @@ def _records(
 ) -> Iterator[tuple[int, list[str] | RowError]]:
     """Yield the cells of each non-blank record, with its first line.
 
-    After a broken record, only its first line is lost: the other lines inside an open quote are read again.
+    After a broken record, only its first line is lost: the other lines inside an open quote are read again. Bytes that
+    are not UTF-8 become lone surrogates, so that errors can name their field.
     """
-    source = _RecordLines(where, lines, longest)
+    ahead: deque[tuple[int, bytes | RowError]] = deque()
+    taken: list[tuple[int, bytes | RowError]] = []
+
+    def record() -> Iterator[str]:
+        size = 0
+        while numbered_line := ahead.popleft() if ahead else next(lines, None):
+            taken.append(numbered_line)
+            line = numbered_line[1]
+            if isinstance(line, RowError):
+                return
+            size += len(line) + (LINE_OVERHEAD if len(taken) > 1 else 0)
+            if size > longest:
+                raise too_long(where, f"the CSV row that begins in line {taken[0][0]}", longest)
+            yield line.decode("utf-8", "surrogateescape")
+
     while True:
-        source.begin()
+        taken.clear()
         try:
-            cells: list[str] | RowError | None = next(csv.reader(source, delimiter=delimiter, strict=True), None)
+            cells: list[str] | RowError | None = next(csv.reader(record(), delimiter=delimiter, strict=True), None)
         except csv.Error as error:
-            number = source.give_back()
-            cells = RowError(where, number, None, f"a broken CSV row ({error})", "cells with every quote closed")
-        if not source.taken:
+            ahead.extendleft(reversed(taken[1:]))
+            cells = RowError(where, taken[0][0], None, f"a broken CSV row ({error})", "cells with every quote closed")
+        if not taken:
             return
-        number, line = source.taken[0]
+        number, line = taken[0]
         if isinstance(line, RowError):
             yield number, line
         elif isinstance(cells, RowError) or (cells and any(cell.strip() for cell in cells)):
             yield number, cells
-
-
-class _RecordLines(Iterator[str]):
-    """The lines of one CSV record. All but the first can be put back and read again.
-
-    Bytes that are not UTF-8 become lone surrogates, so that errors can name their field.
-    """
-
-    def __init__(self, where: str, lines: Iterator[tuple[int, bytes | RowError]], longest: int) -> None:
-        self.where, self.lines, self.longest = where, lines, longest
-        self.size = 0
-        self.ahead: deque[tuple[int, bytes | RowError]] = deque()
-        self.taken: list[tuple[int, bytes | RowError]] = []
-
-    def begin(self) -> None:
-        self.taken.clear()
-        self.size = 0
-
-    def __next__(self) -> str:
-        number, line = self.ahead.popleft() if self.ahead else next(self.lines)
-        self.taken.append((number, line))
-        if isinstance(line, RowError):
-            raise StopIteration
-        self.size += len(line) + (LINE_OVERHEAD if len(self.taken) > 1 else 0)
-        if self.size > self.longest:
-            raise too_long(self.where, f"the CSV row that begins in line {self.taken[0][0]}", self.longest)
-        return line.decode("utf-8", "surrogateescape")
-
-    def give_back(self) -> int:
-        self.ahead.extendleft(reversed(self.taken[1:]))
-        return self.taken[0][0]
 
 
 def check_header(where: str, rows: Sequence[tuple[int, Sequence[Any]]], options: ReadingOptions) -> None:

@@ -12,7 +12,6 @@ import gzip
 import io
 import json
 import zlib
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -49,8 +48,6 @@ BLOCK = 2**16
 UTF_8: Final = "utf-8"
 _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF8: UTF_8,
-    codecs.BOM_UTF32_LE: "utf-32",
-    codecs.BOM_UTF32_BE: "utf-32",
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
@@ -59,7 +56,6 @@ NAMES = {
     "utf-16": "UTF-16",
     "utf-16-le": "UTF-16",
     "utf-16-be": "UTF-16",
-    "utf-32": "UTF-32",
     "cp1252": "Windows-1252",
 }
 # In text of mostly ASCII characters in UTF-16, every other byte is zero.
@@ -69,41 +65,26 @@ _HARDLY_EVER = 0.05
 _MOST_ACCENTED = 0.4
 
 
-def lines_of(path: Path, longest: int = LONGEST_ROW, after: int = 0) -> Iterator[bytes]:
-    """Yield the lines of a file after the line `after`, decompressed if its name ends in `.gz`.
+def lines_of(path: Path, longest: int = LONGEST_ROW, encoding: str = UTF_8) -> Iterator[Any]:
+    """Yield the lines of a file, decompressed if its name ends in `.gz`: bytes in UTF-8, else texts.
 
     Only one line is in memory.
 
     Raises:
-        DataError: for a line of more than `longest` bytes; those up to `after` may be longer.
+        DataError: for a line of more than `longest` bytes (characters of another encoding).
     """
     with opened(path) as stream:
-        skip_lines(stream, after)
-        yield from bounded_lines(str(path), stream, longest, after)
-
-
-def decoded_lines(path: Path, longest: int, encoding: str) -> Iterator[str]:
-    """Yield the lines of a file in another encoding than UTF-8, as `lines_of` does; `longest` counts characters."""
-    errors = "replace" if encoding.startswith(("utf-16", "utf-32")) else "surrogateescape"
-    with opened(path) as stream, io.TextIOWrapper(stream, encoding, errors, newline="\n") as text:
-        yield from bounded_lines(str(path), text, longest)
+        if encoding == UTF_8:
+            yield from bounded_lines(str(path), stream, longest)
+            return
+        errors = "replace" if encoding.startswith("utf-16") else "surrogateescape"
+        with io.TextIOWrapper(stream, encoding, errors, newline="\n") as text:
+            yield from bounded_lines(str(path), text, longest)
 
 
 def opened(path: Path) -> IO[bytes]:
     """Open a file for reading, decompressed if its name ends in `.gz`."""
     return cast(IO[bytes], gzip.open(path)) if path.suffix.lower() == ".gz" else path.open("rb", buffering=BLOCK)
-
-
-def skip_lines(stream: Any, count: int) -> None:
-    """Read the first `count` lines of a buffered binary stream by blocks, which is ten times as fast as by lines."""
-    while count > 0 and (block := stream.peek(1)):
-        ends = block.count(b"\n")
-        if ends < count:
-            stream.read(len(block))
-        else:
-            for _ in range(count):
-                stream.readline()
-        count -= ends
 
 
 def sample_of(path: Path) -> tuple[bytes, bool]:
@@ -190,36 +171,18 @@ def broken_off(where: str, number: int, error: Exception) -> RowError:
 
 def _json_row(where: str, number: int, line: bytes) -> Any:
     try:
-        row = orjson.loads(line)
-        return _named_once(where, number, line, row) if isinstance(row, dict) else row
+        return orjson.loads(line)
     except orjson.JSONDecodeError as error:
         reason = error.msg
     try:
         line.decode()
     except UnicodeDecodeError as error:
         around = line[max(0, error.start - 10) : error.end + 10].strip()
-        came = f"bytes that are not UTF-8, in {around!r}"
-        return RowError(where, number, None, came, "JSON in UTF-8")
-    row = with_infinite_numbers(line)
-    if row is not None:
-        return _named_once(where, number, line, row)
+        return RowError(where, number, None, f"bytes that are not UTF-8, in {around!r}", "JSON in UTF-8")
+    if (row := with_infinite_numbers(line)) is not None:
+        return row
     ending = "" if line.endswith(b"\n") else "; the last line is incomplete"
     return RowError(where, number, None, f"text that is not JSON ({reason}{ending})", "a JSON object on one line")
-
-
-def _named_once(where: str, number: int, line: bytes, row: Any) -> Any:
-    """Return the row, or a fault if an object in it repeats a name, since one of the values would be lost."""
-    repeated: list[str] = []
-
-    def names(pairs: list[tuple[str, Any]]) -> None:
-        counts = Counter(name for name, _ in pairs)
-        repeated.extend(name for name, count in counts.items() if count > 1)
-
-    with suppress(RecursionError):  # nested deeper than any field that is read
-        json.loads(line, object_pairs_hook=names, parse_int=str)
-    return (
-        RowError(where, number, None, f"the name {repeated[0]!r} twice in one object", "each once") if repeated else row
-    )
 
 
 def with_infinite_numbers(content: bytes) -> Any:

@@ -7,9 +7,7 @@ than texts can be is refused.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,11 +34,9 @@ DIFFERENCES = "DELTA_BYTE_ARRAY"
 
 
 def parquet_rows(
-    path: Path, longest: int = LONGEST_ROW, *, row_groups: list[int] | None = None, before: int = 0, after: int = 0
+    path: Path, longest: int = LONGEST_ROW, *, row_groups: list[int] | None = None, before: int = 0
 ) -> Numbered:
     """Yield the rows of a Parquet file, counted from 1, or those of some row groups, with `before` rows before them.
-
-    Only rows after the row `after` are yielded; row groups without such rows are not read.
 
     A text that many rows share stays packed until its row is read. As many rows are read at once as fit into
     `longest` bytes, according to the sizes in the file's metadata.
@@ -59,28 +55,13 @@ def parquet_rows(
         # With `pre_buffer`, pyarrow's default, what was read of the file stays in memory until the file is closed.
         with ParquetFile(path, read_dictionary=_packed_columns(path), pre_buffer=False) as file:
             size = _batch_size(path, file.metadata, longest)
-            groups, number = _row_groups_after(after, file.metadata, row_groups, before)
-            # Older pyarrow refuses an empty list of row groups.
-            for batch in file.iter_batches(batch_size=size, row_groups=groups) if groups else ():
-                left_out = min(max(after - number, 0), len(batch))
-                number += left_out
-                if left_out == len(batch):
-                    continue
-                for rows in _fitting_slices(str(path), number, batch.slice(left_out), longest):
+            for batch in file.iter_batches(batch_size=size, row_groups=row_groups):
+                for rows in _fitting_slices(str(path), number, batch, longest):
                     for row in _batch_rows(str(path), number, rows):
                         number += 1
                         yield number, row
     except (ArrowException, OSError) as error:
         yield number + 1, broken_off(str(path), number, error)
-
-
-def _row_groups_after(after: int, metadata: Any, row_groups: list[int] | None, before: int) -> tuple[list[int], int]:
-    """Return the row groups from the first with a row after the row `after`, and the number of rows before them."""
-    groups = list(range(metadata.num_row_groups)) if row_groups is None else row_groups
-    sizes = [metadata.row_group(group).num_rows for group in groups]
-    ends = list(accumulate(sizes, initial=before))
-    read = bisect_right(ends, after, lo=1) - 1
-    return groups[read:], ends[read]
 
 
 def _batch_rows(where: str, before: int, batch: Any) -> list[Any]:
@@ -134,7 +115,7 @@ def _batch_size(path: Path, metadata: Any, longest: int) -> int:
 
 def _check_size(path: Path, column: Any, rows: int, longest: int) -> None:
     unpacked, values = column.total_uncompressed_size, column.num_values
-    name, where = column.path_in_schema, f"{path}: the column {column.path_in_schema!r}"
+    where = f"{path}: the column {column.path_in_schema!r}"
     if values * LEAST_BYTES > longest and values > rows:
         raise DataError(
             f"{where} has {values:,} values in {rows:,} rows, more than {longest // LEAST_BYTES:,}.",
@@ -145,12 +126,6 @@ def _check_size(path: Path, column: Any, rows: int, longest: int) -> None:
             f"{where} unpacks from {column.total_compressed_size:,} to {unpacked:,} bytes, more than {longest:,} and "
             f"than {MOST_UNPACKED} times as many.",
             f"Write smaller row groups, or raise the limit: {option('max_line_bytes', str(unpacked))}.",
-        )
-    if DIFFERENCES in column.encodings and "." in name and values * unpacked > longest:
-        raise DataError(
-            f"{where} stores texts in lists or structures as differences ({DIFFERENCES}), which may unpack to more "
-            f"than {longest:,} bytes.",
-            "Write the file with another encoding, such as pyarrow's default.",
         )
 
 

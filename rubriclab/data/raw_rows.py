@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import chain, dropwhile, islice
+from itertools import chain, dropwhile
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from rubriclab.data import argilla, label_studio
-from rubriclab.data.annotation_export import Export, rows_of
+from rubriclab.data.annotation_export import rows_of
+from rubriclab.data.annotation_tools import converter
 from rubriclab.data.cells import CellRules
-from rubriclab.data.decimal_mark import decimal_mark, has_decimal_points, sure_rows
+from rubriclab.data.decimal_mark import decimal_mark
 from rubriclab.data.delimited import Dialect, check_header, delimited_rows, first_records, sniff
 from rubriclab.data.formats import (
     UTF_8,
@@ -28,7 +28,6 @@ from rubriclab.data.formats import (
     Numbered,
     bounded_lines,
     check_text,
-    decoded_lines,
     encoding_of,
     json_lines,
     lines_of,
@@ -39,9 +38,8 @@ from rubriclab.data.formats import (
 )
 from rubriclab.data.mapping import FieldMap
 from rubriclab.data.parquet import parquet_rows
-from rubriclab.data.reading import DEFAULTS, ReadingOptions
-from rubriclab.data.source_format import SourceFormat
-from rubriclab.data.workbook import read_sheet, sheet_rows
+from rubriclab.data.reading import DEFAULTS, ReadingOptions, SourceFormat
+from rubriclab.data.workbook import read_sheet
 from rubriclab.descriptions import preview
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.option_names import by_reader, option
@@ -62,15 +60,6 @@ _NO_FILE = by_reader(
     python="A string is a path; to pass texts, give a list of strings: ['one text', 'another text'].",
     command_line="Give a file of rows, or - for standard input.",
 )
-# Rows in which decimal points are looked for, to write numbers in the same way.
-ROWS_SAMPLED = 1000
-Convert = Callable[[str, Iterable[tuple[int, Any]]], Export]
-_FORMATS: tuple[tuple[Callable[[Mapping[str, Any]], bool], Convert], ...] = (
-    (label_studio.is_json, label_studio.from_json),
-    (label_studio.is_minimal, label_studio.from_minimal),
-    (argilla.is_record, argilla.from_records),
-    (argilla.is_flat, argilla.from_flat),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,52 +71,44 @@ class RawRows:
         numbered: each row with its line: a mapping, a fault, or any other value.
         rules: how cells are read.
         table: whether all rows have the same columns.
-        anew: what reads the rows after a line once more, without detecting the format again; `None` if nothing does.
     """
 
     source: SourceFormat
     numbered: Numbered
     rules: CellRules
     table: bool = False
-    anew: Callable[[int], Numbered] | None = None
 
 
 def raw_rows(source: str | Path | Lines, options: ReadingOptions, after: int = 0) -> RawRows:
-    """Return the rows of a file, of `-` (standard input), or of a stream or iterable of lines.
-
-    Only rows after the line `after`, in which a row begins, are returned; those before it are not parsed, except those
-    of a workbook and of an annotation tool's export.
+    """Return the rows after the line `after` of a file, of `-` (standard input), or of a stream or iterable of lines.
 
     Raises:
         DataError: if the file is missing, unreadable, or of an unknown format or encoding.
         SettingsError: for an option that does not apply to the format.
     """
+    raw = _every_row(source, options)
+    return replace(raw, numbered=dropwhile(lambda row: row[0] <= after, raw.numbered)) if after else raw
+
+
+def _every_row(source: str | Path | Lines, options: ReadingOptions) -> RawRows:
     if not isinstance(source, str | Path):
         name = getattr(source, "name", None)
-        return _stream(name if isinstance(name, str) else "stream", source, options, after)
+        return _stream(name if isinstance(name, str) else "stream", source, options)
     if str(source) == "-":
-        return _stream("stdin", sys.stdin.buffer, options, after)
+        return _stream("stdin", sys.stdin.buffer, options)
     path = Path(source)
     kind = _kind(path)
-    _check_readable(path)
+    _check_readable(path, kind)
     _check_options(path, kind, options)
-    if not path.is_file():
-        return _rows_of_file(path, kind, options, after)
-    raw = _rows_of_file(path, kind, options)
-    own = _own_rows(raw, options)
-    if own.source.tool:
-        return _rows_after(after, own)
-    # Other rows are read anew, since a file is not kept open before its rows are wanted.
-    return replace(raw, numbered=raw.anew(after)) if raw.anew else _rows_of_file(path, kind, options, after)
-
-
-def _rows_of_file(path: Path, kind: str, options: ReadingOptions, after: int = 0) -> RawRows:
     if kind in WORKBOOK:
-        return _rows_after(after, _sheet(path, options))
+        return _sheet(path, options)
     if kind == PARQUET:
-        rows = parquet_rows(path, options.longest, after=after)
-        return RawRows(SourceFormat(str(path), "Parquet"), rows, options.rules(typed=True), table=True)
-    return _text(path, kind, options, after)
+        rows = parquet_rows(path, options.longest)
+        raw = RawRows(SourceFormat(str(path), "Parquet"), rows, options.rules(typed=True), table=True)
+    else:
+        raw = _text(path, kind, options)
+    # The rows of a pipe may come one at a time, and an export is read as a whole.
+    return _own_rows(raw, options) if path.is_file() else raw
 
 
 def raw_table(rows: Any, where: str, options: ReadingOptions) -> RawRows:
@@ -151,9 +132,13 @@ def raw_table(rows: Any, where: str, options: ReadingOptions) -> RawRows:
 def _own_rows(raw: RawRows, options: ReadingOptions) -> RawRows:
     """Return the rows, those that an annotation tool exported with annotations and reasons."""
     try:
-        convert, numbered = detect(raw.numbered)
+        first = next(raw.numbered, None)
     except DataError as error:
         return replace(raw, numbered=_raising(error))
+    if first is None:
+        return raw
+    numbered = chain([first], raw.numbered)
+    convert = converter(first[1], raw.source.format)
     if convert is None:
         return replace(raw, numbered=numbered)
     rules = options.rules(typed=False)
@@ -163,33 +148,25 @@ def _own_rows(raw: RawRows, options: ReadingOptions) -> RawRows:
     return RawRows(source, iter(rows), rules, table=True)
 
 
-def _stream(where: str, lines: Lines, options: ReadingOptions, after: int) -> RawRows:
-    return _json_lines(where, islice(bounded_lines(where, lines, options.longest), after, None), options, UTF_8, after)
+def _stream(where: str, lines: Lines, options: ReadingOptions) -> RawRows:
+    return _json_lines(where, bounded_lines(where, lines, options.longest), options, UTF_8)
 
 
-def _json_lines(where: str, lines: Lines, options: ReadingOptions, encoding: str, before: int) -> RawRows:
-    """Return the rows of lines of limited length; `before` is the number of lines before these."""
-    rows = json_lines(where, lines, before)
-    return RawRows(SourceFormat(where, "JSON Lines", encoding), rows, options.rules(typed=True))
+def _json_lines(where: str, lines: Lines, options: ReadingOptions, encoding: str) -> RawRows:
+    return RawRows(SourceFormat(where, "JSON Lines", encoding), json_lines(where, lines), options.rules(typed=True))
 
 
-def _text(path: Path, kind: str, options: ReadingOptions, after: int) -> RawRows:
+def _text(path: Path, kind: str, options: ReadingOptions) -> RawRows:
     """Return the rows of a text file, after detecting its encoding, delimiter and decimal mark."""
-    where = str(path)
+    where, longest = str(path), options.longest
     sample, complete = sample_of(path)
     check_text(where, sample)
     encoding = options.encoding or encoding_of(where, sample, complete=complete, only_unicode=kind in JSON_LINES)
-    longest = options.longest
-
-    def lines(after: int = 0) -> Lines:
-        utf_8 = encoding == UTF_8
-        return lines_of(path, longest, after) if utf_8 else islice(decoded_lines(path, longest, encoding), after, None)
-
     if kind in JSON_LINES:
         if (exported := exported_list(path, sample, longest)) is not None:
             listed = enumerate(exported, start=1)
             return RawRows(SourceFormat(where, "JSON", encoding), listed, options.rules(typed=True))
-        return _json_lines(where, lines(after), options, encoding, after)
+        return _json_lines(where, lines_of(path, longest, encoding), options, encoding)
     text = sample.decode(encoding, "replace").removeprefix("\ufeff")
     if options.delimiter:
         dialect = Dialect(options.delimiter, options.header_rows, skipped=options.skip_rows)
@@ -198,51 +175,35 @@ def _text(path: Path, kind: str, options: ReadingOptions, after: int) -> RawRows
         dialect = sniff(text, usual, complete=complete, header_rows=header_rows, skipped=options.skip_rows)
     check_header(where, first_records(text.splitlines(keepends=True), dialect), options)
 
-    def rows(after: int) -> Numbered:
-        # A row may take several lines.
-        return _after(after, delimited_rows(where, lines(), longest, dialect, start=after))
+    def rows() -> Numbered:
+        return delimited_rows(where, lines_of(path, longest, encoding), longest, dialect)
 
-    regular = path.is_file()
-    mark = decimal_mark(where, _mappings_of(rows(0)) if regular else (), options, dialect.delimiter)
-    first = islice(_mappings_of(rows(0)), ROWS_SAMPLED) if regular else ()
-    point = options.decimal == "point" or (not mark.comma and has_decimal_points(row for _, row in first))
+    mark = decimal_mark(where, _mappings_of(rows()), options, dialect.delimiter)
     source = SourceFormat(
         where,
         "TSV" if kind != ".csv" else "CSV",
         encoding,
         dialect.delimiter,
-        decimal_comma=mark.comma,
-        decimal_point=point,
+        decimal=mark.mark,
         unsure=mark.unsure,
         usual=DELIMITED[kind],
     )
-    rules = options.rules(typed=False, decimal_comma=mark.comma)
-    numbered = rows(after) if regular else sure_rows(where, rows(after), options, dialect.delimiter)
-    return RawRows(source, numbered, rules, table=True, anew=rows)
-
-
-def _rows_after(line: int, raw: RawRows) -> RawRows:
-    return replace(raw, numbered=_after(line, raw.numbered))
-
-
-def _after(line: int, rows: Numbered) -> Numbered:
-    return dropwhile(lambda numbered: numbered[0] <= line, rows) if line else rows
+    return RawRows(source, rows(), options.rules(typed=False, decimal=mark.mark), table=True)
 
 
 def _sheet(path: Path, options: ReadingOptions) -> RawRows:
     sheet = read_sheet(path, options)
-    mark = decimal_mark(f"{path}, sheet {sheet.name!r}", _mappings_of(sheet_rows(sheet)), options)
+    mark = decimal_mark(f"{path}, sheet {sheet.name!r}", sheet.rows, options)
     source = SourceFormat(
         str(path),
         "Excel workbook",
-        decimal_comma=mark.comma,
+        decimal=mark.mark,
         unsure=mark.unsure,
         sheet=sheet.name,
         sheets=sheet.sheets,
         merged=sheet.merged,
     )
-    rules = options.rules(typed=False, decimal_comma=mark.comma)
-    return RawRows(source, sheet_rows(sheet), rules, table=True, anew=lambda after: _after(after, sheet_rows(sheet)))
+    return RawRows(source, iter(sheet.rows), options.rules(typed=False, decimal=mark.mark), table=True)
 
 
 def _raising(error: DataError) -> Numbered:
@@ -291,13 +252,15 @@ def _check_options(path: Path, kind: str, options: ReadingOptions) -> None:
             raise SettingsError(f"{option(name)} does not apply to {path}, a {kind} file;", "leave it out.")
 
 
-def _check_readable(path: Path) -> None:
+def _check_readable(path: Path, kind: str) -> None:
     if not os.path.exists(path):
         reason = "there is no such file"
     elif path.is_dir():
         reason = "it is a folder"
     elif not os.access(path, os.R_OK):
         reason = "permission denied"
+    elif kind not in JSON_LINES and not path.is_file():
+        reason = "a table is read twice, and a pipe only once"
     else:
         return
     raise DataError(f"{path} cannot be read: {reason}.", "Give a file of rows, or - for standard input.")
@@ -340,14 +303,6 @@ def _plain(value: Any) -> Any:
     return [_plain(cell) for cell in value] if isinstance(value, list | tuple) else value
 
 
-def detect(numbered: Numbered) -> tuple[Convert | None, Numbered]:
-    """Return how to convert rows that an annotation tool exported, `None` for others, and the rows from the first."""
-    first = next(numbered, None)
-    if first is None:
-        return None, numbered
-    return _converter(first[1]), chain([first], numbered)
-
-
 def exported_list(path: Path, sample: bytes, longest: int) -> list[Any] | None:
     """Return the rows of a JSON file that is one list exported by an annotation tool; `None` for any other file.
 
@@ -366,22 +321,11 @@ def exported_list(path: Path, sample: bytes, longest: int) -> list[Any] | None:
         rows = orjson.loads(content)
     except orjson.JSONDecodeError as error:
         rows = with_infinite_numbers(content)
-        if rows is None and error.lineno > 1 and not _is_json(content.partition(b"\n")[0]):
+        # In a file with a list in each line, the first line is complete.
+        if rows is None and error.lineno > 1 and not content.partition(b"\n")[0].rstrip().endswith(b"]"):
             raise DataError(
                 f"{path} is one JSON list that ends early or is damaged: {error.msg}, in line {error.lineno}, column "
                 f"{error.colno}.",
                 "Export it again, or correct it there.",
             ) from None
-    return rows if isinstance(rows, list) and rows and _converter(rows[0]) else None
-
-
-def _is_json(line: bytes) -> bool:
-    try:
-        orjson.loads(line)
-    except orjson.JSONDecodeError:
-        return False
-    return True
-
-
-def _converter(row: Any) -> Convert | None:
-    return next((convert for is_of, convert in _FORMATS if is_of(row)), None) if isinstance(row, Mapping) else None
+    return rows if isinstance(rows, list) and rows and converter(rows[0], "JSON") else None

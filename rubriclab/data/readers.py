@@ -17,9 +17,8 @@ from rubriclab.data.example import Example
 from rubriclab.data.formats import Lines, Numbered
 from rubriclab.data.mapping import NATIVE, FieldMap
 from rubriclab.data.raw_rows import RawRows, raw_rows, raw_table
-from rubriclab.data.reading import ReadingOptions
+from rubriclab.data.reading import ReadingOptions, SourceFormat
 from rubriclab.data.row import RowError, check_columns, example_of
-from rubriclab.data.source_format import SourceFormat
 
 ParsedRow = Example | RowError | tuple[Comparison, ...]
 

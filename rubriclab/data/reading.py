@@ -1,10 +1,11 @@
-"""How rows are read: the options that every reader and every command that reads data share."""
+"""How rows are read: the options that every reader and every command that reads data share, and what was detected."""
 
 from __future__ import annotations
 
 import codecs
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
@@ -12,10 +13,14 @@ from pydantic import BeforeValidator, Field
 from rubriclab.base_options import Options
 from rubriclab.comma_list import comma_list, comma_values
 from rubriclab.data.cells import CellRules
-from rubriclab.data.formats import LONGEST_ROW
+from rubriclab.data.formats import LONGEST_ROW, NAMES, UTF_8
 from rubriclab.data.mapping import NATIVE, FieldMap, mapping_text, parse_mapping
+from rubriclab.errors import DataError
+from rubriclab.option_names import option
 
 DELIMITER_NAMES = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
+_NAMES = {mark: name for name, mark in DELIMITER_NAMES.items()}
+Mark = Literal["point", "comma"]
 
 
 def _field_map(value: Any) -> Any:
@@ -97,7 +102,7 @@ class ReadingOptions(Options):
     encoding: Annotated[str, BeforeValidator(_encoding)] | None = None
     """The encoding of a text file, such as `cp1252`. Default: detected."""
 
-    decimal: Literal["point", "comma"] | None = None
+    decimal: Mark | None = None
     """Whether scores in a table are written 3.5 or 3,5. Default: detected."""
 
     skip_faulty: bool = False
@@ -111,15 +116,15 @@ class ReadingOptions(Options):
         """The most bytes of a row."""
         return self.max_line_bytes or LONGEST_ROW
 
-    def rules(self, *, typed: bool, decimal_comma: bool = False) -> CellRules:
+    def rules(self, *, typed: bool, decimal: Mark | None = None) -> CellRules:
         """Return how the cells of a row are read.
 
         Args:
             typed: whether numbers are stored as numbers rather than as text.
-            decimal_comma: whether decimal commas were detected; `decimal` overrides it.
+            decimal: the decimal mark in texts.
         """
-        comma = decimal_comma if self.decimal is None else self.decimal == "comma"
-        return CellRules(typed, frozenset(value.casefold() for value in self.missing), self.level_scores, comma)
+        missing = frozenset(value.casefold() for value in self.missing)
+        return CellRules(typed, missing, self.level_scores, decimal_comma=decimal == "comma")
 
 
 DEFAULTS = ReadingOptions()
@@ -146,4 +151,81 @@ def _text(value: Any) -> str:
         case tuple():
             return comma_list(value)
         case _:
-            return {mark: name for name, mark in DELIMITER_NAMES.items()}.get(value, str(value))
+            return _NAMES.get(value, str(value))
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFormat:
+    """The detected format of a file of rows.
+
+    Attributes:
+        where: the file, or a name for another source.
+        format: such as `CSV`; `rows` for data in memory.
+        encoding: Python's name of it; `None` unless the file is text.
+        delimiter: the separator of cells; `None` unless the file is CSV or similar.
+        decimal: the decimal mark of scores; `None` if none has one.
+        unsure: a score that could be a decimal or a thousand, and how it is read; `None` if there is none.
+        usual: the usual delimiter of the format.
+        sheet: the sheet of a workbook that is read, of `sheets`.
+        merged: cells of the sheet that have the value of a merged range.
+        tool: the annotation tool's export that the rows are read as; `None` for other rows.
+        choices: of this export, the words of each question whose words have no scores.
+        details: what of this export is read as what, and what is left out.
+    """
+
+    where: str
+    format: str
+    encoding: str | None = None
+    delimiter: str | None = None
+    decimal: Mark | None = None
+    unsure: str | None = None
+    usual: str | None = None
+    sheet: str | None = None
+    sheets: tuple[str, ...] = ()
+    merged: int = 0
+    tool: str | None = None
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    details: tuple[str, ...] = ()
+
+    @property
+    def encoding_name(self) -> str | None:
+        """The encoding as people write it."""
+        return self.encoding and NAMES.get(self.encoding, self.encoding)
+
+    @property
+    def delimiter_name(self) -> str | None:
+        """The name of the delimiter, or the character itself."""
+        return self.delimiter and _NAMES.get(self.delimiter, repr(self.delimiter))
+
+    def assumptions(self) -> Iterator[str]:
+        """Yield what was detected and is unusual for the format, with the option that sets it."""
+        if self.encoding not in (None, UTF_8):
+            yield f"encoding {self.encoding_name} ({option('encoding')})"
+        if self.delimiter != self.usual:
+            yield f"cells separated by {self.delimiter_name} ({option('delimiter')})"
+        if self.decimal == "comma":
+            yield f"scores with a decimal comma ({option('decimal')})"
+        if self.unsure:
+            yield f"scores such as {self.unsure} ({option('decimal')})"
+        if len(self.sheets) > 1:
+            yield f"sheet {self.sheet!r} of {len(self.sheets)} ({option('sheet')})"
+        if self.tool:
+            yield "; ".join((f"its rows taken for those of: {self.tool}", *self.details))
+        if self.merged:
+            yield f"{self.merged:,} merged cells filled with the value of their range"
+
+    def without_rows(self) -> DataError:
+        """Return the error that there are no rows."""
+        if len(self.sheets) > 1:
+            others = [name for name in self.sheets if name != self.sheet]
+            listed = ", ".join(repr(name) for name in others)
+            return DataError(
+                f"{self.where}: the sheet {self.sheet!r} has no rows; the other sheets are {listed}.",
+                f"Name another: {option('sheet', others[0])}.",
+            )
+        return DataError(f"{self.where} has no rows.", "Each row needs at least the field 'output', the text to judge.")
+
+    def note(self) -> str | None:
+        """Return a sentence with the assumptions; `None` if there are none."""
+        assumptions = ", ".join(self.assumptions())
+        return f"{self.where} is read with {assumptions}" if assumptions else None

@@ -10,17 +10,16 @@ from __future__ import annotations
 import posixpath
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 from xml.parsers import expat
 
 from rubriclab.data.cells import CellError
 from rubriclab.data.delimited import RECORDS_SEARCHED, check_header, joined_header
 from rubriclab.data.fields import EXACT_DECIMAL
-from rubriclab.data.formats import Numbered
+from rubriclab.data.formats import too_long
 from rubriclab.data.reading import DEFAULTS, ReadingOptions
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.option_names import option
@@ -32,7 +31,10 @@ MOST_UNPACKED = 2**29
 # rows apart, and all cells between them are held in memory.
 MOST_CELLS = 5_000_000
 # What a damaged archive or a damaged part raises.
-DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, KeyError, expat.ExpatError)
+DAMAGED = (
+    *(zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, KeyError),
+    *(expat.ExpatError, StopIteration),
+)
 _BLOCK = 2**20
 _OLD_EXCEL = b"\xd0\xcf\x11\xe0"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
@@ -52,15 +54,14 @@ class Sheet:
     Attributes:
         name: of the sheet.
         sheets: the names of all sheets, in order.
-        columns: the names of the columns; empty for an empty sheet.
-        rows: the cells below the header, with row numbers as Excel shows them.
+        rows: the cells below the header by column, with row numbers as Excel shows them; columns without a name are
+            left out.
         merged: the number of cells that have the value of a merged range.
     """
 
     name: str
     sheets: tuple[str, ...]
-    columns: tuple[str, ...]
-    rows: tuple[tuple[int, tuple[Any, ...]], ...]
+    rows: tuple[tuple[int, dict[str, Any]], ...]
     merged: int = 0
 
 
@@ -86,36 +87,29 @@ def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> Sheet:
         ):
             sheets = tuple(workbook.sheet_names)
             name = _chosen(path, sheets, options.sheet)
-            error_cells = _SheetScan(path, name).error_cells(archive)
+            errors = _error_cells(path, archive, name)
             worksheet = workbook.get_sheet_by_name(name)
             cells: list[list[Any]] = worksheet.to_python(skip_empty_area=False)
-            for (line, place), text in error_cells.items():
-                if line <= len(cells) and place <= len(cells[line - 1]):
-                    cells[line - 1][place - 1] = CellError(text)
+            for (number, column), text in errors.items():
+                if number <= len(cells) and column <= len(cells[number - 1]):
+                    cells[number - 1][column - 1] = CellError(text)
             merged = _fill_merged(cells, worksheet.merged_cell_ranges or ())
     except (calamine.CalamineError, OSError, *DAMAGED) as error:
         reason = " ".join(str(error).split()).rstrip(".")
         raise DataError(f"{path} cannot be read: {reason}.", "Check that it is a complete Excel workbook.") from None
-    longest, header_rows = options.longest, options.header_rows
     below = list(enumerate(cells, start=1))[options.skip_rows :]
-    numbered = [(number, tuple(row)) for number, row in below if any(map(_is_filled, row))]
-    for number, row in numbered:
-        if sum(len(cell.encode(errors="replace")) for cell in row if isinstance(cell, str)) > longest:
-            raise DataError(
-                f"{path}: row {number} has more than {longest:,} bytes, the limit of a row.",
-                f"Raise the limit: {option('max_line_bytes', str(2 * longest))}.",
-            )
+    filled = [(number, row) for number, row in below if any(map(_is_filled, row))]
+    for number, row in filled:
+        if sum(len(cell.encode(errors="replace")) for cell in row if isinstance(cell, str)) > options.longest:
+            raise too_long(str(path), f"row {number}", options.longest)
     where = f"{path}, sheet {name!r}"
-    check_header(where, numbered[:RECORDS_SEARCHED], options)
-    columns = joined_header(where, [row for _, row in numbered[:header_rows]])
-    return Sheet(name, sheets, tuple(columns), tuple(numbered[header_rows:]), merged)
-
-
-def sheet_rows(sheet: Sheet) -> Numbered:
-    """Yield the rows of a sheet by column; columns without a name are left out."""
-    for number, cells in sheet.rows:
-        pairs = zip(sheet.columns, cells, strict=True)
-        yield number, {column: _value(cell) for column, cell in pairs if column}
+    check_header(where, filled[:RECORDS_SEARCHED], options)
+    columns = joined_header(where, [row for _, row in filled[: options.header_rows]])
+    rows = (
+        (number, {column: _value(cell) for column, cell in zip(columns, row, strict=True) if column})
+        for number, row in filled[options.header_rows :]
+    )
+    return Sheet(name, sheets, tuple(rows), merged)
 
 
 def _value(cell: Any) -> Any:
@@ -187,102 +181,86 @@ def _check_format(path: Path) -> None:
         )
 
 
-class _SheetScan:
-    """Finds the cells of a sheet that hold errors, which python-calamine reads as empty, and checks its size.
+def _error_cells(path: Path, archive: zipfile.ZipFile, sheet: str) -> dict[tuple[int, int], str]:
+    """Return the errors in a sheet, such as `#DIV/0!`, by row and column from 1; python-calamine reads them as empty.
 
-    The size is that of the used area, and of the texts: python-calamine copies a text that many cells share to each.
+    Raises:
+        DataError: if the used area of the sheet is too large, or its texts are too long: python-calamine copies a text
+            that many cells share to each of them.
     """
-
-    def __init__(self, path: Path, sheet: str) -> None:
-        self.path, self.sheet = path, sheet
-        self.row = self.column = self.rows = self.columns = 0
-        self.errors: dict[tuple[int, int], str] = {}
-        self.kind, self.value, self.in_value, self.characters = "", "", False, 0
-        self.shared: list[int] = []
-
-    def error_cells(self, archive: zipfile.ZipFile) -> dict[tuple[int, int], str]:
-        """Return the errors, such as `#DIV/0!`, by row and column, counted from 1."""
-        self.shared = _lengths_of_shared_texts(archive)
-        parser = expat.ParserCreate()
-        parser.buffer_text = True
-        parser.StartElementHandler = self._start
-        parser.EndElementHandler = self._end
-        parser.CharacterDataHandler = self._text
-        with archive.open(self._part(archive)) as stream:
-            parser.ParseFile(stream)
-        return self.errors
-
-    def _part(self, archive: zipfile.ZipFile) -> str:
-        """Return the name of the sheet's part of the archive; KeyError if there is none."""
-        sheets = ElementTree.fromstring(archive.read(_MAIN)).iter()
-        attributes = next(
-            sheet.attrib for sheet in sheets if sheet.get("name") == self.sheet and "sheetId" in sheet.attrib
-        )
-        relation = next(value for key, value in attributes.items() if key.endswith("}id"))
-        relations = ElementTree.fromstring(archive.read("xl/_rels/workbook.xml.rels"))
-        targets = {each.get("Id"): each.get("Target", "") for each in relations}
-        part = posixpath.join("/xl", targets[relation]).removeprefix("/")
-        return {name.casefold(): name for name in archive.namelist()}[part.casefold()]
-
-    def _start(self, tag: str, attributes: dict[str, str]) -> None:
-        name = tag.rpartition(":")[2]
-        if name == "row":
-            self.row, self.column = int(attributes.get("r", self.row + 1)), 0
-        elif name == "c":
-            place = attributes.get("r", "")
-            letters = place.rstrip("0123456789")
-            self.column = _number(letters) if letters else self.column + 1
-            self.row = int(place[len(letters) :] or self.row)
-            self.kind = attributes.get("t", "")
-        elif name in ("v", "is"):
-            self.in_value, self.value = name == "v", ""
-            self.rows, self.columns = max(self.rows, self.row), max(self.columns, self.column)
-            if self.rows * self.columns > MOST_CELLS:
+    parts = {name.casefold(): name for name in archive.namelist()}
+    lengths = _lengths_of_shared_texts(archive, parts)
+    errors: dict[tuple[int, int], str] = {}
+    row = column = rows = columns = characters = 0
+    kind = ""
+    for event, attributes, text in _events(archive, parts[_part_of_sheet(archive, sheet)]):
+        if event == "row":
+            row, column = int(attributes.get("r", row + 1)), 0
+        elif event == "c":
+            letters = attributes.get("r", "").rstrip("0123456789")
+            column = _number(letters) if letters else column + 1
+            row = int(attributes["r"][len(letters) :]) if letters else row
+            kind = attributes.get("t", "")
+        elif event in ("v", "is"):
+            rows, columns = max(rows, row), max(columns, column)
+            if rows * columns > MOST_CELLS:
                 raise DataError(
-                    f"{self.path}: the used area of the sheet {self.sheet!r} has {self.rows:,} rows and "
-                    f"{self.columns:,} columns; at most {MOST_CELLS:,} cells are read.",
+                    f"{path}: the used area of the sheet {sheet!r} has {rows:,} rows and {columns:,} columns; at most "
+                    f"{MOST_CELLS:,} cells are read.",
                     "Delete cells far away from the table, or save the table as CSV.",
                 )
-
-    def _end(self, tag: str) -> None:
-        if not self.in_value or tag.rpartition(":")[2] != "v":
-            return
-        self.in_value = False
-        if self.kind == "e":
-            self.errors[self.row, self.column] = self.value
-        elif self.kind == "s" and self.value.isdecimal() and int(self.value) < len(self.shared):
-            self.characters += self.shared[int(self.value)]
-            if self.characters > MOST_UNPACKED:
+        elif event == "/v" and kind == "e":
+            errors[row, column] = text
+        elif event == "/v" and kind == "s":
+            characters += lengths[int(text)] if int(text) < len(lengths) else 0
+            if characters > MOST_UNPACKED:
                 raise DataError(
-                    f"{self.path}: the texts of the sheet {self.sheet!r} have more than {MOST_UNPACKED:,} characters.",
+                    f"{path}: the texts of the sheet {sheet!r} have more than {MOST_UNPACKED:,} characters.",
                     "Divide the table, or save it as CSV.",
                 )
-
-    def _text(self, text: str) -> None:
-        if self.in_value:
-            self.value += text
+    return errors
 
 
-def _lengths_of_shared_texts(archive: zipfile.ZipFile) -> list[int]:
+def _part_of_sheet(archive: zipfile.ZipFile, sheet: str) -> str:
+    """Return the name of a sheet's part of the archive, in lower case."""
+    attributes = next(each for event, each, _ in _events(archive, _MAIN) if event == "sheet" and each["name"] == sheet)
+    relation = next(value for key, value in attributes.items() if key.endswith(":id"))
+    relations = _events(archive, "xl/_rels/workbook.xml.rels")
+    target = next(each["Target"] for _, each, _ in relations if each.get("Id") == relation)
+    return posixpath.join("/xl", target).removeprefix("/").casefold()
+
+
+def _lengths_of_shared_texts(archive: zipfile.ZipFile, parts: Mapping[str, str]) -> list[int]:
     """Return the number of characters of each text that cells refer to by its number."""
-    part = {name.casefold(): name for name in archive.namelist()}.get("xl/sharedstrings.xml")
     lengths: list[int] = []
-    if part is None:
-        return lengths
-
-    def start(tag: str, _attributes: dict[str, str]) -> None:
-        if tag.rpartition(":")[2] == "si":
+    part = parts.get("xl/sharedstrings.xml")
+    for event, _, text in _events(archive, part) if part else ():
+        if event == "si":
             lengths.append(0)
+        elif event == "/t" and lengths:
+            lengths[-1] += len(text)
+    return lengths
 
-    def text(content: str) -> None:
-        if lengths:
-            lengths[-1] += len(content)
+
+def _events(archive: zipfile.ZipFile, part: str) -> Iterator[tuple[str, dict[str, str], str]]:
+    """Yield the name and attributes of each element of a part where it begins, and `/name` and its text at its end."""
+    events: list[tuple[str, dict[str, str], str]] = []
+    texts: list[str] = []
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        texts.clear()
+        events.append((tag.rpartition(":")[2], attributes, ""))
 
     parser = expat.ParserCreate()
-    parser.StartElementHandler, parser.CharacterDataHandler = start, text
+    parser.StartElementHandler = start
+    parser.EndElementHandler = lambda tag: events.append((f"/{tag.rpartition(':')[2]}", {}, "".join(texts)))
+    parser.CharacterDataHandler = texts.append
     with archive.open(part) as stream:
-        parser.ParseFile(stream)
-    return lengths
+        while block := stream.read(_BLOCK):
+            parser.Parse(block)
+            yield from events
+            events.clear()
+    parser.Parse(b"", True)
 
 
 def _number(letters: str) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import BaseModel
 
 from rubriclab.aggregation import Ask, Bounds, RivalLimits
-from rubriclab.data.assignment import Assignment
+from rubriclab.data.aspect import Assignment
 from rubriclab.data.example import Example
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.judges.judge import Judge

@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 
 from rubriclab.aggregation import Ask, disagreement
-from rubriclab.data.assignment import Assignment
+from rubriclab.data.aspect import Assignment
 from rubriclab.data.example import Example
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.baselines import FEATURE_NAMES, feature_values

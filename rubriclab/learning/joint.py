@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rubriclab.data.assignment import Assignment
+from rubriclab.data.aspect import Assignment
 from rubriclab.errors import JudgeError, SettingsError
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.baselines import best_feature

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rubriclab.data.assignment import Assignment
+from rubriclab.data.aspect import Assignment
 from rubriclab.data.example import Example, named_annotations
 from rubriclab.learning.gate import gate_level
 from rubriclab.stats.correlation import FloatArray, IntArray

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from rubriclab.aggregation import RivalLimits
-from rubriclab.data.assignment import Assignment
+from rubriclab.data.aspect import Assignment
 from rubriclab.errors import JudgeError
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.candidates import NOT_JUDGED, Candidates, cell_of

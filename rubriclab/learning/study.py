@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rubriclab.aggregation import Aggregation, Ask, Bounds, Conformal, Term, bounds_met
-from rubriclab.data.assignment import Assignment
+from rubriclab.data.aspect import Assignment
 from rubriclab.errors import JudgeError
 from rubriclab.learning.baselines import FEATURE_NAMES, feature_values
 from rubriclab.learning.calibration import bounds, conformal

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rubriclab.aggregation import Aggregation, Calibration, Term
-from rubriclab.data.assignment import Assignment
+from rubriclab.data.aspect import Assignment
 from rubriclab.data.example import Example
 from rubriclab.errors import DataError
 from rubriclab.learning.baselines import FEATURE_NAMES, feature_values

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from rubriclab.data.assignment import Assignment
+from rubriclab.data.aspect import Assignment
 from rubriclab.data.example import Example
 from rubriclab.data.scale import Scale, show
 from rubriclab.errors import JudgeError

@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import BaseModel
 
 from rubriclab.checklist import Checklist, Folder
-from rubriclab.data.assignment import Assignment
+from rubriclab.data.aspect import Assignment
 from rubriclab.data.example import Example
 from rubriclab.judges.judge import Judge
 from rubriclab.literature import Finding

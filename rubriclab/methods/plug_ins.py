@@ -14,7 +14,7 @@ from typing import Any, ParamSpec, TypeVar, get_args
 import numpy as np
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from rubriclab.data.assignment import Assignment
+from rubriclab.data.aspect import Assignment
 from rubriclab.data.example import Example
 from rubriclab.data.scale import Scale, show
 from rubriclab.judges.judge import Judge

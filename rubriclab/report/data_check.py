@@ -54,7 +54,7 @@ def _facts(result: CheckResult) -> Iterator[tuple[str, Any]]:
     source = result.source
     details = [source.tool, source.format, source.encoding_name]
     details += [f"cells separated by {source.delimiter_name}" if source.delimiter else None]
-    details += ["decimal comma" if source.decimal_comma else None]
+    details += ["decimal comma" if source.decimal == "comma" else None]
     details += [f"scores such as {source.unsure}" if source.unsure else None]
     details += [f"sheet {source.sheet!r} of {len(source.sheets)}" if source.sheet else None]
     details += [f"{source.merged:,} merged cells filled" if source.merged else None]

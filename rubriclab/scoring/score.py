@@ -8,8 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from rubriclab.aggregation import Aggregation, Ask, RivalLimits, combine
-from rubriclab.data.aspect import Aspect, task_words
-from rubriclab.data.assignment import Assignment
+from rubriclab.data.aspect import Aspect, Assignment, task_words
 from rubriclab.data.example import Example
 from rubriclab.data.row import RowError
 from rubriclab.data.scale import Scale

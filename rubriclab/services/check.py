@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING, Any
 
 from rubriclab.data import Comparison, Example, Rows, labelled, parse_scale
 from rubriclab.data.aspect import is_defined
-from rubriclab.data.check import FEWEST_LABELS, training_examples
-from rubriclab.data.comparisons import comparison_faults
-from rubriclab.data.mapping import FIELDS, TABLES, is_score_name, mapping_text, output_columns, proposed_mapping
-from rubriclab.data.raw_rows import RawRows, raw_rows, raw_table
-from rubriclab.data.readers import parsed_row
-from rubriclab.data.reading import ReadingOptions, given_options
-from rubriclab.data.row import RowError, check_columns
-from rubriclab.data.scale import Scale
-from rubriclab.data.source_format import SourceFormat
-from rubriclab.data.training_faults import (
+from rubriclab.data.check import (
+    FEWEST_LABELS,
     NumberedExample,
     fault_hints,
     fault_lines,
     first_of,
+    training_examples,
     training_faults,
     without_invalid_ratings,
 )
+from rubriclab.data.comparisons import comparison_faults
+from rubriclab.data.mapping import FIELDS, TABLES, is_score_name, mapping_text, output_columns, proposed_mapping
+from rubriclab.data.raw_rows import RawRows, raw_rows, raw_table
+from rubriclab.data.readers import parsed_row
+from rubriclab.data.reading import ReadingOptions, SourceFormat, given_options
+from rubriclab.data.row import RowError, check_columns
+from rubriclab.data.scale import Scale
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.option_names import command, option

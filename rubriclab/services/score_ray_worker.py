@@ -15,9 +15,8 @@ from rubriclab.data import Example, Rows
 from rubriclab.data.blocks import FileBlock, block_rows
 from rubriclab.data.comparisons import Comparison
 from rubriclab.data.readers import parsed_row
-from rubriclab.data.reading import ReadingOptions
+from rubriclab.data.reading import ReadingOptions, SourceFormat
 from rubriclab.data.row import RowError
-from rubriclab.data.source_format import SourceFormat
 from rubriclab.errors import RubriclabError
 from rubriclab.judges.ledger import Ledger
 from rubriclab.scoring import Score

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from rubriclab.data import Example
+from rubriclab.data.check import first_of
 from rubriclab.data.mapping import ABSENT, look_up
 from rubriclab.data.readers import ParsedRow
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.data.row import RowError
-from rubriclab.data.training_faults import first_of
 from rubriclab.digest import digest
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError

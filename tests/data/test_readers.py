@@ -96,15 +96,6 @@ def test_what_cannot_be_opened_is_refused_before_reading(tmp_path, monkeypatch):
         read(tmp_path / "secret.jsonl")
 
 
-def test_a_file_that_vanishes_before_it_is_read_is_a_data_error(tmp_path):
-    path = tmp_path / "t.jsonl"
-    path.write_bytes(in_lines(ROWS))
-    rows = read(path)
-    path.unlink()
-    with pytest.raises(DataError, match="No such file"):
-        next(rows)
-
-
 @pytest.mark.parametrize("content", [b"", b"\n \n\r\n", b"\xef\xbb\xbf", b"\xef\xbb\xbf\n"])
 def test_a_file_without_rows_is_an_error(tmp_path, content):
     (tmp_path / "t.jsonl").write_bytes(content)

@@ -15,8 +15,7 @@ from hypothesis import given, settings, strategies as st
 from python_calamine import CalamineWorkbook
 
 from rubriclab.data import Example, read
-from rubriclab.data.spreadsheet import csv_text, escaped, unescaped
-from rubriclab.data.tables import CsvDialect, write_rows, writing_table
+from rubriclab.data.tables import CsvDialect, csv_text, escaped, unescaped, write_rows, writing_table
 from rubriclab.errors import DataError
 
 SPREADSHEET = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"

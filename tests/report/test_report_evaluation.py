@@ -15,8 +15,7 @@ from kinds_samples import answers_of, checklist, explained, shown, unlabelled
 from pages import Page
 from report_samples import examples, results_of, scores_of, version
 
-from rubriclab.data.aspect import Aspect, find_aspect, task_words
-from rubriclab.data.assignment import Assignment
+from rubriclab.data.aspect import Aspect, Assignment, find_aspect, task_words
 from rubriclab.data.check import training_examples
 from rubriclab.data.example import Example
 from rubriclab.data.readers import read

@@ -9,7 +9,7 @@ import re
 import pytest
 from hypothesis import given, strategies as st
 
-from rubriclab.data.spreadsheet import csv_text
+from rubriclab.data.tables import csv_text
 from rubriclab.report.export import markdown
 from rubriclab.report.model import Badge, Basis, Bullets, Figure, Paragraph, Row, Section, View, quoted, table
 from rubriclab.stats.interval import Interval

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from rubriclab.data.assignment import Assignment
+from rubriclab.data.aspect import Assignment
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.holistic import (

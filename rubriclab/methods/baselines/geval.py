@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, model_validator
 
 from rubriclab.bounds import LONGEST_WORDING
 from rubriclab.characters import is_blank
-from rubriclab.data.assignment import Assignment
+from rubriclab.data.aspect import Assignment
 from rubriclab.errors import JudgeError
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from rubriclab.checklist import Checklist, SeedQuestion, SubDimension
-from rubriclab.data.assignment import Assignment
+from rubriclab.data.aspect import Assignment
 from rubriclab.data.example import Example, named_reasons
 from rubriclab.digest import digest
 from rubriclab.errors import JudgeError

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rubriclab.checklist import Checklist, SubDimension
-from rubriclab.data.assignment import Assignment
+from rubriclab.data.aspect import Assignment
 from rubriclab.data.example import Example
 from rubriclab.methods.checkeval.answer import answer_prompts
 from rubriclab.methods.checkeval.augment import diversify_prompt, elaborate_prompt, explained_texts

@@ -13,8 +13,7 @@ from itertools import chain, zip_longest
 from typing import Any
 
 from rubriclab.checklist import Checklist, SubDimension
-from rubriclab.data.aspect import Aspect, shipped_aspects
-from rubriclab.data.assignment import Assignment
+from rubriclab.data.aspect import Aspect, Assignment, shipped_aspects
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.checkeval.replies import (

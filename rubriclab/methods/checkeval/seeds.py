@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import count
 
 from rubriclab.checklist import Checklist, SeedQuestion, SubDimension
-from rubriclab.data.assignment import Assignment
+from rubriclab.data.aspect import Assignment
 from rubriclab.errors import ChecklistError, JudgeError
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge

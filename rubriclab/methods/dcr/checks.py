@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rubriclab.checklist import Checklist, SeedQuestion
-from rubriclab.data.assignment import Assignment
+from rubriclab.data.aspect import Assignment
 from rubriclab.errors import ChecklistError
 from rubriclab.rubric import Criterion, Evidence
 from rubriclab.segmentation import Material, Units

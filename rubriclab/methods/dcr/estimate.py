@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rubriclab.data.assignment import Assignment
+from rubriclab.data.aspect import Assignment
 from rubriclab.data.example import Example
 from rubriclab.methods.dcr.checks import listed_checks, reference_field
 from rubriclab.methods.dcr.evaluate import comparisons, convert_prompt, evaluate_prompts

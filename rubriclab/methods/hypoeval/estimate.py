@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rubriclab.data.assignment import Assignment
+from rubriclab.data.aspect import Assignment
 from rubriclab.data.example import Example
 from rubriclab.judges.price import estimated_tokens
 from rubriclab.methods.deduplication import MOST_SHOWN, blocks, group_prompt

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rubriclab.data.assignment import Assignment
+from rubriclab.data.aspect import Assignment
 from rubriclab.data.example import Example
 from rubriclab.methods.estimate import TOKEN, CallEstimate, estimate_prompts
 from rubriclab.methods.method import TrainingInput

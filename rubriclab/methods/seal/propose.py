@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import BaseModel, Field, ValidationInfo, field_validator
 
 from rubriclab.checklist import Checklist
-from rubriclab.data.assignment import Assignment
+from rubriclab.data.aspect import Assignment
 from rubriclab.data.example import Example
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.method import TrainingInput

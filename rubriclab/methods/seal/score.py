@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from rubriclab.data.assignment import Assignment
+from rubriclab.data.aspect import Assignment
 from rubriclab.data.example import Example
 from rubriclab.data.scale import Scale
 from rubriclab.judges.judge import Judge

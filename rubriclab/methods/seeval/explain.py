@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel
 
 from rubriclab.bounds import LONGEST_WORDING
 from rubriclab.characters import is_blank
-from rubriclab.data.assignment import Assignment
+from rubriclab.data.aspect import Assignment
 from rubriclab.data.example import Example
 from rubriclab.errors import JudgeError
 from rubriclab.judges.ask import ask

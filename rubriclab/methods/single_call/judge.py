@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 
-from rubriclab.data.assignment import Assignment
+from rubriclab.data.aspect import Assignment
 from rubriclab.data.example import Example
 from rubriclab.judges.ask import JudgeAnswer, ask, read
 from rubriclab.judges.judge import Judge

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rubriclab.aggregation import RivalLimits
-from rubriclab.data.assignment import Assignment
+from rubriclab.data.aspect import Assignment
 from rubriclab.data.example import Example, text_digest
 from rubriclab.digest import digest
 from rubriclab.judges.ask import JudgeAnswer, ask
