@@ -169,8 +169,7 @@ def write_csv(path: str | None, rows: Iterable[Mapping[str, Any]]) -> None:
     Raises:
         DataError: if the file cannot be written.
     """
-    from rubriclab.data.spreadsheet import csv_text
-    from rubriclab.data.tables import flattened
+    from rubriclab.data.tables import csv_text, flattened
 
     if path:
         cells = [flattened(row) for row in rows]
