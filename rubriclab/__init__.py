@@ -169,7 +169,6 @@ if TYPE_CHECKING:
     )
     from rubriclab.services.drift import (
         DriftOptions as DriftOptions,
-        DriftResult as DriftResult,
     )
     from rubriclab.services.dry_run import (
         CallBound as CallBound,
@@ -374,10 +373,7 @@ _HOMES = {
     ),
     "services.compare": ("CompareOptions", "CompareResult"),
     "services.disagreements": ("Disagreements", "DisagreementsOptions"),
-    "services.drift": (
-        "DriftOptions",
-        "DriftResult",
-    ),
+    "services.drift": ("DriftOptions",),
     "services.dry_run": (
         "CallBound",
         "DryRun",

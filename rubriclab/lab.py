@@ -49,7 +49,7 @@ from rubriclab.services.batches import Batches, BatchesOptions
 from rubriclab.services.check import CheckOptions, CheckResult
 from rubriclab.services.compare import CompareOptions, CompareResult
 from rubriclab.services.disagreements import Disagreements, DisagreementsOptions
-from rubriclab.services.drift import DriftOptions, DriftResult
+from rubriclab.services.drift import DriftOptions
 from rubriclab.services.edit_options import EditOptions, EditResult
 from rubriclab.services.evaluate import EvaluateOptions, Evaluation
 from rubriclab.services.explain import ExplainOptions, ScoreExplanation
@@ -443,7 +443,7 @@ class Lab:
     @_with_options(DriftOptions)
     async def drift_async(
         self, /, data: Data, before: str | Version, after: str | Version | None = None, **options: Any
-    ) -> DriftResult:
+    ) -> CompareResult:
         """Return how the scores of texts, which need no labels, change from one version to another.
 
         Args:

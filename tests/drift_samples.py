@@ -9,7 +9,7 @@ import numpy as np
 from hypoeval_scripts import criterion
 
 from rubriclab.aggregation import Aggregation, Calibration, Conformal, Term, combine
-from rubriclab.comparison import PairedScore, ScorerPair, VersionWithJudge, scorer_pair
+from rubriclab.comparison import Comparison, Limits, PairedScore, RubricPair, compare_columns, paired_rubrics
 from rubriclab.data.aspect import Aspect
 from rubriclab.data.scale import Scale
 from rubriclab.methods.hypoeval import HypoEvalSettings
@@ -114,25 +114,36 @@ def scored(made: Version, text: str, values: Values) -> Score:
     return Score(text, rubric.aspect.name, score, criteria, why, made.ref, "fake", interval)
 
 
-def scorers(
-    before: Version, after: Version, threshold: float | None = None, judges: Sequence[str] = ("a", "a")
-) -> ScorerPair:
-    """Return two versions side by side."""
-    return scorer_pair(VersionWithJudge(before, judges[0]), VersionWithJudge(after, judges[1]), threshold)
-
-
 def paired(
-    both: ScorerPair, texts: Sequence[Values], after: Sequence[Values] | None = None, rivals: int = 3
-) -> list[PairedScore]:
-    """Return the pairs of texts; `after` is what the side after says of them, where it is not the same."""
-    return [
-        both.pair(
-            f"g{place // rivals}",
-            scored(both.before.version, f"t{place}", ours),
-            scored(both.after.version, f"t{place}", theirs),
-        )
-        for place, (ours, theirs) in enumerate(zip(texts, after or texts, strict=True))
+    before: Version,
+    after: Version,
+    texts: Sequence[Values],
+    others: Sequence[Values] | None = None,
+    rivals: int = 3,
+) -> tuple[RubricPair, list[PairedScore]]:
+    """Return the rubrics and the pairs of texts; `others` is what the side after says, where it is not the same."""
+    both = paired_rubrics(before.rubric, after.rubric)
+    pairs = [
+        both.pair(f"g{place // rivals}", scored(before, f"t{place}", ours), scored(after, f"t{place}", theirs))
+        for place, (ours, theirs) in enumerate(zip(texts, others or texts, strict=True))
     ]
+    return both, pairs
+
+
+def compared(
+    before: Version,
+    after: Version,
+    texts: Sequence[Values],
+    others: Sequence[Values] | None = None,
+    *,
+    rivals: int = 3,
+    threshold: float = 3.0,
+    judges: tuple[str, str] = ("a", "a"),
+    limits: Limits = Limits(),  # noqa: B008 (immutable)
+) -> Comparison:
+    """Return the comparison of what two versions say of texts."""
+    names = (before.ref, judges[0]), (after.ref, judges[1])
+    return compare_columns(*paired(before, after, texts, others, rivals), names, threshold, limits)
 
 
 def texts(count: int, names: Sequence[str], seed: int = 0) -> list[Values]:

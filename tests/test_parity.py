@@ -245,8 +245,7 @@ def _drift(sides: Side) -> Pair:
     row = sides.json("drift", "news@1", "alone", "texts.jsonl", "--max-shift", 0, "--flip-at", 2.5, code=1)
     result = sides.lab.drift("texts.jsonl", "news@1", sides.lab.load("alone"), max_shift=0, flip_at=2.5)
     assert result.outcome == "beyond"
-    checks = [check.model_dump(mode="json") for check in result.checks]
-    return _shared(row, {**result.drift.model_dump(mode="json"), "checks": checks})
+    return _shared(row, result.result.model_dump(mode="json"))
 
 
 @parity("compare")

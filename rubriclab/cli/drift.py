@@ -13,7 +13,7 @@ from rubriclab.cli.options import asking_options, measurement_options, option
 from rubriclab.cli.places import FILE, JUDGE, OUTPUT
 
 if TYPE_CHECKING:
-    from rubriclab.comparison.limits import LimitOutcome
+    from rubriclab.comparison.results import LimitOutcome
     from rubriclab.services.drift import DriftMeasurement
 
 EXIT_CODES: Mapping[LimitOutcome, int] = {"within": 0, "beyond": 1, "unknown": 3}
@@ -84,12 +84,12 @@ def drift(
             return
         _measure(measurement, output, write_all=write_all)
         result = measurement.result()
-        checks = [check.model_dump(mode="json") for check in result.checks]
-        row = {**result.drift.model_dump(mode="json"), "checks": checks, "output": output, **effort_row(result.effort)}
+        found = {**result.result.model_dump(mode="json"), "outcome": result.outcome}
+        row = {**found, "output": output, **effort_row(result.effort)}
         print_result(result.view(), row, values, as_json=as_json)
         if output and not as_json:
             note(f"{'all texts' if write_all else 'texts that flip'} written to {output}")
-        measurement.check_answered(result.drift)
+        measurement.scoring.check_answered()
     click.get_current_context().exit(EXIT_CODES[result.outcome])
 
 
@@ -129,13 +129,13 @@ def _measure(measurement: DriftMeasurement, output: str | None, *, write_all: bo
     from rubriclab.cli.files import writing_rows
     from rubriclab.services.running import finish
 
-    scorers = measurement.scorers
+    threshold = measurement.threshold
     # If no text flips, those of an earlier run must not remain.
     with writing_rows(output, always=True) if output else nullcontext() as write:
 
         async def run() -> None:
             async for pair, before, after in measurement.stream():
-                if write and (write_all or scorers.flips(pair)):
-                    write(scorers.to_row(pair, before, after))
+                if write and (write_all or pair.crosses(threshold)):
+                    write(measurement.rubrics.to_row(pair, before, after, threshold))
 
         finish(run)

@@ -1,31 +1,24 @@
-"""Scores of the same texts side by side: two sets of outputs, several systems, two versions or judges; with limits."""
+"""Two or more columns of scores of the same texts: sets of outputs, systems, versions or judges; with limits."""
 
-from rubriclab.comparison.compare import compare_outputs
-from rubriclab.comparison.drift import Drift, compare_scores
-from rubriclab.comparison.limits import DriftLimits, LimitCheck, LimitOutcome, check_limits, worst_outcome
-from rubriclab.comparison.pairing import Outputs, Pairing, PairingRule
-from rubriclab.comparison.ranking import rank_systems
-from rubriclab.comparison.results import OutputComparison, SystemRanking
-from rubriclab.comparison.scorer_pair import PairedScore, ScorerPair, VersionWithJudge, score_both, scorer_pair
+from rubriclab.comparison.columns import PairedScore, RubricPair, paired_rubrics, score_columns
+from rubriclab.comparison.compare import compare_columns, compare_outputs
+from rubriclab.comparison.pairing import Outputs, PairingRule
+from rubriclab.comparison.ranking import SystemRanking, rank_systems
+from rubriclab.comparison.results import Comparison, LimitCheck, LimitOutcome, Limits
 
 __all__ = [
-    "Drift",
-    "DriftLimits",
+    "Comparison",
     "LimitCheck",
     "LimitOutcome",
-    "OutputComparison",
+    "Limits",
     "Outputs",
     "PairedScore",
-    "Pairing",
     "PairingRule",
-    "ScorerPair",
+    "RubricPair",
     "SystemRanking",
-    "VersionWithJudge",
-    "check_limits",
+    "compare_columns",
     "compare_outputs",
-    "compare_scores",
+    "paired_rubrics",
     "rank_systems",
-    "score_both",
-    "scorer_pair",
-    "worst_outcome",
+    "score_columns",
 ]

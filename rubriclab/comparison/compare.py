@@ -1,31 +1,43 @@
-"""Whether outputs got worse: the paired difference of scores, and the criteria and texts behind it."""
+"""How two columns of scores differ: the paired difference, and the criteria and texts behind it."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any, Literal
 
 import numpy as np
 
+from rubriclab.comparison.columns import CriterionPair, PairedScore, RubricPair
 from rubriclab.comparison.pairing import Outputs, PairingRule, pair_outputs
-from rubriclab.comparison.results import CriterionScoreChange, OutputComparison, SideSummary, TextChange
+from rubriclab.comparison.results import (
+    Comparison,
+    CriterionScoreChange,
+    FlippedText,
+    FlipSummary,
+    Limits,
+    RankAgreement,
+    SideSummary,
+    TextChange,
+    drop_check,
+)
 from rubriclab.data import Example, Scale
-from rubriclab.rubric import Criterion, Rubric
-from rubriclab.scoring import CriterionScore, Score
+from rubriclab.rubric import Rubric
+from rubriclab.scoring import Score
+from rubriclab.stats.agreement import agreement
+from rubriclab.stats.bootstrap import clustered_mean
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.folds import units
-from rubriclab.stats.interval import Interval
+from rubriclab.stats.interval import Interval, rounded_number
 from rubriclab.stats.paired import NO_SPREAD, PairedMean, adjust_p_values, constant, paired_mean
 
 # A visible change, as a share of the scale's width: 0.2 points from 1 to 5.
 VISIBLE = 0.05
-# Outputs that are listed, and criteria listed for each.
+# Texts that are listed, and criteria listed for each.
 LISTED, REASONS = 10, 3
 # Characters of an output that is listed.
 LONGEST = 600
-
-Pair = tuple[Example, Score, Example, Score]
 
 
 def compare_outputs(
@@ -36,7 +48,7 @@ def compare_outputs(
     *,
     by: PairingRule | None = None,
     max_drop: float | None = None,
-) -> OutputComparison:
+) -> Comparison:
     """Return how the scores of two sets of outputs differ.
 
     Args:
@@ -47,56 +59,109 @@ def compare_outputs(
     Raises:
         DataError: if `by` is given and pairs nothing.
     """
-    pairing = pair_outputs(before.examples, after.examples, by)
-    pairs = [
+    rule, places = pair_outputs(before.examples, after.examples, by)
+    both = [
         (before.examples[first], before.scores[first], after.examples[second], after.scores[second])
-        for first, second in pairing.pairs
+        for first, second in places
         if before.scores[first].score is not None and after.scores[second].score is not None
     ]
-    scores = np.array([[pair[1].score, pair[3].score] for pair in pairs], dtype=float).reshape(-1, 2)
-    differences = scores[:, 1] - scores[:, 0]
-    groups = [pair[0].group for pair in pairs]
-    difference = paired_mean(differences, units(groups)) if pairing.rule else _independent(before, after)
-    width = rubric.scores_on.width
-    visible = VISIBLE * width
-    judges = sorted({score.judge for score in (*before.scores, *after.scores)})
-    return OutputComparison(
+    rubrics = RubricPair(rubric, rubric, tuple(CriterionPair(each, each, "kept") for each in rubric.criteria))
+    pairs = [rubrics.pair(old.group, first, second) for old, first, _, second in both]
+    differences = np.array([(pair.after or 0.0) - (pair.before or 0.0) for pair in pairs])
+    lowest = [place for place in np.argsort(differences, kind="stable")[:LISTED].tolist() if differences[place] < 0]
+    comparison = Comparison(
         rubric=name,
-        judge=", ".join(judges),
-        scale=(rubric.scores_on.low, rubric.scores_on.high),
+        judge=", ".join(sorted({score.judge for score in (*before.scores, *after.scores)})),
         before=summary(before, rubric.scores_on),
         after=summary(after, rubric.scores_on),
-        pairing=pairing.rule,
-        pairs=len(pairs),
-        groups=len(set(groups)),
-        unpaired_before=pairing.unpaired_before,
-        unpaired_after=pairing.unpaired_after,
-        other_sources=sum(_of_other_sources(pair[0], pair[2]) for pair in pairs),
-        difference=difference.interval.within(-width, width).rounded(),
-        p=difference.p,
-        visible=visible,
-        better=_share(differences >= visible),
-        worse=_share(differences <= -visible),
-        unchanged=_share(np.abs(differences) < visible),
+        pairing=rule,
+        unpaired_before=len(before.examples) - len(places),
+        unpaired_after=len(after.examples) - len(places),
+        other_sources=sum(_of_other_sources(old, new) for old, _, new, _ in both),
         max_drop=max_drop,
-        criteria=_criteria(rubric, pairs),
-        fallen=_fallen(pairs, differences),
+        fallen=tuple(_text_change(pairs[place], *both[place]) for place in lowest),
+        **_differences(rubrics, pairs, None if rule else _independent(before, after)),
     )
+    return comparison.model_copy(update={"checks": (drop_check(comparison),)})
+
+
+def compare_columns(
+    rubrics: RubricPair,
+    pairs: Sequence[PairedScore],
+    names: tuple[tuple[str, str], tuple[str, str]],
+    threshold: float,
+    limits: Limits = Limits(),  # noqa: B008 (immutable)
+) -> Comparison:
+    """Return how the scores of the same texts differ; texts without both scores are counted.
+
+    Args:
+        names: of the rubric and the judge, before and after.
+        threshold: a text flips if only one of its scores is at or above it; on the scale before.
+    """
+    groups = [pair.group for pair in pairs]
+    columns = [(pair.before, pair.unscored_before) for pair in pairs], [(p.after, p.unscored_after) for p in pairs]
+    before, after = (
+        _side(f"{rubric} with {judge}", groups, column, rubrics.scale)
+        for (rubric, judge), column in zip(names, columns, strict=True)
+    )
+    rubric, judge = (" to ".join(dict.fromkeys(both)) for both in zip(*names, strict=True))
+    compared = [pair for pair in pairs if pair.before is not None and pair.after is not None]
+    comparison = Comparison(
+        rubric=rubric,
+        judge=judge,
+        before=before,
+        after=after,
+        pairing="text",
+        ranks=_ranks(compared),
+        flips=_flips(compared, threshold),
+        **_differences(rubrics, compared),
+    )
+    return limits.checked(comparison)
 
 
 def summary(outputs: Outputs, scale: Scale) -> SideSummary:
     """Return the mean of a set of outputs with its interval over groups, and why some have no score."""
-    values = np.array([value for _, _, value in outputs.scored])
-    groups = [example.group for example, _, _ in outputs.scored]
+    scores = [(score.score, score.unscored) for score in outputs.scores]
+    return _side(outputs.name, [example.group for example in outputs.examples], scores, scale)
+
+
+def _side(
+    name: str, groups: Sequence[str], scores: Sequence[tuple[float | None, str | None]], scale: Scale
+) -> SideSummary:
+    scored = [(group, score) for group, (score, _) in zip(groups, scores, strict=True) if score is not None]
+    values, given = np.array([score for _, score in scored]), [group for group, _ in scored]
     return SideSummary(
-        name=outputs.name,
-        texts=len(outputs.examples),
+        name=name,
+        texts=len(scores),
         scored=len(values),
-        groups=len(set(groups)),
-        mean=paired_mean(values, units(groups)).interval.within(scale.low, scale.high).rounded(),
-        standard_deviation=round(float(values.std(ddof=1)), 6) if len(values) > 1 else None,
-        unscored=dict(Counter(score.unscored or "" for score in outputs.scores if score.score is None)),
+        groups=len(set(given)),
+        mean=paired_mean(values, units(given)).interval.within(scale.low, scale.high).rounded(),
+        standard_deviation=rounded_number(values.std(ddof=1)) if len(values) > 1 else None,
+        unscored=dict(Counter(reason or "" for score, reason in scores if score is None)),
     )
+
+
+def _differences(
+    rubrics: RubricPair, pairs: Sequence[PairedScore], independent: PairedMean | None = None
+) -> dict[str, Any]:
+    """Return the fields of a comparison that rest on the pairs; all of them have both scores."""
+    scale, groups = rubrics.scale, [pair.group for pair in pairs]
+    differences = np.array([(pair.after or 0.0) - (pair.before or 0.0) for pair in pairs])
+    difference = independent or paired_mean(differences, units(groups))
+    visible = VISIBLE * scale.width
+    return {
+        "scale": (scale.low, scale.high),
+        "pairs": len(pairs),
+        "groups": len(set(groups)),
+        "difference": difference.interval.within(-scale.width, scale.width).rounded(),
+        "p": difference.p,
+        "mean_absolute": rounded_number(np.abs(differences).mean()) if len(pairs) else None,
+        "visible": visible,
+        "better": _share(differences >= visible),
+        "worse": _share(differences <= -visible),
+        "unchanged": _share(np.abs(differences) < visible),
+        "criteria": _criteria(rubrics.criteria, pairs),
+    }
 
 
 def _independent(before: Outputs, after: Outputs) -> PairedMean:
@@ -120,8 +185,8 @@ def _independent(before: Outputs, after: Outputs) -> PairedMean:
 
 
 def _group_means(outputs: Outputs) -> FloatArray:
-    values = np.array([value for _, _, value in outputs.scored])
-    unit = units([example.group for example, _, _ in outputs.scored])
+    values = np.array([value for _, value in outputs.scored])
+    unit = units([example.group for example, _ in outputs.scored])
     return np.asarray(np.bincount(unit, values) / np.bincount(unit) if len(values) else values, dtype=np.float64)
 
 
@@ -132,70 +197,80 @@ def _of_other_sources(before: Example, after: Example) -> bool:
 
 
 def _share(chosen: np.ndarray) -> float | None:
-    return round(float(chosen.mean()), 6) if len(chosen) else None
+    return rounded_number(chosen.mean()) if len(chosen) else None
 
 
-def _criteria(rubric: Rubric, pairs: Sequence[Pair]) -> tuple[CriterionScoreChange, ...]:
-    changes = [_criterion(rubric, criterion, pairs) for criterion in rubric.criteria if criterion.kind != "feature"]
-    p_values = adjust_p_values([change.p for change in changes])
-    tested = [change.model_copy(update={"adjusted_p": p}) for change, p in zip(changes, p_values, strict=True)]
+def _criteria(criteria: Sequence[CriterionPair], pairs: Sequence[PairedScore]) -> tuple[CriterionScoreChange, ...]:
+    all_changes = np.array([pair.changes for pair in pairs]).reshape(len(pairs), len(criteria), 2)
+    groups = [pair.group for pair in pairs]
+    found = [_criterion(criterion, all_changes[:, row], groups) for row, criterion in enumerate(criteria)]
+    p_values = adjust_p_values([change.p for change in found])
+    tested = [change.model_copy(update={"adjusted_p": p}) for change, p in zip(found, p_values, strict=True)]
     return tuple(sorted(tested, key=lambda change: (change.difference.value is None, change.difference.value or 0.0)))
 
 
-def _criterion(rubric: Rubric, criterion: Criterion, pairs: Sequence[Pair]) -> CriterionScoreChange:
-    width = 1.0 if criterion.kind == "question" else rubric.scale.width
-    rated = [(first, part, other) for first, part, other in _rated(criterion.id, pairs)]
-    differences = np.array([((other.score or 0.0) - (part.score or 0.0)) / width for _, part, other in rated])
-    change = paired_mean(differences, units([example.group for example, _, _ in rated]))
-    added = [
-        other.contribution - part.contribution
-        for _, part, other in rated
-        if part.contribution is not None and other.contribution is not None
-    ]
+def _criterion(pair: CriterionPair, changes: FloatArray, groups: Sequence[str]) -> CriterionScoreChange:
+    rated = ~np.isnan(changes[:, 0])
+    change = paired_mean(changes[rated, 0], units([group for group, both in zip(groups, rated, strict=True) if both]))
+    contributions = changes[~np.isnan(changes[:, 1]), 1]
+    criterion = pair.after or pair.before
+    assert criterion
     return CriterionScoreChange(
-        id=criterion.id,
+        id=pair.name,
+        state=pair.state,
         title=criterion.statement if criterion.question else criterion.trait,
-        pairs=len(rated),
+        pairs=int(rated.sum()),
         difference=change.interval.within(-1.0, 1.0).rounded(),
         p=change.p,
         adjusted_p=None,
-        contribution=round(float(np.mean(added)), 6) if added else None,
+        contribution=rounded_number(contributions.mean()) if len(contributions) else None,
     )
 
 
-def _rated(criterion: str, pairs: Sequence[Pair]) -> list[tuple[Example, CriterionScore, CriterionScore]]:
-    """Return the scores by a criterion of the pairs in which both outputs have one."""
-    both = ((example, _part(first, criterion), _part(second, criterion)) for example, first, _, second in pairs)
-    return [
-        (example, before, after)
-        for example, before, after in both
-        if before and after and before.score is not None and after.score is not None
-    ]
-
-
-def _part(score: Score, criterion: str) -> CriterionScore | None:
-    return next((part for part in score.criteria if part.id == criterion), None)
-
-
-def _fallen(pairs: Sequence[Pair], differences: FloatArray) -> tuple[TextChange, ...]:
-    order = np.argsort(differences, kind="stable")[:LISTED].tolist()
-    return tuple(_text_change(pairs[place]) for place in order if differences[place] < 0)
-
-
-def _text_change(pair: Pair) -> TextChange:
-    before, first, after, second = pair
+def _text_change(pair: PairedScore, before: Example, first: Score, after: Example, second: Score) -> TextChange:
     others = {part.id: part for part in second.criteria}
     falls = sorted(
         (((others[part.id].score or 0.0) - (part.score or 0.0), part) for part in first.criteria if part.id in others),
         key=lambda fall: fall[0],
     )
-    reasons = tuple((part.id, part.reason, others[part.id].reason) for fall, part in falls[:REASONS] if fall < 0)
     return TextChange(
-        id=before.id if before.id == after.id else f"{before.id} -> {after.id}",
-        group=before.group,
+        id=pair.id,
+        group=pair.group,
         before=first.score or 0.0,
         after=second.score or 0.0,
         text_before=before.output[:LONGEST],
         text_after=after.output[:LONGEST],
-        reasons=reasons,
+        reasons=tuple((part.id, part.reason, others[part.id].reason) for fall, part in falls[:REASONS] if fall < 0),
+    )
+
+
+def _ranks(pairs: Sequence[PairedScore]) -> tuple[RankAgreement, ...]:
+    scores, groups = np.array([(pair.before, pair.after) for pair in pairs]).reshape(-1, 2), [p.group for p in pairs]
+    levels: tuple[Literal["group", "dataset"], ...] = ("dataset",)
+    if 1 < len(set(groups)) < len(groups):
+        levels = ("group", "dataset")
+    found = [(level, agreement(scores[:, 1], scores[:, 0], groups, level=level, seed=0)) for level in levels]
+    return tuple(
+        RankAgreement(
+            level=level,
+            texts=each.n,
+            groups=each.groups,
+            spearman=each.spearman.rounded(),
+            kendall=each.kendall.rounded(),
+        )
+        for level, each in found
+    )
+
+
+def _flips(pairs: Sequence[PairedScore], threshold: float) -> FlipSummary:
+    flipped = np.array([bool(pair.crosses(threshold)) for pair in pairs], dtype=float)
+    moved = [(pair, pair.before or 0.0, pair.after or 0.0) for pair in pairs if pair.crosses(threshold)]
+    largest = sorted(moved, key=lambda each: -abs(each[2] - each[1]))[:LISTED]
+    return FlipSummary(
+        threshold=threshold,
+        texts=len(moved),
+        up=sum(after > before for _, before, after in moved),
+        down=sum(after < before for _, before, after in moved),
+        share=clustered_mean(flipped, units([pair.group for pair in pairs])).rounded(),
+        largest=tuple(FlippedText(id=p.id, group=p.group, before=before, after=after) for p, before, after in largest),
     )

@@ -29,29 +29,16 @@ class Outputs:
     scores: tuple[Score, ...]
 
     @property
-    def scored(self) -> list[tuple[Example, Score, float]]:
+    def scored(self) -> list[tuple[Example, float]]:
         """The outputs that have a score, each with its number."""
         pairs = zip(self.examples, self.scores, strict=True)
-        return [(example, score, score.score) for example, score in pairs if score.score is not None]
+        return [(example, score.score) for example, score in pairs if score.score is not None]
 
 
-@dataclass(frozen=True, slots=True)
-class Pairing:
-    """Which outputs are compared: places in both sets, and how many outputs have no counterpart.
-
-    Attributes:
-        rule: `id` or `group` for pairs; `None` for independent sets.
-        pairs: places of outputs before and after.
-    """
-
-    rule: PairingRule | None
-    pairs: tuple[tuple[int, int], ...]
-    unpaired_before: int
-    unpaired_after: int
-
-
-def pair_outputs(before: Sequence[Example], after: Sequence[Example], rule: PairingRule | None) -> Pairing:
-    """Return the pairs by `rule`; without one by id, else by group, else none.
+def pair_outputs(
+    before: Sequence[Example], after: Sequence[Example], rule: PairingRule | None
+) -> tuple[PairingRule | None, list[tuple[int, int]]]:
+    """Return the places of pairs by `rule`, and the rule; without one by id, else by group, else none.
 
     Outputs are paired by an id that occurs once on each side. By group, several outputs of a group are paired in the
     order of their ids. Names derived from an output itself pair nothing: only unchanged outputs would share them.
@@ -59,24 +46,18 @@ def pair_outputs(before: Sequence[Example], after: Sequence[Example], rule: Pair
     Raises:
         DataError: if `rule` is given and pairs nothing.
     """
-    for candidate in (rule,) if rule else ("id", "group"):
-        pairing = _paired(before, after, candidate)
-        if pairing.pairs:
-            return pairing
+    rules: tuple[PairingRule, ...] = (rule,) if rule else ("id", "group")
+    for candidate in rules:
+        first, second = map(_ids if candidate == "id" else _places_in_groups, (before, after))
+        if pairs := [(place, second[key]) for key, place in first.items() if key in second]:
+            return candidate, pairs
     if rule:
         raise DataError(
             f"{option('by', rule)}: no {rule} occurs in both sets.",
             f"Name the column with the {rule}s of both sets ({option('mapping', f'{rule}=COLUMN')}), or leave "
             f"{option('by')} out.",
         )
-    return Pairing(None, (), len(before), len(after))
-
-
-def _paired(before: Sequence[Example], after: Sequence[Example], rule: PairingRule) -> Pairing:
-    keys = _ids if rule == "id" else _places_in_groups
-    first, second = keys(before), keys(after)
-    pairs = tuple((place, second[key]) for key, place in first.items() if key in second)
-    return Pairing(rule, pairs, len(before) - len(pairs), len(after) - len(pairs))
+    return None, []
 
 
 def _ids(examples: Sequence[Example]) -> dict[Hashable, int]:
@@ -94,8 +75,7 @@ def _places_in_groups(examples: Sequence[Example]) -> dict[Hashable, int]:
     numbers, places = Counter[str](), dict[Hashable, int]()
     for place in sorted(range(len(examples)), key=lambda place: (examples[place].group, examples[place].id)):
         group = examples[place].group
-        if is_derived(group):
-            continue
-        places[group, numbers[group]] = place
-        numbers[group] += 1
+        if not is_derived(group):
+            places[group, numbers[group]] = place
+            numbers[group] += 1
     return places

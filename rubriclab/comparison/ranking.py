@@ -3,20 +3,62 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
 
+from rubriclab.base_models import FrozenModel
 from rubriclab.comparison.compare import summary
 from rubriclab.comparison.pairing import Outputs
-from rubriclab.comparison.results import RankedSystem, SystemDifference, SystemRanking
 from rubriclab.rubric import Rubric
 from rubriclab.stats.folds import units
+from rubriclab.stats.interval import Interval
 from rubriclab.stats.paired import adjust_p_values, paired_mean
 
 # False discovery rate of differences between systems.
 RATE = 0.05
+
+
+class RankedSystem(FrozenModel):
+    """A system's place.
+
+    Attributes:
+        rank: 1 for the highest mean.
+        ties: systems whose paired difference to this one may be chance, at a false discovery rate of 5 % over all
+            pairs of systems.
+    """
+
+    system: str
+    rank: int
+    texts: int
+    scored: int
+    groups: int
+    mean: Interval
+    ties: tuple[str, ...]
+
+
+class SystemDifference(FrozenModel):
+    """The mean score of one system less that of one ranked below it, on the groups that both have outputs in."""
+
+    first: str
+    second: str
+    pairs: int
+    groups: int
+    difference: Interval
+    p: float | None
+    adjusted_p: float | None
+
+
+class SystemRanking(FrozenModel):
+    """Several systems, scored with one version, by mean score."""
+
+    rubric: str
+    judge: str
+    scale: tuple[float, float]
+    systems: tuple[RankedSystem, ...]
+    differences: tuple[SystemDifference, ...]
 
 
 def rank_systems(rubric: Rubric, name: str, systems: Sequence[Outputs]) -> SystemRanking:
@@ -25,10 +67,10 @@ def rank_systems(rubric: Rubric, name: str, systems: Sequence[Outputs]) -> Syste
     Args:
         rubric: that all were scored with; `name` is its reference.
     """
-    judges = sorted({score.judge for system in systems for score in system.scores})
-    sides = {id(system): summary(system, rubric.scores_on) for system in systems}
-    ordered = sorted(systems, key=lambda system: _place(sides[id(system)].mean.value))
-    differences = [_difference(first, second) for first, second in combinations(ordered, 2)]
+    sides = [(summary(system, rubric.scores_on), system) for system in systems]
+    # Systems without a score come last.
+    sides.sort(key=lambda side: math.inf if side[0].mean.value is None else -side[0].mean.value)
+    differences = [_difference(first, second) for (_, first), (_, second) in combinations(sides, 2)]
     p_values = adjust_p_values([difference.p for difference in differences])
     tested = [each.model_copy(update={"adjusted_p": p}) for each, p in zip(differences, p_values, strict=True)]
     ranked = [
@@ -39,19 +81,21 @@ def rank_systems(rubric: Rubric, name: str, systems: Sequence[Outputs]) -> Syste
             scored=side.scored,
             groups=side.groups,
             mean=side.mean,
-            ties=tuple(_ties(side.name, tested)),
+            ties=tuple(
+                each.second if each.first == side.name else each.first
+                for each in tested
+                if side.name in (each.first, each.second) and (each.adjusted_p is None or each.adjusted_p >= RATE)
+            ),
         )
-        for rank, side in enumerate((sides[id(system)] for system in ordered), start=1)
+        for rank, (side, _) in enumerate(sides, start=1)
     ]
-    scale = (rubric.scores_on.low, rubric.scores_on.high)
     return SystemRanking(
-        rubric=name, judge=", ".join(judges), scale=scale, systems=tuple(ranked), differences=tuple(tested)
+        rubric=name,
+        judge=", ".join(sorted({score.judge for system in systems for score in system.scores})),
+        scale=(rubric.scores_on.low, rubric.scores_on.high),
+        systems=tuple(ranked),
+        differences=tuple(tested),
     )
-
-
-def _place(mean: float | None) -> float:
-    """Return a sort key: the highest mean first, systems without a score last."""
-    return math.inf if mean is None else -mean
 
 
 def _difference(first: Outputs, second: Outputs) -> SystemDifference:
@@ -72,14 +116,7 @@ def _difference(first: Outputs, second: Outputs) -> SystemDifference:
 
 
 def _means(system: Outputs) -> dict[str, float]:
-    by_group: dict[str, list[float]] = {}
-    for example, _, value in system.scored:
-        by_group.setdefault(example.group, []).append(value)
+    by_group: dict[str, list[float]] = defaultdict(list)
+    for example, value in system.scored:
+        by_group[example.group].append(value)
     return {group: sum(values) / len(values) for group, values in by_group.items()}
-
-
-def _ties(system: str, differences: Sequence[SystemDifference]) -> list[str]:
-    """Return the systems that these texts do not distinguish from `system`."""
-    undecided = [each for each in differences if each.adjusted_p is None or each.adjusted_p >= RATE]
-    involved = [each for each in undecided if system in (each.first, each.second)]
-    return [each.second if each.first == system else each.first for each in involved]

@@ -1,12 +1,13 @@
-"""Two sets of outputs, or several systems, scored with one version."""
+"""Two columns of scores, of sets of outputs, versions or judges, and several systems scored with one version."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rubriclab.data.scale import show
+from rubriclab.option_names import by_reader, option
 from rubriclab.report import describe
 from rubriclab.report.conclusion import verdict_line
 from rubriclab.report.model import (
@@ -25,73 +26,97 @@ from rubriclab.report.model import (
     quoted,
     table,
 )
-from rubriclab.report.wording import count, estimate, excerpt, figure, listed
+from rubriclab.report.wording import LEVELS, count, estimate, excerpt, figure, listed
 from rubriclab.stats.interval import Interval
 
 if TYPE_CHECKING:
-    from rubriclab.comparison.limits import LimitOutcome
-    from rubriclab.comparison.results import (
-        OutputComparison,
-        RankedSystem,
-        SideSummary,
-        SystemDifference,
-        SystemRanking,
-        TextChange,
-    )
+    from rubriclab.comparison.ranking import RankedSystem, SystemDifference, SystemRanking
+    from rubriclab.comparison.results import Comparison, CriterionScoreChange, LimitCheck, LimitOutcome, TextChange
     from rubriclab.store import Version
 
 TITLE, TEXT = 90, 400
+# Reasons why texts have no score that are listed for each side.
+REASONS = 5
 # Paired differences of systems that are listed at once.
 MOST_PAIRS = 15
-BADGES: Mapping[tuple[LimitOutcome, bool], Badge] = {
-    ("within", False): Badge("no significant drop", "good"),
-    ("beyond", False): Badge("worse", "bad"),
-    ("unknown", False): Badge("inconclusive", "warning"),
-    ("within", True): Badge("within the limit", "good"),
-    ("beyond", True): Badge("worse", "bad"),
-    ("unknown", True): Badge("inconclusive", "warning"),
+BADGES: Mapping[LimitOutcome, tuple[str, Literal["good", "bad", "warning"]]] = {
+    "within": ("within the limit", "good"),
+    "beyond": ("worse", "bad"),
+    "unknown": ("inconclusive", "warning"),
+}
+LIMITS: Mapping[str, str] = {
+    "max_shift": "the mean score moves by {found} points; {option} allows {allowed}",
+    "max_flips": "a share of {found} of the texts flips; {option} allows {allowed}",
+    "min_rank": "the rankings correlate by {found}; {option} requires {allowed}",
+}
+OUTCOMES: Mapping[LimitOutcome, tuple[str, Literal["", "bad", "warning"]]] = {
+    "within": ("Within the limit", ""),
+    "beyond": ("Beyond the limit", "bad"),
+    "unknown": ("Inconclusive", "warning"),
 }
 
 
-def comparison_view(comparison: OutputComparison, version: Version) -> View:
-    """Return whether the outputs got worse, the means, the criteria that changed and the texts that fell most.
+def comparison_view(comparison: Comparison, version: Version | None = None) -> View:
+    """Return whether the limits hold, the means, the criteria that changed and the texts that changed most.
 
     Args:
         version: what the outputs were scored with; its own verdict is shown too.
     """
     title = (quoted(comparison.before.name), " to ", quoted(comparison.after.name))
+    scorer = _scorer(comparison) if version else ()
     blocks = (
-        _badge(comparison),
+        *map(_limit, comparison.checks),
+        *([] if comparison.checks else _no_limit()),
         Paragraph(change_sentence(comparison), "lead"),
-        *verdict_line(version),
-        Paragraph((*_scorer(comparison), f"; {_pairing(comparison)}"), "quiet"),
+        *(verdict_line(version) if version else ()),
+        Paragraph((*scorer, "; " if version else "", _pairing(comparison)), "quiet"),
         *_warnings(comparison),
         _sides(comparison),
         *_shares(comparison),
+        *_ranks(comparison),
+        *_flips(comparison),
         *_criteria(comparison),
         *_fallen(comparison),
     )
     return View(title, blocks, "rubriclab comparison")
 
 
-def _badge(comparison: OutputComparison) -> Badge:
-    """Return the outcome, with the change and the limit if one was given."""
-    badge, change = BADGES[comparison.outcome, comparison.max_drop is not None], comparison.difference.value
-    if comparison.max_drop is None or change is None:
-        return badge
-    changed = f"dropped by {figure(-change)}" if change < 0 else f"did not drop (change {figure(change)})"
-    return Badge(badge.words, badge.tone, f"{changed}, limit {show(comparison.max_drop)}")
+def _limit(check: LimitCheck) -> Block:
+    """Return the outcome of a limit, with the figure and the limit if one was given."""
+    if check.limit != "max_drop":
+        outcome, style = OUTCOMES[check.outcome]
+        found = "an undefined figure" if check.value is None else show(check.value)
+        words = LIMITS[check.limit].format(found=found, option=option(check.limit), allowed=show(check.allowed or 0))
+        return Paragraph(f"{outcome}: {words}", style)
+    words, tone = BADGES[check.outcome]
+    if check.allowed is None:
+        return Badge("no significant drop" if check.outcome == "within" else words, tone)
+    if check.value is None:
+        return Badge(words, tone)
+    changed = (
+        f"dropped by {figure(check.value)}" if check.value > 0 else f"did not drop (change {figure(-check.value)})"
+    )
+    return Badge(words, tone, f"{changed}, limit {show(check.allowed)}")
 
 
-def _scorer(result: OutputComparison | SystemRanking) -> tuple[str | Span, ...]:
+def _no_limit() -> Iterator[Paragraph]:
+    limits = " or ".join(option(name) for name in LIMITS)
+    code = by_reader(python="the outcome is `within`", command_line="the exit code is 0")
+    yield Paragraph(f"No limit was given ({limits}), so {code}.", "quiet")
+
+
+def _scorer(result: Comparison | SystemRanking) -> tuple[str | Span, ...]:
     return "scored with ", quoted(result.rubric), " by ", quoted(result.judge)
 
 
-def change_sentence(comparison: OutputComparison) -> str:
+def change_sentence(comparison: Comparison) -> str:
     """Return the change of the mean with its interval, and what that means for the limit."""
     difference = comparison.difference
     if difference.value is None:
-        return "The sets cannot be compared: no output on one side has a score."
+        unscored = (
+            "No text was scored by both sides" if comparison.pairing == "text" else "No output of a set has a score"
+        )
+        return f"{unscored}, so nothing can be compared."
     p = "" if comparison.p is None else f", p = {comparison.p:.3g}"
     changed = f"The mean score changes by {estimate(difference)} points{p}."
     if difference.low is None:
@@ -107,9 +132,12 @@ def change_sentence(comparison: OutputComparison) -> str:
     return f"{changed} {meaning[comparison.outcome]}"
 
 
-def _pairing(comparison: OutputComparison) -> str:
+def _pairing(comparison: Comparison) -> str:
     if comparison.pairing is None:
         return "no id or group occurs in both sets, so they are compared as independent sets, by the means of groups"
+    if comparison.pairing == "text":
+        scored = f"{count(comparison.pairs, 'text')} scored by both, of {count(comparison.before.texts, 'text')}"
+        return f"{scored} in {count(comparison.groups, 'group')}; {_intervals(comparison.groups)}"
     unpaired = comparison.unpaired_before + comparison.unpaired_after
     rest = f", {count(unpaired, 'output')} without a counterpart" if unpaired else ""
     pairs = f"{count(comparison.pairs, 'pair')} by {comparison.pairing} in {count(comparison.groups, 'group')}"
@@ -120,36 +148,42 @@ def _intervals(groups: int) -> str:
     return "95 % intervals over groups" if groups > 1 else "95 % intervals over texts, which hold for this group only"
 
 
-def _warnings(comparison: OutputComparison) -> Iterator[Paragraph]:
+def _warnings(comparison: Comparison) -> Iterator[Paragraph]:
     if comparison.other_sources:
         pairs = count(comparison.other_sources, "pair")
         yield Paragraph(f"The sources of {pairs} differ: do the ids name the same texts in both sets?", "warning")
     if not comparison.enough_scored:
-        yield Paragraph("More than a tenth of a set has no score: the others may not represent it.", "warning")
+        yield Paragraph("More than a tenth of the texts have no score: the others may not represent them.", "warning")
 
 
-def _sides(comparison: OutputComparison) -> Section:
+def _sides(comparison: Comparison) -> Section:
     numeric = ("texts", "scored", "groups", "mean", "sd", "p")
     sides = (("before", comparison.before), ("after", comparison.after))
-    rows = [(name, quoted(side.name), *_side(side), "") for name, side in sides]
-    pairs = f"{comparison.pairs:,}" if comparison.pairing else ""
-    groups = f"{comparison.groups:,}" if comparison.pairing else ""
+    rows: list[tuple[Words | Figure, ...]] = [
+        (
+            name,
+            quoted(side.name),
+            f"{side.texts:,}",
+            f"{side.scored:,}",
+            f"{side.groups:,}",
+            Figure(side.mean),
+            figure(side.standard_deviation),
+            "",
+        )
+        for name, side in sides
+    ]
+    pairs, groups = (f"{number:,}" if comparison.pairing else "" for number in (comparison.pairs, comparison.groups))
     p = "" if comparison.p is None else f"{comparison.p:.3g}"
     rows.append(("difference", "", pairs, pairs, groups, Figure(comparison.difference), "", p))
     reasons = (
-        Paragraph(quoted(f"{name}: {count(number, 'output')} unscored: {excerpt(reason)}"), "quiet")
+        Paragraph(quoted(f"{name}: {count(number, 'text')} unscored: {excerpt(reason)}"), "quiet")
         for name, side in sides
-        for reason, number in side.unscored.items()
+        for reason, number in list(side.unscored.items())[:REASONS]
     )
-    return Section("Scores", (table(("", "outputs", *numeric), rows, numeric=numeric), *reasons))
+    return Section("Scores", (table(("", "scores", *numeric), rows, numeric=numeric), *reasons))
 
 
-def _side(side: SideSummary) -> tuple[str | Figure, ...]:
-    spread = figure(side.standard_deviation)
-    return f"{side.texts:,}", f"{side.scored:,}", f"{side.groups:,}", Figure(side.mean), spread
-
-
-def _shares(comparison: OutputComparison) -> Iterator[Block]:
+def _shares(comparison: Comparison) -> Iterator[Block]:
     if comparison.worse is None or comparison.better is None or comparison.unchanged is None:
         return
     shares = {"worse": comparison.worse, "unchanged": comparison.unchanged, "better": comparison.better}
@@ -158,21 +192,31 @@ def _shares(comparison: OutputComparison) -> Iterator[Block]:
     yield Section("Pairs", (shown,), f"worse and better by at least {show(comparison.visible)} points")
 
 
-def _criteria(comparison: OutputComparison) -> Iterator[Section]:
+def _ranks(comparison: Comparison) -> Iterator[Section]:
+    rows = [(LEVELS[ranks.level], Figure(ranks.spearman), Figure(ranks.kendall)) for ranks in comparison.ranks]
+    if rows and comparison.pairs:
+        numeric = ("Spearman", "Kendall")
+        yield Section("Rankings", (table(("", *numeric), rows, numeric=numeric),), "before and after")
+
+
+def _flips(comparison: Comparison) -> Iterator[Section]:
+    flips = comparison.flips
+    if flips is None or flips.share.value is None:
+        return
+    blocks: list[Block] = [Paragraph(f"{flips.texts:,} of {comparison.pairs:,}, a share of {estimate(flips.share)}")]
+    if flips.largest:
+        rows = [(quoted(flip.id), show(round(flip.before, 2)), show(round(flip.after, 2))) for flip in flips.largest]
+        blocks.append(table(("text", "before", "after"), rows, numeric=("before", "after")))
+    if (more := flips.texts - len(flips.largest)) > 0:
+        blocks.append(Paragraph(f"{more:,} more that changed less", "quiet"))
+    yield Section(f"Texts that flip at {show(flips.threshold)}", tuple(blocks), f"{flips.up:,} up, {flips.down:,} down")
+
+
+def _criteria(comparison: Comparison) -> Iterator[Section]:
     if not comparison.criteria:
         return
     titles = _titles(comparison)
-    rows = [
-        (
-            quoted(titles[change.id]),
-            Figure(change.difference),
-            "" if change.contribution is None else f"{change.contribution:+.2f}",
-            "" if change.adjusted_p is None else f"{change.adjusted_p:.3g}",
-            "significant" if change.significant else "",
-        )
-        for change in comparison.criteria
-        if change.difference.value
-    ]
+    rows = [_criterion(change, titles[change.id]) for change in comparison.criteria if _changed(change)]
     if not rows:
         yield Section("Criteria that changed", (Paragraph("None."),))
         return
@@ -185,11 +229,26 @@ def _criteria(comparison: OutputComparison) -> Iterator[Section]:
     yield Section("Criteria that changed", (shown, Paragraph(note, "quiet")), "the largest drop first")
 
 
-def _titles(comparison: OutputComparison) -> dict[str, str]:
+def _changed(change: CriterionScoreChange) -> bool:
+    return bool(change.difference.value or change.contribution) or change.state in ("added", "removed")
+
+
+def _criterion(change: CriterionScoreChange, title: str) -> tuple[Words | Figure, ...]:
+    state = "" if change.state == "kept" else change.state
+    return (
+        quoted(title),
+        Figure(change.difference) if change.pairs else "",
+        "" if change.contribution is None else f"{change.contribution:+.2f}",
+        "" if change.adjusted_p is None else f"{change.adjusted_p:.3g}",
+        ", ".join(filter(None, (state, "significant" if change.significant else ""))),
+    )
+
+
+def _titles(comparison: Comparison) -> dict[str, str]:
     return describe.distinct_titles({change.id: change.title for change in comparison.criteria}, TITLE)
 
 
-def _fallen(comparison: OutputComparison) -> Iterator[Details]:
+def _fallen(comparison: Comparison) -> Iterator[Details]:
     if comparison.fallen:
         titles = _titles(comparison)
         cards = tuple(_card(change, titles) for change in comparison.fallen)
@@ -206,7 +265,7 @@ def _card(change: TextChange, titles: Mapping[str, str]) -> Card:
     return Card(title, (*reasons, Pairs(texts)), text=True)
 
 
-def ranking_view(ranking: SystemRanking, version: Version) -> View:
+def ranking_view(ranking: SystemRanking, version: Version | None = None) -> View:
     """Return the system with the highest mean, all systems with ties, and their paired differences.
 
     Args:
@@ -230,7 +289,7 @@ def ranking_view(ranking: SystemRanking, version: Version) -> View:
     groups = max(system.groups for system in ranking.systems)
     basis = Paragraph((*_scorer(ranking), f"; {_intervals(groups)}"), "quiet")
     verdict = Paragraph(_best(ranking.systems), "lead")
-    blocks = (verdict, *verdict_line(version), basis, places, *_differences(ranking, ranks))
+    blocks = (verdict, *(verdict_line(version) if version else ()), basis, places, *_differences(ranking, ranks))
     return View("Systems by mean score", blocks, "rubriclab comparison")
 
 

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from rubriclab.base_options import Texts
-from rubriclab.data import Example
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.display import Displayed
 from rubriclab.errors import JudgeError, SettingsError
 from rubriclab.interrater import InterraterAgreement, interrater_agreement
-from rubriclab.judges.judge import Judge
 from rubriclab.option_names import option
 from rubriclab.provenance import Effort
-from rubriclab.scoring import Score, score_stream
-from rubriclab.scoring.estimate import scoring_at_most
-from rubriclab.services.dry_run import DryRun, dry_run
-from rubriclab.services.inputs import Data, rows_of, usable_examples
-from rubriclab.services.judge_choice import JudgeChoice, check_distinct, judge_named
+from rubriclab.services.columns import ColumnScoring, Scorer
+from rubriclab.services.dry_run import DryRun
+from rubriclab.services.inputs import Data
+from rubriclab.services.judge_choice import JudgeChoice, judge_named
 from rubriclab.services.rubric_choice import version_of
 from rubriclab.services.workspace import Workspace
 from rubriclab.store import Version
@@ -72,58 +68,27 @@ async def agree(workspace: Workspace, data: Data, rubric: str | Version, options
         SettingsError: unless two different judges are named.
         DataError: if no text can be used.
     """
-    version, examples, names = await workspace.off_event_loop(_prepared, workspace, data, rubric, options)
-    judges = {name: workspace.judge(JudgeChoice(name)) for name in names}
-    check_distinct(judges)
-    scores, unanswered = await _score(version, examples, judges, workspace)
-    agreement = interrater_agreement(version.rubric, examples, scores, bins=options.bins)
-    return AgreeResult(version, agreement, workspace.effort(), unanswered)
+    scoring = await workspace.off_event_loop(_prepare, workspace, data, rubric, options)
+    rows = [row async for row in scoring.stream()]
+    scores = {name: [row[place] for _, row in rows] for place, name in enumerate(options.judges)}
+    version = scoring.scorers[0].version
+    agreement = interrater_agreement(version.rubric, [example for example, _ in rows], scores, bins=options.bins)
+    return AgreeResult(version, agreement, workspace.effort(), scoring.unanswered)
 
 
 def agree_at_most(workspace: Workspace, data: Data, rubric: str | Version, options: AgreeOptions) -> DryRun:
     """Return the most that `agree` would ask of each judge."""
-    version, examples, names = _prepared(workspace, data, rubric, options)
-    most = scoring_at_most(version.rubric, examples)
-    roles = {f"judge {number}": (name, most) for number, name in enumerate(names, start=1)}
-    return dry_run(roles, workspace.options)
+    roles = [f"judge {number}" for number in range(1, len(options.judges) + 1)]
+    return _prepare(workspace, data, rubric, options).at_most(roles)
 
 
-def _prepared(
-    workspace: Workspace, data: Data, rubric: str | Version, options: AgreeOptions
-) -> tuple[Version, tuple[Example, ...], list[str]]:
-    _check_names(options.judges)
-    version = version_of(workspace, rubric)
-    examples = tuple(usable_examples(rows_of(data, options, workspace.notify), workspace.notify))
-    if len({example.id for example in examples}) < len(examples):
-        workspace.notify("some ids are repeated; each of these texts counts")
-    return version, examples, [judge_named(name, workspace.notify) for name in options.judges]
-
-
-def _check_names(names: Sequence[str]) -> None:
+def _prepare(workspace: Workspace, data: Data, rubric: str | Version, options: AgreeOptions) -> ColumnScoring:
+    names = options.judges
     if len(names) < 2:
         named = f"only {names[0]} was named" if names else "none was named"
         raise SettingsError(f"Agreement takes two judges or more, and {named};", f"name each with {option('judges')}.")
     if twice := [name for number, name in enumerate(names) if name in names[:number]]:
         raise SettingsError(f"The judge {twice[0]} is named twice;", "a judge cannot be compared with itself.")
-
-
-async def _score(
-    version: Version, examples: Sequence[Example], judges: Mapping[str, Judge], workspace: Workspace
-) -> tuple[dict[str, list[Score]], str | None]:
-    """Return each judge's scores of the texts, and which of them gave no reply at all."""
-    ledger = workspace.ledger
-    scores: dict[str, list[Score]] = {name: [] for name in judges}
-    unanswered: list[str] = []
-    total = len(judges) * len(examples)
-    with workspace.progress(ledger) as on_progress:
-        for number, (name, judge) in enumerate(judges.items()):
-            replies, failed = ledger.calls + ledger.cached, ledger.failed
-            done = scores[name]
-            async for score in score_stream(version.rubric, examples, judge, version.ref, workspace.under_way):
-                done.append(score)
-                share = (number * len(examples) + len(done)) / total
-                on_progress(f"{name}: {len(done)} of {len(examples)} texts", share)
-            if ledger.failed > failed and ledger.calls + ledger.cached == replies:
-                reasons = [score.unscored for score in done if score.unscored]
-                unanswered.append(f"{name} gave no reply at all; the latest reason: {reasons[-1]}")
-    return scores, unanswered[0] if unanswered else None
+    version = version_of(workspace, rubric)
+    scorers = [Scorer(version, JudgeChoice(judge_named(name, workspace.notify))) for name in names]
+    return ColumnScoring(workspace, scorers, data, options)

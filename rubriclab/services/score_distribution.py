@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from rubriclab.comparison.limits import MAX_UNSCORED
+from rubriclab.comparison.results import MAX_UNSCORED
 from rubriclab.data.scale import Scale
 from rubriclab.scoring import Score
 

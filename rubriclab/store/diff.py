@@ -129,18 +129,14 @@ class VersionDiff(Displayed):
 def compare(a: Version, b: Version) -> VersionDiff:
     """Return what changed from `a` to `b`."""
     old, new = a.rubric.criteria, b.rubric.criteria
-    pairs = _pairs(old, new)
-    matched = [
-        CriterionChange(old[i], new[j], similarity, _changes(_wording(old[i]), _wording(new[j])))
-        for i, j, similarity in pairs
-    ]
+    matched = matched_criteria(old, new)
     return VersionDiff(
         before=a.ref,
         after=b.ref,
         same=a.digest == b.digest,
         fields=_changes(_fields(a.rubric, a.provenance), _fields(b.rubric, b.provenance)),
-        added=_without(new, {j for _, j, _ in pairs}),
-        removed=_without(old, {i for i, _, _ in pairs}),
+        added=_without(new, [match.after for match in matched]),
+        removed=_without(old, [match.before for match in matched]),
         changed=tuple(change for change in matched if change.changes),
         unchanged=sum(not change.changes for change in matched),
         examples_added=tuple(sorted(set(b.provenance.examples) - set(a.provenance.examples))),
@@ -150,7 +146,7 @@ def compare(a: Version, b: Version) -> VersionDiff:
         outcomes=(_outcome(a), _outcome(b)),
         edit=b.provenance.edit if b.parent == a.ref else None,
         held_out_by=(a.provenance.held_out_by, b.provenance.held_out_by),
-        weights=tuple(_weights(a.rubric, b.rubric, [(old[i], new[j]) for i, j, _ in pairs])),
+        weights=tuple(_weights(a.rubric, b.rubric, [(match.before, match.after) for match in matched])),
     )
 
 
@@ -215,8 +211,8 @@ def _changes(before: Mapping[str, JsonValue], after: Mapping[str, JsonValue]) ->
     return tuple(change for change in changes if change.before != change.after)
 
 
-def _pairs(old: tuple[Criterion, ...], new: tuple[Criterion, ...]) -> tuple[tuple[int, int, float], ...]:
-    """Return positions of matching criteria, matched greedily by similarity, in the order of `new`."""
+def matched_criteria(old: Sequence[Criterion], new: Sequence[Criterion]) -> list[CriterionChange]:
+    """Return the criteria of both versions that match, greedily by similarity, in the order of `new`."""
     from rapidfuzz import fuzz
 
     candidates = [
@@ -229,7 +225,10 @@ def _pairs(old: tuple[Criterion, ...], new: tuple[Criterion, ...]) -> tuple[tupl
     for similarity, i, j in sorted(candidates, key=lambda candidate: (-candidate[0], candidate[1:])):
         if similarity >= ALIKE and not any(i == pair[0] or j == pair[1] for pair in pairs):
             pairs.append((i, j, similarity))
-    return tuple(sorted(pairs, key=lambda pair: pair[1]))
+    return [
+        CriterionChange(old[i], new[j], similarity, _changes(_wording(old[i]), _wording(new[j])))
+        for i, j, similarity in sorted(pairs, key=lambda pair: pair[1])
+    ]
 
 
 def _words(criterion: Criterion) -> str:
@@ -256,8 +255,8 @@ def _wording(criterion: Criterion) -> dict[str, JsonValue]:
     return wording
 
 
-def _without(criteria: tuple[Criterion, ...], positions: set[int]) -> tuple[Criterion, ...]:
-    return tuple(criterion for i, criterion in enumerate(criteria) if i not in positions)
+def _without(criteria: Sequence[Criterion], matched: Sequence[Criterion]) -> tuple[Criterion, ...]:
+    return tuple(criterion for criterion in criteria if not any(criterion is match for match in matched))
 
 
 def _agreement(a: Provenance, b: Provenance) -> tuple[AgreementChange, ...]:

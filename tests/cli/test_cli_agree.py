@@ -278,7 +278,9 @@ def test_a_judge_of_whom_no_reply_comes_fails_the_command(asking: Commands) -> N
     dead = ("--judge", "openai/dead", "--api-base", "http://127.0.0.1:9/v1", "--attempts", 1)
     done = asking("agree", "-", "--rubric", "news@1", "--judge", "embedded", *dead, stdin=b"".join(TEXTS[:3]))
     assert done.code == 4
-    assert done.error.startswith("openai/dead gave no reply at all; the latest reason: 5 of 5 criteria without")
+    assert done.error.startswith(
+        "openai/dead gave no reply that news@1 can use; the latest reason: 5 of 5 criteria without"
+    )
     assert "is undefined" in done.out
     refused = asking(*AGREE, "--judge", "embedded", *dead)
     assert (refused.code, refused.out) == (4, "")

@@ -8,10 +8,9 @@ from typing import Any, NoReturn, TypeVar
 
 import pytest
 
-from rubriclab.comparison import OutputComparison, Outputs, PairingRule
+from rubriclab.comparison import Comparison, Outputs, PairingRule
 from rubriclab.comparison.compare import summary
-from rubriclab.comparison.limits import MAX_UNSCORED
-from rubriclab.comparison.results import SideSummary
+from rubriclab.comparison.results import MAX_UNSCORED, SideSummary
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.integrations.pytest import baselines, messages
 from rubriclab.integrations.pytest.errors import without_inner_frames
@@ -194,7 +193,7 @@ class RubricChecker:
         max_drop: float | None = None,
         by: PairingRule | None = None,
         inconclusive: OnInconclusive | None = None,
-    ) -> OutputComparison | None:
+    ) -> Comparison | None:
         """Fail if outputs score lower than the stored baseline, as `rubriclab compare` decides.
 
         It is inconclusive, too, if more than a tenth of the baseline's outputs have no counterpart.
@@ -231,7 +230,7 @@ class RubricChecker:
         without_inner_frames(lambda: baselines.check_baseline(path))
         with self._fixture.run.without_notes():  # that the rows carry their scores
             comparison = self._measured(lambda: self.scorer.compare(path, after, options)).result
-        assert isinstance(comparison, OutputComparison)
+        assert isinstance(comparison, Comparison)
         outcome = comparison_outcome(comparison)
         if outcome != "within":
             unknown = outcome == "unknown"

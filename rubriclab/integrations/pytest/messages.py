@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rubriclab.characters import one_line
-from rubriclab.comparison.results import OutputComparison, SideSummary
+from rubriclab.comparison.results import Comparison, SideSummary
 from rubriclab.data.scale import show
 from rubriclab.integrations.pytest.settings import UPDATE
 from rubriclab.integrations.rationale import criterion_result, scale_of
@@ -52,7 +52,7 @@ def mean_below(
     return "\n".join(lines)
 
 
-def changed(comparison: OutputComparison, baseline: str, *, inconclusive: bool) -> str:
+def changed(comparison: Comparison, baseline: str, *, inconclusive: bool) -> str:
     """Return how outputs differ from a baseline: the means, the criteria that fell most, and the texts."""
     sides = (comparison.before, comparison.after)
     before, after = (f"{estimate(side.mean)} ({count(side.scored, 'text')})" for side in sides)
@@ -76,7 +76,7 @@ def changed(comparison: OutputComparison, baseline: str, *, inconclusive: bool) 
     return "\n".join(lines)
 
 
-def without_counterpart(comparison: OutputComparison) -> str:
+def without_counterpart(comparison: Comparison) -> str:
     """Return how many outputs of each side are not compared since the other has none to pair them with; else ""."""
     if comparison.pairing is None:
         return ""
@@ -93,7 +93,7 @@ def _without_score(side: SideSummary) -> Iterator[str]:
         yield f"{count(number, 'text')} without a score: {_reason(reason)}"
 
 
-def _fallen_criteria(comparison: OutputComparison) -> Iterator[str]:
+def _fallen_criteria(comparison: Comparison) -> Iterator[str]:
     fallen = [change for change in comparison.criteria if (change.difference.value or 0.0) < 0]
     if fallen:
         yield "criteria that fell most, as shares of their range:"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from rubriclab.comparison import OutputComparison
-from rubriclab.comparison.limits import MAX_UNSCORED, LimitOutcome
-from rubriclab.comparison.results import SideSummary
+from rubriclab.comparison.results import MAX_UNSCORED, Comparison, LimitOutcome, SideSummary
 
 
 def mean_outcome(side: SideSummary, threshold: float) -> LimitOutcome:
@@ -17,7 +15,7 @@ def mean_outcome(side: SideSummary, threshold: float) -> LimitOutcome:
     return "within" if low >= threshold and side.scored >= (1 - MAX_UNSCORED) * side.texts else "unknown"
 
 
-def comparison_outcome(comparison: OutputComparison) -> LimitOutcome:
+def comparison_outcome(comparison: Comparison) -> LimitOutcome:
     """Return the outcome of a comparison, unknown also if more than a tenth of the baseline was not compared."""
     unpaired = comparison.unpaired_before if comparison.pairing else 0
     missing = unpaired > MAX_UNSCORED * comparison.before.texts
