@@ -69,31 +69,32 @@ def rows_of(export: Export, rules: CellRules) -> list[tuple[int, Any]]:
     """Return numbered rows of the tasks, and add notes and choices, by which questions are read as what."""
     tasks = [task for task in export.tasks if isinstance(task, Task)]
     questions = questions_of((answer for task in tasks for answer in task.answers), rules)
-    export.choices |= {name: _words(tasks, name) for name, each in questions.items() if each.kind == "choice"}
-    export.notes += _notes(tasks, questions, export.choices)
-    others = any(not _is_read(answer, task, questions) for task in tasks for answer in task.answers)
-    return [(task.line, task if isinstance(task, RowError) else _row(task, questions, others)) for task in export.tasks]
-
-
-def _words(tasks: Iterable[Task], question: str) -> tuple[str, ...]:
-    """Return the different words that answer a question."""
-    answers = (answer for task in tasks for answer in task.answers if answer.question == question)
-    return tuple(dict.fromkeys(answer.value.strip() for answer in answers if isinstance(answer.value, str)))
+    left = [(task, answer) for task in tasks for answer in task.answers if not _fields(answer, task, questions)]
+    for name in (name for name, question in questions.items() if question.kind == "choice"):
+        answers = (answer.value for task in tasks for answer in task.answers if answer.question == name)
+        export.choices[name] = tuple(dict.fromkeys(value.strip() for value in answers if isinstance(value, str)))
+    export.notes += _notes(left, questions, export.choices)
+    return [
+        (task.line, task if isinstance(task, RowError) else _row(task, questions, bool(left))) for task in export.tasks
+    ]
 
 
 def _notes(
-    tasks: Sequence[Task], questions: Mapping[str, AskedQuestion], choices: Mapping[str, Sequence[str]]
+    left: Sequence[tuple[Task, Answer]],
+    questions: Mapping[str, AskedQuestion],
+    choices: Mapping[str, Sequence[str]],
 ) -> Iterator[str]:
-    read = {name: question for name, question in questions.items() if question.kind in ("score", "comment")}
-    answers = [(task, answer) for task in tasks for answer in task.answers if answer.question in read]
-    if odd := [(task, answer) for task, answer in answers if not read[answer.question].accepts(answer.value)]:
+    read = [(task, each) for task, each in left if questions[each.question].kind in ("score", "comment")]
+    odd = [(task, each) for task, each in read if not questions[each.question].accepts(each.value)]
+    if odd:
         task, answer = odd[0]
+        shown = describe(answer.value) if isinstance(answer.value, bool | None) else repr(answer.value)
+        shown = shown if len(shown) <= PREVIEW else f"{shown[:PREVIEW]}…"
         yield (
-            f"answers left out, since they are not one number or word: {len(odd)}; the first: "
-            f"{_shown(answer.value)} to {answer.question!r} in {_place(task)}"
+            f"answers left out, since they are not one number or word: {len(odd)}; the first: {shown} to "
+            f"{answer.question!r} in {_place(task)}"
         )
-    loose = [each for each in answers if read[each[1].question].kind == "comment" and is_single(each[1].value)]
-    if loose := [(task, answer) for task, answer in loose if not _about(answer, task, questions)]:
+    if loose := [pair for pair in read if pair not in odd]:
         task, answer = loose[0]
         yield (
             f"comments left out, since their rater scored nothing in the text: {len(loose)}; the first: that of "
@@ -110,21 +111,6 @@ def _notes(
         yield f"answers {named['other']} not read, since none of them is one number or word"
 
 
-def _is_read(answer: Answer, task: Task, questions: Mapping[str, AskedQuestion]) -> bool:
-    """Return whether an answer becomes an annotation or a reason."""
-    question = questions[answer.question]
-    if not question.accepts(answer.value):
-        return False
-    return question.kind == "score" or (question.kind == "comment" and bool(_about(answer, task, questions)))
-
-
-def _shown(value: Any) -> str:
-    if value is None or isinstance(value, bool):
-        return describe(value)
-    text = repr(value)
-    return text if len(text) <= PREVIEW else f"{text[:PREVIEW]}…"
-
-
 def _place(task: Task) -> str:
     name = task.columns.get("id")
     return f"row {task.line}" if name is None else f"row {task.line} (id {name!r})"
@@ -133,24 +119,25 @@ def _place(task: Task) -> str:
 def _row(task: Task, questions: Mapping[str, AskedQuestion], others: bool) -> dict[str, Any]:
     tables: dict[str, dict[str, dict[str, Any]]] = {name: {} for name in _OWN_NAMES if others or name != "answers"}
     for answer in task.answers:
-        if not _is_read(answer, task, questions):
-            tables["answers"].setdefault(answer.question, {})[answer.rater] = answer.value
-        elif questions[answer.question].kind == "score":
-            tables["annotations"].setdefault(answer.question, {})[answer.rater] = answer.value
-        else:
-            for aspect in _about(answer, task, questions):
-                said = tables["reasons"].setdefault(aspect, {})
-                before = said.get(answer.rater)
-                said[answer.rater] = f"{before}\n{answer.value}" if before else answer.value
+        for table, name in _fields(answer, task, questions) or [("answers", answer.question)]:
+            said = tables[table].setdefault(name, {})
+            before = said.get(answer.rater) if table == "reasons" else None
+            said[answer.rater] = f"{before}\n{answer.value}" if before else answer.value
     columns = {f"data.{name}" if name in _OWN_NAMES else name: value for name, value in task.columns.items()}
     return {**columns, **tables}
 
 
-def _about(answer: Answer, task: Task, questions: Mapping[str, AskedQuestion]) -> list[str]:
-    """Return the aspects that a comment is about."""
-    aspects = [name for name, question in questions.items() if question.kind == "score"]
+def _fields(answer: Answer, task: Task, questions: Mapping[str, AskedQuestion]) -> list[tuple[str, str]]:
+    """Return the tables and aspects of an answer: none if it is neither a score nor a reason for one."""
+    question = questions[answer.question]
+    if not question.accepts(answer.value) or question.kind not in ("score", "comment"):
+        return []
+    if question.kind == "score":
+        return [("annotations", answer.question)]
+    aspects = [name for name, each in questions.items() if each.kind == "score"]
     scored = {each.question for each in task.answers if each.rater == answer.rater and is_single(each.value)}
-    return aspects_about(answer.question, aspects, [aspect for aspect in aspects if aspect in scored])
+    about = aspects_about(answer.question, aspects, [aspect for aspect in aspects if aspect in scored])
+    return [("reasons", aspect) for aspect in about]
 
 
 @dataclass(frozen=True, slots=True)

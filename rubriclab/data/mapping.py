@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from types import MappingProxyType
@@ -47,6 +47,7 @@ _GENERIC = ("input", "number", "passage", "original", "group", "model")
 _TEXT = 25
 # The highest rating by which columns of numbers with any names are taken for raters.
 MOST_RATED = 10
+_RULES = (CellRules(typed=False), CellRules(typed=False, decimal_comma=True))
 
 
 class Absent:
@@ -145,7 +146,7 @@ def proposed_mapping(
 
     Columns are matched by usual names; without a match, the column with the longest texts is the output. Columns of
     numbers become scores of `aspect`, or annotations if several columns are named after the aspect or after raters, or
-    hold numbers of one small range or the same few words.
+    hold numbers of one small range.
     """
     cells = {column: [row.get(column) for row in rows] for column in _columns(rows)}
     native = {column for column in cells if column.partition(".")[0] in (*FIELDS, *TABLES)} | mapped.keys()
@@ -232,33 +233,26 @@ def _levels(cells: Mapping[str, Sequence[Any]]) -> set[str]:
         for column, values in cells.items()
     }
     few = {column: found for column, found in words.items() if 1 < len(found) <= MOST_WORDS}
-    named = {column for column in few if is_score_name(column)}
-    few = {column: found for column, found in few.items() if len(cells[column]) > MOST_WORDS}
-    return named | {
-        column
-        for column, found in few.items()
-        if any(2 * len(found & other) >= len(found | other) for name, other in few.items() if name != column)
-    }
-
-
-def _small_range(columns: Mapping[str, Sequence[Any]]) -> bool:
-    """Return whether nearly all numbers lie between 0 and 10, as ratings do; words may be levels."""
-    rules = CellRules(typed=False, decimal_comma=True)
-    cells = chain.from_iterable(columns.values())
-    read = [rules.number(cell.replace(".", ",")) if isinstance(cell, str) else cell for cell in cells]
-    numbers = [number for number in read if isinstance(number, int | float)]
-    return sum(0 <= number <= MOST_RATED for number in numbers) >= 0.9 * len(numbers)
+    many = [column for column in few if len(cells[column]) > MOST_WORDS]
+    pairs = [(one, two) for one in many for two in many if one != two]
+    alike = {one for one, two in pairs if 2 * len(few[one] & few[two]) >= len(few[one] | few[two])}
+    return alike | {column for column in few if is_score_name(column)}
 
 
 def _are_numbers(cells: Sequence[Any]) -> bool:
-    rules = (CellRules(typed=False), CellRules(typed=False, decimal_comma=True))
-    present = [cell for cell in cells if not rules[0].is_missing(cell)]
-    numbers = [
-        (isinstance(cell, int | float) and not isinstance(cell, bool))
-        or (isinstance(cell, str) and any(rule.number(cell) is not None for rule in rules))
-        for cell in present
+    present = [cell for cell in cells if not _RULES[0].is_missing(cell)]
+    return len(present) > 0 and len(_numbers(present)) >= 0.8 * len(present)
+
+
+def _numbers(cells: Iterable[Any]) -> list[float]:
+    """Return the cells that are numbers; decimal commas are read as such."""
+    read = [
+        next((number for rule in _RULES if (number := rule.number(cell)) is not None), None)
+        if isinstance(cell, str)
+        else cell
+        for cell in cells
     ]
-    return len(present) > 0 and sum(numbers) >= 0.8 * len(present)
+    return [number for number in read if isinstance(number, int | float) and not isinstance(number, bool)]
 
 
 def _scores(cells: Mapping[str, Sequence[Any]], aspect: str) -> Iterator[tuple[str, str]]:
@@ -268,22 +262,20 @@ def _scores(cells: Mapping[str, Sequence[Any]], aspect: str) -> Iterator[tuple[s
     columns, plain_aspect = list(cells), _plain(aspect)
     similar = [column for column in columns if fuzz.partial_ratio(plain_aspect, _plain(column)) >= _SAME]
     raters = similar if len(similar) > 1 else [column for column in columns if _RATER.fullmatch(_plain(column))]
+    first = {_plain(column).partition("-")[0] for column in columns}
     if len(similar) == 1:
         yield f"scores.{aspect}", similar[0]
     elif len(raters) > 1:
         yield from ((f"annotations.{aspect}.{_rater(column, plain_aspect)}", column) for column in raters)
-    elif shared := _shared_first_word(columns):
-        yield from ((f"annotations.{aspect}.{_rater(column, shared)}", column) for column in columns)
+    elif len(first) == 1 < len(columns):
+        yield from ((f"annotations.{aspect}.{_rater(column, *first)}", column) for column in columns)
     elif column := _named(columns, _SCORE_NAMES) or (columns[0] if len(columns) == 1 else None):
         yield f"scores.{aspect}", column
-    elif len(columns) > 1 and _small_range(cells):
-        yield from ((f"annotations.{aspect}.{_plain(column)}", column) for column in columns)
-
-
-def _shared_first_word(columns: Sequence[str]) -> str | None:
-    """Return the first word of several columns if it is the same for all."""
-    first = {_plain(column).partition("-")[0] for column in columns}
-    return first.pop() if len(columns) > 1 and len(first) == 1 else None
+    elif len(columns) > 1:
+        # Ratings lie between 0 and 10; words may be levels.
+        numbers = _numbers(chain.from_iterable(cells.values()))
+        if sum(0 <= number <= MOST_RATED for number in numbers) >= 0.9 * len(numbers):
+            yield from ((f"annotations.{aspect}.{_plain(column)}", column) for column in columns)
 
 
 def _rater(column: str, aspect: str) -> str:
