@@ -69,17 +69,20 @@ def training_examples(
     fitted = fit_scores(examples, compared, aspect, used_scale)
     chosen = labelled(fitted.examples, aspect)
     labels = [example.scores[aspect] for example in chosen]
-    data_notes = (
-        *skipped,
-        *_other_comparisons(comparisons, compared, aspect),
-        *fitted.notes,
-        *_scale_used(given_scale, used_scale, rated),
-    )
+    notes = [*skipped]
+    if other := len(comparisons) - len(compared):
+        notes.append(f"comparisons of aspects other than {aspect!r} are left out: {other} of {len(comparisons)}")
+    notes += fitted.notes
+    if given_scale is None:
+        span = f"scale {show(used_scale.low)} to {show(used_scale.high)}"
+        if rated:
+            notes.append(f"{span} taken from the labels; give the scale if the raters used another")
+        else:
+            notes.append(f"{span} by default, since there are only comparisons; give another scale if you prefer")
     if not labels_needed and (len(labels) < FEWEST_LABELS or len(set(labels)) == 1):
-        return Training((), used_scale, (_without_labels(labels, aspect), *data_notes))
+        return Training((), used_scale, (_without_labels(labels, aspect), *notes))
     _check_labels(examples, labels, aspect)
-    notes = (*_unlabelled_rows(examples, chosen, aspect), *_averaged(examples, aspect), *data_notes, *_grouping(chosen))
-    return Training(chosen, used_scale, notes)
+    return Training(chosen, used_scale, (*_about_labels(examples, chosen, aspect), *notes, *_grouping(chosen)))
 
 
 def _sound(
@@ -145,15 +148,12 @@ def _stop_at(faults: list[RowError]) -> None:
 
 
 def _without_labels(labels: list[float], aspect: str) -> str:
-    if labels and len(set(labels)) == 1 and len(labels) >= FEWEST_LABELS:
+    if len(set(labels)) == 1 and len(labels) >= FEWEST_LABELS:
         why = f"all {len(labels)} scores for {aspect!r} are {show(labels[0])}"
-    elif labels:
-        rows = "row has" if len(labels) == 1 else "rows have"
-        why = (
-            f"only {len(labels)} {rows} a score for {aspect!r}, and learning from labels needs at least {FEWEST_LABELS}"
-        )
     else:
-        why = f"no row has a score for {aspect!r}"
+        why = (
+            f"rows with a score for {aspect!r}: {len(labels)}, and learning from labels needs at least {FEWEST_LABELS}"
+        )
     return f"the rubric is made without labels, and its agreement with people is unknown: {why}"
 
 
@@ -179,16 +179,11 @@ def _check_any(examples: tuple[Example, ...], labels: int, aspect: str, rows: Ro
     )
 
 
-def _few(labels: int, rows: int) -> str:
-    if labels < rows:
-        return f"Only {labels} of {rows} rows {'has' if labels == 1 else 'have'}"
-    return "There is only 1 row with" if rows == 1 else f"There are only {rows} rows with"
-
-
 def _check_labels(examples: tuple[Example, ...], labels: list[float], aspect: str) -> None:
     if len(labels) < FEWEST_LABELS:
         raise DataError(
-            f"{_few(len(labels), len(examples))} a score for {aspect!r}; learning needs at least {FEWEST_LABELS}.",
+            f"Texts with a score for {aspect!r}: {len(labels)} of {len(examples)}; learning needs at least "
+            f"{FEWEST_LABELS}.",
             "Thirty are a good start.",
         )
     if len(set(labels)) == 1:
@@ -205,32 +200,11 @@ def scored_aspects(examples: Iterable[Example]) -> str:
     return f"there are scores for {named}" if named else "they have no scores at all"
 
 
-def _unlabelled_rows(examples: tuple[Example, ...], chosen: tuple[Example, ...], aspect: str) -> Iterator[str]:
-    if len(chosen) < len(examples):
-        unlabelled = len(examples) - len(chosen)
+def _about_labels(examples: tuple[Example, ...], chosen: tuple[Example, ...], aspect: str) -> Iterator[str]:
+    if unlabelled := len(examples) - len(chosen):
         yield f"rows without a score for {aspect!r} are left out: {unlabelled} of {len(examples)}"
-
-
-def _averaged(examples: tuple[Example, ...], aspect: str) -> Iterator[str]:
-    derived = sum(is_labelled(example, aspect) and aspect not in example.scores for example in examples)
-    if derived:
+    if derived := sum(is_labelled(example, aspect) and aspect not in example.scores for example in examples):
         yield f"labels that are means of annotations, since the text has no score for {aspect!r}: {derived}"
-
-
-def _other_comparisons(comparisons: list[Lined], compared: list[Comparison], aspect: str) -> Iterator[str]:
-    other_count = len(comparisons) - len(compared)
-    if other_count:
-        yield f"comparisons of aspects other than {aspect!r} are left out: {other_count} of {len(comparisons)}"
-
-
-def _scale_used(given_scale: Scale | None, used_scale: Scale, rated: tuple[Example, ...]) -> Iterator[str]:
-    if given_scale is not None:
-        return
-    span = f"scale {show(used_scale.low)} to {show(used_scale.high)}"
-    if rated:
-        yield f"{span} taken from the labels; give the scale if the raters used another"
-    else:
-        yield f"{span} by default, since there are only comparisons; give another scale if you prefer"
 
 
 def _grouping(chosen: tuple[Example, ...]) -> Iterator[str]:

@@ -138,7 +138,7 @@ def test_labels_that_nothing_tracks_are_warned_of(rubriclab: Commands) -> None:
         (rescored(lambda _: 3), "All 36 scores for 'coherence' are 3; learning needs different scores."),
         (
             rescored(lambda n: n % 5 if n < 9 else None),
-            "Only 9 of 36 rows have a score for 'coherence'; learning needs",
+            "Texts with a score for 'coherence': 9 of 36; learning needs",
         ),
         (rescored(lambda _: None), "None of the 36 rows has a score for 'coherence'; they have no scores at all."),
         ([], "rows.jsonl has no rows. Each row needs at least the field 'output'"),

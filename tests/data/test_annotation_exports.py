@@ -11,12 +11,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from rubriclab import Lab
 from rubriclab.data import Example, Rows, from_rows, read
-from rubriclab.data.raw_rows import raw_rows
-from rubriclab.data.reading import ReadingOptions
 from rubriclab.data.row import RowError
-from rubriclab.data.tables import write_rows
 from rubriclab.errors import DataError
 
 EXPORTS = Path(__file__).parent / "exports"
@@ -121,26 +117,9 @@ def test_responses_of_argilla_are_annotations_and_drafts_and_discarded_ones_are_
     assert "does not say which responses are drafts" in str(read(EXPORTS / "argilla.json", **MAPPED).source.note())
 
 
-def test_a_split_export_keeps_ratings_and_comments(tmp_path: Path) -> None:
-    divided = Lab(tmp_path / "store.db", progress=None).split(EXPORTS / "label-studio.csv", train=8, **MAPPED)
-    write_rows([*divided.train, *divided.heldout], tmp_path / "parts.csv")
-    whole = {example.id: example for example in examples(EXPORTS / "label-studio.csv")}
-    parts = examples(tmp_path / "parts.csv")
-    assert {example.id for example in parts} == whole.keys()
-    for example in parts:
-        assert ratings(example) == ratings(whole[example.id])
-        assert example.reasons == whole[example.id].reasons
-
-
 def test_exported_rows_in_memory_are_read_like_the_file() -> None:
     rows = json.loads((EXPORTS / "argilla.json").read_text("utf-8"))
     assert list(from_rows(rows, **MAPPED)) == examples(EXPORTS / "argilla.json")
-
-
-def test_reading_goes_on_after_a_row() -> None:
-    every = list(raw_rows(EXPORTS / "label-studio.csv", ReadingOptions()).numbered)
-    line = every[4][0]
-    assert list(raw_rows(EXPORTS / "label-studio.csv", ReadingOptions(), line).numbered) == every[5:]
 
 
 @pytest.mark.parametrize(("name", "words"), [("comment", ("too dry", "fine")), ("Begründung", ("good", "bad"))])
@@ -232,35 +211,6 @@ def test_one_odd_answer_of_label_studio_is_left_out_and_named_and_the_others_cou
         said = f"not one number or word: 1; the first: {text} to 'q' in row 2 (id 42)"
         assert said in str(rows.source.note())
         assert rows.row["answers"] == {"q": {"ben": shown}}
-
-
-@pytest.mark.parametrize("value", ODD)
-@pytest.mark.parametrize("name", ["argilla.json", "argilla-data-set.jsonl"])
-def test_one_odd_answer_of_argilla_is_left_out_and_named_and_the_others_count(
-    name: str, value: Any, tmp_path: Path
-) -> None:
-    text = (EXPORTS / name).read_text("utf-8")
-    rows = json.loads(text) if name.endswith(".json") else [json.loads(line) for line in text.splitlines()]
-    if name.endswith(".json"):
-        rows[0]["responses"]["coherence"][0]["value"] = value
-    else:
-        rows[0]["coherence.responses"][0] = value
-    source = from_rows(rows, **MAPPED)
-    found = [row for row in source if isinstance(row, Example)]
-    assert len(found) == len(rows)
-    assert all("coherence" in example.annotations for example in found[1:])
-    assert "not one number or word: 1; the first:" in str(source.source.note())
-
-
-def test_a_word_among_the_numbers_of_argilla_is_a_fault_and_keeps_the_numbers() -> None:
-    rows = [{"output": f"T{n}.", "q.responses": [n], "q.responses.users": ["a"]} for n in (1, 2, 3)]
-    rows[1]["q.responses"] = ["n/a"]
-    first, fault, third = from_rows(rows)
-    assert isinstance(first, Example)
-    assert isinstance(third, Example)
-    assert isinstance(fault, RowError)
-    assert (fault.field, fault.word) == ("annotations.q.a", "n/a")
-    assert not [row for row in from_rows(rows, missing="n/a") if isinstance(row, RowError)]
 
 
 def test_a_control_is_left_out_only_if_none_of_its_answers_is_usable_and_this_is_said(tmp_path: Path) -> None:

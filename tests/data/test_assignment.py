@@ -43,11 +43,3 @@ def test_a_text_is_shown_without_anything_that_humans_or_others_said_of_it():
         annotations={"surprise": (4.0,)},
     )
     assert Assignment.text_fields(example) == {"source": "A prompt.", "context": "A context.", "output": "A story."}
-
-
-def test_what_a_text_lacks_is_none():
-    assert Assignment.text_fields(Example(id="1", output="x", group="g")) == {
-        "source": None,
-        "context": None,
-        "output": "x",
-    }

@@ -2,11 +2,10 @@
 
 import json
 
-import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.data import Comparison, Example, RowError, from_rows, parse_mapping, read
+from rubriclab.data import Comparison, Example, RowError, parse_mapping, read
 from rubriclab.data.cells import TYPED, UNTYPED
 from rubriclab.data.comparisons import comparisons_of
 from rubriclab.data.mapping import NATIVE
@@ -48,13 +47,6 @@ def test_a_table_of_text_writes_rankings_and_ties_its_own_way():
     assert said({**blank, "ranking": "a > b = c"}, rules=UNTYPED) == said({"ranking": ["a", ["b", "c"]]})
     tie = said({**blank, "preferred": "a", "over": "b", "tie": "TRUE"}, rules=UNTYPED)
     assert tie == (Comparison("a", "b", tie=True),)
-
-
-def test_columns_may_be_mapped():
-    row = {"winner": "a", "loser": "b", "who": "anna"}
-    assert said(row, mapping="preferred=winner,over=loser,rater=who,output=text") == (
-        Comparison("a", "b", rater="anna"),
-    )
 
 
 @pytest.mark.parametrize(
@@ -119,15 +111,6 @@ def test_a_csv_file_may_hold_both(tmp_path):
     rows = read(tmp_path / "mixed.csv")
     assert [row.id for row in rows] == ["a", "b"]
     assert rows.comparisons == [(4, Comparison("b", "a"))]
-
-
-def test_a_data_frame_may_hold_both():
-    frame = pd.DataFrame(
-        [{"id": "a", "output": "A"}, {"id": "b", "output": "B"}, {"ranking": ["a", "b"], "rater": "r"}]
-    )
-    rows = from_rows(frame)
-    assert [row.id for row in rows] == ["a", "b"]
-    assert rows.comparisons == [(3, Comparison("a", "b", rater="r"))]
 
 
 JSON = st.recursive(

@@ -1,12 +1,10 @@
 """What can be learned from, and the answer to everything that cannot."""
 
-import io
 import math
 
-import orjson
 import pytest
 
-from rubriclab.data import Example, Scale, Training, from_rows, read, training_examples
+from rubriclab.data import Example, Scale, Training, from_rows, training_examples
 from rubriclab.errors import DataError, SettingsError
 
 
@@ -45,11 +43,6 @@ def test_single_annotations_widen_a_scale_that_is_taken_from_the_data():
     some = rows()
     some[0]["annotations"] = {"coherence": [0, 2], "fluency": [9]}
     assert learnable(some).scale == Scale(low=0, high=4, whole=True)
-
-
-def test_a_scale_that_is_not_understood_is_refused():
-    with pytest.raises(SettingsError, match="1-5"):
-        learnable(rows(), scale="1-5")
 
 
 def test_rows_without_the_label_are_set_aside_and_counted():
@@ -92,24 +85,11 @@ def test_many_faults_are_all_kept_and_the_first_twenty_shown():
     assert "and 10 more" in str(error)
 
 
-def test_lines_are_those_of_the_file():
-    lines = [b"", b""] + [orjson.dumps(row) for row in [*rows(), rows()[0]]]
-    with pytest.raises(DataError) as error:
-        training_examples(read(io.BytesIO(b"\n".join(lines))), "coherence")
-    assert error.value.faults[0].startswith("stream:15: field 'id': got 't0', which line 3 also has")
-
-
 def test_one_text_in_two_rows_is_told_apart_from_one_id_for_two_texts():
     assert "one row with their mean" not in stopped([*rows(), {**rows()[0], "output": "Another."}]).faults[0]
     assert "one row with their mean" in stopped([*rows(), rows()[0]]).faults[0]
     nameless = {"output": "Rated by two.", "scores": {"coherence": 2}}
     assert "one row with their mean" in stopped([*rows(), nameless, {**nameless, "scores": {"coherence": 3}}]).faults[0]
-
-
-def test_labels_between_whole_steps_lie_on_a_whole_scale():
-    some = rows()
-    some[0]["scores"] = {"coherence": 3.67}
-    assert learnable(some, scale="1:5:whole").scale.whole
 
 
 def test_an_aspect_that_nobody_rated_is_answered_with_those_that_somebody_did():
@@ -121,8 +101,7 @@ def test_an_aspect_that_nobody_rated_is_answered_with_those_that_somebody_did():
 
 @pytest.mark.parametrize("count", [1, 9])
 def test_fewer_than_ten_labels_are_too_few(count):
-    only = "is only 1 row" if count == 1 else f"are only {count} rows"
-    assert f"There {only} with a score for 'coherence'; learning needs at least 10." in str(stopped(rows(count)))
+    assert f": {count} of {count}; learning needs at least 10." in str(stopped(rows(count)))
     assert len(learnable(rows(10)).examples) == 10
 
 
@@ -168,16 +147,12 @@ def test_labels_that_are_too_few_or_all_the_same_are_left_out_where_none_are_nee
     few = unneeded(rows(5), "1:5")
     same = unneeded(rows(scores={"coherence": 3}), "1:5")
     for found, why in (
-        (few, "only 5 rows have a score for 'coherence', and learning from labels needs at least 10"),
+        (few, "rows with a score for 'coherence': 5, and learning from labels needs at least 10"),
         (same, "scores for 'coherence' are 3"),
     ):
         assert found.examples == ()
         assert (found.scale.low, found.scale.high) == (1, 5)
         assert why in found.notes[0]
-
-
-def test_enough_labels_are_used_also_where_none_are_needed():
-    assert unneeded(rows()) == learnable(rows())
 
 
 def test_without_labels_or_a_scale_nothing_can_be_made():

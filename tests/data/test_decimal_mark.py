@@ -40,14 +40,6 @@ def test_a_decimal_comma_in_a_column_of_annotations_is_one_score_in_every_row(tm
 
 
 @pytest.mark.parametrize("place", [0, 1200])
-def test_one_list_of_ratings_shows_in_every_row_that_commas_separate_raters(tmp_path: Path, place: int) -> None:
-    scores = ["3,5", *INTEGERS]
-    scores.insert(place, "1,2,3")
-    rows = examples(read(write(tmp_path / "a.csv", "annotations.x", scores)))
-    assert {row.annotations["x"] for row in rows if len(row.annotations["x"]) > 1} == {(1, 2, 3), (3, 5)}
-
-
-@pytest.mark.parametrize("place", [0, 1200])
 def test_a_score_that_can_be_read_in_one_way_decides_in_every_row_of_a_workbook(tmp_path: Path, place: int) -> None:
     scores = ["1,250"] * 1200
     scores.insert(place, "800,5")

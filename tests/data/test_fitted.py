@@ -98,25 +98,6 @@ def test_the_order_of_the_rows_changes_nothing():
     assert data_digest(there.examples, "coherence") == data_digest(back.examples, "coherence")
 
 
-def test_comparisons_are_part_of_what_learning_sees():
-    some = [*preferences()]
-    one = learned(texts(), some)
-    other = learned(texts(), [*some, {"preferred": "a0", "over": "a1"}])
-    assert data_digest(one.examples, "coherence") != data_digest(other.examples, "coherence")
-
-
-def test_raters_may_contradict_each_other():
-    some = [*preferences()]
-    against = {**some[0], "preferred": some[0]["over"], "over": some[0]["preferred"]}
-    assert len(learned(texts(), some, [against, against]).examples) == 16
-
-
-def test_texts_that_nobody_compared_are_set_aside():
-    training = learned(texts(), preferences(groups="abc"))
-    assert len(training.examples) == 12
-    assert "rows without a score for 'coherence' are left out: 4 of 16" in training.notes
-
-
 def test_comparisons_in_other_aspects_are_left_out_and_counted():
     training = learned(texts(WORTH), preferences("fluency"))
     assert labels(training) == {name: float(worth) for name, worth in WORTH.items()}
@@ -155,16 +136,10 @@ def test_where_there_are_several_aspects_each_comparison_names_its_own():
 
 
 def test_too_few_compared_texts_are_too_few_labels():
-    with pytest.raises(DataError, match="Only 8 of 16 rows"):
+    with pytest.raises(DataError, match="8 of 16; learning needs"):
         learned(texts(), preferences(groups="ab"))
     training = learned(texts(), preferences(groups="ab"), labels_needed=False)
     assert training.examples == ()
-
-
-def test_texts_that_all_tie_teach_nothing():
-    ties = [{**each, "tie": True} for each in preferences()]
-    with pytest.raises(DataError, match="learning needs different scores"):
-        learned(texts(), ties)
 
 
 def test_labels_that_are_means_of_annotations_are_counted():

@@ -88,12 +88,6 @@ def test_other_archives_are_no_workbooks(tmp_path: Path) -> None:
     assert "cannot be read" in refusal(packed(tmp_path / "u.xlsx", "<worksheet><row"))
 
 
-@pytest.mark.parametrize("content", [b"\xd0\xcf\x11\xe0 old", b"PK\x03\x04 new"])
-def test_a_workbook_named_csv_says_how_to_name_it(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "t.csv").write_bytes(content)
-    assert re.search(r"\.xlsx", refusal(tmp_path / "t.csv"))
-
-
 def test_a_line_of_200_mb_is_refused_without_being_held(tmp_path: Path) -> None:
     for encoding in ("utf-8", "utf-16"):
         path = tmp_path / f"{encoding}.csv"

@@ -23,18 +23,10 @@ def test_mapped_columns_are_read_in_place_of_the_fields_own():
     assert example.annotations == {"coherence": (3.0, 5.0)}
 
 
-def test_a_whole_table_of_scores_can_be_mapped():
-    assert only({"output": "A", "human": {"fluency": 2}}, "scores=human").scores == {"fluency": 2.0}
-
-
 def test_dotted_paths_reach_into_nested_rows():
     row = {"output": "A", "article": {"body": {"text": "the source"}}, "human": {"coh": 3}}
     example = only(row, "source=article.body.text,scores.coherence=human.coh")
     assert (example.source, example.scores) == ("the source", {"coherence": 3.0})
-
-
-def test_a_column_whose_own_name_has_the_dot_comes_first():
-    assert look_up({"a.b": 1, "a": {"b": 2}}, "a.b") == 1
 
 
 def test_a_path_through_null_is_null_and_one_through_a_text_is_absent():
@@ -49,10 +41,6 @@ def test_an_absent_mapped_column_is_a_fault_that_names_both():
     assert fault.field == "scores.coherence"
     assert "'coh'" in fault.expected
     assert "'coherence'" in fault.expected  # the columns that there are
-
-
-def test_a_mapped_column_that_holds_null_gives_nothing():
-    assert only({"output": "A", "coh": None}, "scores.coherence=coh").scores == {}
 
 
 @pytest.mark.parametrize("text", ["", "output", "output=", "=summary", "output=summary,", "output=summary,,id=nr"])

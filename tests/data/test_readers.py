@@ -15,6 +15,9 @@ from hypothesis import given, settings, strategies as st
 from rubriclab.characters import is_blank
 from rubriclab.data import Example, RowError, from_rows, read
 from rubriclab.data.fields import without_placeholder
+from rubriclab.data.raw_rows import raw_rows
+from rubriclab.data.reading import ReadingOptions
+from rubriclab.data.tables import write_rows
 from rubriclab.errors import DataError
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30).filter(
@@ -187,15 +190,6 @@ def test_a_data_set_that_gives_arrays_is_read_like_one_that_gives_lists():
     assert (example.output, example.scores, example.annotations) == ("A", {"x": 4.0}, {"x": (3.0, 5.0)})
 
 
-def test_a_frame_with_its_own_row_iterator_is_asked_for_named_rows():
-    class Frame:
-        def iter_rows(self, *, named):
-            assert named
-            yield from ROWS
-
-    assert [row.id for row in from_rows(Frame())] == ["a", "b"]
-
-
 def test_nan_is_a_faulty_score_outside_of_frames():
     (fault,) = from_rows([{"output": "A", "scores": {"x": float("nan")}}])
     assert (fault.field, fault.got) == ("scores.x", "NaN")
@@ -206,6 +200,8 @@ def test_a_data_set_with_splits_is_refused_with_their_names():
         from_rows({"train": ROWS, "test": ROWS}, "summaries")
 
 
-def test_no_rows_are_an_error():
-    with pytest.raises(DataError, match="rows has no rows"):
-        list(from_rows([]))
+@pytest.mark.parametrize("name", ["t.jsonl", "t.csv", "t.parquet"])
+def test_rows_after_a_line_are_those_that_follow_it(tmp_path, name):
+    write_rows([{"id": str(number), "output": f"Text\n{number}."} for number in range(9)], tmp_path / name)
+    every = list(raw_rows(tmp_path / name, ReadingOptions()).numbered)
+    assert list(raw_rows(tmp_path / name, ReadingOptions(), every[4][0]).numbered) == every[5:]

@@ -83,16 +83,6 @@ def test_a_missing_output_names_the_columns_and_how_to_map_one():
     assert "map 'output' to it, such as to 'summary'" in fault.expected
 
 
-def test_without_another_text_no_mapping_is_proposed():
-    assert "--map" not in refused({"id": "a", "source": "the source", "length": 3}).expected
-
-
-def test_a_row_of_many_columns_names_only_the_first():
-    fault = refused({f"column{i}": i for i in range(500)})
-    assert "'column11', ..." in fault.expected
-    assert "column12" not in fault.expected
-
-
 @pytest.mark.parametrize("field", ["source", "context", "reference"])
 def test_texts_beside_the_output_are_texts_or_nothing(field):
     assert getattr(taken(**{field: None}), field) is None

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import rubriclab as rl
-from rubriclab.data import Example, training_examples
+from rubriclab.data import Example
 from rubriclab.data.cells import UNTYPED
 from rubriclab.data.example import data_digest, named_reasons, text_digest
 from rubriclab.data.fields import LONGEST_NAME, LONGEST_REASON
 from rubriclab.data.mapping import NATIVE, parse_mapping
 from rubriclab.data.row import RowError, example_of
-from rubriclab.errors import DataError
-from rubriclab.training_record import RecordedText, TrainingRecord
 
 BY_RATER = {"anna": "jumps between two topics", "ben": "no ending"}
 
@@ -52,12 +49,6 @@ def test_one_reason_of_an_unknown_rater_is_a_text(fields: dict[str, Any]) -> Non
     assert example.reasons == {"coherence": "It wanders."}
     assert named_reasons(example, "coherence") == {"": "It wanders."}
     assert named_reasons(example, "fluency") == {}
-
-
-def test_columns_are_mapped_to_raters_and_aspects() -> None:
-    mapping = "reasons.coherence.anna=why,reasons.fluency=remark"
-    example = read(mapping, why="It wanders.", remark="Smooth.")
-    assert example.reasons == {"coherence": {"anna": "It wanders."}, "fluency": "Smooth."}
 
 
 @pytest.mark.parametrize("reasons", [None, {}, {"coherence": None}, {"coherence": {}}, {"coherence": ""}])
@@ -110,13 +101,6 @@ def test_reasons_of_a_csv_file_are_read_and_counted_by_check(tmp_path: Path) -> 
     assert {column.name: column.field for column in result.columns}["reasons.coherence.anna"] is not None
 
 
-def test_an_example_made_in_python_with_an_endless_reason_stops_learning() -> None:
-    rows = [Example(str(n), f"A {n}", str(n), scores={"coherence": n}) for n in range(12)]
-    rows[3] = Example("3", "A", "3", scores={"coherence": 3}, reasons={"coherence": "x" * 3000})
-    with pytest.raises(DataError, match=r"rows:4: field 'reasons.coherence'"):
-        training_examples(rows, "coherence")
-
-
 def test_reasons_change_the_digest_of_the_data_and_not_that_of_a_text() -> None:
     plain, other = read(scores={"coherence": 3}), read(scores={"coherence": 3}, reasons={"fluency": "x"})
     given = read(scores={"coherence": 3}, reasons={"coherence": "It wanders."})
@@ -124,13 +108,3 @@ def test_reasons_change_the_digest_of_the_data_and_not_that_of_a_text() -> None:
     assert data_digest([given], "coherence") != data_digest([plain], "coherence")
     assert text_digest(given) == text_digest(plain)
     assert plain.id == given.id
-
-
-def test_a_training_record_keeps_reasons_and_is_the_same_as_ever_without_them() -> None:
-    plain = RecordedText(id="a", group="g", output="A", label=3)
-    given = plain.model_copy(update={"reasons": BY_RATER})
-    assert "reasons" not in plain.model_dump(mode="json")
-    content = json.loads("".join(TrainingRecord(texts=(plain, given), candidates=(), cells=((), ())).content()))
-    assert ["reasons" in text for text in content["texts"]] == [False, True]
-    assert TrainingRecord.model_validate(content).texts == (plain, given)
-    assert given.example.reasons == {}

@@ -49,11 +49,6 @@ def test_in_files_with_commas_the_same_holds_after_semicolons(text: str, written
     assert escaped(text, ";") == escaped(text, "\t") == text
 
 
-@pytest.mark.parametrize("text", ["int x;\nint y;\n", "a;\tb", "one\n- two\n- three", "a;\n- b"])
-def test_line_breaks_and_tabs_inside_a_text_stay_as_they_are(text: str) -> None:
-    assert escaped(text) == text
-
-
 @pytest.mark.parametrize("cell", ["plain", "1.5", "-1.5", "+3", "-1,5", "a - b", "x=1", "it's", "'quoted'", ""])
 def test_numbers_and_other_texts_stay_as_they_are(cell: str) -> None:
     assert escaped(cell) == cell

@@ -164,13 +164,6 @@ def test_values_for_missing_and_words_for_levels_are_read(tmp_path: Path) -> Non
 LIKERT = "strongly disagree=1,disagree=2,neither agree nor disagree=3,agree=4,strongly agree=5"
 
 
-def test_words_for_levels_of_several_parts_are_one_rating_in_every_column(tmp_path: Path) -> None:
-    content = "output,annotations.q,annotations.r.anna\nA,Strongly Agree,Neither agree nor disagree\n"
-    (row,) = texts(written(tmp_path / "t.csv", content), level_scores=LIKERT)
-    assert row.annotations == {"q": (5,), "r": (3,)}
-    assert row.raters == {"r": ("anna",)}
-
-
 @pytest.mark.parametrize(
     ("cell", "expected"),
     [
@@ -196,12 +189,6 @@ def test_words_of_several_parts_without_scores_are_proposed_whole(tmp_path: Path
     with pytest.raises(DataError) as caught:
         training_examples(read(path), "q")
     assert f"level_scores='{LIKERT}'" in str(caught.value)
-
-
-def test_words_of_equal_meaning_get_no_proposed_scores(tmp_path: Path) -> None:
-    content = "output,scores.q\nA,ok\nB,fair\nC,good\n"
-    with pytest.raises(DataError, match="level_scores='fair=N,ok=N,good=N'"):
-        training_examples(read(written(tmp_path / "t.csv", content)), "q")
 
 
 def test_every_fault_of_a_row_is_named_with_its_column_and_words_get_a_proposal(tmp_path: Path) -> None:
@@ -317,11 +304,6 @@ def test_a_decimal_comma_in_a_column_of_annotations_is_not_read_as_two_raters(
     assert ("decimal comma" in str(read(path, mapping="annotations.quality=Anna").source.note())) == decimals
 
 
-def test_values_for_missing_scores_are_found_in_any_case(tmp_path: Path) -> None:
-    path = written(tmp_path / "t.csv", "output,scores.x\na,K.A.\nb,n/a\nc,2\n")
-    assert [each.scores.get("x") for each in texts(path, missing="k.a.,N/A")] == [None, None, 2]
-
-
 def scores_of(path: Path, **options: Any) -> list[float]:
     return [each.scores["x"] for each in texts(path, **options)]
 
@@ -377,17 +359,6 @@ def test_the_note_names_a_score_that_could_be_a_thousand_and_both_readings(tmp_p
     assert read(path).source.note() is None
 
 
-def test_thousands_in_a_workbook_and_in_columns_of_raters_are_one_number(tmp_path: Path) -> None:
-    rows: list[list[Any]] = [["output", "annotations.x.anna"], ["a", "1,250"], ["b", 800], ["c", 900]]
-    found = texts(workbook(tmp_path / "t.xlsx", rows))
-    assert [each.annotations["x"] for each in found] == [(1250,), (800,), (900,)]
-
-
-def test_thousands_in_another_column_are_no_sign_of_decimal_commas(tmp_path: Path) -> None:
-    path = written(tmp_path / "t.csv", 'output,annotations.x,words\na,"4,5","1,250"\nb,"3,2","1,100"\n')
-    assert [each.annotations["x"] for each in texts(path)] == [(4, 5), (3, 2)]
-
-
 TWO_HEADERS = [["", "", "Ratings", "", ""], ["id", "output", "Anna", "Ben", "Cem"]]
 NUMBERED = [[n, f"Text {n}", n % 5, 3, 2 if n else ""] for n in range(5)]
 WORDED = [[n, f"Text {n}", "agree", "disagree", "agree"] for n in range(5)]
@@ -418,13 +389,6 @@ def test_a_second_header_row_is_named_and_can_be_joined(
 def test_columns_without_a_name_are_left_out(tmp_path: Path, kind: str) -> None:
     path = table(tmp_path, kind, [["", "output", "scores.x", "", ""], *([n, f"Text {n}", n, "", ""] for n in range(3))])
     assert [row.scores["x"] for row in texts(path)] == [0, 1, 2]
-
-
-@pytest.mark.parametrize("kind", ["csv", "xlsx"])
-def test_a_name_in_one_of_two_header_rows_is_the_name_of_the_column(tmp_path: Path, kind: str) -> None:
-    rows: list[list[Any]] = [["id", "output", "annotations.x", "", ""], ["", "", "anna", "ben", ""], [1, "A", 4, 5, ""]]
-    (row,) = texts(table(tmp_path, kind, rows), header_rows=2)
-    assert (row.id, row.raters) == ("1", {"x": ("anna", "ben")})
 
 
 @pytest.mark.parametrize("kind", ["csv", "xlsx"])

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import re
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet
 import pytest
-import python_calamine
 from hypothesis import given, settings, strategies as st
 
 from rubriclab.data import Example, read
@@ -38,24 +35,6 @@ def test_texts_ids_and_scores_read_back_from_every_format(
     found = list(read(path))
     assert [row.output for row in found if isinstance(row, Example)] == [row["output"] for row in rows]
     assert [row.scores for row in found if isinstance(row, Example)] == [row["scores"] for row in rows]
-
-
-ATTACKS = ['=HYPERLINK("http://evil")', "+1+cmd|' /C calc'!A0", "-2+3", "@SUM(1)", "\t=1", "\r=1", "'=1"]
-
-
-@pytest.mark.parametrize("name", ["t.csv", "t.tsv"])
-def test_no_cell_of_a_text_file_begins_like_a_formula(tmp_path: Path, name: str) -> None:
-    write_rows([{"=id": attack, "output": attack, "score": -1.5} for attack in ATTACKS], tmp_path / name)
-    with (tmp_path / name).open(newline="", encoding="utf-8") as file:
-        cells = [cell for row in csv.reader(file, delimiter="," if name == "t.csv" else "\t") for cell in row]
-    assert [cell for cell in cells if re.match(r"[=+\-@\t\r]", cell)] == ["-1.5"] * len(ATTACKS)
-    assert [row.output for row in read(tmp_path / name) if isinstance(row, Example)] == ATTACKS
-
-
-def test_a_workbook_holds_texts_like_formulas_as_texts(tmp_path: Path) -> None:
-    write_rows([{"output": attack} for attack in ATTACKS[:4]], tmp_path / "t.xlsx")
-    with python_calamine.CalamineWorkbook.from_path(tmp_path / "t.xlsx") as book:
-        assert book.get_sheet_by_index(0).to_python() == [["output"], *([attack] for attack in ATTACKS[:4])]
 
 
 def test_columns_of_all_rows_are_there_nested_values_as_columns_and_lists_as_json(tmp_path: Path) -> None:
