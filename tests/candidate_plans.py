@@ -27,7 +27,7 @@ TEXTS = tuple(
 )
 CHOSEN: dict[str, dict[str, Any]] = {
     "hypoeval": SMALL,
-    "checkeval": {"diversified": 1, "elaborated_fewest": 1, "elaborated_most": 2},
+    "checkeval": {"diversified": 1, "elaborated_most": 2},
     "seeval": {"explanations": 2, "shown": 2},
     "seal": {"proposed": 2, "shown": 3},
 }

@@ -23,7 +23,6 @@ SETTINGS = {
     "README.md": {"3.11"},
     "docs/concepts.md": {"0.05"},
     "docs/evaluate.md": {"0.05"},
-    "experiments/studies/checkeval-weights/README.md": {"0.01"},
 }
 
 

@@ -11,7 +11,7 @@ from rubriclab.data.decimal_mark import _number_reader
 from rubriclab.data.reading import DEFAULTS
 from rubriclab.judges.embedded.support import roots
 from rubriclab.judges.embedded.wording import values_of
-from rubriclab.methods.yes_no import read_answer
+from rubriclab.methods.questions import read_answer
 from rubriclab.size_cache import OVERHEAD, cached_by_size
 
 

@@ -31,7 +31,7 @@ from rubriclab.services.settings import parse_settings
 from rubriclab.stats import FloatArray, Level
 
 SEED = 42
-BESIDE_SEAL = ("seal", "seal:weights=labels", "checkeval", "hypoeval", "direct")
+BESIDE_SEAL = ("seal", "checkeval", "hypoeval", "direct")
 
 
 class AgreementOptions(Options):

@@ -41,9 +41,9 @@ SMALL_SETTINGS: Settings = {
         "bank_size": 6,
         "selected": 3,
     },
-    "checkeval": {"diversified": 1, "elaborated_fewest": 1, "elaborated_most": 1, "most_questions": 8},
+    "checkeval": {"diversified": 1, "elaborated_most": 1},
     "seeval": {"explanations": 2, "shown": 2},
-    "seal": {"proposed": 1, "shown": 2},
+    "seal": {"proposed": 1},
     "joint": {"calibration": "linear", "folds": 3, "repeats": 1},
 }
 

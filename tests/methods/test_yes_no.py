@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from rubriclab.methods.yes_no import read_answer
+from rubriclab.methods.questions import read_answer
 
 READ = {
     "yes": "yes",

@@ -3,17 +3,16 @@
 from collections.abc import Mapping
 from typing import Any
 
+from rubriclab.methods.checkeval.answer import score
 from rubriclab.methods.checkeval.estimate import learning_at_most, scoring_at_most
 from rubriclab.methods.checkeval.learn import learn
-from rubriclab.methods.checkeval.score import score
 from rubriclab.methods.checkeval.settings import PRESETS, CheckEvalScoringSettings, CheckEvalSettings
 from rubriclab.methods.method import Method
 
 
 def shares_call(settings: Mapping[str, Any]) -> bool:
-    """Return whether questions with these settings can share a call: about whole texts, each answer with a reason."""
-    answering = CheckEvalScoringSettings.model_validate(settings)
-    return answering.part_words == 0 and answering.answers == "with reasons"
+    """Return whether questions with these settings can share a call: each answer has a reason."""
+    return CheckEvalScoringSettings.model_validate(settings).answers == "with reasons"
 
 
 CHECKEVAL = Method(

@@ -1,83 +1,28 @@
-"""A judge's answers to a rubric's questions about one text (CheckEval, section 3.3).
-
-Long texts can be judged in parts, since one yes or no may not suit a text of mixed quality. The paper names this as its
-third limitation.
-"""
+"""A judge's answers to a rubric's questions about one text, and the text's score from them (CheckEval, section 3.3)."""
 
 from __future__ import annotations
 
-import itertools
 import math
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel
 
 from rubriclab.data.aspect import Assignment
 from rubriclab.data.example import Example
+from rubriclab.data.scale import Scale
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.checkeval.replies import (
-    BareAnswers,
-    ChecklistAnswers,
-    asked_ids,
-)
+from rubriclab.methods.checkeval.replies import BareAnswers, ChecklistAnswers, asked_ids
 from rubriclab.methods.checkeval.settings import AnswerForm, Ask, CheckEvalScoringSettings
 from rubriclab.methods.gathering import gathered
-from rubriclab.methods.questions import by_trait, payload
+from rubriclab.methods.method import MISSING_SHARE, CriterionRating
+from rubriclab.methods.questions import YesNo, by_trait, payload, question_of
 from rubriclab.methods.replies import why_missing
-from rubriclab.methods.yes_no import YesNo
 from rubriclab.prompts import Prompt
-from rubriclab.rubric import Criterion
-from rubriclab.sentences import sentence_spans
-
-# Chinese and Japanese have no spaces between words: each character counts as a word, with the punctuation around it.
-_CHARACTER = r"\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-_OPENING = r"「『（〈《【〔“‘(\["
-_WORD = re.compile(rf"[{_OPENING}]*[{_CHARACTER}][^\s\w{_OPENING}]*|[^\s{_CHARACTER}]+")
-_BLANK_LINE = re.compile(r"\n\s*\n")
-
-# The largest distance of a cut from the point that makes all parts equal, as a share of a part's length. With this
-# limit no part is less than half as long as intended.
-SLACK = 0.25
-
-
-def split_into_parts(text: str, length: int) -> tuple[str, ...]:
-    """Return `text` in nearly equal parts of about `length` words, none empty.
-
-    A text of at most `length` words, or any text if `length` is 0, is returned unchanged. Each Chinese or Japanese
-    character is a word. Cuts are between paragraphs if possible near the point of equal parts, otherwise between
-    sentences, otherwise between words.
-    """
-    # The words of an ASCII text are those between spaces, which are found sooner.
-    if not length or (text.isascii() and len(text.split()) <= length):
-        return (text,)
-    words = list(_WORD.finditer(text))
-    if len(words) <= length:
-        return (text,)
-    number = math.ceil(len(words) / length)
-    equal, good = len(words) / number, _preferences(text, words)
-    cuts = [0, *(_cut(good, place * equal, SLACK * equal) for place in range(1, number)), len(words)]
-    return tuple(text[words[a].start() : words[b - 1].end()] for a, b in itertools.pairwise(cuts))
-
-
-def _cut(preferences: list[int], ideal: float, slack: float) -> int:
-    """Return the number of words before the best cut near `ideal`."""
-    near = range(math.ceil(ideal - slack), math.floor(ideal + slack) + 1)
-    return min(near or [math.floor(ideal)], key=lambda at: (-preferences[at], abs(at - ideal)))
-
-
-def _preferences(text: str, words: list[re.Match[str]]) -> list[int]:
-    """Return the preference for a cut after each number of words: 2 at a paragraph's end, 1 at a sentence's, else 0."""
-    sentences = {end for _, end in sentence_spans(text)}
-    preferences = [0]
-    for word, following in itertools.pairwise(words):
-        paragraph = _BLANK_LINE.search(text, word.end(), following.start())
-        preferences.append(2 if paragraph else int(word.end() in sentences))
-    return preferences
-
+from rubriclab.rubric import Criterion, Part
+from rubriclab.stats.interval import DIGITS
 
 TOKENS_PER_ANSWER = 96
 
@@ -86,10 +31,47 @@ FORMS: Mapping[AnswerForm, type[BaseModel]] = {"with reasons": ChecklistAnswers,
 
 @dataclass(frozen=True, slots=True)
 class QuestionAnswer:
-    """A judge's answer to one question about one part of a text with its reason, or no answer and what went wrong."""
+    """A judge's answer to one question about one text with its reason, or no answer and what went wrong."""
 
     answer: YesNo | None
     reason: str
+
+
+async def score(
+    example: Example, part: Part, assignment: Assignment, judge: Judge
+) -> tuple[float | None, tuple[CriterionRating, ...]]:
+    """Return the text's score on the assignment's scale, and each question's rating with its reason.
+
+    It is `None` if half of the applicable questions or more have no answer, or if none is applicable.
+    """
+    settings = CheckEvalScoringSettings.model_validate(part.settings)
+    answers = await ask_questions(example, part.criteria, part.dimensions or {}, assignment, judge, settings=settings)
+    ratings = {each.id: rate_question(each, answers[each.id]) for each in part.criteria}
+    return text_score(part.criteria, ratings, assignment.scale), tuple(ratings.values())
+
+
+def text_score(questions: Sequence[Criterion], ratings: Mapping[str, CriterionRating], scale: Scale) -> float | None:
+    """Return the share of good answers mapped from [0, 1] to `scale`; rounded, so that equal shares stay equal."""
+    share = good_share(questions, ratings)
+    return None if share is None else round(scale.low + share * scale.width, DIGITS)
+
+
+def good_share(questions: Sequence[Criterion], ratings: Mapping[str, CriterionRating]) -> float | None:
+    """Return the share of good answers, by the questions' weights, in [0, 1]; `None` if too many are missing."""
+    applicable = [question for question in questions if ratings[question.id].applies]
+    answered = [question for question in applicable if ratings[question.id].score is not None]
+    total_weight, answered_weight = (math.fsum(question.weight for question in some) for some in (applicable, answered))
+    if not answered or total_weight - answered_weight >= MISSING_SHARE * total_weight:
+        return None
+    return math.fsum(each.weight * (ratings[each.id].score or 0.0) for each in answered) / answered_weight
+
+
+def rate_question(question: Criterion, answered: QuestionAnswer) -> CriterionRating:
+    """Return the rating from the answer: 1 for the good one, 0 for the other."""
+    if answered.answer == "n/a":
+        return CriterionRating(question.id, None, answered.reason, applies=False)
+    good = None if answered.answer is None else float(answered.answer == question_of(question).better)
+    return CriterionRating(question.id, good, answered.reason)
 
 
 async def ask_questions(
@@ -100,14 +82,12 @@ async def ask_questions(
     judge: Judge,
     *,
     settings: CheckEvalScoringSettings,
-) -> dict[str, tuple[QuestionAnswer, ...]]:
-    """Return the answers to each question, by its id: one for each part of the text, in order."""
+) -> dict[str, QuestionAnswer]:
+    """Return the answer to each question, by its id."""
     prompts = answer_prompts(example, questions, dimensions, assignment, settings)
-    answers: dict[str, tuple[QuestionAnswer, ...]] = {question.id: () for question in questions}
-    for reply in await gathered(_answered(prompt, judge) for prompt in prompts):
-        for name, answered in reply.items():
-            answers[name] += (answered,)
-    return answers
+    replies = await gathered(_answered(prompt, judge) for prompt in prompts)
+    by_id = {name: answered for reply in replies for name, answered in reply.items()}
+    return {question.id: by_id[question.id] for question in questions}
 
 
 def answer_prompts(
@@ -117,25 +97,18 @@ def answer_prompts(
     assignment: Assignment,
     settings: CheckEvalScoringSettings,
 ) -> list[Prompt[Any]]:
-    """Return the prompts with all questions about a text, part by part.
+    """Return the prompts with all questions about a text.
 
     Args:
         dimensions: definitions of the sub-dimensions that the questions' traits name.
     """
-    pieces = split_into_parts(example.output, settings.part_words)
-    groups, bare = _groups(questions, settings.ask), settings.answers == "yes or no"
+    bare = settings.answers == "yes or no"
+    fields = {**assignment.fields(), **assignment.text_fields(example), "bare": bare}
     prompts = []
-    for number, piece in enumerate(pieces, 1):
-        fields = {
-            **assignment.fields(),
-            **assignment.text_fields(replace(example, output=piece)),
-            "bare": bare,
-            "part": {"number": number, "of": len(pieces)} if len(pieces) > 1 else None,
-        }
-        for group in groups:
-            shown = {**fields, "sub_dimensions": _sub_dimensions(group, dimensions, bare)}
-            longest = 256 + TOKENS_PER_ANSWER * len(group)
-            prompts.append(Prompt("checkeval/answer", shown, FORMS[settings.answers], max_tokens=longest))
+    for group in _groups(questions, settings.ask):
+        shown = {**fields, "sub_dimensions": _sub_dimensions(group, dimensions, bare)}
+        longest = 256 + TOKENS_PER_ANSWER * len(group)
+        prompts.append(Prompt("checkeval/answer", shown, FORMS[settings.answers], max_tokens=longest))
     return prompts
 
 

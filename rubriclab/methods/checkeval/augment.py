@@ -25,10 +25,10 @@ from rubriclab.methods.checkeval.replies import (
     CitingDiversification,
     Diversification,
     Elaboration,
+    FinerQuestion,
     PlainCitingDiversification,
     PlainDiversification,
     PlainElaboration,
-    PlainQuestion,
 )
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
 from rubriclab.methods.prompting import first_usable
@@ -41,6 +41,9 @@ from rubriclab.rubric import CitedReason, Criterion
 Author = Literal["written by hand", "prior knowledge"]
 
 TOKENS_PER_QUESTION = 100
+
+# Fewest finer questions requested per seed.
+FEWEST = 3
 
 # Texts whose raters' reasons the diversification is shown.
 MOST_EXPLAINED = 6
@@ -128,12 +131,12 @@ def diversify_prompt(
 def elaborate_prompt(
     sub: SubDimension, seed: SeedQuestion, assignment: Assignment, settings: CheckEvalSettings
 ) -> Prompt[Any]:
-    """Return the prompt for `elaborated_fewest` to `elaborated_most` finer questions from `seed`."""
+    """Return the prompt for `FEWEST` to `elaborated_most` finer questions from `seed`."""
     fields = {
         **assignment.fields(),
         "sub_dimension": _shown(sub),
         "question": _payload(seed),
-        "fewest": settings.elaborated_fewest,
+        "fewest": min(FEWEST, settings.elaborated_most),
         "most": settings.elaborated_most,
         "self_contained": settings.self_contained,
     }
@@ -146,7 +149,7 @@ class _NewQuestion:
     """A question with the id of its seed, the texts whose raters' reasons the prompt showed, and those it cites."""
 
     seed: str
-    question: PlainQuestion
+    question: FinerQuestion
     examples: tuple[str, ...] = ()
     reasons: tuple[CitedReason, ...] = ()
 

@@ -10,7 +10,7 @@ from rubriclab.data.aspect import Assignment
 from rubriclab.data.example import Example
 from rubriclab.methods.checkeval.answer import answer_prompts
 from rubriclab.methods.checkeval.augment import diversify_prompt, elaborate_prompt, explained_texts
-from rubriclab.methods.checkeval.filtering import by_preference, filter_prompt, other_aspects
+from rubriclab.methods.checkeval.filtering import MOST_QUESTIONS, by_preference, filter_prompt, other_aspects
 from rubriclab.methods.checkeval.seeds import planned_checklist, seeds_prompt
 from rubriclab.methods.checkeval.settings import CheckEvalScoringSettings, CheckEvalSettings
 from rubriclab.methods.deduplication import MOST_SHOWN, blocks, group_prompt
@@ -35,9 +35,9 @@ def learning_at_most(training_input: TrainingInput, settings: CheckEvalSettings)
     writing = [seeds_prompt(assignment)] if settings.seeds == "prior knowledge" else []
     explained = explained_texts(training_input.shown, assignment.aspect.name)
     generator = estimate_prompts([*writing, *_augmenting(checklist, assignment, settings, explained)])
-    if settings.asks_model:
+    if settings.filter != "off":
         generator += _filtering(checklist, pool, assignment, settings)
-    kept = by_preference(pool)[: settings.most_questions]
+    kept = by_preference(pool)[:MOST_QUESTIONS]
     dimensions = {sub.name: sub.definition for sub in checklist.sub_dimensions}
     judge = CallEstimate()
     for example in training_input.examples:

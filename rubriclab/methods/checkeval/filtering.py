@@ -18,8 +18,8 @@ from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.checkeval.replies import (
     ELSEWHERE,
-    PlainVerdict,
     PlainVerdicts,
+    QuestionVerdict,
     QuestionVerdicts,
     fault,
 )
@@ -31,6 +31,9 @@ from rubriclab.rubric import Criterion, DroppedCriterion
 
 # The shipped aspect that includes all others of its task, so that no question is about another aspect.
 WHOLE = "overall"
+
+# Most questions that are asked about texts; the paper's final lists have 20 to 35.
+MOST_QUESTIONS = 35
 
 STYLES = {
     "exaggerated": "its wording is exaggerated",
@@ -55,13 +58,13 @@ async def filter_questions(
     generator: Judge,
     settings: CheckEvalSettings,
 ) -> FilterResult:
-    """Return the questions that the model keeps, at most `most_questions`.
+    """Return the questions that the model keeps, at most `MOST_QUESTIONS`.
 
     If the model would drop every question, the seeds are kept.
     """
-    questions, notes = list(pool), list[str]()
+    questions, notes, asks_model = list(pool), list[str](), settings.filter != "off"
     reasons = {each.id: problem for each in pool if settings.self_contained and (problem := wording_fault(each))}
-    if settings.asks_model:
+    if asks_model:
         sound = [question for question in pool if question.id not in reasons]
         turned, faults, unjudged = await _judged(sound, checklist, assignment, generator, settings)
         questions, reasons = [turned.get(question.id, question) for question in pool], reasons | faults
@@ -70,12 +73,12 @@ async def filter_questions(
     if questions and all(question.id in reasons for question in questions):
         notes.append("the filter would take out every question: the seeds stay")
         reasons = {each.id: reasons[each.id] for each in questions if not is_seed(each)}
-    if settings.asks_model:
+    if asks_model:
         remaining = [question for question in questions if question.id not in reasons]
         reasons |= await find_redundant(by_author(remaining), "question", assignment, generator)
     remaining = [question for question in questions if question.id not in reasons]
-    for question in by_preference(remaining)[settings.most_questions :]:
-        reasons[question.id] = f"no place among the {settings.most_questions} questions allowed"
+    for question in by_preference(remaining)[MOST_QUESTIONS:]:
+        reasons[question.id] = f"no place among the {MOST_QUESTIONS} questions allowed"
     return FilterResult(
         kept=tuple(question for question in questions if question.id not in reasons),
         dropped=tuple(DroppedCriterion(criterion=c, reason=reasons[c.id]) for c in questions if c.id in reasons),
@@ -168,12 +171,12 @@ async def _judged(
     return turned, {name: reason for name, reason in reasons.items() if reason}, unjudged
 
 
-async def _verdicts(prompt: Prompt[Any], generator: Judge) -> list[tuple[str, PlainVerdict]]:
+async def _verdicts(prompt: Prompt[Any], generator: Judge) -> list[tuple[str, QuestionVerdict]]:
     answer = await ask(generator, prompt, salvage=prompt.reply)
     return [(verdict.question, verdict) for verdict in answer.value.verdicts] if answer.value else []
 
 
-def _turned(question: Criterion, verdict: PlainVerdict | None) -> Criterion:
+def _turned(question: Criterion, verdict: QuestionVerdict | None) -> Criterion:
     """Return the question with "no" as its good answer if the verdict says so, and with the answers it presupposes.
 
     Answers stated in a seed or by the generator are not changed.
@@ -187,7 +190,9 @@ def _turned(question: Criterion, verdict: PlainVerdict | None) -> Criterion:
     return question.model_copy(update={"question": stated.model_copy(update=update)})
 
 
-def _fault(question: Criterion, verdict: PlainVerdict | None, aspect: str, settings: CheckEvalSettings) -> str | None:
+def _fault(
+    question: Criterion, verdict: QuestionVerdict | None, aspect: str, settings: CheckEvalSettings
+) -> str | None:
     """Return the reason to drop a question; `None` if there is none, or no verdict."""
     if verdict is None:
         return None

@@ -7,7 +7,7 @@ passes as validation context.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -15,15 +15,16 @@ from pydantic import (
     BeforeValidator,
     Field,
     ValidationInfo,
+    create_model,
     field_validator,
     model_validator,
 )
 from pydantic.json_schema import SkipJsonSchema
 
+from rubriclab.methods.questions import YesNo, YesOrNo, read_answer
 from rubriclab.methods.reasons import CitedNumbers, NothingToCite
 from rubriclab.methods.replies import NewName, Reason, Wording, bare_id, is_salvage, keep_usable
 from rubriclab.methods.self_contained import leaning
-from rubriclab.methods.yes_no import YesNo, YesOrNo, read_answer
 
 # The subject of a question that is about none of the aspects named.
 ELSEWHERE = "something else"
@@ -67,55 +68,22 @@ AskedId = Annotated[str, BeforeValidator(_as_asked)]
 SeedId = Annotated[AskedId, AfterValidator(_seed_shown)]
 Readable = Annotated[YesNo, BeforeValidator(_readable)]
 
-# An answer that is not requested: absent from the schema, and ignored in a reply.
+# What is not requested: absent from the schema, and ignored in a reply.
 NotAsked = Annotated[YesNo | None, BeforeValidator(lambda _: None), SkipJsonSchema()]
+NoReason = Annotated[str, BeforeValidator(lambda _: ""), SkipJsonSchema()]
+
+M = TypeVar("M", bound=BaseModel)
 
 _USABLE = keep_usable(asked_ids, _question_of, reasons=("reason", "reasoning"))
 
 
-class PlainQuestion(BaseModel):
-    """A new question, of which nothing is stated but its wording."""
-
-    text: Wording
-    absent: NotAsked = None
-    broken: NotAsked = None
-    reasons: NothingToCite = []
-
-
-class FinerQuestion(PlainQuestion):
+class FinerQuestion(BaseModel):
     """A new question, with the answers where the thing asked about is absent and where the text is broken."""
 
+    text: Wording
     absent: Readable
     broken: Readable
-
-
-class PlainElaboration(BaseModel):
-    """Finer questions made from one seed."""
-
-    reasoning: str
-    questions: Sequence[PlainQuestion]
-
-    @model_validator(mode="after")
-    def _enough(self, info: ValidationInfo) -> Self:
-        _must_hold(self.questions, 1 if is_salvage(info) or not info.context else info.context["fewest"])
-        return self
-
-
-class Elaboration(PlainElaboration):
-    """Finer questions made from one seed, each self-contained."""
-
-    questions: Sequence[FinerQuestion]
-
-    @model_validator(mode="after")
-    def _sound(self, info: ValidationInfo) -> Self:
-        _must_be_sound(self.questions, info)
-        return self
-
-
-class PlainNewQuestion(PlainQuestion):
-    """A new question about another side of a sub-dimension, and the seed that it is closest to."""
-
-    seed: SeedId
+    reasons: NothingToCite = []
 
 
 class NewQuestion(FinerQuestion):
@@ -124,75 +92,50 @@ class NewQuestion(FinerQuestion):
     seed: SeedId
 
 
-class PlainDiversification(BaseModel):
-    """Questions about other sides of a sub-dimension."""
+class Elaboration(BaseModel):
+    """Finer questions made from one seed, each self-contained."""
 
     reasoning: str
-    questions: Sequence[PlainNewQuestion]
+    questions: Sequence[FinerQuestion]
 
     @model_validator(mode="after")
-    def _some(self) -> Self:
-        _must_hold(self.questions, 1)
+    def _usable(self, info: ValidationInfo) -> Self:
+        fewest = 1 if is_salvage(info) or not info.context else info.context.get("fewest", 1)
+        if len(self.questions) < fewest:
+            raise ValueError(f"expected at least {fewest} of them, got {len(self.questions)}")
+        for question in () if is_salvage(info) else self.questions:
+            # A paper's question states no answers and need not be self-contained.
+            if question.broken and (problem := fault(question.text, question.broken)):
+                raise ValueError(
+                    f"{problem}. Reword it so that it can be understood alone, and so that such a text does not get "
+                    f"its good answer ({question.text!r:.100})"
+                )
         return self
 
 
-class Diversification(BaseModel):
+class Diversification(Elaboration):
     """Questions about other sides of a sub-dimension, each self-contained."""
 
-    reasoning: str
     questions: Sequence[NewQuestion]
 
-    @model_validator(mode="after")
-    def _sound(self, info: ValidationInfo) -> Self:
-        _must_hold(self.questions, 1)
-        _must_be_sound(self.questions, info)
-        return self
+
+def _one_for_each_question(reply: BaseModel, info: ValidationInfo) -> BaseModel:
+    """Check that a reply's only list has one entry for each question."""
+    if info.context and not is_salvage(info):
+        entries = getattr(reply, next(iter(type(reply).model_fields)))
+        expected, got = asked_ids(info.context), [entry.question for entry in entries]
+        if sorted(got) != sorted(expected):
+            raise ValueError(f"one entry each needed for {', '.join(expected)}; got {', '.join(got) or 'none'}")
+    return reply
 
 
-class PlainCitingQuestion(PlainNewQuestion):
-    """A new question about another side, with the numbers of the raters' reasons that it came from."""
-
-    reasons: CitedNumbers = []
-
-
-class CitingQuestion(NewQuestion):
-    """A new question with the answers where what it asks about is absent or the text is broken, and cited reasons."""
-
-    reasons: CitedNumbers = []
-
-
-class PlainCitingDiversification(PlainDiversification):
-    """Questions about other sides of a sub-dimension, which cite raters' reasons."""
-
-    questions: Sequence[PlainCitingQuestion]
-
-
-class CitingDiversification(Diversification):
-    """Questions about other sides of a sub-dimension, each self-contained, which cite raters' reasons."""
-
-    questions: Sequence[CitingQuestion]
-
-
-class OneForEachQuestion(BaseModel):
-    """A reply with a single list that holds one entry for each question."""
-
-    @model_validator(mode="after")
-    def _complete(self, info: ValidationInfo) -> Self:
-        if info.context and not is_salvage(info):
-            entries = getattr(self, next(iter(type(self).model_fields)))
-            expected, got = asked_ids(info.context), [entry.question for entry in entries]
-            if sorted(got) != sorted(expected):
-                raise ValueError(f"one entry each needed for {', '.join(expected)}; got {', '.join(got) or 'none'}")
-        return self
-
-
-class PlainVerdict(BaseModel):
-    """What a reader of the checklist makes of one question."""
+class QuestionVerdict(BaseModel):
+    """A verdict that also says what the question presupposes."""
 
     question: AskedId
     reasoning: Reason
-    absent: NotAsked = None
-    broken: NotAsked = None
+    absent: Readable
+    broken: Readable
     yes_means: Annotated[Literal["better", "worse", "neither"], BeforeValidator(_plain)]
     about: str
     style: Annotated[Literal["fine", "exaggerated", "trifling", "several things"], BeforeValidator(_plain)]
@@ -209,23 +152,12 @@ class PlainVerdict(BaseModel):
         return str(named[0])
 
 
-class QuestionVerdict(PlainVerdict):
-    """A verdict that also says what the question presupposes."""
-
-    absent: Readable
-    broken: Readable
-
-
-class PlainVerdicts(OneForEachQuestion):
-    """One verdict on each question, no more and no fewer."""
-
-    verdicts: Annotated[Sequence[PlainVerdict], _USABLE]
-
-
-class QuestionVerdicts(PlainVerdicts):
+class QuestionVerdicts(BaseModel):
     """One verdict on each question with what it presupposes, no more and no fewer."""
 
     verdicts: Annotated[Sequence[QuestionVerdict], _USABLE]
+
+    _complete = model_validator(mode="after")(_one_for_each_question)
 
 
 class NamedAnswer(BaseModel):
@@ -236,28 +168,12 @@ class NamedAnswer(BaseModel):
     answer: Readable
 
 
-class ChecklistAnswers(OneForEachQuestion):
+class ChecklistAnswers(BaseModel):
     """One answer to each question, no more and no fewer."""
 
-    answers: Annotated[list[NamedAnswer], _USABLE]
+    answers: Annotated[Sequence[NamedAnswer], _USABLE]
 
-
-class BareAnswer(BaseModel):
-    """Yes or no to one question, without a reason."""
-
-    question: AskedId
-    answer: YesOrNo
-
-    @property
-    def reason(self) -> str:
-        """Empty: no reason was requested."""
-        return ""
-
-
-class BareAnswers(OneForEachQuestion):
-    """Yes or no to each question, no more and no fewer."""
-
-    answers: Annotated[list[BareAnswer], _USABLE]
+    _complete = model_validator(mode="after")(_one_for_each_question)
 
 
 class SeedSubDimension(BaseModel):
@@ -282,6 +198,106 @@ class WrittenSeeds(BaseModel):
         return self
 
 
+# The forms without stated answers (paper), without reasons (paper), and with the numbers of cited reasons.
+
+
+def _variant(model: type[M], name: str, doc: str, **fields: Any) -> type[M]:
+    return create_model(name, __base__=model, __doc__=doc, **fields)
+
+
+def _list_of(entry: type[BaseModel]) -> Any:
+    return Sequence[entry]  # type: ignore[valid-type]
+
+
+_UNSTATED: Any = {"absent": (NotAsked, None), "broken": (NotAsked, None)}
+_CITED: Any = {"reasons": (CitedNumbers, [])}
+
+PlainElaboration = _variant(
+    Elaboration,
+    "PlainElaboration",
+    "Finer questions made from one seed.",
+    questions=_list_of(
+        _variant(
+            FinerQuestion,
+            "PlainQuestion",
+            "A new question, of which nothing is stated but its wording.",
+            **_UNSTATED,
+        )
+    ),
+)
+PlainDiversification = _variant(
+    Diversification,
+    "PlainDiversification",
+    "Questions about other sides of a sub-dimension.",
+    questions=_list_of(
+        _variant(
+            NewQuestion,
+            "PlainNewQuestion",
+            "A new question about another side of a sub-dimension, and the seed that it is closest to.",
+            **_UNSTATED,
+        )
+    ),
+)
+CitingDiversification = _variant(
+    Diversification,
+    "CitingDiversification",
+    "Questions about other sides of a sub-dimension, each self-contained, which cite raters' reasons.",
+    questions=_list_of(
+        _variant(
+            NewQuestion,
+            "CitingQuestion",
+            "A new question with the answers where what it asks about is absent or the text is broken, and cited "
+            "reasons.",
+            **_CITED,
+        )
+    ),
+)
+PlainCitingDiversification = _variant(
+    Diversification,
+    "PlainCitingDiversification",
+    "Questions about other sides of a sub-dimension, which cite raters' reasons.",
+    questions=_list_of(
+        _variant(
+            NewQuestion,
+            "PlainCitingQuestion",
+            "A new question about another side, with the numbers of the raters' reasons that it came from.",
+            **_UNSTATED,
+            **_CITED,
+        )
+    ),
+)
+PlainVerdicts = _variant(
+    QuestionVerdicts,
+    "PlainVerdicts",
+    "One verdict on each question, no more and no fewer.",
+    verdicts=Annotated[
+        _list_of(
+            _variant(
+                QuestionVerdict, "PlainVerdict", "What a reader of the checklist makes of one question.", **_UNSTATED
+            )
+        ),
+        _USABLE,
+    ],
+)
+BareAnswers = _variant(
+    ChecklistAnswers,
+    "BareAnswers",
+    "Yes or no to each question, no more and no fewer.",
+    answers=Annotated[
+        _list_of(
+            _variant(
+                NamedAnswer,
+                "BareAnswer",
+                "Yes or no to one question, without a reason.",
+                reason=(NoReason, ""),
+                answer=YesOrNo,
+            )
+        ),
+        _USABLE,
+    ],
+)
+
+
 def fault(text: str, broken: YesNo | None, better: str = "yes") -> str | None:
     """Return what makes a generated question unusable regardless of its content, or `None`."""
     if reference := leaning(text):
@@ -289,17 +305,3 @@ def fault(text: str, broken: YesNo | None, better: str = "yes") -> str | None:
     if broken == better:
         return f"a text that is empty or makes no sense would earn its good answer, {broken}"
     return None
-
-
-def _must_be_sound(questions: Sequence[FinerQuestion], info: ValidationInfo) -> None:
-    for question in () if is_salvage(info) else questions:
-        if problem := fault(question.text, question.broken):
-            raise ValueError(
-                f"{problem}. Reword it so that it can be understood alone, and so that such a text does not get its "
-                f"good answer ({question.text!r:.100})"
-            )
-
-
-def _must_hold(questions: Sequence[Any], fewest: int) -> None:
-    if len(questions) < fewest:
-        raise ValueError(f"expected at least {fewest} of them, got {len(questions)}")

@@ -11,8 +11,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ValidationInfo
 from rubriclab.data.aspect import Words
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
+from rubriclab.methods.questions import YesOrNo
 from rubriclab.methods.replies import is_salvage, keep_usable, why_missing
-from rubriclab.methods.yes_no import YesOrNo
 from rubriclab.prompts import Prompt
 
 Sign = Literal[1, -1]

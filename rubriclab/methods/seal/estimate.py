@@ -8,11 +8,11 @@ from rubriclab.data.aspect import Assignment
 from rubriclab.data.example import Example
 from rubriclab.methods.estimate import TOKEN, CallEstimate, estimate_prompts
 from rubriclab.methods.method import TrainingInput
-from rubriclab.methods.seal.facts import fact_prompts
+from rubriclab.methods.seal.facts import MOST_FACTS, fact_prompts
 from rubriclab.methods.seal.learn import pack_questions
 from rubriclab.methods.seal.prompts import TextVerification, VerificationPlan, facts_by_id, verdict_prompts
 from rubriclab.methods.seal.propose import propose_prompt, proposed_question, shown
-from rubriclab.methods.seal.settings import UNPACKED, SealScoringSettings, SealSettings, units_of
+from rubriclab.methods.seal.settings import UNPACKED, SealScoringSettings, SealSettings
 from rubriclab.methods.seal.units import (
     Decomposition,
     Unit,
@@ -38,14 +38,12 @@ def learning_at_most(training_input: TrainingInput, settings: SealSettings) -> t
     plan = VerificationPlan(
         (*packed, *proposed),
         {**dimensions, **dict.fromkeys(names, QUESTION)},
-        units_of(training_input.checklist.units if training_input.checklist else None, settings.units),
+        (training_input.checklist and training_input.checklist.units) or UNPACKED,
         training_input.assignment,
         settings,
     )
     judge = sum((_text(example, plan) for example in training_input.examples), CallEstimate())
-    prompts = (
-        [propose_prompt(training_input, shown(training_input, settings.shown), settings)] if settings.proposed else []
-    )
+    prompts = [propose_prompt(training_input, shown(training_input), settings)] if settings.proposed else []
     return judge, estimate_prompts(prompts)
 
 
@@ -67,12 +65,12 @@ def _text(example: Example, plan: VerificationPlan) -> CallEstimate:
         # The number of sentences is that of splitting by rules, also if the judge splits the text.
         splitting = [split_prompt(text, plan.assignment.words)] if split_by_judge(kind, settings) else []
         return estimate_prompts(splitting) + _verdicts(verification, decompose_by_rule(text, kind, settings))
-    words, most = plan.assignment.words, settings.most_facts
+    words, most = plan.assignment.words, MOST_FACTS
     counts = {name: most * len(split_sentences(material)) for name, material in texts.items()}
     facts = {name: facts_by_id(name, [FACT] * count) for name, count in counts.items()}
     units = tuple(Unit(f"u{number}", FACT) for number in range(1, most * len(split_sentences(text)) + 1))
-    own = estimate_prompts(fact_prompts(text, "output", words, most))
-    others = [prompt for name, material in texts.items() for prompt in fact_prompts(material, name, words, most)]
+    own = estimate_prompts(fact_prompts(text, "output", words))
+    others = [prompt for name, material in texts.items() for prompt in fact_prompts(material, name, words)]
     by_fact = estimate_prompts(others) + _verdicts(
         replace(verification, texts={}, facts=facts), Decomposition("fact", units)
     )

@@ -27,6 +27,9 @@ from rubriclab.sentences import split_sentences
 PORTION = 20
 BEFORE = 3
 
+# Most facts extracted from one sentence.
+MOST_FACTS = 6
+
 TOKENS_PER_FACT = 32
 
 _WHOLE: TypeAdapter[int] = TypeAdapter(Whole)
@@ -87,17 +90,15 @@ class FactList(BaseModel):
         return entries
 
 
-async def extract_facts(
-    text: str, what: Literal["output"] | Material, words: TaskWords, judge: Judge, *, most: int
-) -> Facts:
-    """Return the facts that `text` states, at most `most` of each sentence.
+async def extract_facts(text: str, what: Literal["output"] | Material, words: TaskWords, judge: Judge) -> Facts:
+    """Return the facts that `text` states, at most `MOST_FACTS` of each sentence.
 
     A text that states nothing has its first sentence as its only fact.
 
     Args:
         what: the example's field that the text is from.
     """
-    prompts = fact_prompts(text, what, words, most)
+    prompts = fact_prompts(text, what, words)
     answers = await asyncio.gather(*(ask(judge, prompt, salvage=FactList) for prompt in prompts))
     stated_facts: dict[Fact, None] = {}
     lost: dict[int, str] = {}
@@ -112,7 +113,7 @@ async def extract_facts(
     return Facts(tuple(sorted(stated_facts, key=lambda fact: fact.sentence)), lost)
 
 
-def fact_prompts(text: str, what: Literal["output"] | Material, words: TaskWords, most: int) -> list[Prompt[FactList]]:
+def fact_prompts(text: str, what: Literal["output"] | Material, words: TaskWords) -> list[Prompt[FactList]]:
     """Return the prompts for the facts of a text, chunk by chunk."""
     sentences = split_sentences(text)
     prompts = []
@@ -123,9 +124,9 @@ def fact_prompts(text: str, what: Literal["output"] | Material, words: TaskWords
             "label": words.called(what),
             "before": " ".join(sentences[max(0, places[0] - BEFORE) : places[0]]),
             "sentences": [{"id": place + 1, "text": sentences[place]} for place in places],
-            "most": most,
+            "most": MOST_FACTS,
         }
-        longest = 256 + TOKENS_PER_FACT * most * len(places)
+        longest = 256 + TOKENS_PER_FACT * MOST_FACTS * len(places)
         prompts.append(Prompt("seal/facts", fields, FactList, max_tokens=longest))
     return prompts
 

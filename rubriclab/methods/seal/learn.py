@@ -1,10 +1,10 @@
-"""SEAL's learning: a pack's questions and proposed ones, verified on labelled texts, selected and weighted by labels.
+"""SEAL's learning: a pack's questions and proposed ones, verified on labelled texts and selected by labels.
 
-The paper's sub-dimensions are written by hand and its weights are the model's; learning them is its future work.
+The paper's sub-dimensions are written by hand; learning them is its future work.
 
 pack, if there is one      -> its questions and its kind of units
 proposals                  -> new sub-dimensions from the aspect's definition and texts of low, middle and high score
-labelled texts, if any     -> every question verified for every unit of every text once; selection and weights by labels
+labelled texts, if any     -> every question verified for every unit of every text once; selection by labels
 """
 
 from __future__ import annotations
@@ -20,13 +20,19 @@ from rubriclab.checklist import Checklist
 from rubriclab.errors import ChecklistError, JudgeError
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.gathering import for_each
-from rubriclab.methods.item_selection import AnswerMatrix, SelectedQuestions, check_labels, p_below, select_questions
 from rubriclab.methods.method import Learned, Progress, TrainingInput, cross_validated, scores_of, silent
-from rubriclab.methods.questions import question_of
+from rubriclab.methods.questions import (
+    FEWEST_ANSWERS,
+    AnswerMatrix,
+    SelectedQuestions,
+    p_below,
+    question_of,
+    select_questions,
+)
 from rubriclab.methods.seal.prompts import VerificationPlan
 from rubriclab.methods.seal.propose import propose
 from rubriclab.methods.seal.score import rate_questions, score_verdicts
-from rubriclab.methods.seal.settings import SealSettings, units_of
+from rubriclab.methods.seal.settings import UNPACKED, SealSettings
 from rubriclab.methods.seal.verify import TextVerdicts, judge_text
 from rubriclab.option_names import option
 from rubriclab.rubric import Criterion, DroppedCriterion, Evidence, Part, Question
@@ -35,6 +41,9 @@ from rubriclab.stats.interval import rounded
 from rubriclab.stats.missing import floats
 
 PROPOSED = 0.2
+
+# Significance level (one-sided) of the positive correlation with the labels that a proposed question needs to be kept.
+TRACKING = 0.2
 
 
 async def learn(
@@ -52,17 +61,20 @@ async def learn(
 
     Raises:
         ChecklistError: if there is no pack of questions and none are proposed.
-        SettingsError: if a setting needs labelled texts, and there are none.
         JudgeError: if there is no pack and no usable proposal, or if no labelled text has a usable verdict.
     """
-    _check(training_input, settings)
+    if training_input.checklist is None and not settings.proposed:
+        raise ChecklistError(
+            "SEAL asks questions, and there are none: no pack of them and nothing to be proposed (proposed=0).",
+            f"Give a pack with {option('checklist', 'FILE')}, or have some proposed.",
+        )
     packed, dimensions = pack_questions(training_input.checklist)
     proposed, meant, failure = await propose(training_input, settings, generator)
     if not packed and not proposed:
         raise JudgeError(f"There are no questions to ask: {failure}", f"Try another {option('generator')}.")
     questions = (*packed, *proposed)
     on_progress(f"{len(questions)} questions to ask", PROPOSED)
-    units = units_of(training_input.checklist.units if training_input.checklist else None, settings.units)
+    units = (training_input.checklist and training_input.checklist.units) or UNPACKED
     plan = VerificationPlan(questions, {**dimensions, **meant}, units, training_input.assignment, settings)
     learned = await _SealRun(training_input, settings, plan, judge, on_progress).run()
     return replace(learned, notes=(*filter(None, [failure]), *learned.notes))
@@ -107,7 +119,7 @@ class _SealRun:
         if self.texts:
             columns = zip(questions, good.T, strict=True)
             questions = tuple(_with_evidence(each, judged, column, self.labels) for each, column in columns)
-        chosen = select_by_labels(questions, answers, self.settings)
+        chosen = self._selected(questions, answers)
         self.on_progress(f"{len(chosen.questions)} questions kept", 1.0)
         part = Part(
             method="seal",
@@ -120,7 +132,8 @@ class _SealRun:
             units=self.plan.units,
         )
         scores = self._scores(chosen, judged)
-        optimistic = bool(self.texts) and self._by_labels()
+        proposed = any(question.evidence.examples for question in self.plan.questions)
+        optimistic = bool(self.texts) and (self.settings.filter == "labels" or proposed)
         return Learned(
             part,
             examples=tuple(text.id for text in self.texts),
@@ -152,11 +165,10 @@ class _SealRun:
             )
         return results
 
-    def _by_labels(self) -> bool:
-        """Return whether labels influence selection, weights or proposals."""
-        weighed = self.settings.weights == "labels"
-        proposed = any(question.evidence.examples for question in self.plan.questions)
-        return self.settings.asks_labels or self.settings.selected > 0 or weighed or proposed
+    def _selected(self, questions: Sequence[Criterion], answers: AnswerMatrix) -> SelectedQuestions:
+        if self.settings.filter == "labels":
+            return select_by_labels(questions, answers)
+        return SelectedQuestions(tuple(questions), {})
 
     def _scores(self, chosen: SelectedQuestions, judged: Sequence[TextVerdicts]) -> FloatArray:
         """Return the scores of texts with these verdicts, NaN if there is none."""
@@ -166,36 +178,34 @@ class _SealRun:
     def _reselected(
         self, questions: Sequence[Criterion], answers: AnswerMatrix, judged: Sequence[TextVerdicts]
     ) -> FloatArray:
-        """Return cross-validated scores: each text's by the questions and weights from the other groups' labels."""
+        """Return cross-validated scores: each text's by the questions that the other groups' labels select."""
 
         def predict(others: BoolArray, held_out: BoolArray) -> FloatArray:
-            chosen = select_by_labels(questions, answers.rows(others), self.settings)
+            chosen = self._selected(questions, answers.rows(others))
             return self._scores(chosen, [judged[row] for row in np.flatnonzero(held_out).tolist()])
 
         return cross_validated([text.group for text in self.texts], predict)
 
 
-def select_by_labels(
-    questions: Sequence[Criterion], answers: AnswerMatrix, settings: SealSettings
-) -> SelectedQuestions:
+def select_by_labels(questions: Sequence[Criterion], answers: AnswerMatrix) -> SelectedQuestions:
     """Return the questions that the labels select: of the proposed ones only those that correlate with them.
 
     A pack's questions are written by people and kept unless the labels speak against them; so are proposed questions if
     there are no others.
     """
-    untracked = _not_tracking(questions, answers, settings) if settings.asks_labels else {}
+    untracked = _not_tracking(questions, answers)
     if len(untracked) == len(questions):
         untracked = {}
     kept = [column for column in range(len(questions)) if column not in untracked]
     remaining = AnswerMatrix(answers.good[:, kept], answers.applies[:, kept], answers.labels)
-    selection = select_questions([questions[column] for column in kept], remaining, settings)
+    selection = select_questions([questions[column] for column in kept], remaining)
     return replace(
         selection,
         dropped={**{questions[column].id: reason for column, reason in untracked.items()}, **selection.dropped},
     )
 
 
-def _not_tracking(questions: Sequence[Criterion], answers: AnswerMatrix, settings: SealSettings) -> dict[int, str]:
+def _not_tracking(questions: Sequence[Criterion], answers: AnswerMatrix) -> dict[int, str]:
     """Return the columns of proposed questions whose correlation with the labels is not significant (one-sided)."""
     untracked = {}
     counts = (~np.isnan(answers.good)).sum(axis=0).tolist()
@@ -204,21 +214,12 @@ def _not_tracking(questions: Sequence[Criterion], answers: AnswerMatrix, setting
     ):
         proposed = question_of(questions[column]).origin == "proposed"
         # Without a correlation (NaN), other rules apply.
-        if proposed and n >= settings.fewest_answers and (p := p_below(-r, n)) > settings.tracking:
+        if proposed and n >= FEWEST_ANSWERS and (p := p_below(-r, n)) > TRACKING:
             untracked[column] = (
                 f"does not track the labels: correlation {r:.2f} over {n} training texts, "
                 f"so high by chance in {p:.1%} of cases"
             )
     return untracked
-
-
-def _check(training_input: TrainingInput, settings: SealSettings) -> None:
-    if training_input.checklist is None and not settings.proposed:
-        raise ChecklistError(
-            "SEAL asks questions, and there are none: no pack of them and nothing to be proposed (proposed=0).",
-            f"Give a pack with {option('checklist', 'FILE')}, or have some proposed.",
-        )
-    check_labels(settings, training_input.examples)
 
 
 def _with_evidence(

@@ -9,7 +9,7 @@ from typing import Any
 from rubriclab.data.aspect import Assignment
 from rubriclab.data.example import Example
 from rubriclab.methods.prompting import chunks
-from rubriclab.methods.questions import by_trait, question_of
+from rubriclab.methods.questions import question_of
 from rubriclab.methods.seal.replies import FORMS, asked_questions
 from rubriclab.methods.seal.settings import SealScoringSettings, judge_weighs
 from rubriclab.methods.seal.units import Kind, Unit
@@ -88,7 +88,7 @@ class TextVerification:
     def rated(self) -> bool:
         """Whether units are rated on the scale instead of verified: all of them, or only texts too short for units."""
         settings = self.plan.settings
-        return not settings.verify or (self.kind == "whole" and settings.decompose and settings.whole == "rated")
+        return not settings.verify or (self.kind == "whole" and settings.decompose)
 
 
 def facts_by_id(material: Material, facts: Sequence[str]) -> dict[str, str]:
@@ -111,13 +111,11 @@ def verdict_prompts(verification: TextVerification) -> list[Prompt[Any]]:
 
 
 def _prompts(verification: TextVerification) -> Iterator[Prompt[Any]]:
-    settings = verification.plan.settings
-    most = 1 if settings.ask == "one by one" else settings.most_per_call
+    most = verification.plan.settings.most_per_call
     for (template, material), questions in _by_template(verification).items():
-        for group in [questions] if settings.ask == "together" else by_trait(questions).values():
-            for asked in chunks(group, most):
-                for units in chunks(verification.units, max(1, most // len(asked))):
-                    yield _prompt(template, verification, asked, units, material)
+        for asked in chunks(questions, most):
+            for units in chunks(verification.units, max(1, most // len(asked))):
+                yield _prompt(template, verification, asked, units, material)
 
 
 def _by_template(verification: TextVerification) -> dict[tuple[str, Material | None], list[Criterion]]:

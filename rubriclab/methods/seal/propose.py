@@ -16,11 +16,14 @@ from rubriclab.judges.judge import Judge
 from rubriclab.methods.method import TrainingInput
 from rubriclab.methods.prompting import first_usable, shown_once
 from rubriclab.methods.replies import NewName, Wording
-from rubriclab.methods.seal.settings import SealSettings, units_of
+from rubriclab.methods.seal.settings import UNPACKED, SealSettings
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, Evidence, Question
 
 TOKENS_PER_PROPOSAL = 200
+
+# Labelled texts in the prompt of a proposal.
+SHOWN = 6
 
 
 class NewSubDimension(BaseModel):
@@ -60,7 +63,7 @@ async def propose(
     """Return new questions, the definitions of their sub-dimensions, and what went wrong if the request failed."""
     if not settings.proposed:
         return (), {}, None
-    texts = shown(training_input, settings.shown)
+    texts = shown(training_input)
     prompt = propose_prompt(training_input, texts, settings)
     answer = await first_usable(prompt, generator)
     if answer.value is None:
@@ -79,7 +82,7 @@ def propose_prompt(
 ) -> Prompt[SubDimensionProposal]:
     """Return the prompt for new sub-dimensions, with labelled texts as examples."""
     assignment, aspect = training_input.assignment, training_input.assignment.aspect.name
-    units = units_of(training_input.checklist.units if training_input.checklist else None, settings.units)
+    units = (training_input.checklist and training_input.checklist.units) or UNPACKED
     subs = training_input.checklist.sub_dimensions if training_input.checklist else ()
     fields: dict[str, Any] = {
         **assignment.fields(),
@@ -102,11 +105,11 @@ def propose_prompt(
     return Prompt("seal/propose", fields, SubDimensionProposal, max_tokens=longest)
 
 
-def shown(training_input: TrainingInput, number: int) -> tuple[Example, ...]:
-    """Return `number` labelled texts at even distances in the ranking by score, lowest first."""
+def shown(training_input: TrainingInput) -> tuple[Example, ...]:
+    """Return at most `SHOWN` labelled texts at even distances in the ranking by score, lowest first."""
     labels = training_input.labels
     ranked = sorted(training_input.examples, key=lambda example: (labels[example.id], example.id))
-    places = np.linspace(0, len(ranked) - 1, min(number, len(ranked))).round().astype(int) if ranked else ()
+    places = np.linspace(0, len(ranked) - 1, min(SHOWN, len(ranked))).round().astype(int) if ranked else ()
     return tuple(ranked[place] for place in dict.fromkeys(places))
 
 

@@ -22,8 +22,8 @@ from pydantic import (
     model_validator,
 )
 
+from rubriclab.methods.questions import YesOrNo
 from rubriclab.methods.replies import Number, OnScale, bare_id, is_salvage, keep_usable
-from rubriclab.methods.yes_no import YesOrNo
 
 _UNIT_ID = re.compile(r"u(\d+)")
 _FACT_ID = re.compile(r"\W*([a-z]\d+)\b", re.IGNORECASE)

@@ -21,8 +21,8 @@ from rubriclab.segmentation import Material
 async def with_facts(verification: TextVerification, judge: Judge) -> TextVerification:
     """Return the verification with facts in place of whole texts."""
     plan, texts = verification.plan, verification.texts
-    words, most = plan.assignment.words, plan.settings.most_facts
-    requests = (extract_facts(text, name, words, judge, most=most) for name, text in texts.items())
+    words = plan.assignment.words
+    requests = (extract_facts(text, name, words, judge) for name, text in texts.items())
     facts: dict[Material, Facts] = dict(zip(texts, await asyncio.gather(*requests), strict=True))
     # With only some of the facts, units that a lost fact supports would count as wrong.
     incomplete = {name: _why_incomplete(name, each, verification) for name, each in facts.items() if each.lost}

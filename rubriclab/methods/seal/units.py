@@ -124,7 +124,7 @@ async def decompose(
     or a text that could not be split, is a lost unit.
     """
     if kind == "fact" and settings.decompose:
-        return fact_units(text, await extract_facts(text, "output", words, judge, most=settings.most_facts), settings)
+        return fact_units(text, await extract_facts(text, "output", words, judge), settings)
     if not split_by_judge(kind, settings):
         return decompose_by_rule(text, kind, settings)
     sentences = await sentences_by_judge(text, words, judge)

@@ -10,8 +10,7 @@ from rubriclab.data.example import Example
 from rubriclab.judges.ask import JudgeAnswer, ask, read
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.checkeval.answer import QuestionAnswer
-from rubriclab.methods.checkeval.score import rate_question
+from rubriclab.methods.checkeval.answer import QuestionAnswer, rate_question
 from rubriclab.methods.estimate import CallEstimate, estimate_prompt
 from rubriclab.methods.gathering import gathered
 from rubriclab.methods.method import CriterionRating
@@ -27,7 +26,7 @@ async def judge_all(
     """Return the text's ratings by the criteria of `parts`, in their order, as the methods' own scoring would.
 
     All parts that `can_join` are asked about in one call. The others are scored as their methods score them: taken
-    apart, weighted by probabilities, in parts of a long text, with other texts shown, or measured without a judge.
+    apart, weighted by probabilities, with other texts shown, or measured without a judge.
 
     A reply that cannot be used is asked for once more; after that its sound entries count, and the others are missing
     with the reason.
@@ -86,8 +85,7 @@ def ratings_in(judgments: Judgments, criteria: Mapping[str, Criterion]) -> dict[
         if isinstance(each, HolisticScore):
             found[each.id] = CriterionRating(each.id, each.score, each.reason)
         else:
-            given = [QuestionAnswer(each.answer, each.reason.strip())]
-            found[each.id] = rate_question(criteria[each.id], given, "share")
+            found[each.id] = rate_question(criteria[each.id], QuestionAnswer(each.answer, each.reason.strip()))
     return found
 
 

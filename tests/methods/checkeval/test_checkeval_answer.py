@@ -13,7 +13,6 @@ from rubriclab.prompts import render
 
 QUESTIONS = (question("a1"), question("b1", "Side 2"), question("a2"), question("b2", "Side 2"))
 DIMENSIONS = {"Side 1": "What the first is.", "Side 2": "What the second is."}
-LONG = "\n\n".join(f"Paragraph {number} has exactly six words." for number in range(6))
 
 
 def prompts(example=None, **settings: Any):
@@ -21,7 +20,7 @@ def prompts(example=None, **settings: Any):
     return answer_prompts(given, QUESTIONS, DIMENSIONS, assignment(), settings=CheckEvalScoringSettings(**settings))
 
 
-async def run(judge: FakeJudge, example=None, **settings: Any) -> dict[str, tuple[QuestionAnswer, ...]]:
+async def run(judge: FakeJudge, example=None, **settings: Any) -> dict[str, QuestionAnswer]:
     given = example or text()
     return await ask_questions(
         given, QUESTIONS, DIMENSIONS, assignment(), judge, settings=CheckEvalScoringSettings(**settings)
@@ -44,7 +43,7 @@ async def test_questions_are_grouped_as_the_setting_says_with_one_call_each(how:
     judge = scripted()
     found = await run(judge, ask=how)
     assert [asked(prompt) for prompt in judge.prompts] == groups
-    assert {name: said[0].answer for name, said in found.items()} == {
+    assert {name: said.answer for name, said in found.items()} == {
         each.id: by_lot(each.id, "", "Some words.") for each in QUESTIONS
     }
 
@@ -59,10 +58,8 @@ def test_fields_are_those_that_judges_know():
         "context",
         "output",
         "sub_dimensions",
-        "part",
         "bare",
     }
-    assert first.fields["part"] is None
     assert second.fields["sub_dimensions"] == [
         {
             "name": "Side 2",
@@ -89,7 +86,7 @@ async def test_the_better_answer_is_no_business_of_the_reading():
     found = await ask_questions(
         text(), (question("a1", better="no"),), {}, assignment(), judge, settings=CheckEvalScoringSettings()
     )
-    assert found == {"a1": (QuestionAnswer("no", "Seen."),)}
+    assert found == {"a1": QuestionAnswer("no", "Seen.")}
 
 
 async def test_one_group_without_a_usable_reply_costs_no_other_group():
@@ -97,17 +94,17 @@ async def test_one_group_without_a_usable_reply_costs_no_other_group():
         return "none" if "a1" in asked(prompt) else reply_to(prompt)
 
     found = await run(FakeJudge(script))
-    assert found["b1"][0].answer is not None
+    assert found["b1"].answer is not None
     for name in ("a1", "a2"):
-        assert found[name][0].answer is None
-        assert found[name][0].reason.startswith("unusable reply, also after one repair")
+        assert found[name].answer is None
+        assert found[name].reason.startswith("unusable reply, also after one repair")
 
 
 async def test_what_never_came_is_missing_with_the_provider_s_words():
     def down(_):
         raise JudgeUnavailable("The provider is down.")
 
-    assert (await run(FakeJudge(down)))["b2"] == (QuestionAnswer(None, "The provider is down."),)
+    assert (await run(FakeJudge(down)))["b2"] == QuestionAnswer(None, "The provider is down.")
 
 
 async def test_what_ends_a_command_is_not_swallowed():
@@ -116,57 +113,6 @@ async def test_what_ends_a_command_is_not_swallowed():
 
     with pytest.raises(BudgetReached):
         await run(FakeJudge(broke))
-
-
-# Long texts
-
-
-def test_a_long_text_is_asked_about_part_by_part():
-    shown = prompts(text(LONG, source="Source."), part_words=14)
-    assert [(p.fields["part"], asked(p)) for p in shown] == [
-        ({"number": number, "of": 3}, group) for number in (1, 2, 3) for group in (["a1", "a2"], ["b1", "b2"])
-    ]
-    assert [p.fields["output"] for p in shown[::2]] == [
-        "\n\n".join(LONG.split("\n\n")[at : at + 2]) for at in (0, 2, 4)
-    ]
-    assert {p.fields["source"] for p in shown} == {"Source."}
-
-
-@pytest.mark.parametrize("words", [0, 36, 1000])
-def test_a_text_that_is_not_long_is_asked_about_whole(words: int):
-    shown = prompts(text(LONG), part_words=words)
-    assert [p.fields["part"] for p in shown] == [None, None]
-    assert {p.fields["output"] for p in shown} == {LONG}
-
-
-def test_a_judge_is_told_which_part_it_sees_and_what_lies_elsewhere():
-    first, middle, last = (render(p)[1]["content"] for p in prompts(text(LONG), part_words=14, ask="together"))
-    whole = render(prompts(text(LONG))[0])[1]["content"]
-    for number, content, elsewhere in (
-        (1, first, "one about the ending,"),
-        (2, middle, "one about the opening or the ending,"),
-        (3, last, "one about the opening,"),
-    ):
-        assert f"is shown in 3 parts; this is part {number}" in content
-        assert elsewhere in content
-        assert "mid-sentence" not in content
-    assert "parts" not in whole
-    assert "stops in mid-sentence, it has no ending" in whole
-
-
-async def test_each_question_has_an_answer_for_each_part_in_order():
-    judge = scripted()
-    found = await run(judge, text(LONG), part_words=14)
-    pieces = ["\n\n".join(LONG.split("\n\n")[at : at + 2]) for at in (0, 2, 4)]
-    for each in QUESTIONS:
-        assert [said.answer for said in found[each.id]] == [by_lot(each.id, "", piece) for piece in pieces]
-    assert len(judge.prompts) == 6
-
-
-async def test_a_part_without_a_usable_reply_costs_no_other_part():
-    judge = scripted(answer=lambda p: "none" if p.fields["part"]["number"] == 2 else reply_to(p, lambda *_: "yes"))
-    found = await run(judge, text(LONG), part_words=14)
-    assert [said.answer for said in found["a1"]] == ["yes", None, "yes"]
 
 
 def test_room_for_the_reply_grows_with_the_questions():

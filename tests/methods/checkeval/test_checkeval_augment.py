@@ -39,12 +39,12 @@ async def test_both_see_the_seeds_and_neither_what_the_other_wrote():
 
 
 async def test_fields_are_those_that_judges_know():
-    _, generator = await run(diversified=4, elaborated_fewest=2, elaborated_most=5)
+    _, generator = await run(diversified=4, elaborated_most=5)
     common = {"words", "aspect", "scale", "sub_dimension", "self_contained"}
     first, second = of_kind(generator, "diversify")[1].fields, of_kind(generator, "elaborate")[0].fields
     assert set(first) == common | {"questions", "count", "rated"}
     assert set(second) == common | {"question", "fewest", "most"}
-    assert (first["count"], second["fewest"], second["most"]) == (4, 2, 5)
+    assert (first["count"], second["fewest"], second["most"]) == (4, 3, 5)
     assert [set(each) for each in first["questions"]] == [{"id", "text", "better"}] * 2
 
 
@@ -115,9 +115,7 @@ async def test_more_than_asked_for_is_cut():
         new = [{"seed": "a1", **stated(wording(f"d{n}"))} for n in range(count)]
         return {"reasoning": "", "questions": new}
 
-    pool, _ = await run(
-        checklist((1,)), scripted(diversify=many, elaborate=many), diversified=2, elaborated_fewest=1, elaborated_most=4
-    )
+    pool, _ = await run(checklist((1,)), scripted(diversify=many, elaborate=many), diversified=2, elaborated_most=4)
     assert Counter(question_of(q).origin for q in pool.questions) == {"seed": 1, "diversified": 2, "elaborated": 4}
 
 

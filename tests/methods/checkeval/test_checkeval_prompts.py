@@ -44,13 +44,12 @@ def turned(given):
 def real() -> dict[str, list[Prompt]]:
     """Return the prompts of whole runs of learning, by template."""
     found: dict[str, list[Prompt]] = {}
-    long = [replace(each, output=f"{each.output} " * 40) for each in examples(4)]
-    texts = [replace(each, context="Some facts.") if i % 2 else each for i, each in enumerate(long)]
+    texts = [replace(each, context="Some facts.") if i % 2 else each for i, each in enumerate(examples(4))]
     explained = [replace(each, reasons={"coherence": "It wanders."}) for each in texts]
     for given, chosen, labelled in (
         (checklist((1, 2)), {}, texts),
-        (turned(checklist((1,), others={"rhythm": "How it sounds."})), {"part_words": 50, "diversified": 1}, texts),
-        (checklist((1, 1)), {"ask": "together", "elaborated_fewest": 2, "elaborated_most": 2}, explained),
+        (turned(checklist((1,), others={"rhythm": "How it sounds."})), {"diversified": 1}, texts),
+        (checklist((1, 1)), {"ask": "together", "elaborated_most": 2}, explained),
         (checklist((1,)), {"seeds": "prior knowledge", "answers": "yes or no", "filter": "model"}, texts),
     ):
         judge = scripted()

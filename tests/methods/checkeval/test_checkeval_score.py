@@ -3,13 +3,12 @@
 from typing import Any
 
 import pytest
-from checkeval_scripts import answers, assignment, checklist, question, scripted, seeds, text
+from checkeval_scripts import answers, assignment, checklist, question, seeds, text
 from hypothesis import given, strategies as st
 
 from rubriclab.data import Scale
 from rubriclab.judges import FakeJudge
-from rubriclab.methods.checkeval.answer import QuestionAnswer
-from rubriclab.methods.checkeval.score import good_share, rate_question, score, text_score
+from rubriclab.methods.checkeval.answer import QuestionAnswer, good_share, rate_question, score, text_score
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
 from rubriclab.methods.method import CriterionRating
 from rubriclab.rubric import Criterion, Part
@@ -43,48 +42,48 @@ def simple(*scores: float | str | None, trait: str = "A") -> tuple[list[Criterio
 # The weighted share
 
 
-@given(CELLS, st.sampled_from(["equal", "sub-dimensions"]))
-def test_a_share_is_none_or_between_0_and_1(cells, weights: Any):
-    found = good_share(*build(cells), weights)
+@given(CELLS)
+def test_a_share_is_none_or_between_0_and_1(cells):
+    found = good_share(*build(cells))
     assert found is None or 0 <= found <= 1
 
 
-@given(CELLS, st.sampled_from(["equal", "sub-dimensions"]), st.data())
-def test_a_better_answer_never_lowers_a_share(cells, weights: Any, data):
+@given(CELLS, st.data())
+def test_a_better_answer_never_lowers_a_share(cells, data):
     at = data.draw(st.integers(0, len(cells) - 1))
     weight, value, applies, trait = cells[at]
     if value is None:
         return
     better = [*cells[:at], (weight, data.draw(st.floats(value, 1)), applies, trait), *cells[at + 1 :]]
-    before, after = good_share(*build(cells), weights), good_share(*build(better), weights)
+    before, after = good_share(*build(cells)), good_share(*build(better))
     assert (before is None) == (after is None)
     assert before is None or after >= before - 1e-12
 
 
-@given(CELLS, st.sampled_from(["equal", "sub-dimensions"]), st.randoms(use_true_random=False))
-def test_the_order_of_questions_does_not_change_a_score(cells, weights: Any, lot):
+@given(CELLS, st.randoms(use_true_random=False))
+def test_the_order_of_questions_does_not_change_a_score(cells, lot):
     questions, ratings = build(cells)
     shuffled = list(questions)
     lot.shuffle(shuffled)
     scale = Scale(low=1, high=5, whole=True)
-    assert text_score(questions, ratings, weights, scale) == text_score(shuffled, ratings, weights, scale)
+    assert text_score(questions, ratings, scale) == text_score(shuffled, ratings, scale)
 
 
 @given(CELLS)
 def test_a_share_is_the_weighted_mean_of_the_answers_there_are(cells):
-    found = good_share(*build(cells), "equal")
+    found = good_share(*build(cells))
     if found is not None:
         given_ = [(weight, value) for weight, value, applies, _ in cells if applies and value is not None]
         assert found == pytest.approx(sum(w * v for w, v in given_) / sum(w for w, _ in given_))
 
 
 def test_the_share_of_good_answers_is_the_paper_s_example():
-    assert good_share(*simple(*[1.0] * 15, *[0.0] * 5), "equal") == 0.75
+    assert good_share(*simple(*[1.0] * 15, *[0.0] * 5)) == 0.75
 
 
 def test_n_a_leaves_the_denominator():
-    assert good_share(*simple(1.0, 0.0, "-", "-"), "equal") == 0.5
-    assert good_share(*simple(1.0, "-", "-", "-"), "equal") == 1.0
+    assert good_share(*simple(1.0, 0.0, "-", "-")) == 0.5
+    assert good_share(*simple(1.0, "-", "-", "-")) == 1.0
 
 
 @pytest.mark.parametrize(
@@ -101,22 +100,14 @@ def test_n_a_leaves_the_denominator():
     ],
 )
 def test_a_text_is_unscored_where_half_of_what_applies_is_missing(scores, expected: float | None):
-    assert good_share(*simple(*scores), "equal") == expected
+    assert good_share(*simple(*scores)) == expected
 
 
 def test_what_is_missing_counts_by_weight():
     heavy = [(3.0, None, True, "A"), (1.0, 1.0, True, "A"), (1.0, 1.0, True, "A")]
     light = [(1.0, None, True, "A"), (1.0, 1.0, True, "A"), (1.0, 1.0, True, "A")]
-    assert good_share(*build(heavy), "equal") is None
-    assert good_share(*build(light), "equal") == 1.0
-
-
-def test_by_sub_dimension_the_larger_one_weighs_no_more():
-    cells = [(0.25, 1.0, True, "A")] * 4 + [(1.0, 0.0, True, "B")]
-    assert good_share(*build(cells), "sub-dimensions") == 0.5
-    cells[0] = (0.25, None, False, "A")
-    assert good_share(*build(cells), "sub-dimensions") == 0.5
-    assert good_share(*build([(w, v, t == "A", t) for w, v, _, t in cells]), "sub-dimensions") == 1.0
+    assert good_share(*build(heavy)) is None
+    assert good_share(*build(light)) == 1.0
 
 
 @pytest.mark.parametrize(
@@ -130,13 +121,13 @@ def test_by_sub_dimension_the_larger_one_weighs_no_more():
 )
 def test_a_share_is_mapped_to_the_scale(scale: Scale, expected: float):
     questions, ratings = simple(1.0, 1.0, 1.0, 0.0)
-    assert text_score(questions, ratings, "equal", scale) == expected
+    assert text_score(questions, ratings, scale) == expected
 
 
 @given(CELLS, st.floats(-100, 100), st.floats(0.1, 50))
 def test_a_score_lies_on_its_scale(cells, low: float, width: float):
     scale = Scale(low=low, high=low + width, whole=False)
-    found = text_score(*build(cells), "equal", scale)
+    found = text_score(*build(cells), scale)
     assert found is None or scale.low - 1e-6 <= found <= scale.high + 1e-6
 
 
@@ -148,56 +139,15 @@ def test_a_score_lies_on_its_scale(cells, low: float, width: float):
     [("yes", "yes", 1.0), ("no", "yes", 0.0), ("yes", "no", 0.0), ("no", "no", 1.0)],
 )
 def test_an_answer_scores_by_the_question_s_polarity(answer: Any, better: Any, value: float):
-    found = rate_question(question("a1", better=better), [QuestionAnswer(answer, "Seen.")], "share")
+    found = rate_question(question("a1", better=better), QuestionAnswer(answer, "Seen."))
     assert found == CriterionRating("a1", value, "Seen.")
 
 
 def test_n_a_is_an_answer_and_a_missing_one_is_not():
-    assert rate_question(question("a1"), [QuestionAnswer("n/a", "None there.")], "share") == CriterionRating(
+    assert rate_question(question("a1"), QuestionAnswer("n/a", "None there.")) == CriterionRating(
         "a1", None, "None there.", False
     )
-    assert rate_question(question("a1"), [QuestionAnswer(None, "Lost.")], "share") == CriterionRating(
-        "a1", None, "Lost.", True
-    )
-
-
-PARTS = {
-    ("yes", "yes", "no"): (0.666667, 0.0, 1.0),
-    ("yes", "yes", "yes"): (1.0, 1.0, 1.0),
-    ("no", "no", "no"): (0.0, 0.0, 0.0),
-    ("yes", "n/a", "no"): (0.5, 0.0, 1.0),
-    ("yes", "n/a", "n/a"): (1.0, 1.0, 1.0),
-    ("yes", "yes", None): (1.0, None, 1.0),
-    ("no", "no", None): (0.0, 0.0, None),
-    ("yes", None, None): (None, None, 1.0),
-    ("yes", None, "n/a"): (None, None, 1.0),
-    (None, None, None): (None, None, None),
-}
-
-
-@pytest.mark.parametrize(("given_", "expected"), PARTS.items())
-@pytest.mark.parametrize(("combine", "place"), [("share", 0), ("all", 1), ("any", 2)])
-def test_parts_are_combined_by_the_stated_rule(given_, expected, combine: Any, place: int):
-    found = rate_question(question("a1"), [QuestionAnswer(answer, "") for answer in given_], combine)
-    assert found.score == expected[place]
-    assert found.applies
-
-
-def test_a_question_about_a_fault_is_combined_by_what_is_good():
-    given_ = [QuestionAnswer("yes", ""), QuestionAnswer("no", "")]
-    fault = question("a1", better="no")
-    assert [rate_question(fault, given_, combine).score for combine in ("share", "all", "any")] == [0.5, 0.0, 1.0]
-
-
-def test_a_question_that_no_part_allows_does_not_apply():
-    found = rate_question(question("a1"), [QuestionAnswer("n/a", "No."), QuestionAnswer("n/a", "None.")], "all")
-    assert (found.score, found.applies) == (None, False)
-    assert found.reason == "part 1 of 2, n/a: No.; part 2 of 2, n/a: None."
-
-
-def test_a_part_that_failed_is_named_in_the_reason():
-    found = rate_question(question("a1"), [QuestionAnswer("yes", "Seen."), QuestionAnswer(None, "Lost.")], "any")
-    assert found.reason == "part 1 of 2, yes: Seen.; part 2 of 2, no answer: Lost."
+    assert rate_question(question("a1"), QuestionAnswer(None, "Lost.")) == CriterionRating("a1", None, "Lost.", True)
 
 
 # A whole text
@@ -223,7 +173,6 @@ async def test_a_text_is_scored_with_every_answer_and_one_call_per_sub_dimension
 async def test_scoring_follows_the_settings_that_the_part_was_learned_with():
     judge = FakeJudge(lambda p: answers(p, lambda name, *_: "yes" if name == "a1" else "no"))
     assert (await score(text(), part(), assignment(), judge))[0] == pytest.approx(1 + 4 / 3, abs=1e-6)
-    assert (await score(text(), part(weights="sub-dimensions"), assignment(), judge))[0] == 3.0
     before = len(judge.prompts)
     await score(text(), part(ask="together"), assignment(), judge)
     assert len(judge.prompts) == before + 1
@@ -234,12 +183,6 @@ async def test_learned_weights_weigh():
     judge = FakeJudge(lambda p: answers(p, lambda name, *_: "yes" if name == "a1" else "no"))
     heavy = (first.model_copy(update={"weight": 2.0}), *others)
     assert (await score(text(), part(heavy), assignment(), judge))[0] == 3.0
-
-
-async def test_a_part_without_definitions_can_be_scored():
-    bare = part().model_copy(update={"dimensions": None})
-    value, _ = await score(text(), bare, assignment(), scripted())
-    assert value is not None
 
 
 async def test_a_text_with_nothing_to_ask_is_unscored_and_nothing_failed():

@@ -13,7 +13,7 @@ from seal_scripts import ASPECT, Says, always, assignment, by_lot, of_kind, pack
 
 from rubriclab.checklist import Checklist
 from rubriclab.digest import digest
-from rubriclab.errors import ChecklistError, JudgeError, SettingsError
+from rubriclab.errors import ChecklistError, JudgeError
 from rubriclab.judges import FakeJudge
 from rubriclab.learning import train
 from rubriclab.methods.method import Learned, TrainingInput, silent
@@ -104,12 +104,6 @@ async def test_polarity_and_support_come_from_the_pack():
     assert of_kind(judge, "support")
 
 
-async def test_a_setting_can_ask_the_pack_s_questions_of_other_units():
-    learned, judge, generator = await run(units="sentence pair")
-    assert learned.part.units.kind == "sentence pair"
-    assert {prompt.fields["kind"] for prompt in (*judge.prompts, *generator.prompts)} == {"sentence pair"}
-
-
 async def test_the_matrix_holds_the_mean_over_units_and_the_evidence_counts_them():
     learned, _, _ = await run(says=tracking("a1"), given=pack(better={"b1": "no"}))
     labels = np.array([LABELS[text.output] for text in sorted(TEXTS, key=lambda text: text.id)])
@@ -148,11 +142,6 @@ async def test_what_the_labels_speak_against_leaves_and_proposals_stay_only_wher
     assert left["p2"].startswith("does not track the labels: correlation ")
 
 
-async def test_a_proposal_held_to_no_more_than_a_written_question_stays():
-    learned, _, _ = await run(says=misleading, tracking=1)
-    assert "p2" not in reasons(learned)
-
-
 async def test_a_proposal_that_answers_as_a_written_question_leaves():
     learned, _, _ = await run(says=lambda q, u, o: misleading("a1" if q == "p1" else q, u, o))
     assert reasons(learned)["p1"] == "answers as a1 does (correlation 1.00 over 24 texts)"
@@ -173,20 +162,6 @@ async def test_at_least_one_question_stays():
     assert any("the labels speak against every question" in note for note in learned.notes)
 
 
-async def test_the_labels_weigh_where_the_setting_says_so():
-    learned, _, _ = await run(says=tracking("a1"), weights="labels", filter="off")
-    weights = {each.id: each.weight for each in learned.part.criteria}
-    assert max(weights, key=weights.get) == "a1"
-    assert len(set(weights.values())) > 1
-    equal, _, _ = await run(says=tracking("a1"), filter="off")
-    assert {each.weight for each in equal.part.criteria} == {1.0}
-
-
-async def test_only_the_best_are_kept_where_the_setting_says_how_many():
-    learned, _, _ = await run(says=tracking("a1", "p1"), selected=2)
-    assert {each.id for each in learned.part.criteria} == {"a1", "p1"}
-
-
 # Scores
 
 
@@ -195,11 +170,10 @@ async def test_only_the_best_are_kept_where_the_setting_says_how_many():
     [
         {},
         {"weights": "judge"},
-        {"weights": "labels"},
-        {"units": "fact", "proposed": 0},
-        {"units": "sentence pair", "verify": False},
-        {"units": "response", "filter": "off"},
-        {"decompose": False, "ask": "one by one"},
+        {"given": pack("fact"), "proposed": 0},
+        {"given": pack("sentence pair"), "verify": False},
+        {"given": pack("response"), "filter": "off"},
+        {"decompose": False},
     ],
     ids=str,
 )
@@ -221,12 +195,14 @@ async def test_scores_are_those_that_scoring_gives(chosen: dict[str, Any]):
 
 
 async def test_the_left_out_scores_owe_nothing_to_the_group_s_own_labels():
-    chosen: dict[str, Any] = {"against": 0.5, "weights": "labels", "shown": 0}
-    learned, _, _ = await run(says=tracking("a1", "b1"), **chosen)
+    def says(name: str, unit: str, output: str) -> bool:
+        return by_lot(name, unit, output, seed=1)
+
+    learned, _, _ = await run(says=says, proposed=0)
     group = TEXTS[0].group
     inside = np.array([name in {text.id for text in TEXTS if text.group == group} for name in learned.examples])
     relabelled = [replace(t, scores={ASPECT: 6 - t.scores[ASPECT]}) if t.group == group else t for t in TEXTS]
-    again, _, _ = await run(relabelled, says=tracking("a1", "b1"), **chosen)
+    again, _, _ = await run(relabelled, says=says, proposed=0)
     np.testing.assert_array_equal(learned.reselected[inside], again.reselected[inside])
     assert not np.array_equal(learned.reselected[~inside], again.reselected[~inside])
 
@@ -235,15 +211,12 @@ async def test_the_left_out_scores_owe_nothing_to_the_group_s_own_labels():
     ("chosen", "optimistic"),
     [
         ({}, True),
-        ({"filter": "off", "shown": 0}, False),
         ({"filter": "off", "proposed": 0}, False),
         ({"filter": "off", "proposed": 0, "weights": "judge"}, False),
         ({"filter": "off", "proposed": 2}, True),
-        ({"filter": "off", "proposed": 0, "selected": 2}, True),
-        ({"filter": "off", "proposed": 0, "weights": "labels"}, True),
     ],
 )
-async def test_it_is_optimistic_where_labels_had_a_part_in_choice_weights_or_proposals(chosen: Any, optimistic: bool):
+async def test_it_is_optimistic_where_labels_had_a_part_in_choice_or_proposals(chosen: Any, optimistic: bool):
     learned, _, _ = await run(says=tracking("a1"), **chosen)
     assert learned.optimistic is optimistic
     if not optimistic:
@@ -271,12 +244,6 @@ async def test_proposals_that_fail_are_told_and_the_pack_s_questions_go_on():
     learned, _, _ = await run(generator=FakeJudge(lambda _: "no"))
     assert learned.candidates == ("a1", "b1", "b2")
     assert learned.notes[0].startswith("no sub-dimensions could be proposed: unusable reply")
-
-
-@pytest.mark.parametrize("chosen", [{"weights": "labels"}, {"selected": 3}])
-async def test_a_setting_that_needs_labels_says_so(chosen: Any):
-    with pytest.raises(SettingsError, match="needs labelled texts"):
-        await run((), **chosen)
 
 
 async def test_a_judge_without_any_usable_verdict_is_an_error():
@@ -307,10 +274,10 @@ async def test_weights_that_cannot_be_used_cost_the_score_and_not_the_verdicts()
 
 
 async def test_the_same_examples_in_another_order_give_the_same_result():
-    first, *_ = await run(says=tracking("a1"), weights="labels")
+    first, *_ = await run(says=tracking("a1"))
     for seed in range(2):
         shuffled = random.Random(seed).sample(TEXTS, len(TEXTS))
-        again, *_ = await run(shuffled, says=tracking("a1"), weights="labels")
+        again, *_ = await run(shuffled, says=tracking("a1"))
         assert digest(again.part.model_dump(mode="json")) == digest(first.part.model_dump(mode="json"))
         np.testing.assert_array_equal(again.scores, first.scores)
         np.testing.assert_array_equal(again.reselected, first.reselected)

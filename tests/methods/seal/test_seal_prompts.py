@@ -39,9 +39,9 @@ def real() -> dict[str, list[Prompt]]:
     everything = ("source", "context", "reference")
     for given, chosen in (
         (pack("sentence", weights="judge"), {}),
-        (pack("sentence pair", sizes=(1,), weights="judge"), {"whole": "verified", "proposed": 1}),
-        (pack("fact", beside=everything, support={"a1": "source"}, weights="judge"), {"most_facts": 1, "shown": 0}),
-        (pack("fact", beside=everything, support={"a1": "source"}), {"ask": "one by one", "whole_below_facts": 1}),
+        (pack("sentence pair", sizes=(1,), weights="judge"), {"proposed": 1}),
+        (pack("fact", beside=everything, support={"a1": "source"}, weights="judge"), {}),
+        (pack("fact", beside=everything, support={"a1": "source"}), {"most_per_call": 1, "whole_below_facts": 1}),
         (
             pack("fact", sizes=(2,), beside=("source",), support={"a1": "source", "a2": "source"}, weights="judge"),
             {"proposed": 0},
@@ -51,7 +51,7 @@ def real() -> dict[str, list[Prompt]]:
         (None, {"proposed": 3}),
         (pack("sentence"), {"sentences": "judge"}),
     ):
-        judge = scripted(per_sentence=2 if "most_facts" not in chosen else 1)
+        judge = scripted(per_sentence=2)
         training_input = TrainingInput(tuple(texts), assignment(), checklist=given)
         asyncio.run(learn(training_input, SealSettings(**chosen), judge=judge, generator=judge))
         for prompt in judge.prompts:
@@ -112,7 +112,6 @@ def test_every_unit_question_and_fact_is_shown_with_its_id(real):
 
 def test_sentences_are_shown_with_their_numbers_and_how_many_facts_are_wanted(real):
     wanted = {prompt.fields["most"]: user(prompt) for prompt in real["seal/facts"]}
-    assert "makes one fact at most" in wanted[1]
     assert "makes 6 facts at most" in wanted[6]
     for prompt in real["seal/facts"]:
         blocks = {match["label"]: match["text"] for match in FENCE.finditer(user(prompt))}

@@ -69,7 +69,7 @@ def test_every_text_has_units_that_name_its_sentences(text: str, kind: Any):
 
 async def test_facts_are_asked_for_in_portions_that_know_what_stands_before_them():
     judge = scripted(per_sentence=1)
-    found = await extract_facts(sentences(45), "source", WORDS, judge, most=6)
+    found = await extract_facts(sentences(45), "source", WORDS, judge)
     ids = [[each["id"] for each in prompt.fields["sentences"]] for prompt in judge.prompts]
     assert [len(each) for each in ids] == [15, 15, 15]
     assert [number for each in ids for number in each] == list(range(1, 46))
@@ -81,7 +81,7 @@ async def test_facts_are_asked_for_in_portions_that_know_what_stands_before_them
 
 async def test_asking_for_facts_takes_the_text_and_the_task_s_words_alone():
     judge = scripted()
-    await extract_facts(sentences(2), "reference", WORDS, judge, most=4)
+    await extract_facts(sentences(2), "reference", WORDS, judge)
     (prompt,) = judge.prompts
     assert set(prompt.fields) == {"words", "what", "label", "before", "sentences", "most"}
     assert (prompt.fields["what"], prompt.fields["label"]) == ("reference", "reference summary")
@@ -103,7 +103,7 @@ REPLIES = {
     "a sentence too many": (said(A, B, (3, ["Z."])), [(0, "A."), (1, "B.")]),
     "numbers from 0": (said((0, ["A."]), (1, ["B."])), []),
     "numbers one too high": (said((3, ["B."]), (2, ["A."])), []),
-    "more than are wanted": (said((1, [f"{n}." for n in range(5)]), B), [*((0, f"{n}.") for n in range(3)), (1, "B.")]),
+    "more than are wanted": (said((1, [f"{n}." for n in range(9)]), B), [*((0, f"{n}.") for n in range(6)), (1, "B.")]),
     "one without words": (said(A, (2, [" "])), [(0, "A.")]),
     "a fact that is no list": (said(A, (2, "B.")), [(0, "A.")]),
     "a number that is none": (said((True, ["Z."]), ("two", ["Z."]), ("2", ["B."])), [(1, "B.")]),
@@ -117,7 +117,7 @@ REPLIES = {
 @pytest.mark.parametrize(("reply", "expected"), REPLIES.values(), ids=REPLIES)
 async def test_facts_that_are_sound_are_kept_and_sentences_without_a_sound_entry_are_lost(reply: Any, expected: Any):
     judge = FakeJudge(lambda _: reply)
-    found = await extract_facts(sentences(2), "output", WORDS, judge, most=3)
+    found = await extract_facts(sentences(2), "output", WORDS, judge)
     assert [(fact.sentence, fact.text) for fact in found.found] == expected
     assert set(found.lost) == {0, 1} - {place for place, _ in expected}
     assert all("after one repair" in why for why in found.lost.values())
@@ -128,25 +128,25 @@ async def test_facts_that_are_sound_are_kept_and_sentences_without_a_sound_entry
     [
         ([A], "one entry was expected for each of sentences 1 to 2; missing: 2"),
         ([A, A, B, (7, [])], "too many: 1, 7"),
-        ([A, (2, list("abcd"))], "at most 3 facts are wanted of one sentence; got 4 of sentence 2"),
+        ([A, (2, list("abcdefg"))], "at most 6 facts are wanted of one sentence; got 7 of sentence 2"),
     ],
 )
 async def test_what_is_wrong_with_facts_is_complained_of_once(entries: Any, told: str):
     judge = FakeJudge(lambda prompt: said(A, B) if prompt.repair else said(*entries))
-    found = await extract_facts(sentences(2), "output", WORDS, judge, most=3)
+    found = await extract_facts(sentences(2), "output", WORDS, judge)
     assert told in judge.prompts[1].repair.complaint
     assert (len(judge.prompts), len(found.found), found.lost) == (2, 2, {})
 
 
 async def test_a_sentence_that_states_nothing_is_not_lost_and_its_text_s_first_one_stands_if_none_does():
     judge = FakeJudge(lambda _: said(A, (2, [])))
-    assert await extract_facts(sentences(2), "source", WORDS, judge, most=3) == Facts((Fact("A.", 0),), {})
+    assert await extract_facts(sentences(2), "source", WORDS, judge) == Facts((Fact("A.", 0),), {})
     judge = FakeJudge(lambda _: said((1, []), (2, [])))
     alone = Facts((Fact(split_sentences(sentences(2))[0], 0),), {})
-    assert await extract_facts(sentences(2), "source", WORDS, judge, most=3) == alone
+    assert await extract_facts(sentences(2), "source", WORDS, judge) == alone
     assert len(judge.prompts) == 1
     judge = FakeJudge(lambda _: said((1, [])))
-    assert (await extract_facts(sentences(2), "source", WORDS, judge, most=3)).found == ()
+    assert (await extract_facts(sentences(2), "source", WORDS, judge)).found == ()
 
 
 async def test_a_portion_that_fails_loses_its_own_sentences_only():
@@ -154,7 +154,7 @@ async def test_a_portion_that_fails_loses_its_own_sentences_only():
         ids = [each["id"] for each in prompt.fields["sentences"]]
         return "nothing" if ids[0] == 1 else said(*((n, ["A."] if n == 21 else []) for n in ids))
 
-    found = await extract_facts(sentences(30), "output", WORDS, FakeJudge(script), most=3)
+    found = await extract_facts(sentences(30), "output", WORDS, FakeJudge(script))
     assert found.found == (Fact("A.", 20),)
     assert sorted(found.lost) == list(range(15))
 

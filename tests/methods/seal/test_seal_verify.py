@@ -49,19 +49,6 @@ async def test_every_question_is_put_to_every_unit(kind: str, asked: list[str]):
     assert set(pairs_asked(judge)) == set(found.verdicts)
 
 
-@pytest.mark.parametrize("kind", ["sentence", "fact"])
-async def test_however_it_is_asked_the_same_is_asked_and_found(kind: str):
-    given, example = pack(kind, beside=("source",)), text(4, source="A source.")
-    found = {}
-    for ask, calls in (("together", 1), ("by sub-dimension", 2), ("one by one", 3 * (8 if kind == "fact" else 4))):
-        judge = scripted()
-        judged = await judge_text(example, exam(given, ask=ask), judge)
-        assert len(of_kind(judge, "verify")) == calls
-        assert sorted(pairs_asked(judge)) == sorted(judged.verdicts)
-        found[ask] = values(judged)
-    assert found["together"] == found["by sub-dimension"] == found["one by one"]
-
-
 async def test_a_long_text_takes_several_calls_of_at_most_so_many_verdicts():
     judge = scripted()
     found = await judge_text(text(100), exam(pack()), judge)
@@ -93,12 +80,10 @@ async def test_an_answer_counts_by_which_one_is_better():
     ("chosen", "count", "template"),
     [
         ({}, 2, "rate"),
-        ({"whole": "verified"}, 2, "verify"),
         ({"decompose": False}, 9, "verify"),
-        ({"decompose": False, "whole": "rated"}, 2, "verify"),
+        ({"decompose": False}, 2, "verify"),
         ({"decompose": False, "verify": False}, 9, "rate"),
         ({"verify": False}, 9, "rate"),
-        ({"verify": False, "whole": "verified"}, 2, "rate"),
         ({}, 9, "verify"),
     ],
     ids=str,
@@ -269,13 +254,10 @@ async def test_where_all_facts_of_the_output_are_lost_nothing_more_is_asked():
 # Weights
 
 
-@pytest.mark.parametrize(
-    ("ask", "first", "calls"),
-    [("together", 10, 4), ("by sub-dimension", 0, 4), ("one by one", 0, 121)],
-)
-async def test_weights_are_asked_for_once_with_all_questions_in_view(ask: str, first: int, calls: int):
+@pytest.mark.parametrize(("most", "first", "calls"), [(40, 10, 4), (1, 0, 121)])
+async def test_weights_are_asked_for_once_with_all_questions_in_view(most: int, first: int, calls: int):
     judge = scripted(weights={"a1": 2})
-    found = await judge_text(text(40), exam(pack(weights="judge"), ask=ask), judge)
+    found = await judge_text(text(40), exam(pack(weights="judge"), most_per_call=most), judge)
     fields = judge.prompts[0].fields
     assert ([q["id"] for q in fields["questions"]], len(fields["units"])) == (["a1", "b1", "b2"], first)
     assert [prompt.fields["weigh"] for prompt in judge.prompts] == [True] + [False] * (calls - 1)
@@ -334,7 +316,7 @@ async def test_a_text_cannot_forge_ids_or_answers():
 
 async def test_a_judge_that_fails_on_one_call_leaves_its_verdicts_missing_and_the_others_in_place():
     calm = scripted(by_lot)
-    given = exam(pack(), ask="by sub-dimension")
+    given = exam(pack(), most_per_call=1)
     expected = values(await judge_text(text(3), given, calm))
     judge = FakeJudge(lambda p: "no" if p.fields["questions"][0]["id"] == "a1" else Scripted()(p))
     found = values(await judge_text(text(3), given, judge))

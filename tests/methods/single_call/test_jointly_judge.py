@@ -34,10 +34,10 @@ SHOWN = Demonstration(example="x", output="Another text.", score=3)
 WEIGHTED = overall_part("geval", whole("1. Read it.", id="weighted"), samples=2)
 FEW_SHOT = overall_part("few_shot", whole(id="shown", demonstrations=(SHOWN,)))
 ANALYSED = overall_part("analyze_rate", whole(id="analysed"))
-IN_PARTS = part_of("checkeval", question("p1"), part_words=50)
+BARE = part_of("checkeval", question("p1"), answers="yes or no")
 CONCATENATED = part_of("hypoeval", criterion("c1"), criterion("c2"), ask="concatenated")
 MEASURED = part_of("text_features", whole(id="log_words", kind="feature"))
-ALONE = (MEASURED, WEIGHTED, FEW_SHOT, ANALYSED, IN_PARTS, CONCATENATED)
+ALONE = (MEASURED, WEIGHTED, FEW_SHOT, ANALYSED, BARE, CONCATENATED)
 
 
 async def run(judge: Any, parts: tuple[Part, ...] = PARTS, scale: Scale | None = None) -> tuple[CriterionRating, ...]:
@@ -120,7 +120,7 @@ def test_methods_that_take_texts_apart_cannot(method: Any):
 
 async def test_parts_that_cannot_join_are_scored_by_their_own_methods_in_their_place():
     judge = FakeJudge(alone_or_jointly)
-    found = await run(judge, (WEIGHTED, HYPOTHESES, FEW_SHOT, CHECKLIST, ANALYSED, MEASURED, IN_PARTS, CONCATENATED))
+    found = await run(judge, (WEIGHTED, HYPOTHESES, FEW_SHOT, CHECKLIST, ANALYSED, MEASURED, BARE, CONCATENATED))
     names = [prompt.name for prompt in judge.prompts]
     assert names.count("single_call/judge") == 1
     assert set(names) == {

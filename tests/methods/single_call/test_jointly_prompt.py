@@ -40,7 +40,7 @@ def shown(*parts: Part, text: Example = TEXT, about: Assignment | None = None) -
 
 APART = [
     part_of("checkeval", question("q1"), answers="yes or no"),
-    part_of("checkeval", question("q1"), part_words=100),
+    part_of("checkeval", question("q1"), answers="yes or no"),
     part_of("hypoeval", criterion("h1"), ask="concatenated"),
     part_of("direct", *DIRECT.criteria, form="score only"),
     part_of("direct", *DIRECT.criteria, scoring="weighted"),
