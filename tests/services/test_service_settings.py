@@ -144,17 +144,10 @@ def test_a_single_value_comes_before_the_preset_wherever_it_stands() -> None:
         assert (found.explanations, found.refine) == (4, False)
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "complaint"),
-    [
-        ("diversified", True, "checkeval.diversified: a number was expected; got True."),
-        ("part_words", 1, "checkeval.part_words: expected 0 or at least 50, got 1."),
-    ],
-)
-def test_a_complaint_of_our_own_is_told_once_and_without_its_kind(field: str, value: Any, complaint: str) -> None:
+def test_a_complaint_of_our_own_is_told_once_and_without_its_kind() -> None:
     with pytest.raises(SettingsError) as refusal:
-        settings_from(METHODS["checkeval"], {field: value})
-    assert str(refusal.value) == complaint
+        settings_from(METHODS["checkeval"], {"diversified": True})
+    assert str(refusal.value) == "checkeval.diversified: a number was expected; got True."
 
 
 def test_settings_are_made_from_values_too() -> None:

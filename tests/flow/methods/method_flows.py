@@ -70,7 +70,7 @@ UNITS = {
 COMPARISON = {**CHECKLIST, "units": {"kind": "sentence", "beside": ["source"]}}
 PACKS = {"checkeval": CHECKLIST, "seal": UNITS, "dcr": COMPARISON}
 SETTINGS = {
-    "checkeval": ("diversified=2", "elaborated_fewest=2", "elaborated_most=3"),
+    "checkeval": ("diversified=2", "elaborated_most=3"),
     "seeval": ("explanations=2", "shown=3"),
     "seal": ("proposed=1",),
     "dcr": ("verdict=converted",),
