@@ -99,7 +99,10 @@ async def test_a_faulty_row_stands_in_its_place() -> None:
     ("rubric", "reason"),
     [
         (combined("by method", (HYPOTHESES, DIRECT)), "once for each method"),
-        (combined("in one call", (HYPOTHESES, part_of("checkeval", *CHECKLIST.criteria, answers="yes or no"))), "checkeval"),
+        (
+            combined("in one call", (HYPOTHESES, part_of("checkeval", *CHECKLIST.criteria, answers="yes or no"))),
+            "checkeval",
+        ),
         (
             Rubric(task="t", aspect=assignment().aspect, scale=assignment().scale, parts=(HYPOTHESES,)),
             "a single method",
