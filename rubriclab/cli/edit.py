@@ -2,51 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from rubriclab.cli.help import command
-from rubriclab.cli.options import judge_options, measurement_options, option
+from rubriclab.cli.options import author_options, change_option, judge_options, measurement_options, option
 from rubriclab.cli.pairs import numbers_of, pairs_of
 from rubriclab.cli.places import FILE
-
-if TYPE_CHECKING:
-    from rubriclab.services.edit_options import EditResult
 
 
 @command()
 @click.argument("rubric")
-@option(
-    "--drop",
-    from_found="never",
-    multiple=True,
-    metavar="ID",
-    help="Remove a criterion; this and the next five may be repeated.",
-)
-@option("--reword", from_found="never", multiple=True, metavar="ID=TEXT", help="Give a criterion another wording.")
-@option(
-    "--merge",
-    from_found="never",
-    multiple=True,
-    metavar="ID,ID=TEXT",
-    help="Replace criteria by one with this wording.",
-)
-@option("--add", from_found="never", multiple=True, metavar="TEXT", help="Add a statement or a yes/no question.")
-@option(
-    "--pin",
-    from_found="never",
-    multiple=True,
-    metavar="ID=WEIGHT",
-    help="Fix the weight of a criterion, as in h02=0.3.",
-)
-@option(
-    "--bound",
-    from_found="never",
-    multiple=True,
-    metavar="ID=LOW:HIGH",
-    help="Limit the weight of a criterion; ID=free lifts limits.",
-)
+@change_option("--drop", "ID", "Remove a criterion; this and the next five may be repeated.")
+@change_option("--reword", "ID=TEXT", "Give a criterion another wording.")
+@change_option("--merge", "ID,ID=TEXT", "Replace criteria by one with this wording.")
+@change_option("--add", "TEXT", "Add a statement or a yes/no question.")
+@change_option("--pin", "ID=WEIGHT", "Fix the weight of a criterion, as in h02=0.3.")
+@change_option("--bound", "ID=LOW:HIGH", "Limit the weight of a criterion; ID=free lifts limits.")
 @option(
     "--definition",
     from_found="never",
@@ -54,8 +27,7 @@ if TYPE_CHECKING:
     help="Change the aspect's definition; every criterion is rated anew.",
 )
 @option("--labels", type=FILE, metavar="PATH", help="Labelled texts.  [default: those kept with the version]")
-@option("--by", from_found="never", metavar="NAME", help="Who makes the changes; recorded in the new version.")
-@option("--because", from_found="never", metavar="TEXT", help="Why; recorded in the new version.")
+@author_options
 @option("--preview", from_found="never", is_flag=True, help="Show the effect and save nothing.")
 @option("--name", from_found="never", help="The name to save under.  [default: the rubric's]")
 @judge_options
@@ -67,8 +39,8 @@ def edit(rubric: str, *, dry_run: bool, as_json: bool, **values: Any) -> None:
     parent's. Dropping criteria and limiting weights takes no calls; the labelled texts are rated again by new
     wordings.
     """
-    from rubriclab.cli.files import check_exports, write_exports
-    from rubriclab.cli.printing import print_dry_run
+    from rubriclab.cli.files import check_exports
+    from rubriclab.cli.printing import effort_row, print_dry_run, print_result
     from rubriclab.cli.workspace import options_of, workspace_of
     from rubriclab.report.edit import edit_view
     from rubriclab.services.edit import prepare_edit
@@ -89,17 +61,7 @@ def edit(rubric: str, *, dry_run: bool, as_json: bool, **values: Any) -> None:
             print_dry_run(prepared.at_most(), as_json=as_json)
             return
         result = finish(prepared.run)
-    _print(result, as_json=as_json)
-    write_exports(edit_view(result), values)
-
-
-def _print(result: EditResult, *, as_json: bool) -> None:
-    from rubriclab.cli.printing import effort_row, print_json, print_view
-
-    if as_json:
-        print_json({**result.to_row(), **effort_row(result.effort)})
-        return
-    print_view(result)
-    if saved := result.saved:
+    print_result(edit_view(result), {**result.to_row(), **effort_row(result.effort)}, values, as_json=as_json)
+    if (saved := result.saved) and not as_json:
         new = f"saved as {saved.ref}, whose parent is {saved.parent}; {saved.name} without a number now means it"
         click.echo(f"\n{new if saved.new else f'equal to {saved.ref}, so there is no new version'}")

@@ -7,36 +7,25 @@ from typing import Any
 import click
 
 from rubriclab.cli.help import command
-from rubriclab.cli.options import STORED, json_option, option, store_option
+from rubriclab.cli.options import STORED, author_options, change_option, json_option, option, store_option
 from rubriclab.cli.pairs import numbers_of, pairs_of
 from rubriclab.cli.places import OUTPUT
 
 
 @command()
 @click.argument("rubric")
-@option(
-    "--correct",
-    from_found="never",
-    multiple=True,
-    metavar="ID=SCORE",
-    help="Correct the label of a text; may be repeated.",
+@change_option("--correct", "ID=SCORE", "Correct the label of a text; may be repeated.")
+@change_option(
+    "--rubric-right", "ID", "The rubric's score of this text is right: leave its label out of fitting and agreement."
 )
-@option(
-    "--rubric-right",
-    from_found="never",
-    multiple=True,
-    metavar="ID",
-    help="The rubric's score of this text is right: leave its label out of fitting and agreement.",
-)
-@option("--misses", from_found="never", multiple=True, metavar="ID=TEXT", help="Note what the rubric misses in a text.")
+@change_option("--misses", "ID=TEXT", "Note what the rubric misses in a text.")
 @option(
     "--rater",
     from_found="never",
     metavar="NAME",
     help="The rater whose score is corrected.  [default: the label of the text]",
 )
-@option("--by", from_found="never", metavar="NAME", help="Who makes the corrections; recorded with them.")
-@option("--because", from_found="never", metavar="TEXT", help="Why; recorded with them.")
+@author_options
 @option(
     "--output",
     "-o",

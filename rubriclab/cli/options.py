@@ -47,6 +47,11 @@ def option(name: str, *names: str, cls: type[SectionOption] = SectionOption, **s
     return click.option(name, *names, cls=cls, envvar=variable, show_envvar=False, **settings)
 
 
+def change_option(name: str, metavar: str, help_text: str) -> Callable[[F], F]:
+    """Return an option for changes of what is stored, which may be repeated; no file that was found may set it."""
+    return option(name, from_found="never", multiple=True, metavar=metavar, help=help_text)
+
+
 def count_option(name: str, *, at_least: int, at_most: int | None = None, **settings: Any) -> Callable[[F], F]:
     """Return an option as `option` does that takes a whole number."""
     return option(name, type=click.IntRange(at_least, at_most), metavar="N", **settings)
@@ -63,6 +68,10 @@ def together(*decorators: Callable[[F], F]) -> Callable[[F], F]:
     return apply
 
 
+author_options = together(
+    option("--by", from_found="never", metavar="NAME", help="Who makes the changes; recorded with them."),
+    option("--because", from_found="never", metavar="TEXT", help="Why; recorded with them."),
+)
 store_option = option(
     "--store",
     section=STORED,

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from pydantic import JsonValue
 
 from rubriclab.aggregation import Bounds, bounds_of
 from rubriclab.characters import is_blank
 from rubriclab.data.aspect import Aspect
 from rubriclab.editing.criteria import added, edited_id, merged, reworded
 from rubriclab.errors import SettingsError
+from rubriclab.methods.catalogue import METHODS
 from rubriclab.option_names import did_you_mean, option
 from rubriclab.provenance import EditAction, EditChange
-from rubriclab.rubric import Criterion, Rubric
+from rubriclab.rubric import Criterion, DroppedCriterion, Part, Rubric
+
+Settings = Mapping[str, Mapping[str, JsonValue]]
 
 
 @dataclass(frozen=True)
@@ -35,9 +40,6 @@ class Edits:
     add: tuple[str, ...] = ()
     bounds: Mapping[str, Bounds | None] = field(default_factory=dict)
     definition: str | None = None
-
-    def __bool__(self) -> bool:
-        return bool(self.drop or self.reword or self.merge or self.add or self.bounds or self.definition)
 
 
 @dataclass(frozen=True)
@@ -69,22 +71,20 @@ class EditPlan:
     redefined: bool = False
 
     @property
+    def added(self) -> tuple[str, ...]:
+        """The ids of the new criteria."""
+        return tuple(each.criterion.id for each in self.new)
+
+    @property
     def dropped(self) -> tuple[str, ...]:
         """The ids of the criteria that are removed without a replacement."""
-        replaced = {name for new in self.new for name in new.replaces}
-        return tuple(name for name in self.removed if name not in replaced)
+        return tuple(name for name, reason in self.removed.items() if reason == "dropped")
 
     @property
     def limited(self) -> tuple[str, ...]:
         """The ids of the criteria, except new ones, whose weight this edit limits."""
-        new = {each.criterion.id for each in self.new}
         limits = (change for change in self.changes if change.action in ("pin", "bound"))
-        return tuple(name for change in limits for name in change.criteria if name in self.bounds and name not in new)
-
-    def kept(self, rubric: Rubric) -> tuple[str, ...]:
-        """Return the ids of the edited rubric's criteria."""
-        ids = (criterion.id for criterion in rubric.criteria if criterion.id not in self.removed)
-        return (*ids, *(new.criterion.id for new in self.new))
+        return tuple(name for change in limits for name in change.criteria if name in {*self.bounds} - {*self.added})
 
 
 def plan_edits(rubric: Rubric, ref: str, edits: Edits) -> EditPlan:
@@ -94,22 +94,32 @@ def plan_edits(rubric: Rubric, ref: str, edits: Edits) -> EditPlan:
         SettingsError: if there are none, one names a criterion that the rubric does not have or names it twice, a
             criterion cannot be changed in this way, or the limits of the weights contradict each other.
     """
-    if not edits:
+    if edits == Edits():
         raise SettingsError(
             "No change was asked for.",
             f"Give at least one of {', '.join(map(option, ('drop', 'reword', 'merge', 'add', 'pin', 'bound')))} and "
             f"{option('definition')}.",
         )
     _check_named(rubric, ref, edits)
-    plan = EditPlan(bounds=bounds_of(rubric.aggregation), aspect=rubric.aspect)
-    for step in (_drop, _reword, _merge, _add, _define, _limit):
-        plan = step(rubric, ref, edits, plan)
-    kept = plan.kept(rubric)
+    planner = _Planner(rubric, ref, edits.drop)
+    for name, text in edits.reword.items():
+        planner.reword(name, text)
+    for names, text in edits.merge:
+        planner.merge(names, text)
+    for text in edits.add:
+        method, criterion = added(text, rubric, planner.taken)
+        planner.insert("add", NewCriterion(method, criterion))
+    if edits.definition is not None:
+        planner.define(edits.definition)
+    kept = (*(name for name in planner.criteria if name not in planner.removed), *planner.new)
+    for given, limits in edits.bounds.items():
+        planner.limit(given, limits, kept)
     if not kept:
         raise SettingsError(f"No criterion of {ref} would be left.", "Keep or add at least one.")
-    bounds = {name: plan.bounds[name] for name in kept if name in plan.bounds}
+    bounds = {name: planner.bounds[name] for name in kept if name in planner.bounds}
     check_bounds(bounds, len(kept))
-    return replace(plan, bounds=bounds)
+    new, changes = tuple(planner.new.values()), tuple(planner.changes)
+    return EditPlan(planner.removed, new, bounds, changes, planner.aspect, edits.definition is not None)
 
 
 def unknown_criterion(name: str, ref: str, known: Iterable[str]) -> SettingsError:
@@ -133,101 +143,82 @@ def _check_named(rubric: Rubric, ref: str, edits: Edits) -> None:
         raise SettingsError(f"{option('merge')} joins two criteria or more, got one.", f"See {option('reword')}.")
 
 
-def _drop(_rubric: Rubric, _ref: str, edits: Edits, plan: EditPlan) -> EditPlan:
-    changes = (EditChange(action="drop", criteria=(name,)) for name in edits.drop)
-    removed = {**plan.removed, **dict.fromkeys(edits.drop, "dropped")}
-    return replace(plan, removed=removed, changes=(*plan.changes, *changes))
+class _Planner:
+    """What the edits of a rubric mean, one after the other."""
 
+    def __init__(self, rubric: Rubric, ref: str, drop: tuple[str, ...]) -> None:
+        self.rubric, self.ref, self.aspect = rubric, ref, rubric.aspect
+        self.criteria = {criterion.id: (part.method, criterion) for part in rubric.parts for criterion in part.criteria}
+        self.removed = dict.fromkeys(drop, "dropped")
+        self.new: dict[str, NewCriterion] = {}
+        self.bounds = dict(bounds_of(rubric.aggregation))
+        self.changes = [EditChange(action="drop", criteria=(name,)) for name in drop]
 
-def _reword(rubric: Rubric, _ref: str, edits: Edits, plan: EditPlan) -> EditPlan:
-    by_id = _by_id(rubric)
-    for name, text in edits.reword.items():
-        method, criterion = by_id[name]
-        new = reworded(criterion, method, text, edited_id(name, _taken(rubric, plan)))
+    @property
+    def taken(self) -> set[str]:
+        """The ids that a new criterion cannot have, those of dropped criteria included."""
+        dropped = (entry.criterion.id for part in self.rubric.parts for entry in part.dropped)
+        return {*self.criteria, *dropped, *self.new}
+
+    def reword(self, name: str, text: str) -> None:
+        method, criterion = self.criteria[name]
+        new = reworded(criterion, method, text, edited_id(name, self.taken))
         if (new.statement, new.question) == (criterion.statement, criterion.question):
             raise SettingsError(f"{name} has this wording already.", "Give another one, or leave it out.")
-        plan = _replacing(plan, "reword", (name,), NewCriterion(method, new, (name,)), before=criterion.statement)
-    return plan
+        if name in self.bounds:
+            self.bounds[new.id] = self.bounds[name]
+        self.removed[name] = f"reworded: {new.id} replaces it"
+        self.insert("reword", NewCriterion(method, new, (name,)))
 
-
-def _merge(rubric: Rubric, _ref: str, edits: Edits, plan: EditPlan) -> EditPlan:
-    by_id = _by_id(rubric)
-    for names, text in edits.merge:
-        methods = {by_id[name][0] for name in names}
+    def merge(self, names: tuple[str, ...], text: str) -> None:
+        methods = {self.criteria[name][0] for name in names}
         if len(methods) > 1:
             raise SettingsError(
                 f"{' and '.join(names)} are criteria of different methods, {' and '.join(sorted(methods))}.",
                 "Drop one and reword the other.",
             )
-        new = merged([by_id[name][1] for name in names], text, rubric.scale, "+".join(names))
-        before = "\n".join(by_id[name][1].statement for name in names)
-        plan = _replacing(plan, "merge", names, NewCriterion(methods.pop(), new, names), before=before)
-    return plan
+        new = merged([self.criteria[name][1] for name in names], text, self.rubric.scale, "+".join(names))
+        self.removed |= dict.fromkeys(names, f"merged: {new.id} replaces it")
+        self.insert("merge", NewCriterion(methods.pop(), new, names))
 
+    def insert(self, action: EditAction, new: NewCriterion) -> None:
+        before = "\n".join(self.criteria[name][1].statement for name in new.replaces) if new.replaces else None
+        name, after = new.criterion.id, new.criterion.statement
+        self.new[name] = new
+        self.changes.append(EditChange(action=action, criteria=new.replaces, result=name, before=before, after=after))
 
-def _replacing(
-    plan: EditPlan, action: EditAction, names: tuple[str, ...], new: NewCriterion, *, before: str
-) -> EditPlan:
-    """Return the plan with criteria replaced by a new one; limits of a single one's weight are its limits too."""
-    name, after = new.criterion.id, new.criterion.statement
-    change = EditChange(action=action, criteria=names, result=name, before=before, after=after)
-    past = "reworded" if action == "reword" else "merged"
-    limits = {name: plan.bounds[names[0]]} if len(names) == 1 and names[0] in plan.bounds else {}
-    return replace(
-        plan,
-        removed={**plan.removed, **dict.fromkeys(names, f"{past}: {name} replaces it")},
-        new=(*plan.new, new),
-        bounds={**plan.bounds, **limits},
-        changes=(*plan.changes, change),
-    )
+    def define(self, definition: str) -> None:
+        before = self.rubric.aspect
+        if definition == before.definition:
+            raise SettingsError(f"{before.name} has this definition already.", f"Leave out {option('definition')}.")
+        self.aspect = Aspect(name=before.name, definition=definition)
+        self.changes.append(EditChange(action="definition", before=before.definition, after=definition))
 
-
-def _add(rubric: Rubric, _ref: str, edits: Edits, plan: EditPlan) -> EditPlan:
-    for text in edits.add:
-        method, criterion = added(text, rubric, _taken(rubric, plan))
-        change = EditChange(action="add", result=criterion.id, after=criterion.statement)
-        plan = replace(plan, new=(*plan.new, NewCriterion(method, criterion)), changes=(*plan.changes, change))
-    return plan
-
-
-def _define(rubric: Rubric, _ref: str, edits: Edits, plan: EditPlan) -> EditPlan:
-    if edits.definition is None:
-        return plan
-    if edits.definition == rubric.aspect.definition:
-        raise SettingsError(f"{rubric.aspect.name} has this definition already.", f"Leave out {option('definition')}.")
-    aspect = Aspect(name=rubric.aspect.name, definition=edits.definition)
-    change = EditChange(action="definition", before=rubric.aspect.definition, after=aspect.definition)
-    return replace(plan, aspect=aspect, redefined=True, changes=(*plan.changes, change))
-
-
-def _limit(rubric: Rubric, ref: str, edits: Edits, plan: EditPlan) -> EditPlan:
-    if not edits.bounds:
-        return plan
-    if rubric.aggregation is None:
-        raise SettingsError(
-            f"{ref} has no learned weights: its score is the mean of its criteria.",
-            f"Learn it with several methods to set weights, or use {option('drop')}.",
-        )
-    kept = plan.kept(rubric)
-    signed = {criterion.id for criterion in rubric.criteria if criterion.kind == "feature"}
-    # A limit may be set by the id that a reworded criterion had.
-    now = {new.replaces[0]: new.criterion.id for new in plan.new if len(new.replaces) == 1}
-    for given, limits in edits.bounds.items():
-        name = given if given in kept else now.get(given, given)
-        if name in plan.removed:
+    def limit(self, given: str, limits: Bounds | None, kept: tuple[str, ...]) -> None:
+        if self.rubric.aggregation is None:
             raise SettingsError(
-                f"{name} is {plan.removed[name].partition(':')[0]} by this edit, so its weight cannot be limited.",
+                f"{self.ref} has no learned weights: its score is the mean of its criteria.",
+                f"Learn it with several methods to set weights, or use {option('drop')}.",
+            )
+        # A limit may be set by the id that a reworded criterion had.
+        now = {new.replaces[0]: name for name, new in self.new.items() if len(new.replaces) == 1}
+        name = given if given in kept else now.get(given, given)
+        if name in self.removed:
+            raise SettingsError(
+                f"{name} is {self.removed[name].partition(':')[0]} by this edit, so its weight cannot be limited.",
                 "Limit the weight of a criterion that stays.",
             )
         if name not in kept:
-            raise unknown_criterion(given, ref, kept)
-        bounds = None if limits is None else _checked(name, limits, signed=name in signed)
-        others = {other: value for other, value in plan.bounds.items() if other != name}
-        action: EditAction = "pin" if bounds and bounds[0] == bounds[1] else "bound"
-        written = "free" if bounds is None else f"{bounds[0]:g}" if action == "pin" else f"{bounds[0]:g}:{bounds[1]:g}"
-        change = EditChange(action=action, criteria=(name,), after=written)
-        plan = replace(plan, bounds={**others, name: bounds} if bounds else others, changes=(*plan.changes, change))
-    return plan
+            raise unknown_criterion(given, self.ref, kept)
+        self.bounds.pop(name, None)
+        if limits is None:
+            self.changes.append(EditChange(action="bound", criteria=(name,), after="free"))
+            return
+        signed = name in self.criteria and self.criteria[name][1].kind == "feature"
+        low, high = self.bounds[name] = _checked(name, limits, signed=signed)
+        action: EditAction = "pin" if low == high else "bound"
+        written = f"{low:g}" if action == "pin" else f"{low:g}:{high:g}"
+        self.changes.append(EditChange(action=action, criteria=(name,), after=written))
 
 
 def _checked(name: str, bounds: Bounds, *, signed: bool) -> Bounds:
@@ -258,11 +249,45 @@ def check_bounds(bounds: Mapping[str, Bounds], criteria: int) -> None:
         )
 
 
-def _by_id(rubric: Rubric) -> dict[str, tuple[str, Criterion]]:
-    return {criterion.id: (part.method, criterion) for part in rubric.parts for criterion in part.criteria}
+def part_settings(method: str, recorded: Settings) -> Mapping[str, JsonValue]:
+    """Return the settings of a method as a version records them, or else those of joint learning."""
+    values = recorded.get(method) or METHODS[method].joint_settings
+    settings: Mapping[str, JsonValue] = METHODS[method].settings.model_validate(dict(values)).model_dump(mode="json")
+    return settings
 
 
-def _taken(rubric: Rubric, plan: EditPlan) -> set[str]:
-    """Return all ids that a new criterion cannot have, those of dropped criteria included."""
-    dropped = (entry.criterion.id for part in rubric.parts for entry in part.dropped)
-    return {*_by_id(rubric), *dropped, *(new.criterion.id for new in plan.new)}
+def edited_parts(rubric: Rubric, plan: EditPlan, recorded: Settings, who: str) -> tuple[Part, ...]:
+    """Return the rubric's parts without the removed criteria and with the new ones.
+
+    Args:
+        recorded: settings of the methods, for parts that the rubric does not have.
+        who: added to the reason why criteria were removed.
+    """
+    new = {
+        method: [each.criterion for each in plan.new if each.method == method]
+        for method in dict.fromkeys(each.method for each in plan.new)
+    }
+    parts = []
+    for part in rubric.parts:
+        kept = [criterion for criterion in part.criteria if criterion.id not in plan.removed]
+        dropped = (
+            DroppedCriterion(criterion=criterion, reason=f"{plan.removed[criterion.id]} {who}")
+            for criterion in part.criteria
+            if criterion.id in plan.removed
+        )
+        criteria = (*kept, *new.pop(part.method, ()))
+        if criteria:
+            parts.append(part.model_copy(update={"criteria": criteria, "dropped": (*part.dropped, *dropped)}))
+    parts += [
+        Part(method=method, settings=part_settings(method, recorded), criteria=tuple(criteria))
+        for method, criteria in new.items()
+    ]
+    return tuple(parts)
+
+
+def only(parts: Collection[Part], ids: Collection[str]) -> tuple[Part, ...]:
+    """Return the parts with the criteria of these ids only, without parts that have none."""
+    reduced = (
+        part.model_copy(update={"criteria": tuple(each for each in part.criteria if each.id in ids)}) for part in parts
+    )
+    return tuple(part for part in reduced if part.criteria)

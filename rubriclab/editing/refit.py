@@ -17,8 +17,7 @@ from pydantic import JsonValue
 
 from rubriclab.aggregation import Ask, Bounds, bounds_of
 from rubriclab.data.example import Example
-from rubriclab.editing.edits import EditPlan, check_bounds
-from rubriclab.editing.parts import part_settings
+from rubriclab.editing.edits import EditPlan, check_bounds, part_settings
 from rubriclab.errors import SettingsError
 from rubriclab.learning.baselines import FEATURE_NAMES, feature_values
 from rubriclab.learning.candidates import Candidates

@@ -9,16 +9,14 @@ each fold, which takes a second, is then computed once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 
 from rubriclab.data import Example
-from rubriclab.editing.edits import EditPlan, plan_edits
-from rubriclab.editing.effect import EditEffect, effect_of
-from rubriclab.editing.parts import edited_parts, only
+from rubriclab.editing.edits import edited_parts, only, plan_edits
+from rubriclab.editing.effect import effect_of
 from rubriclab.editing.refit import (
-    RatedRubric,
     check_kept,
     edited_rubric,
     refitted_path,
@@ -27,18 +25,15 @@ from rubriclab.editing.refit import (
     unmeasured,
 )
 from rubriclab.errors import JudgeError, NotInStore, SettingsError
-from rubriclab.judges.judge import Judge
 from rubriclab.judges.recording import PREFIX
-from rubriclab.learning.study import Study
 from rubriclab.methods.estimate import CallEstimate
 from rubriclab.option_names import command, option
-from rubriclab.provenance import Provenance
 from rubriclab.rubric import Part, Rubric
 from rubriclab.scoring.estimate import scoring_at_most
 from rubriclab.services.dry_run import DryRun, dry_run
 from rubriclab.services.edit_labels import on_label_scale
 from rubriclab.services.edit_options import EditOptions, EditResult
-from rubriclab.services.edit_provenance import edited_provenance
+from rubriclab.services.edit_saving import Measured, RubricEdit
 from rubriclab.services.edit_single import SingleMethodEdit
 from rubriclab.services.editable import Cells, EditableVersion, editable_version
 from rubriclab.services.judge_choice import JudgeChoice, judge_of
@@ -63,30 +58,22 @@ class _Request:
 
 
 @dataclass(frozen=True, eq=False)
-class PreparedEdit:
-    """An edit of a version, before anything is asked."""
+class PreparedEdit(RubricEdit):
+    """An edit of a version with learned weights, before anything is asked."""
 
-    workspace: Workspace
-    options: EditOptions
     editable: EditableVersion
-    plan: EditPlan
-    choice: JudgeChoice
-
-    @property
-    def version(self) -> Version:
-        """The version that is edited."""
-        return self.editable.version
 
     @cached_property
     def requests(self) -> tuple[_Request, ...]:
         """What has to be asked: new criteria about all texts, and the others where their ratings are not kept."""
-        rubric, plan, editable = self.editable.rubric, self.plan, self.editable
+        rubric, plan, editable = self.version.rubric, self.plan, self.editable
         edited = rubric.model_copy(update={"aspect": plan.aspect})
         parts = edited_parts(rubric, plan, self.version.provenance.settings, self.options.signature)
-        new = plan.kept(rubric) if plan.redefined else [each.criterion.id for each in plan.new]
+        ids = [criterion.id for part in parts for criterion in part.criteria]
+        new = [name for name in ids if plan.redefined or name in plan.added]
         requests = (
             _Request(rubric, rubric.parts, editable.unknown),
-            _Request(edited, only(parts, new), editable.texts.examples),
+            _Request(edited, only(parts, new), self.texts.examples),
         )
         return tuple(request for request in requests if request.parts and request.texts)
 
@@ -105,59 +92,65 @@ class PreparedEdit:
         """
         self.workspace.collect_used_answers()
         judge = self.workspace.judge(self.choice) if self.requests else None
-        known, new = await self._answers(judge)
-        return await self.workspace.off_event_loop(self._finish, known, new)
-
-    async def _answers(self, judge: Judge | None) -> tuple[Cells, Cells]:
-        """Return the ratings by the parent's criteria, and those by new or newly defined ones."""
+        # The ratings by the parent's criteria, and those by new or newly defined ones.
         known = {name: dict(row) for name, row in self.editable.cells.items()}
         new: dict[str, dict[str, Cell]] = {}
         for request in self.requests:
-            if judge is None:
-                break
-            into = known if request.rubric is self.editable.rubric else new
+            assert judge
+            into = known if request.rubric is self.version.rubric else new
             about = request.parts, request.rubric, request.texts
             with self.workspace.progress(self.workspace.ledger) as on_progress:
                 rated = await rate_parts(*about, judge, self.workspace.under_way, on_progress=on_progress)
             ids = [each.criterion.id for each in rated.candidates]
-            _check_answered(ids, rated.cells)
+            for name, column in zip(ids, zip(*rated.cells, strict=True), strict=True):
+                if all(cell.score is None and cell.applies for cell in column):
+                    raise JudgeError(f"No text could be rated by {name}; the latest reason: {column[-1].reason}")
             for text, row in zip(rated.examples, rated.cells, strict=True):
                 into.setdefault(text.id, {}).update(zip(ids, row, strict=True))
-        return known, new
+        return await self.workspace.off_event_loop(self._finish, known, new)
 
     def _finish(self, known: Cells, new: Cells) -> EditResult:
         editable, plan = self.editable, self.plan
         if editable.unknown:
             editable = replace(editable, cells=known)
         parent = editable.rated
-        ids = [each.criterion.id for each in plan.new]
-        cells = [[new[text.id][name] for name in ids] for text in parent.examples]
+        cells = [[new[text.id][name] for name in plan.added] for text in parent.examples]
         edited = edited_rubric(parent, plan, cells, self.options.signature)
-        edited = _redefined(edited, new) if plan.redefined else edited
+        if plan.redefined:
+            # Only the rubric's own criteria have ratings by the new definition.
+            kept = tuple(each for each in edited.candidates if each.kept)
+            rows = tuple(tuple(new[text.id][each.criterion.id] for each in kept) for text in edited.examples)
+            edited = replace(edited, candidates=kept, cells=rows)
         paths = editable.path, refitted_path(edited, editable.selection)
+        unknown = unmeasured(parent, paths[0], plan.dropped), unmeasured(edited, paths[1], [*plan.added, *plan.limited])
         notes = (
-            *_unweighed(check_kept(edited, paths[1])),
-            *_repeating(repeating(edited, paths[1])),
-            *_unmeasured(unmeasured(parent, paths[0], plan.dropped)),
-            *_unmeasured(unmeasured(edited, paths[1], [*ids, *plan.limited])),
+            *(f"{name} is left out: it {reason}" for name, reason in check_kept(edited, paths[1]).items()),
+            *(
+                f"{one} says what {other} says (r = {correlation:.2f}): the same thing counts twice"
+                for one, other, correlation in repeating(edited, paths[1])
+            ),
+            *(
+                f"{name} is in no fold's rubric, as it was made from labels of each fold or is not selected without "
+                "them: its part in held-out agreement is unknown"
+                for name in chain(*unknown)
+            ),
         )
         study = study_of(edited, paths[1])
-        rubric = _onto(study.rubric(), editable.rubric)
-        provenance = self.version.provenance
-        found = effect_of(parent, edited, paths, rubric)
-        effect = replace(found, recorded=_recorded(provenance), recorded_by=provenance.held_out_by)
-        saved = None if self.options.preview else self._save(study, rubric, effect)
-        return EditResult(self.version.ref, rubric, effect, saved, self.workspace.effort(), notes)
-
-    def _save(self, study: Study, rubric: Rubric, effect: EditEffect) -> Version:
-        workspace, texts = self.workspace, self.editable.texts
-        record = on_label_scale(study.record(rubric), rubric, texts)
-        provenance = edited_provenance(
-            workspace, self.version, texts, self.options, self.plan, effect, study.agreement, study.validation
+        rubric, before, provenance = study.rubric(), self.version.rubric.aggregation, self.version.provenance
+        if rubric.aggregation and before and before.onto:
+            aggregation = rubric.aggregation.model_copy(update={"onto": before.onto})
+            rubric = rubric.model_copy(update={"aggregation": aggregation})
+        validation = provenance.validation
+        effect = replace(
+            effect_of(parent, edited, paths, rubric),
+            recorded=validation.evaluators[0].pearson if validation else Interval(None),
+            recorded_by=provenance.held_out_by,
         )
-        name, parent = self.options.name or self.version.name, self.version.ref
-        used = workspace.ledger.used
-        return workspace.store.save(name, rubric, provenance, workspace.effort(), parent, training=record, used=used)
+
+        def measured() -> Measured:
+            return study.agreement, study.validation, on_label_scale(study.record(rubric), rubric, self.texts)
+
+        return self.result(rubric, effect, notes, measured)
 
 
 def prepare_edit(
@@ -193,7 +186,7 @@ def prepare_edit(
         choice = judge_of(version, options.judge, workspace.store, workspace.notify)
         return SingleMethodEdit(workspace, options, version, editable.texts, plan, choice)
     choice = JudgeChoice(version.provenance.judge, version.provenance.judge_address)
-    prepared = PreparedEdit(workspace, options, editable, plan, choice)
+    prepared = PreparedEdit(workspace, options, version, editable.texts, plan, choice, editable)
     if prepared.requests:
         _check_judge(version, options)
         return replace(prepared, choice=judge_of(version, options.judge, workspace.store, workspace.notify))
@@ -247,47 +240,3 @@ def _check_judge(version: Version, options: EditOptions) -> None:
             f"The kept ratings of {version.ref} are by {own}; new ones by {named} cannot be weighed beside them.",
             f"Leave out {option('judge')}, or move the rubric to that judge first: {command('transfer', version.ref)}",
         )
-
-
-def _check_answered(ids: Sequence[str], cells: Sequence[Sequence[Cell]]) -> None:
-    for name, column in zip(ids, zip(*cells, strict=True), strict=True):
-        if all(cell.score is None and cell.applies for cell in column):
-            raise JudgeError(f"No text could be rated by {name}; the latest reason: {column[-1].reason}")
-
-
-def _redefined(edited: RatedRubric, cells: Cells) -> RatedRubric:
-    """Return the rubric with ratings by the new definition, which only its own criteria have."""
-    kept = tuple(each for each in edited.candidates if each.kept)
-    rows = tuple(tuple(cells[text.id][each.criterion.id] for each in kept) for text in edited.examples)
-    return replace(edited, candidates=kept, cells=rows)
-
-
-def _unweighed(reasons: Mapping[str, str]) -> Iterator[str]:
-    for name, reason in reasons.items():
-        yield f"{name} is left out: it {reason}"
-
-
-def _repeating(pairs: Sequence[tuple[str, str, float]]) -> Iterator[str]:
-    for one, other, correlation in pairs:
-        yield f"{one} says what {other} says (r = {correlation:.2f}): the same thing counts twice"
-
-
-def _unmeasured(ids: Sequence[str]) -> Iterator[str]:
-    for name in ids:
-        yield (
-            f"{name} is in no fold's rubric, as it was made from labels of each fold or is not selected without them: "
-            "its part in held-out agreement is unknown"
-        )
-
-
-def _onto(rubric: Rubric, parent: Rubric) -> Rubric:
-    """Return the rubric with scores on the scale of the parent's."""
-    if rubric.aggregation is None or parent.aggregation is None or parent.aggregation.onto is None:
-        return rubric
-    aggregation = rubric.aggregation.model_copy(update={"onto": parent.aggregation.onto})
-    return rubric.model_copy(update={"aggregation": aggregation})
-
-
-def _recorded(provenance: Provenance) -> Interval:
-    """Return the parent's held-out correlation as its version records it."""
-    return provenance.validation.evaluators[0].pearson if provenance.validation else Interval(None)

@@ -15,8 +15,9 @@ from hypothesis import given, settings, strategies as st
 from rubriclab.comparison import Comparison, Limits, paired_rubrics, score_columns
 from rubriclab.data import Example
 from rubriclab.errors import BudgetReached
-from rubriclab.judges.judge import Reply
+from rubriclab.judges.judge import Judge, Reply
 from rubriclab.prompts import Prompt
+from rubriclab.store import Version
 
 NAMES = ("a", "b", "c")
 BEFORE = version({"a": 2, "b": 1})
@@ -216,7 +217,7 @@ async def test_if_one_judge_fails_the_other_is_awaited() -> None:
     def refuse(_prompt: Prompt[Any]) -> str:
         raise BudgetReached("no more calls")
 
-    columns = [(ONE, scripted(rate=refuse)), (OTHER, Slow())]
+    columns: list[tuple[Version, Judge]] = [(ONE, scripted(rate=refuse)), (OTHER, Slow())]
     with pytest.raises(BudgetReached):
         async for _ in score_columns(columns, [example(1, 3.0)], under_way=1):
             pass
