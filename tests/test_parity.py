@@ -35,8 +35,8 @@ from rubriclab.errors import UserError
 from rubriclab.labeling.judgment import HumanJudgment, TextToJudge
 from rubriclab.open_batch import OpenBatch
 from rubriclab.option_names import reader_of_commands
+from rubriclab.services.label import question_of
 from rubriclab.services.label_options import LabelOptions
-from rubriclab.services.label_preparation import question_of
 from rubriclab.store import open_store
 
 TASK = ("--task", "summarization", "--aspect", "coherence", "--scale", "1:5")

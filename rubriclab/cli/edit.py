@@ -8,7 +8,7 @@ import click
 
 from rubriclab.cli.help import command
 from rubriclab.cli.options import author_options, change_option, judge_options, measurement_options, option
-from rubriclab.cli.pairs import numbers_of, pairs_of
+from rubriclab.cli.pairs import pairs_of
 from rubriclab.cli.places import FILE
 
 
@@ -47,10 +47,9 @@ def edit(rubric: str, *, dry_run: bool, as_json: bool, **values: Any) -> None:
     from rubriclab.services.edit_options import EditOptions
     from rubriclab.services.running import finish
 
+    forms = {"reword": "ID=TEXT", "merge": "ID=TEXT", "bound": "ID=LOW:HIGH", "pin": "ID=WEIGHT"}
     changes = {
-        **{name: pairs_of(values[name], f"--{name}", "ID=TEXT") for name in ("reword", "merge")},
-        "bound": pairs_of(values["bound"], "--bound", "ID=LOW:HIGH"),
-        "pin": numbers_of(values["pin"], "--pin", "ID=WEIGHT"),
+        **{name: pairs_of(values[name], f"--{name}", form) for name, form in forms.items()},
         **{name: values[name] or None for name in ("drop", "add")},
     }
     options = options_of(EditOptions, {**values, **changes, "preview": dry_run or values["preview"]})

@@ -8,7 +8,7 @@ import click
 
 from rubriclab.cli.help import command
 from rubriclab.cli.options import STORED, author_options, change_option, json_option, option, store_option
-from rubriclab.cli.pairs import numbers_of, pairs_of
+from rubriclab.cli.pairs import pairs_of
 from rubriclab.cli.places import OUTPUT
 
 
@@ -47,7 +47,7 @@ def labels(rubric: str, *, output: str | None, as_json: bool, **values: Any) -> 
     from rubriclab.services import labels as service
 
     changes = {
-        "correct": numbers_of(values["correct"], "--correct", "ID=SCORE"),
+        "correct": pairs_of(values["correct"], "--correct", "ID=SCORE"),
         "misses": pairs_of(values["misses"], "--misses", "ID=TEXT"),
         "rubric_right": values["rubric_right"] or None,
     }

@@ -22,20 +22,3 @@ def pairs_of(given: Sequence[str], flag: str, form: str) -> dict[str, str] | Non
             raise SettingsError(f"{flag} names {name.strip()} twice.", "Give each once.")
         pairs[name.strip()] = value.strip()
     return pairs or None
-
-
-def numbers_of(given: Sequence[str], flag: str, form: str) -> dict[str, float] | None:
-    """Return the numbers by name; `None` if nothing is given.
-
-    Raises:
-        SettingsError: if one is no pair of a name and a number, or a name is given twice.
-    """
-    from rubriclab.errors import SettingsError
-
-    numbers = {}
-    for name, text in (pairs_of(given, flag, form) or {}).items():
-        try:
-            numbers[name] = float(text)
-        except ValueError:
-            raise SettingsError(f"{flag}: expected {form}, got {name}={text}.", "Give a number.") from None
-    return numbers or None

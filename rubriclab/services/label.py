@@ -11,20 +11,25 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property
 from typing import Any, Literal
 
 from pydantic import Field
 
 from rubriclab.base_models import FrozenModel
-from rubriclab.data import Comparison, Example
-from rubriclab.errors import SettingsError
+from rubriclab.data import Comparison, Example, RowError, find_aspect, parse_scale, task_words
+from rubriclab.data.comparisons import about, comparison_faults
+from rubriclab.errors import DataError, SettingsError
 from rubriclab.labeling.dealing import Item, deal
 from rubriclab.labeling.history import History
 from rubriclab.labeling.judgment import LONGEST_REASON, MOST_SECONDS, HumanJudgment, ItemId, LabelQuestion
 from rubriclab.labeling.progress import RaterAgreement, RaterProgress, progress_of, rater_agreement
+from rubriclab.option_names import option
+from rubriclab.report.wording import count
+from rubriclab.services.inputs import Data, notify_skipped, own_columns, rows_of
 from rubriclab.services.label_options import LabelOptions, LabelResult
 from rubriclab.services.label_rows import LabelText, labelled_rows
+from rubriclab.services.plan import PlanOptions, plan
+from rubriclab.services.workspace import Workspace
 from rubriclab.store import Store
 
 # Decimal places of a rating where the scale allows decimals.
@@ -71,19 +76,6 @@ class ShownItem:
     former: HumanJudgment | None
 
 
-@dataclass(frozen=True)
-class _Dealt:
-    """What a rater judges, in order, and the name of each item."""
-
-    items: tuple[Item, ...]
-    names: tuple[str, ...]
-
-    @cached_property
-    def places(self) -> Mapping[ItemId, int]:
-        """The position of each item."""
-        return {item.id: position for position, item in enumerate(self.items)}
-
-
 class Labeling:
     """Texts under judgment by several raters, safe for threads."""
 
@@ -107,12 +99,13 @@ class Labeling:
         self._lock = threading.RLock()
         self._history = History()
         self._seen = 0
-        self._dealt: dict[str, _Dealt] = {}
+        # By rater and by name, in order.
+        self._dealt: dict[str, dict[str, Item]] = {}
         self._refresh()
 
     def items(self, rater: str) -> tuple[Item, ...]:
         """Return what a rater judges, in order."""
-        return self._of_rater(rater).items
+        return tuple(self._of_rater(rater).values())
 
     def shown(self, rater: str, position: int) -> ShownItem:
         """Return what a rater sees at a position.
@@ -120,28 +113,25 @@ class Labeling:
         Raises:
             SettingsError: if there is no such position.
         """
-        dealt = self._of_rater(rater)
-        items = dealt.items
+        items = list(self._of_rater(rater).items())
         if not 0 <= position < len(items):
             raise SettingsError(f"There is no item {position + 1}: {rater} has {len(items)}.", "Load the page again.")
-        item = items[position]
+        name, item = items[position]
         texts = tuple(self._of[key].example for key in item.texts)
         former = self._history.of(rater).get(item.id)
-        return ShownItem(position, len(items), dealt.names[position], item.texts, texts, former)
+        return ShownItem(position, len(items), name, item.texts, texts, former)
 
-    def next_position(self, rater: str, after: int = -1) -> int | None:
+    def next_position(self, rater: str, after: int = -1, *, skipped: bool = False) -> int | None:
         """Return the first position after `after`, or else before it, that the rater has not answered or skipped.
 
-        If there is none, `None`.
+        If there is none, `None`. With `skipped`, the next one that the rater has skipped.
         """
-        items, given = self.items(rater), self._history.of(rater)
-        left = [position for position, item in enumerate(items) if item.id not in given]
-        return next((position for position in left if position > after), left[0] if left else None)
-
-    def next_skipped(self, rater: str, after: int = -1) -> int | None:
-        """Return the next position that the rater has skipped, as `next_position` does."""
-        items, given = self.items(rater), self._history.of(rater)
-        left = [place for place, item in enumerate(items) if item.id in given and given[item.id].kind == "skipped"]
+        given = self._history.of(rater)
+        left = [
+            position
+            for position, item in enumerate(self.items(rater))
+            if (item.id in given and given[item.id].kind == "skipped" if skipped else item.id not in given)
+        ]
         return next((position for position in left if position > after), left[0] if left else None)
 
     def judge(self, rater: str, submission: Submission) -> int:
@@ -154,8 +144,15 @@ class Labeling:
             StoreError: if it cannot be stored.
             StoreUnavailable: if the store does not answer: the same submission may be sent again.
         """
-        position = self._submitted(rater, submission)
-        item = self.items(rater)[position]
+        dealt = self._of_rater(rater)
+        item = dealt.get(submission.item)
+        if item is None:
+            raise SettingsError("The answer is about a text that is not here.", "Load the page again.")
+        comparing = self.options.mode != "rate"
+        if submission.kind == ("rating" if comparing else "ranking"):
+            raise SettingsError(
+                f"Expected {'an order' if comparing else 'a score'}, got a {submission.kind}.", "Load the page again."
+            )
         judgment = HumanJudgment(
             id=submission.id,
             question=self.question.digest,
@@ -171,9 +168,11 @@ class Labeling:
             created=datetime.now(UTC),
         )
         with self._lock:
-            if judgment.kind != "skipped" or not self._answered(rater, item):
+            self._refresh()
+            former = self._history.of(rater).get(item.id)
+            if judgment.kind != "skipped" or former is None or former.kind == "skipped":
                 self._add(judgment)
-        return position
+        return list(dealt).index(submission.item)
 
     def undo(self, rater: str, request: str) -> int | None:
         """Withdraw a rater's latest judgment of an item of this page, and return its position; `None` without one.
@@ -182,13 +181,26 @@ class Labeling:
             request: an id made by the page; the same one again changes nothing.
         """
         with self._lock:
-            withdrawn = self._history.find(rater, request) or self._withdrawal(rater, request)
+            withdrawn = self._history.find(rater, request)
             if withdrawn is None:
-                return None
+                latest = self._history.latest(rater, self._places(rater))
+                if latest is None:
+                    return None
+                withdrawn = HumanJudgment(
+                    id=request,
+                    question=latest.question,
+                    aspect=latest.aspect,
+                    rater=rater,
+                    kind="withdrawal",
+                    texts=latest.texts,
+                    again=latest.again,
+                    withdraws=latest.id,
+                    created=datetime.now(UTC),
+                )
             if withdrawn.kind != "withdrawal":
                 raise SettingsError("This id belongs to a judgment.", "Load the page again.")
             self._add(withdrawn)
-            return self._of_rater(rater).places.get(withdrawn.item)
+            return self._places(rater).get(withdrawn.item)
 
     def progress(self, rater: str) -> RaterProgress:
         """Return how far a rater is."""
@@ -221,13 +233,12 @@ class Labeling:
 
     def _given_here(self, rater: str, history: History) -> list[HumanJudgment]:
         """Return a rater's judgments of items of this page, which texts of other files and other modes are not."""
-        places = self._of_rater(rater).places
+        places = self._places(rater)
         return [judgment for item, judgment in history.of(rater).items() if item in places]
 
-    def _answered(self, rater: str, item: Item) -> bool:
-        self._refresh()
-        former = self._history.of(rater).get(item.id)
-        return former is not None and former.kind != "skipped"
+    def _places(self, rater: str) -> Mapping[ItemId, int]:
+        """Return the position of each of a rater's items."""
+        return {item.id: position for position, item in enumerate(self.items(rater))}
 
     def _add(self, judgment: HumanJudgment) -> None:
         """Store a judgment, and read it in its place among those that other processes have stored meanwhile."""
@@ -246,40 +257,14 @@ class Labeling:
             self._history.add(judgment)
             self._seen = number
 
-    def _withdrawal(self, rater: str, request: str) -> HumanJudgment | None:
-        latest = self._history.latest(rater, self._of_rater(rater).places)
-        if latest is None:
-            return None
-        return HumanJudgment(
-            id=request,
-            question=latest.question,
-            aspect=latest.aspect,
-            rater=rater,
-            kind="withdrawal",
-            texts=latest.texts,
-            again=latest.again,
-            withdraws=latest.id,
-            created=datetime.now(UTC),
-        )
-
-    def _of_rater(self, rater: str) -> _Dealt:
+    def _of_rater(self, rater: str) -> Mapping[str, Item]:
+        """Return what a rater judges, in order, by the name of each item."""
         with self._lock:
             if rater not in self._dealt:
                 options = self.options
                 items = deal(self.texts, rater, mode=options.mode, order=options.order, planned=self._planned)
-                self._dealt[rater] = _Dealt(items, tuple(_name(rater, item) for item in items))
+                self._dealt[rater] = {_name(rater, item): item for item in items}
             return self._dealt[rater]
-
-    def _submitted(self, rater: str, submission: Submission) -> int:
-        names = self._of_rater(rater).names
-        if submission.item not in names:
-            raise SettingsError("The answer is about a text that is not here.", "Load the page again.")
-        comparing = self.options.mode != "rate"
-        if submission.kind == ("rating" if comparing else "ranking"):
-            raise SettingsError(
-                f"Expected {'an order' if comparing else 'a score'}, got a {submission.kind}.", "Load the page again."
-            )
-        return names.index(submission.item)
 
     def _value(self, submission: Submission) -> float | None:
         if submission.kind != "rating":
@@ -302,3 +287,73 @@ class Labeling:
 def _name(rater: str, item: Item) -> str:
     content = "\0".join((rater, *item.texts, "again" if item.again else ""))
     return hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+
+
+async def prepare_labeling(workspace: Workspace, data: Data, options: LabelOptions) -> Labeling:
+    """Return the texts of `data`, ready to be judged; with a plan, the judge rates them first.
+
+    Raises:
+        DataError: if a row is faulty, an id occurs twice, or there is nothing to judge.
+        SettingsError: for options that do not go together.
+        NotInStore: if `rubric` is not in the store.
+    """
+    question = question_of(options)
+    store = workspace.open_store(create=True)
+    texts, former = _texts(workspace, data, options, question.aspect.name)
+    planned = await _planned(workspace, texts, options) if options.order == "plan" else ()
+    labeling = Labeling(store, question, texts, options, planned=planned, former=former)
+    if not labeling.items("anybody"):
+        raise DataError(
+            f"None of {count(len(texts), 'text')} shares its group with another one, so nothing can be compared.",
+            f"Rate them one by one: {option('mode', 'rate')}.",
+        )
+    return labeling
+
+
+def question_of(options: LabelOptions) -> LabelQuestion:
+    """Return what the raters are asked.
+
+    Raises:
+        UserError: if the aspect has no definition.
+        SettingsError: for a scale that is not understood.
+    """
+    # Ratings on a scale with whole ends are whole numbers unless the scale says otherwise.
+    scale = parse_scale(options.scale, (0.0,))
+    return LabelQuestion(task_words(options.task), find_aspect(options.task, options.aspect, options.definition), scale)
+
+
+def _texts(
+    workspace: Workspace, data: Data, options: LabelOptions, aspect: str
+) -> tuple[tuple[LabelText, ...], tuple[Comparison, ...]]:
+    rows = rows_of(data, options, workspace.notify)
+    texts, faults = dict[str, LabelText](), list[str]()
+    for row in rows:
+        if isinstance(row, RowError):
+            faults.append(str(row))
+            continue
+        text = LabelText(row, own_columns(rows.row, options.mapping))
+        if texts.setdefault(row.id, text).key != text.key:
+            faults.append(f"{rows.where}:{rows.line}: the id {row.id!r} is that of another text")
+    examples = [text.example for text in texts.values()]
+    faults += map(str, comparison_faults(rows.where, rows.comparisons, examples))
+    notify_skipped(rows, workspace.notify)
+    if faults:
+        more = f"The others: {'; '.join(faults[1:4])}. " if len(faults) > 1 else ""
+        hint = f"{more}Correct them, or leave them out: {option('skip_faulty')}."
+        raise DataError(f"{count(len(faults), 'faulty row')}: {faults[0]}", hint, faults)
+    if not texts:
+        raise DataError(f"{rows.where} has no texts to label.", "Give rows with a field 'output'.")
+    return tuple(texts.values()), tuple(comparison for _, comparison in about(rows.comparisons, examples, aspect))
+
+
+async def _planned(workspace: Workspace, texts: Sequence[LabelText], options: LabelOptions) -> tuple[str, ...]:
+    """Return the keys of texts, the one whose label helps most first."""
+    if options.rubric is None:
+        raise SettingsError(
+            f"{option('order', 'plan')} needs a version that says which labels help most.",
+            f"Give {option('rubric', 'NAME')}.",
+        )
+    planning = PlanOptions.given({"judge": options.judge})
+    result = await plan(workspace, [text.example for text in texts], options.rubric, planning)
+    keys = {text.example.id: text.key for text in texts}
+    return tuple(keys[planned.example.id] for planned in result.plan.texts)

@@ -51,9 +51,8 @@ class LabelsNeeded:
             enough = "enough to begin; thirty are a good start" if self.can_learn else f"learning needs {self.needed}"
             return f"{labels}: {enough}."
         more = self.needed - self.labels
-        if more > 0:
-            return f"{labels}: by {self.version}, about {more} more are worth it."
-        return f"{labels}: by {self.version}, more labels are not worth it."
+        words = f"about {more} more are worth it" if more > 0 else "more labels are not worth it"
+        return f"{labels}: by {self.version}, {words}."
 
 
 @dataclass(frozen=True)
@@ -169,17 +168,9 @@ class LabelLearning:
 
     def _options(self) -> LearnOptions:
         chosen = self._labeling.options
-        rated = chosen.mode == "rate"
-        return LearnOptions.given(
-            {
-                "task": chosen.task,
-                "aspect": chosen.aspect,
-                "definition": chosen.definition,
-                "scale": self._labeling.question.scale if rated else None,
-                "name": chosen.name,
-                "judge": chosen.judge,
-            }
-        )
+        same = {name: getattr(chosen, name) for name in ("task", "aspect", "definition", "name", "judge")}
+        scale = self._labeling.question.scale if chosen.mode == "rate" else None
+        return LearnOptions.given({**same, "scale": scale})
 
     def _version(self) -> Version | None:
         """Return the version that says how many labels are enough, if there is one."""
@@ -197,6 +188,5 @@ class LabelLearning:
             if record is not None and version.rubric.aggregation is not None:
                 candidates = eligible_candidates(record, version.rubric, version.provenance)
                 curve = learning_curve(candidates, refit_settings(version.provenance))
-            threshold = PlanOptions().worth
-            self._advice[version.ref] = stopping_advice(curve, threshold) if curve else None
+            self._advice[version.ref] = stopping_advice(curve, PlanOptions().worth) if curve else None
         return self._advice[version.ref]

@@ -44,7 +44,7 @@ def test_one_raters_score_is_corrected_and_all_is_in_the_json(planted: Commands)
     ("options", "error"),
     [
         (("--correct", f"{FIRST}=4"), "A correction records who made it. Give --by NAME."),
-        (("--correct", f"{FIRST}=high", "--by", "anna"), "Give a number."),
+        (("--correct", f"{FIRST}=high", "--by", "anna"), "expected a number"),
         (("--correct", f"{FIRST}=2.5", "--rater", "ben", "--by", "anna"), "Give a whole number from 1 to 5."),
         (("--correct", FIRST, "--by", "anna"), "--correct: expected ID=SCORE, got"),
         (

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 from hypothesis import given, strategies as st
 
-from rubriclab.cli.pairs import numbers_of, pairs_of
+from rubriclab.cli.pairs import pairs_of
 from rubriclab.errors import SettingsError
 
 WORDS = st.text(min_size=1, max_size=12).map(str.strip).filter(bool)
@@ -20,14 +18,6 @@ def test_names_and_values_are_read_as_written_also_with_equals_signs_in_the_valu
     assert pairs_of(given_options, "--reword", "ID=TEXT") == (pairs or None)
 
 
-@given(st.dictionaries(NAMES, st.floats(), min_size=1, max_size=4))
-def test_numbers_are_read_to_the_last_digit(pairs: dict[str, float]) -> None:
-    found = numbers_of([f"{name} = {value!r}" for name, value in pairs.items()], "--pin", "ID=WEIGHT")
-    assert set(found) == set(pairs)
-    for name, value in pairs.items():
-        assert found[name] == value or math.isnan(found[name]) == math.isnan(value)
-
-
 @given(st.text(max_size=12))
 def test_anything_else_is_refused_with_what_was_expected(text: str) -> None:
     name, equals, value = text.partition("=")
@@ -37,8 +27,6 @@ def test_anything_else_is_refused_with_what_was_expected(text: str) -> None:
         pairs_of([text], "--reword", "ID=TEXT")
 
 
-def test_a_name_given_twice_and_a_word_for_a_number_are_refused() -> None:
+def test_a_name_given_twice_is_refused() -> None:
     with pytest.raises(SettingsError, match=r"--reword names h01 twice\. Give each once\."):
         pairs_of(["h01=a", " h01 =b"], "--reword", "ID=TEXT")
-    with pytest.raises(SettingsError, match=r"--pin: expected ID=WEIGHT, got h01=much\. Give a number\."):
-        numbers_of(["h01=much"], "--pin", "ID=WEIGHT")

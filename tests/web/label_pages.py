@@ -14,10 +14,9 @@ from typing import Any
 import httpx
 from commands import PATIENCE
 
-from rubriclab.services.label import Labeling
+from rubriclab.services.label import Labeling, prepare_labeling
 from rubriclab.services.label_learning import LabelLearning
 from rubriclab.services.label_options import LabelOptions
-from rubriclab.services.label_preparation import prepare_labeling
 from rubriclab.services.workspace import Workspace
 from rubriclab.web.label.app import label_app
 from rubriclab.web.label.serve import access_of, written

@@ -230,8 +230,7 @@ class _LabelPage:
         return {"progress": progress, "shown": item_content(shown)}
 
     def _next(self, rater: str, after: int, *, skipped: bool = False) -> dict[str, Any]:
-        find = self._labeling.next_skipped if skipped else self._labeling.next_position
-        position = find(rater, after)
+        position = self._labeling.next_position(rater, after, skipped=skipped)
         if position is None:
             return {"progress": progress_content(self._labeling.progress(rater)), "shown": None}
         return self._item_at(rater, position)

@@ -13,10 +13,9 @@ from rubriclab.data.tables import write_rows
 from rubriclab.labeling.judgment import LabelQuestion
 from rubriclab.report.wording import count
 from rubriclab.services.inputs import Data
-from rubriclab.services.label import Labeling
+from rubriclab.services.label import Labeling, prepare_labeling
 from rubriclab.services.label_learning import LabelLearning
 from rubriclab.services.label_options import LabelOptions, LabelResult
-from rubriclab.services.label_preparation import prepare_labeling
 from rubriclab.services.workspace import Workspace
 from rubriclab.web.kept_secret import kept_secret
 from rubriclab.web.label.app import label_app
