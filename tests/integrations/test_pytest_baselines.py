@@ -67,16 +67,6 @@ def test_two_tests_cannot_store_one_baseline(project: Project, workers: tuple[ob
     assert "baselines stored: same\n" in done.out
 
 
-def test_one_test_cannot_store_a_baseline_twice(project: Project) -> None:
-    project.write("""
-def test_both(rubric):
-    rubric("alone").assert_not_worse(TEXTS[:2], baseline="same")
-    rubric("alone").assert_not_worse(TEXTS[2:4], baseline="same")
-""")
-    done = project.pytest(*JUDGE, "--rubric-update-baseline")
-    assert "Two comparisons store the baseline same, in test_texts.py::test_both." in done.out
-
-
 def test_the_first_test_that_stores_a_baseline_owns_it_in_all_processes(tmp_path: Path) -> None:
     one, other = RunDatabase(tmp_path), RunDatabase(tmp_path)
     assert one.owner_of_baseline("same", "test_one") == "test_one"

@@ -11,15 +11,15 @@ import pytest
 
 from rubriclab.errors import BudgetReached
 from rubriclab.integrations.pytest import run_database
-from rubriclab.integrations.pytest.run_database import RUN, RunDatabase
+from rubriclab.integrations.pytest.run_database import RunDatabase
 from rubriclab.judges.options import JudgeOptions
 
 RESERVE = """
 import asyncio, sys
 from pathlib import Path
-from rubriclab.integrations.pytest.run_database import RUN, RunDatabase
+from rubriclab.integrations.pytest.run_database import RunDatabase
 from rubriclab.judges.options import JudgeOptions
-asyncio.run(RunDatabase(Path(sys.argv[1])).budget(RUN, JudgeOptions(max_cost=1.0)).reserve(0.75))
+asyncio.run(RunDatabase(Path(sys.argv[1])).budget(JudgeOptions(max_cost=1.0)).reserve(0.75))
 print("reserved", flush=True)
 sys.stdin.read()
 """
@@ -35,7 +35,7 @@ async def test_budgets_of_one_name_together_make_as_many_calls_as_allowed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps: dict[str, float], made: int
 ) -> None:
     monkeypatch.setattr(run_database, "PAUSE", 0.001)
-    budgets = [RunDatabase(tmp_path).budget(RUN, JudgeOptions(**caps)) for _ in range(3)]
+    budgets = [RunDatabase(tmp_path).budget(JudgeOptions(**caps)) for _ in range(3)]
 
     async def call(number: int) -> None:
         budget = budgets[number % 3]
@@ -55,7 +55,7 @@ async def test_a_call_waits_for_one_in_flight_in_another_process_and_counts_it_a
     with started(tmp_path) as other:
         assert other.stdout
         assert other.stdout.readline() == "reserved\n"
-        budget = RunDatabase(tmp_path).budget(RUN, JudgeOptions(max_cost=1.0))
+        budget = RunDatabase(tmp_path).budget(JudgeOptions(max_cost=1.0))
         waiting = asyncio.ensure_future(budget.reserve(0.5))
         await asyncio.sleep(2 * run_database.PAUSE)
         assert not waiting.done()

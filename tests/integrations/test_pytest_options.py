@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import os
 from pathlib import Path
 
 import pytest
-from in_full import in_full
-from pytest_projects import JUDGE, Project, row_of
+from pytest_projects import Project
 from server import RunningServer
 
 from rubriclab.integrations.pytest.settings import Marked, Settings, check_settings
@@ -65,13 +62,6 @@ def test_a_run_with_a_wrong_option_ends_with_one_line(project: Project) -> None:
     assert "ERROR: --rubric-max-calls: expected a whole number, got the text 'abc'." in done.err
 
 
-def test_a_wrong_option_of_the_configuration_is_named_as_it_is_there(project: Project) -> None:
-    project.write(ONE_TEXT)
-    done = project.pytest("-o", "rubric_max_calls=abc")
-    assert "SettingsError: rubric_max_calls: expected a whole number, got the text 'abc'." in done.out
-    assert "rubriclab/services" not in done.out
-
-
 def test_messages_name_options_of_pytest(project: Project) -> None:
     project.write(ONE_TEXT)
     (project.folder / "replies.jsonl").write_text(
@@ -80,53 +70,6 @@ def test_messages_name_options_of_pytest(project: Project) -> None:
     done = project.pytest("--rubric-replay", "replies.jsonl")
     replay = f"Record it with --rubric-judge openai/fake and --rubric-record {project.folder / 'replies.jsonl'}."
     assert replay in done.out
-
-
-def test_a_table_that_cannot_be_written_leaves_the_summary(project: Project) -> None:
-    project.write(ONE_TEXT)
-    done = project.pytest(*JUDGE, "--rubric-markdown", ".")
-    assert f"ERROR: The table cannot be appended to {project.folder}: Is a directory." in done.out
-    assert "1 passed" in done.out
-
-
-# The id of a process that no system has.
-GONE = 2**22 + 1
-
-
-def record_of(address: str) -> str:
-    """Return a recording of the judge at another address, without replies."""
-    rows = ({"format": "rubriclab-recording", "version": 1}, {"judge": "openai/fake", "identity": {"at": address}})
-    return "".join(f"{json.dumps(row)}\n" for row in rows)
-
-
-def test_a_recording_that_cannot_be_merged_is_named_below_the_failures_and_the_table(project: Project) -> None:
-    (project.folder / "replies.jsonl").write_text(record_of("here"), "utf-8")
-    (project.folder / f"replies.jsonl.{GONE}.gw0.part").write_text(record_of("there"), "utf-8")
-    project.write("def test_fails():\n    assert not 'a reason'\n")
-    done = project.pytest("--rubric-record", "replies.jsonl")
-    assert done.code == 1
-    assert "assert not 'a reason'" in done.out
-    assert "ERROR: The recording" in done.out
-    assert f"Not merged: replies.jsonl.{GONE}.gw0.part; delete what you do not need." in done.out
-    project.write("def test_passes():\n    pass\n")
-    assert project.pytest("--rubric-record", "replies.jsonl").code == 4
-
-
-def test_the_recording_of_a_run_under_way_is_left_to_that_run(project: Project) -> None:
-    part = project.folder / f"replies.jsonl.{os.getpid()}.gw0.part"
-    part.write_text(record_of("there"), "utf-8")
-    project.write("def test_passes():\n    pass\n")
-    assert project.pytest("--rubric-record", "replies.jsonl").code == 0
-    assert part.read_text("utf-8") == record_of("there")
-
-
-@in_full
-def test_the_name_of_a_recording_is_no_pattern(project: Project) -> None:
-    project.write(ONE_TEXT)
-    done = project.pytest(*JUDGE, "-n", 2, "--rubric-record", "r[1].jsonl")
-    assert done.code == 0, done.out
-    assert [path.name for path in project.folder.glob("r*.jsonl*")] == ["r[1].jsonl"]
-    assert row_of(done.out, "alone@1")[0] == "1"
 
 
 def test_options_come_before_marks_before_the_environment_before_the_configuration(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from commands import CHECKOUT
 from documentation import example_files
 from in_full import in_full
 from parity_table import same_scores
-from pytest_projects import BAD, COMPARED, GOOD, JUDGE, TEXTS, UNSCORABLE, Project, row_of, saying
+from pytest_projects import BAD, GOOD, JUDGE, TEXTS, UNSCORABLE, Project, row_of, saying
 from server import RunningServer
 
 
@@ -51,9 +51,6 @@ def test_unknown(rubric):
     rubric("nothing")
 def test_off_the_scale(rubric):
     rubric("remote").assert_at_least(50, **TEXTS[0])
-@pytest.mark.rubric("remote@1", max_cost="much")
-def test_no_cap(rubric):
-    rubric().score(**TEXTS[0])
 @pytest.mark.rubric("remote@1", juge="openai/fake")
 def test_misspelt(rubric): ...
 @pytest.mark.rubric("remote@1", store=3)
@@ -64,7 +61,7 @@ def test_store(rubric): ...
     done = project.pytest("--rubric-markdown", "summary.md")
     assert done.code == 1
     out = done.out
-    assert re.search("5 failed, 1 passed,.* 2 errors", out)
+    assert re.search("4 failed, 1 passed,.* 2 errors", out)
     (failure,) = (line for line in out.splitlines() if "is below 4.5" in line)
     assert "AssertionError: remote@1: score 1." in failure
     assert failure.endswith("(scale 1 to 5; judge openai/fake)")
@@ -73,9 +70,8 @@ def test_store(rubric): ...
     assert "AssertionError: remote@1: no score: " in out
     assert "The store holds no rubric 'nothing'" in out
     assert "The threshold 50 is not on the scale of remote@1, 1 to 5." in out
-    assert "SettingsError: max_cost: " in out
     assert "rubric(store=...): expected a text, got 3." in out
-    assert "expected rubric(ref=None, *, store=None, judge=None, max_calls=None, max_cost=None); got" in out
+    assert "expected rubric(ref=None, *, store=None, judge=None); got" in out
     assert "rubriclab/services" not in out  # no frames of what is no fault of the test
     texts, _mean, _lowest, failed, *_rest = row_of(out, "remote@1")
     assert (texts, failed) == ("3", "2")
@@ -113,27 +109,6 @@ def test_a_mean_passes_fails_or_is_inconclusive_by_its_whole_interval(project: P
     assert "2 failed, 2 passed, 1 skipped" in done.out
 
 
-CAPPED = """
-@pytest.mark.rubric("alone@1", max_calls=1)
-def test_capped(rubric):
-    rubric().score(**TEXTS[0])
-    rubric().score(**TEXTS[0])
-    rubric().score(**TEXTS[1])
-@pytest.mark.parametrize("number", range(2, 6))
-def test_others(rubric, number):
-    rubric("alone").score(**TEXTS[number])
-"""
-
-
-@in_full
-def test_the_cap_of_a_mark_holds_for_its_test_alone(project: Project) -> None:
-    per_text = _calls_per_text(project)
-    project.write(CAPPED.replace("max_calls=1", f"max_calls={per_text}"))
-    done = project.pytest(*JUDGE)
-    assert "1 failed, 4 passed" in done.out
-    assert f"BudgetReached: The cap of {per_text} call" in done.out
-
-
 def _calls_per_text(project: Project) -> int:
     project.write("def test_one(rubric):\n    rubric('alone').score(**TEXTS[11])\n")
     return int(row_of(project.pytest(*JUDGE).out, "alone@1")[4])
@@ -148,7 +123,7 @@ def test_text(rubric, number):
 
 @in_full
 def test_workers_share_the_budget_and_one_recording_which_replays_without_a_server(
-    project: Project, server: RunningServer
+    project: Project, server: RunningServer, planted_store: Path
 ) -> None:
     per_text = _calls_per_text(project)
     project.write(SPREAD)
@@ -161,20 +136,9 @@ def test_workers_share_the_budget_and_one_recording_which_replays_without_a_serv
 
     again = project.pytest(*JUDGE, "--rubric-record", "replies.jsonl")
     assert (again.code, len(server.bodies) - asked) == (0, 6 * per_text)
-    (project.folder / "store.db").unlink()
-    assert project.pytest("--rubric-replay", "replies.jsonl").code == 1
-
-
-@in_full
-def test_a_recording_replays_what_it_holds_and_a_changed_text_fails(project: Project, planted_store: Path) -> None:
-    project.write(SPREAD + COMPARED)
-    recorded = project.pytest(*JUDGE, "--rubric-record", "replies.jsonl", "--rubric-update-baseline")
-    assert recorded.code == 0, recorded.out
     shutil.copy(planted_store, project.folder / "store.db")  # without the answers
     replayed = project.pytest("--rubric-replay", "replies.jsonl", OPENAI_API_BASE="http://127.0.0.1:9")
-    assert replayed.code == 0, replayed.out
-    assert row_of(replayed.out, "alone@1")[:3] == row_of(recorded.out, "alone@1")[:3]
-    assert row_of(replayed.out, "alone@1")[4] == "0"
+    assert (replayed.code, row_of(replayed.out, "alone@1")[4]) == (0, "0"), replayed.out
     project.write(SPREAD, [{**row, "output": f"{row['output']} More."} for row in TEXTS])
     changed = project.pytest("--rubric-replay", "replies.jsonl")
     assert "6 failed" in changed.out

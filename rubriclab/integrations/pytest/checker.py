@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
 from typing import Any, NoReturn, TypeVar
 
 import pytest
 
 from rubriclab.comparison import Comparison, Outputs, PairingRule
 from rubriclab.comparison.compare import summary
-from rubriclab.comparison.results import MAX_UNSCORED, SideSummary
+from rubriclab.comparison.results import MAX_UNSCORED, LimitOutcome, SideSummary
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.integrations.pytest import baselines, messages
-from rubriclab.integrations.pytest.errors import without_inner_frames
-from rubriclab.integrations.pytest.outcomes import comparison_outcome, mean_outcome
-from rubriclab.integrations.pytest.run import RubricRun
+from rubriclab.integrations.pytest.run import RubricRun, without_inner_frames
 from rubriclab.integrations.pytest.settings import UPDATE, Marked, OnInconclusive, on_inconclusive
 from rubriclab.integrations.pytest.tally import Tallies, Tally
 from rubriclab.judges.recording import recorded_name
@@ -42,8 +39,6 @@ class RubricFixture:
         self._node = node
         self._comparisons = 0
         self._stored: set[str] = set()
-        self._capped = ExitStack()
-        self._opened: dict[str, TextScorer] = {}
 
     def __call__(self, ref: str | None = None) -> RubricChecker:
         """Return the rubric named `ref` (`NAME`, `NAME@3`, `NAME@production`), or else the one that a mark names.
@@ -57,7 +52,7 @@ class RubricFixture:
             raise SettingsError(
                 "No rubric is named.", 'Write rubric("NAME"), or mark the test: @pytest.mark.rubric("NAME").'
             )
-        return RubricChecker(self, without_inner_frames(lambda: self._scorer(named)))
+        return RubricChecker(self, without_inner_frames(lambda: self.run.scorer(named, self._marked)))
 
     def baseline_name(self, name: str | None) -> str:
         """Return the name of a baseline: as given, else that of the test.
@@ -88,16 +83,8 @@ class RubricFixture:
         self.tallies.baselines[name] = None
 
     def close(self) -> None:
-        """Close what was opened for this test alone."""
+        """Keep the notes of the run."""
         self.tallies.notes |= self.run.notes
-        self._capped.close()
-
-    def _scorer(self, ref: str) -> TextScorer:
-        if not self._marked.capped:
-            return self.run.scorer(ref, self._marked)
-        if ref not in self._opened:
-            self._opened[ref] = self.run.capped_scorer(ref, self._marked, self._node, self._capped)
-        return self._opened[ref]
 
 
 class RubricChecker:
@@ -298,3 +285,20 @@ def _check_rows(scores: Scores) -> list[dict[str, Any]]:
     if not len(scores):
         raise DataError("Expected texts, got no row.", "Give at least one.")
     return baselines.rows_of(scores)
+
+
+def mean_outcome(side: SideSummary, threshold: float) -> LimitOutcome:
+    """Return whether a mean is at least `threshold`: decided by its whole interval, as comparisons are."""
+    low, high = side.mean.low, side.mean.high
+    if low is None or high is None:
+        return "unknown"
+    if high < threshold:
+        return "beyond"
+    return "within" if low >= threshold and side.scored >= (1 - MAX_UNSCORED) * side.texts else "unknown"
+
+
+def comparison_outcome(comparison: Comparison) -> LimitOutcome:
+    """Return the outcome of a comparison, unknown also if more than a tenth of the baseline was not compared."""
+    unpaired = comparison.unpaired_before if comparison.pairing else 0
+    missing = unpaired > MAX_UNSCORED * comparison.before.texts
+    return "unknown" if missing and comparison.outcome == "within" else comparison.outcome

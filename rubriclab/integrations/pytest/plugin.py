@@ -5,10 +5,8 @@ This module is imported whenever pytest starts. What scores texts is imported wi
 
 from __future__ import annotations
 
-import os
 from collections.abc import Generator
 from contextlib import ExitStack
-from glob import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -27,9 +25,9 @@ if TYPE_CHECKING:
     from rubriclab.integrations.pytest.checker import RubricFixture
     from rubriclab.integrations.pytest.run import RubricRun
 
-# What workers of pytest-xdist are given: the folder that all of them share, and the process id of their run.
+# What workers of pytest-xdist are given: the folder that all of them share.
 SHARED = "rubriclab_shared"
-RUN = "rubriclab_run"
+PARTS = "*.part"
 # What the attempts of one test scored together, if another plugin repeats it.
 TALLIES = pytest.StashKey[Any]()
 
@@ -50,8 +48,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session")
 def _rubric_run(pytestconfig: pytest.Config) -> Generator[RubricRun]:
     """What all tests of this process share."""
-    from rubriclab.integrations.pytest.errors import without_inner_frames
-    from rubriclab.integrations.pytest.run import RubricRun
+    from rubriclab.integrations.pytest.run import RubricRun, without_inner_frames
 
     settings, worker = settings_of(pytestconfig), getattr(pytestconfig, "workerinput", None)
     record = settings.path("record")
@@ -60,7 +57,7 @@ def _rubric_run(pytestconfig: pytest.Config) -> Generator[RubricRun]:
             folder = held.enter_context(TemporaryDirectory(prefix="rubriclab-"))
         else:
             folder = worker[SHARED]
-            record = record and record.with_name(f"{record.name}.{worker[RUN]}.{worker['workerid']}.part")
+            record = record and Path(folder) / PARTS.replace("*", worker["workerid"])
         yield held.enter_context(without_inner_frames(lambda: RubricRun(settings, record, Path(folder))))
 
 
@@ -93,7 +90,6 @@ class RunSummary:
         if self._folder is None:
             self._folder = TemporaryDirectory(prefix="rubriclab-", ignore_cleanup_errors=True)
         node.workerinput[SHARED] = self._folder.name
-        node.workerinput[RUN] = os.getpid()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep what a test has scored: its last report has the sum of all its attempts."""
@@ -102,10 +98,9 @@ class RunSummary:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Merge the recordings of the workers of this run and of killed ones; the summary says if one cannot be."""
+        """Merge the recordings of the workers; the summary says if one cannot be."""
         record = settings_of(self._config).path("record")
-        found = sorted(record.parent.glob(f"{escape(record.name)}.*.*.part")) if record else []
-        parts = [part for part in found if _is_of_no_other_run(part)]
+        parts = sorted(Path(self._folder.name).glob(PARTS)) if self._folder else []
         if record and parts:
             from rubriclab.errors import RubriclabError
             from rubriclab.judges.recording import merge_recordings
@@ -113,8 +108,7 @@ class RunSummary:
             try:
                 merge_recordings(record, parts)
             except RubriclabError as error:
-                left = ", ".join(part.name for part in parts if part.exists())
-                self._faults.append(f"{error} Not merged: {left}; delete what you do not need.")
+                self._faults.append(str(error))
                 session.exitstatus = session.exitstatus or pytest.ExitCode.USAGE_ERROR
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
@@ -128,8 +122,7 @@ class RunSummary:
         properties = [each for found in self._properties.values() for each in found]
         if not properties:
             return
-        from rubriclab.integrations.pytest.summary import TITLE, summary_lines, summary_view
-        from rubriclab.integrations.pytest.tally import read_tally
+        from rubriclab.integrations.pytest.tally import TITLE, read_tally, summary_lines, summary_view
 
         tallies, record = read_tally(properties), settings.path("record")
         if not tallies.tallies:
@@ -149,11 +142,3 @@ class RunSummary:
         """Delete what the workers shared."""
         if self._folder is not None:
             self._folder.cleanup()
-
-
-def _is_of_no_other_run(part: Path) -> bool:
-    """Return whether the run that a worker's recording belongs to is this one, or has ended."""
-    from rubriclab.integrations.pytest.run_database import has_ended
-
-    run = part.name.rsplit(".", 3)[1]
-    return run == str(os.getpid()) or not run.isdigit() or has_ended(int(run))

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Self, TypeVar
 
-from rubriclab.digest import digest
-from rubriclab.errors import SettingsError
-from rubriclab.integrations.pytest.budget import BudgetWithin
-from rubriclab.integrations.pytest.run_database import RUN, RunDatabase
+from rubriclab.errors import RubriclabError, SettingsError
+from rubriclab.integrations.pytest.run_database import RunDatabase
 from rubriclab.integrations.pytest.settings import CAPS, FLAGS, JUDGE_OPTIONS, Marked, Settings
-from rubriclab.judges.budget import Budget
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.recording import PREFIX, read_recording
 from rubriclab.option_names import with_flags
@@ -20,6 +17,18 @@ from rubriclab.services.rubric_choice import version_of
 from rubriclab.services.score import ScoreOptions
 from rubriclab.services.text_scorer import TextScorer
 from rubriclab.services.workspace import Workspace, judge_options
+
+T = TypeVar("T")
+
+
+def without_inner_frames(work: Callable[[], T]) -> T:
+    """Return what `work` returns; its deliberate errors name options of pytest, and come without inner frames."""
+    __tracebackhide__ = True
+    try:
+        return work()
+    except RubriclabError as error:
+        error.message, error.hint = with_flags(error.message, FLAGS), with_flags(error.hint or "", FLAGS) or None
+        raise error.with_traceback(None) from None
 
 
 class RubricRun:
@@ -43,9 +52,9 @@ class RubricRun:
         self.notes: dict[str, None] = {}
         self._record = record
         self._options = judge_options_of(settings, JUDGE_OPTIONS)
-        self._caps = judge_options_of(settings, CAPS)
         self._closing = ExitStack()
         self.shared = RunDatabase(folder)
+        self._budget = self.shared.budget(judge_options_of(settings, CAPS))
         self._opened: dict[tuple[str | None, str | None, str], TextScorer] = {}
 
     def scorer(self, ref: str, marked: Marked) -> TextScorer:
@@ -57,21 +66,8 @@ class RubricRun:
         store, judge = self.settings.store(marked.store), self.settings.judge(marked.judge)
         key = (store, judge, ref)
         if key not in self._opened:
-            budget = self.shared.budget(RUN, self._caps)
-            self._opened[key] = self._closing.enter_context(self._open(store, judge, ref, budget))
+            self._opened[key] = self._closing.enter_context(self._open(store, judge, ref))
         return self._opened[key]
-
-    def capped_scorer(self, ref: str, marked: Marked, node: str, held: ExitStack) -> TextScorer:
-        """Return the rubric named `ref`, opened for the test `node`, whose marks have caps; `held` closes it.
-
-        Raises:
-            RubriclabError: as `Lab.scorer` does, and for a cap that is not a number or is out of bounds.
-        """
-        store, judge = self.settings.store(marked.store), self.settings.judge(marked.judge)
-        caps = _judge_options({name: getattr(marked, name) for name in CAPS}, {})
-        own = self.shared.budget(f"test {digest(node)}", caps)
-        budget = BudgetWithin(own, self.shared.budget(RUN, self._caps))
-        return held.enter_context(self._open(store, judge, ref, budget))
 
     @contextmanager
     def without_notes(self) -> Iterator[None]:
@@ -92,10 +88,10 @@ class RubricRun:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def _open(self, store: str | None, judge: str | None, ref: str, budget: Budget) -> TextScorer:
+    def _open(self, store: str | None, judge: str | None, ref: str) -> TextScorer:
         if replay := self.settings.path("replay"):
             judge = _replayed(replay, judge, store, ref)
-        workspace = Workspace(store, self._options, notify=self._note, record=self._record, budget=budget)
+        workspace = Workspace(store, self._options, notify=self._note, record=self._record, budget=self._budget)
         workspace.give_address_to(self.settings.judge(None))
         return TextScorer(workspace, ref, ScoreOptions(judge=judge))
 
@@ -110,14 +106,10 @@ def judge_options_of(settings: Settings, names: Iterable[str]) -> JudgeOptions:
         SettingsError: if one is out of bounds; it says where the option is given.
     """
     given = {name: settings.value(name) for name in names}
-    return _judge_options(given, {name: settings.source(name) for name in given})
-
-
-def _judge_options(given: Mapping[str, Any], flags: Mapping[str, str]) -> JudgeOptions:
     try:
         return judge_options(given)
     except SettingsError as error:
-        raise SettingsError(with_flags(error.text, flags)) from None
+        raise SettingsError(with_flags(error.text, {name: settings.source(name) for name in given})) from None
 
 
 def _replayed(recording: Path, judge: str | None, store: str | None, ref: str) -> str:

@@ -14,8 +14,6 @@ from rubriclab.integrations.pytest.settings import UPDATE
 from rubriclab.judges.budget import CONTINUE, Budget, Caps, LocalBudget
 from rubriclab.judges.options import JudgeOptions
 
-# The name of the budget of the run.
-RUN = "run"
 # Seconds that a process waits for another one to commit, and between two attempts to reserve a call.
 TIMEOUT = 30.0
 PAUSE = 0.2
@@ -24,19 +22,16 @@ ENDED = ("Z", "X", "x")
 
 # A call without a cost is in flight.
 _TABLES = """
-CREATE TABLE IF NOT EXISTS calls (budget TEXT NOT NULL, process INTEGER NOT NULL, reserved REAL NOT NULL, cost REAL);
+CREATE TABLE IF NOT EXISTS calls (process INTEGER NOT NULL, reserved REAL NOT NULL, cost REAL);
 CREATE TABLE IF NOT EXISTS baselines (name TEXT PRIMARY KEY, test TEXT NOT NULL);
 """
-_PROCESSES = "SELECT DISTINCT process FROM calls WHERE budget = ? AND cost IS NULL"
+_PROCESSES = "SELECT DISTINCT process FROM calls WHERE cost IS NULL"
 _END = "UPDATE calls SET cost = reserved WHERE process = ? AND cost IS NULL"
 _TOTALS = """
-SELECT count(*), total(cost), total(reserved) FILTER (WHERE cost IS NULL), count(*) - count(cost)
-FROM calls WHERE budget = ?
+SELECT count(*), total(cost), total(reserved) FILTER (WHERE cost IS NULL), count(*) - count(cost) FROM calls
 """
-_RESERVE = "INSERT INTO calls (budget, process, reserved) VALUES (?, ?, ?)"
-_IN_FLIGHT = """
-rowid = (SELECT rowid FROM calls WHERE budget = ? AND process = ? AND reserved = ? AND cost IS NULL LIMIT 1)
-"""
+_RESERVE = "INSERT INTO calls (process, reserved) VALUES (?, ?)"
+_IN_FLIGHT = "rowid = (SELECT rowid FROM calls WHERE process = ? AND reserved = ? AND cost IS NULL LIMIT 1)"
 _SETTLE = f"UPDATE calls SET cost = ? WHERE {_IN_FLIGHT}"
 _CANCEL = f"DELETE FROM calls WHERE {_IN_FLIGHT}"
 
@@ -51,11 +46,11 @@ class RunDatabase:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def budget(self, name: str, caps: JudgeOptions) -> Budget:
-        """Return a budget with the caps in `caps`, shared by all with the same name."""
+    def budget(self, caps: JudgeOptions) -> Budget:
+        """Return the budget of the run, with the caps in `caps`."""
         if caps.max_calls is None and caps.max_cost is None:
             return LocalBudget()
-        return RunBudget(self, name, Caps(caps.max_calls, caps.max_cost))
+        return RunBudget(self, Caps(caps.max_calls, caps.max_cost))
 
     def owner_of_baseline(self, name: str, test: str) -> str:
         """Return the test that stores the baseline `name` in this run: `test`, unless another one was first.
@@ -94,10 +89,9 @@ class RunBudget:
     What a process that was killed had in flight counts as spent, since the provider may bill it.
     """
 
-    def __init__(self, database: RunDatabase, name: str, caps: Caps) -> None:
+    def __init__(self, database: RunDatabase, caps: Caps) -> None:
         self.max_cost = caps.max_cost
         self._database = database
-        self._name = name
         self._caps = caps
 
     async def reserve(self, cost: float) -> None:
@@ -113,7 +107,7 @@ class RunBudget:
 
     def settle(self, reserved: float, cost: float | None) -> None:
         """Replace a reservation by the actual `cost` in US dollars; see `Budget`."""
-        call = (self._name, os.getpid(), reserved)
+        call = (os.getpid(), reserved)
         with self._database.change() as connection:
             if cost is None:
                 connection.execute(_CANCEL, call)
@@ -123,19 +117,19 @@ class RunBudget:
     def _reserves(self, cost: float) -> bool:
         """Return whether a call was reserved; if not, another one is in flight."""
         with self._database.change() as connection:
-            for (process,) in connection.execute(_PROCESSES, (self._name,)).fetchall():
-                if has_ended(process):
+            for (process,) in connection.execute(_PROCESSES).fetchall():
+                if _has_ended(process):
                     connection.execute(_END, (process,))
-            calls, spent, reserved, in_flight = connection.execute(_TOTALS, (self._name,)).fetchone()
+            calls, spent, reserved, in_flight = connection.execute(_TOTALS).fetchone()
             reached = self._caps.reached(calls, spent, reserved + cost)
             if reached is None:
-                connection.execute(_RESERVE, (self._name, os.getpid(), cost))
+                connection.execute(_RESERVE, (os.getpid(), cost))
             elif not in_flight:
                 raise BudgetReached(reached, CONTINUE)
         return reached is None
 
 
-def has_ended(process: int) -> bool:
+def _has_ended(process: int) -> bool:
     """Return whether no process of this machine has this id; `False` if the system does not say."""
     if not Path("/proc/self/stat").exists():
         return False

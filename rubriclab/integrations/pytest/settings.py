@@ -15,10 +15,7 @@ import pytest
 
 OnInconclusive = Literal["fail", "skip", "pass"]
 MARK = "rubric"
-MARK_HELP = (
-    "rubric(ref=None, *, store=None, judge=None, max_calls=None, max_cost=None): the rubric, the store and the judge "
-    "of a test, and caps on the calls and the cost of this test alone"
-)
+MARK_HELP = "rubric(ref=None, *, store=None, judge=None): the rubric, the store and the judge of a test"
 BASELINES = "rubric-baselines"
 
 
@@ -70,13 +67,6 @@ class Marked:
     ref: str | None = None
     store: str | None = None
     judge: str | None = None
-    max_calls: int | None = None
-    max_cost: float | None = None
-
-    @property
-    def capped(self) -> bool:
-        """Whether the test has caps of its own."""
-        return self.max_calls is not None or self.max_cost is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +219,7 @@ def marked_on(item: pytest.Item) -> Marked:
             raise pytest.UsageError(f"{item.nodeid}: expected {MARK_HELP.partition(':')[0]}; got {mark}.")
         named = {"ref": mark.args[0]} if mark.args else {}
         found = {**named, **mark.kwargs, **found}
-    for name in ("ref", "store", "judge"):
+    for name in known:
         if not isinstance(given := found.get(name), str | None):
             raise pytest.UsageError(f"{item.nodeid}: {MARK}({name}=...): expected a text, got {given!r}.")
     return Marked(**found)
