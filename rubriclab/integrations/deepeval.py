@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
-from rubriclab.integrations.evaluator import open_scorer
+from rubriclab.integrations.evaluator import Closing, open_scorer
 from rubriclab.integrations.library import imported_from
 from rubriclab.integrations.rationale import rationale
 from rubriclab.judges.recording import recorded_name
@@ -22,7 +22,7 @@ with imported_from("DeepEval", "deepeval"):
 RowFunction = Callable[[LLMTestCase], Mapping[str, Any]]
 
 
-class RubricMetric(BaseMetric):  # type: ignore[misc]
+class RubricMetric(BaseMetric, Closing):  # type: ignore[misc]
     """A metric for `assert_test` and `evaluate`; close it at the end, or use it in a `with` statement.
 
     DeepEval's scores lie between 0 and 1, those of a rubric on its scale: `score` and `threshold` are shares of that
@@ -111,12 +111,6 @@ class RubricMetric(BaseMetric):  # type: ignore[misc]
     def close(self) -> None:
         """Close the rubric, for all copies of the metric."""
         self.rubric.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
     def _row_of(self, test_case: LLMTestCase) -> Mapping[str, Any]:
         self.result = self.score = self.reason = self.error = None

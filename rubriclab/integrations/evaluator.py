@@ -62,7 +62,21 @@ def open_scorer(
     return rubric if isinstance(rubric, TextScorer) else Lab(store, judge, progress=None, **options).scorer(rubric)
 
 
-class OpenRubric:
+class Closing:
+    """What is closed at the end of a `with` statement."""
+
+    def close(self) -> None:
+        """Close the rubric."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+class OpenRubric(Closing):
     """A rubric that stays open until `close`, or for a `with` statement.
 
     Args:
@@ -107,12 +121,6 @@ class OpenRubric:
     def close(self) -> None:
         """Close the rubric."""
         self.opened.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
 
 def metadata_of(score: Score) -> dict[str, Any]:

@@ -33,16 +33,7 @@ def row_of(
     expected_output: Any = None,
     metadata: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the row of a text.
-
-    `output` is the output, or the field `output` of it, or its only field. The fields `source`, `context`, `reference`,
-    `id`, `group` and `system` of the input are those of the row; without a source or context among them, the only other
-    field of the input, or the input itself, is the source. Fields that are still missing are taken from the metadata.
-    The expected output is the reference if it is a text, and else its field `reference` or its only text.
-
-    Raises:
-        DataError: if there are several outputs or inputs, and none has the name of a field.
-    """
+    """Return the row of a text, as `row_of_text` does of the input, the output, the expected output and metadata."""
     return row_of_text(input, output, expected_output, metadata)
 
 
@@ -52,19 +43,7 @@ class LangfuseEvaluator(OpenRubric):
     `value` is on the scale of the rubric, `comment` its interval and each criterion's contribution and reason.
     `metadata` has `rubric`, `judge`, `interval`, and in `criteria` by id what `Score.to_row` has of each criterion.
 
-    Args:
-        rubric: a version, a rubric, `NAME`, `NAME@3`, `NAME@production`, or what `Lab.scorer` returns.
-        store: path or URL of the store; by default the user's own.
-        judge: by default the one that the rubric was learned with.
-        name: of the evaluations; by default that of the rubric.
-        row: returns the row of a text, given `input`, `output`, `expected_output` and `metadata` by name; by default
-            `row_of`.
-        options: as for `Lab`: `max_cost`, `concurrency`, `record` and others.
-
-    Raises:
-        NotInStore: if there is no such rubric.
-        NotConfirmed: if only an imported version that is not confirmed names the judge.
-        SettingsError: for an unknown option.
+    The arguments are those of `OpenRubric`; `row` is given `input`, `output`, `expected_output` and `metadata` by name.
     """
 
     _default_row = staticmethod(row_of)

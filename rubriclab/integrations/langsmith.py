@@ -46,18 +46,8 @@ class LangSmithEvaluator(OpenRubric, RunEvaluator):  # type: ignore[misc]
     `criteria` by id what `Score.to_row` has of each criterion. A text without a score has no number but the reason as
     its comment, and counts as an error.
 
-    Args:
-        rubric: a version, a rubric, `NAME`, `NAME@3`, `NAME@production`, or what `Lab.scorer` returns.
-        store: path or URL of the store; by default the user's own.
-        judge: by default the one that the rubric was learned with.
-        name: the key of the feedback; by default the name of the rubric.
-        row: returns the row of a text, given the run and the example; by default `row_of`.
-        options: as for `Lab`: `max_cost`, `concurrency`, `record` and others.
-
-    Raises:
-        NotInStore: if there is no such rubric.
-        NotConfirmed: if only an imported version that is not confirmed names the judge.
-        SettingsError: for an unknown option.
+    The arguments are those of `OpenRubric`; `name` is the key of the feedback, and `row` is given the run and the
+    example.
     """
 
     _default_row = staticmethod(row_of)

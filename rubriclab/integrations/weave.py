@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
-from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from pydantic import PrivateAttr
 
 from rubriclab.integrations.annotations import Annotation, rows_of_texts
-from rubriclab.integrations.evaluator import OpenRubric, RowFunction, metadata_of, row_of_text
+from rubriclab.integrations.evaluator import Closing, OpenRubric, RowFunction, metadata_of, row_of_text
 from rubriclab.integrations.library import imported_from
 from rubriclab.integrations.rationale import rationale
 from rubriclab.services.rubric_choice import RubricLike
@@ -26,42 +25,22 @@ with imported_from("Weave", "weave"):
 ANNOTATION = "wandb.annotation."
 
 
-class WeaveScorer(Scorer):  # type: ignore[misc]
+class WeaveScorer(Scorer, Closing):  # type: ignore[misc]
     """A scorer for `Evaluation`; close it at the end, or use it in a `with` statement.
 
-    Args:
-        rubric: a version, a rubric, `NAME`, `NAME@3`, `NAME@production`, or what `Lab.scorer` returns.
-        store: path or URL of the store; by default the user's own.
-        judge: by default the one that the rubric was learned with.
-        name: of the scores; by default that of the rubric.
-        row: returns the row of a text, given the output as `output` and the columns of the data set by name; by default
-            `row_of`.
-        options: as for `Lab`: `max_cost`, `concurrency`, `record` and others.
+    The arguments are those of `OpenRubric`; `row` is given the output as `output` and the columns of the data set by
+    name.
 
     Attributes:
         rubric: `NAME@NUMBER`.
-
-    Raises:
-        NotInStore: if there is no such rubric.
-        NotConfirmed: if only an imported version that is not confirmed names the judge.
-        SettingsError: for an unknown option.
     """
 
     rubric: str
     _open: OpenRubric = PrivateAttr()
     _row: RowFunction = PrivateAttr()
 
-    def __init__(
-        self,
-        rubric: RubricLike | TextScorer,
-        *,
-        store: str | Path | None = None,
-        judge: str | None = None,
-        name: str | None = None,
-        row: RowFunction | None = None,
-        **options: Any,
-    ) -> None:
-        opened = OpenRubric(rubric, store=store, judge=judge, name=name, **options)
+    def __init__(self, rubric: RubricLike | TextScorer, *, row: RowFunction | None = None, **options: Any) -> None:
+        opened = OpenRubric(rubric, **options)
         super().__init__(name=opened.name, rubric=opened.opened.name)
         self._open, self._row = opened, row or row_of
 
@@ -87,23 +66,9 @@ class WeaveScorer(Scorer):  # type: ignore[misc]
         """Close the rubric."""
         self._open.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
-
 
 def row_of(*, output: Any, **columns: Any) -> dict[str, Any]:
-    """Return the row of a text.
-
-    `output` is the output of the model, or the field `output` of it, or its only field. The columns `source`,
-    `context`, `reference`, `id`, `group` and `system` are those of the row; without a source or context among them, the
-    only other column is the source.
-
-    Raises:
-        DataError: if there are several outputs or columns, and none has the name of a field.
-    """
+    """Return the row of a text, as `row_of_text` does of the columns as inputs and the output of the model."""
     return row_of_text(columns, output)
 
 

@@ -18,7 +18,7 @@ from rubriclab.errors import UserError
         ("langfuse", "LangfuseEvaluator", "langfuse", "langfuse"),
         ("langsmith", "LangSmithEvaluator", "langsmith", "langsmith"),
         ("mcp", "RubricTools", "mcp", "mcp"),
-        ("mlflow", "rubric_scorer", "mlflow", "mlflow"),
+        ("mlflow", "MLflowScorer", "mlflow", "mlflow"),
         ("phoenix", "PhoenixEvaluator", "phoenix", "phoenix"),
         ("weave", "WeaveScorer", "weave", "weave"),
     ],

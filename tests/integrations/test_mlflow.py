@@ -21,7 +21,7 @@ from rubriclab.errors import DataError, NotConfirmed, PackError, SettingsError
 os.environ |= {"MLFLOW_DISABLE_TELEMETRY": "true", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
 mlflow = pytest.importorskip("mlflow", reason="needs MLflow: run make test-integrations")
 
-from rubriclab.integrations.mlflow import load_version, log_version, row_of, rubric_scorer  # noqa: E402
+from rubriclab.integrations.mlflow import MLflowScorer, load_version, log_version, row_of  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 PAGE = CHECKOUT / "docs" / "integrations" / "mlflow.md"
@@ -62,7 +62,7 @@ def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(
 ) -> None:
     rows = command_rows()
     asked = len(server.bodies)
-    with rubric_scorer("remote@1", store=store, at_least=3) as remote:
+    with MLflowScorer("remote@1", store=store, at_least=3) as remote:
         result = mlflow.genai.evaluate(data=items(TEXTS), scorers=[remote])
     assert len(server.bodies) == asked > 0
     expected = {name: row["score"] for name, row in rows.items()}
@@ -83,7 +83,7 @@ def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(
 
 def test_a_text_without_a_score_has_an_error_and_does_not_count_in_the_mean(store: Path) -> None:
     texts = [{**TEXTS[0], "output": f"It is {GOOD}."}, {**TEXTS[1], "output": f"It is {UNSCORABLE}."}]
-    with rubric_scorer("remote", store=store, name="coherence") as remote:
+    with MLflowScorer("remote", store=store, name="coherence") as remote:
         result = mlflow.genai.evaluate(data=items(texts), scorers=[remote])
     (good, bad) = (feedbacks(result, "coherence")[text["id"]]["feedback"] for text in texts)
     assert result.metrics == {"coherence/mean": good["value"]}
@@ -92,7 +92,7 @@ def test_a_text_without_a_score_has_an_error_and_does_not_count_in_the_mean(stor
 
 
 def test_a_cap_ends_in_errors_that_name_it_and_not_in_scores(store: Path, server: RunningServer) -> None:
-    with rubric_scorer("remote", store=store, max_calls=2) as remote:
+    with MLflowScorer("remote", store=store, max_calls=2) as remote:
         result = mlflow.genai.evaluate(data=items(TEXTS[:4]), scorers=[remote])
     assert len(server.bodies) <= 2
     errors = [logged["feedback"].get("error") or {} for logged in feedbacks(result, "remote").values()]
@@ -116,9 +116,9 @@ def test_the_row_of_a_text_is_that_of_its_inputs_or_of_a_function() -> None:
 
 def test_faulty_settings_are_named_before_anything_is_scored(store: Path) -> None:
     with pytest.raises(SettingsError, match="The threshold 9 is not on the scale of remote@1, 1 to 5"):
-        rubric_scorer("remote", store=store, at_least=9)
+        MLflowScorer("remote", store=store, at_least=9)
     with pytest.raises(SettingsError, match="max_call"):
-        rubric_scorer("remote", store=store, max_call=2)
+        MLflowScorer("remote", store=store, max_call=2)
 
 
 def test_a_logged_version_has_its_agreement_and_verdict(store: Path) -> None:
@@ -151,7 +151,7 @@ def test_a_version_comes_back_from_a_run_and_from_the_registry_unchanged_and_unc
         assert (loaded.ref, loaded.digest) == (f"{name}@1", lab.load(f"{name}@1").digest)
         assert loaded.imported
     with pytest.raises(NotConfirmed):
-        rubric_scorer("remote@1", store=tmp_path / "other.db")
+        MLflowScorer("remote@1", store=tmp_path / "other.db")
 
 
 def test_what_is_no_single_pack_is_not_loaded(store: Path, tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_the_example_of_the_documentation_works(store: Path, monkeypatch: pytest
 
 
 def test_the_function_of_the_documentation_makes_the_row_of_a_text(store: Path) -> None:
-    names: dict[str, Any] = {"rubric_scorer": partial(rubric_scorer, store=store)}
+    names: dict[str, Any] = {"MLflowScorer": partial(MLflowScorer, store=store)}
     exec(example_files(PAGE)["row.py"].replace("news-coherence", "planted"), names)
     outputs = {"choices": [{"message": {"content": TEXTS[0]["output"]}}]}
     with names["scorer"] as scorer:

@@ -1,27 +1,142 @@
-"""Versions in MLflow: packs as artifacts of runs and registered models, with agreement as metrics."""
+"""MLflow (`pip install 'rubriclab[mlflow]'`): a scorer for evaluations, and versions in runs and in the registry."""
 
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from pydantic import PrivateAttr
 
 from rubriclab.errors import PackError
+from rubriclab.integrations.evaluator import Closing, OpenRubric, RowFunction, row_of_text
 from rubriclab.integrations.library import imported_from
+from rubriclab.integrations.rationale import rationale
+from rubriclab.judges.connect import EMBEDDED
+from rubriclab.judges.recording import recorded_name
 from rubriclab.lab import Lab
 from rubriclab.provenance import Provenance
+from rubriclab.rubric import Rubric
+from rubriclab.scoring import Score
+from rubriclab.services.rubric_choice import RubricLike
+from rubriclab.services.scores import criterion_cells
+from rubriclab.services.text_scorer import TextScorer
 from rubriclab.stats.interval import Interval
 from rubriclab.store import Version
 
 with imported_from("MLflow", "mlflow"):
     import mlflow
     from mlflow import MlflowClient
+    from mlflow.entities import AssessmentError, AssessmentSource, Feedback, Trace
     from mlflow.exceptions import MlflowException
+    from mlflow.genai.scorers import Scorer
 
+# The code of the error of a text without a score.
+UNSCORED = "UNSCORED"
 FOLDER = "rubriclab"
 # The verdict of a version that never went through the gate.
 NOT_COMPARED = "not compared"
+
+
+class MLflowScorer(Scorer, Closing):  # type: ignore[misc]
+    """A scorer for `mlflow.genai.evaluate`; close it at the end, or use it in a `with` statement.
+
+    It returns one feedback for each text: the score, its rationale, and metadata. The metadata are texts:
+    `rubriclab.rubric`, `rubriclab.judge`, `rubriclab.low` and `rubriclab.high` (the interval), and for each criterion
+    its score under its id, `ID.contribution`, in points, and `ID.reason`. A text without a score has no value but an
+    error with the code `UNSCORED` and the reason.
+
+    Args:
+        at_least: the lowest score that passes in `EvaluationResult.passed`, on the scale of the rubric; by default no
+            score passes, as MLflow knows no scale.
+        row: returns the row of a text, given `inputs`, `outputs`, `expectations` and `trace` by name; by default
+            `row_of`.
+        options: the other arguments of `OpenRubric`.
+
+    Attributes:
+        rubric: `NAME@NUMBER`.
+        judge: the name of the judge.
+        at_least: the lowest score that passes; `None` if none was given.
+
+    Raises:
+        SettingsError: also for a threshold that is not on the scale.
+    """
+
+    rubric: str
+    judge: str
+    at_least: float | None = None
+    _open: OpenRubric = PrivateAttr()
+    _row: RowFunction = PrivateAttr()
+
+    def __init__(
+        self,
+        rubric: RubricLike | TextScorer,
+        *,
+        at_least: float | None = None,
+        row: RowFunction | None = None,
+        **options: Any,
+    ) -> None:
+        found = OpenRubric(rubric, **options)
+        opened = found.opened
+        if at_least is not None:
+            try:
+                opened.check_threshold(at_least)
+            except BaseException:
+                found.close()
+                raise
+        super().__init__(
+            name=found.name,
+            description=f"The {opened.rubric.aspect.name} of a text, scored by {opened.name}.",
+            # Each request has a time limit and is repeated a limited number of times; MLflow would drop a late score.
+            timeout=0,
+            rubric=opened.name,
+            judge=recorded_name(opened.judge),
+            at_least=at_least,
+        )
+        self._open, self._row = found, row or row_of
+        if at_least is not None:
+            self._pass_if = lambda value: value is not None and value >= at_least
+
+    def __call__(
+        self, *, inputs: Any = None, outputs: Any = None, expectations: Any = None, trace: Trace | None = None
+    ) -> Feedback:
+        """Return the feedback about one text.
+
+        Raises:
+            DataError: if it is not clear what the text and its source are.
+            RubriclabError: as `TextScorer.score_row` does.
+        """
+        row = self._row(inputs=inputs, outputs=outputs, expectations=expectations, trace=trace)
+        opened = self._open.opened
+        return _feedback(self.name, opened.score_row(row), opened.rubric)
+
+    def close(self) -> None:
+        """Close the rubric."""
+        self._open.close()
+
+
+def row_of(*, inputs: Any, outputs: Any, expectations: Any = None, **_other: Any) -> dict[str, Any]:
+    """Return the row of a text, as `row_of_text` does; the expectation `expected_response` is the reference."""
+    expected = expectations.get("expected_response") if isinstance(expectations, Mapping) else None
+    return row_of_text(inputs, outputs, expected)
+
+
+def _feedback(name: str, score: Score, rubric: Rubric) -> Feedback:
+    judge = recorded_name(score.judge)
+    low, high = score.interval or (None, None)
+    about = {"rubric": score.rubric, "judge": judge, "low": low, "high": high}
+    metadata = {f"rubriclab.{key}": value for key, value in about.items()} | criterion_cells(score)
+    return Feedback(
+        name=name,
+        value=score.score,
+        error=None if score.unscored is None else AssessmentError(UNSCORED, score.unscored),
+        rationale=rationale(score, rubric),
+        source=AssessmentSource("CODE" if judge == EMBEDDED else "LLM_JUDGE", judge),
+        metadata={key: str(value) for key, value in metadata.items() if value is not None},
+    )
 
 
 @dataclass(frozen=True, slots=True)
