@@ -106,8 +106,8 @@ def score(
     """
     from rubriclab.cli.printing import note, print_dry_run, print_view
     from rubriclab.cli.workspace import options_of, workspace_of
+    from rubriclab.report.lists import summary_blocks
     from rubriclab.report.model import View
-    from rubriclab.report.scores import summary_blocks
     from rubriclab.services.score import ScoreOptions, prepare_scoring
     from rubriclab.services.score_resume import check_resumable
 
@@ -166,7 +166,7 @@ def _write(scoring: Scoring, texts: str, output: str, to_person: str | None, *, 
     from rubriclab.cli.printing import note
     from rubriclab.data.tables import table_kind
     from rubriclab.errors import RubriclabError
-    from rubriclab.report.scores import criteria_rows
+    from rubriclab.report.lists import criteria_rows
     from rubriclab.services.running import finish
     from rubriclab.services.score_resume import record_of
 

@@ -73,15 +73,15 @@ def _show_matrix(version: Version, record: TrainingRecord, output: str | None, *
     if as_json:
         print_json({"rubric": version.ref, **record.model_dump(mode="json")})
     elif not output:
-        from rubriclab.report.matrix import matrix_view
+        from rubriclab.report.recorded import matrix_view
 
         print_view(matrix_view(record))
 
 
 def _write(record: TrainingRecord, output: str) -> None:
     from rubriclab.cli.files import writing_rows
-    from rubriclab.report.matrix import rows
+    from rubriclab.report.recorded import matrix_rows
 
     with writing_rows(output) as write:
-        for row in rows(record):
+        for row in matrix_rows(record):
             write(row)

@@ -1,24 +1,30 @@
-"""Strips as inline SVG, one to a row of the page: colours and fonts come from the page's style sheet.
+"""Charts as inline SVG: strips, one to a row of a table, and scores against labels. Colours come from the style sheet.
 
-Positions are percentages, so that dots and letters keep their size at any width.
+Positions on strips are percentages, so that dots and letters keep their size at any width.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from rubriclab.characters import plain
 from rubriclab.data.scale import Scale, show
+from rubriclab.report.wording import count
 from rubriclab.stats.interval import Interval
-from rubriclab.training_record import RecordedText
 
-STEP = 0.2
-MOST_TICKS, MOST_VALUE_TICKS = 10, 6
-# More numbers than this touch each other on the narrowest strip.
-MOST_LABELS = 6
+# More numbers than this and one touch each other on the narrowest strip.
+MOST_STEPS = 5
+SMALLEST = 2e-4
+# Of a plot: its size, the space around it, and the opacity of one dot.
+WIDTH, HEIGHT = 420, 330
+LEFT, RIGHT, TOP, BOTTOM = 46, 12, 12, 44
+DOT = 0.3
+BAR = '<svg y="50%" overflow="visible"><rect class="{}" x="{}" y="-6" width="{}" height="12"/></svg>'
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,52 +44,30 @@ class Axis:
         return f"{100 * self.share(value):.2f}%"
 
 
-def correlation_axis(statistics: Iterable[Interval]) -> Axis:
-    """Return an axis from 0 to 1, extended to the left to include the lowest value or interval."""
-    ends = [end for statistic in statistics for end in (statistic.value, statistic.low) if end is not None]
-    steps = math.floor(min([0.0, *ends]) / STEP)
-    return Axis(steps * STEP, 1.0, tuple(round(step * STEP, 1) for step in range(steps, 6)))
-
-
-def value_axis(statistics: Iterable[Interval]) -> Axis:
-    """Return an axis over all values and intervals, from tick to tick; of values of any size."""
+def axis_of(statistics: Iterable[Interval], *marks: float) -> Axis:
+    """Return an axis from tick to tick over all values, their intervals and `marks`."""
     ends = [end for each in statistics for end in (each.value, each.low, each.high) if end is not None]
-    low, high = min(ends, default=0.0), max(ends, default=1.0)
-    if high - low < STEP / 1e3:
-        low, high = low - STEP, high + STEP
-    power = 10.0 ** math.floor(math.log10((high - low) / MOST_VALUE_TICKS))
-    step = next(power * factor for factor in (1, 2, 5, 10, 20) if (high - low) / (power * factor) <= MOST_VALUE_TICKS)
-    first, last = math.floor(low / step), math.ceil(high / step)
+    low, high = min([*marks, *ends], default=0.0), max([*marks, *ends], default=1.0)
+    if high - low < SMALLEST:
+        low, high = low - 0.5, high + 0.5
+    power = 10.0 ** math.floor(math.log10((high - low) / MOST_STEPS))
+    step = next(power * factor for factor in (1, 2, 5, 10, 20) if (high - low) / (power * factor) <= MOST_STEPS)
+    # Rounded first, as 1 / 0.2 may lie above 5.
+    first, last = math.floor(round(low / step, 6)), math.ceil(round(high / step, 6))
     ticks = tuple(round(step * place, 9) for place in range(first, last + 1))
     return Axis(ticks[0], ticks[-1], ticks)
 
 
-def score_axis(scale: Scale, scores: Iterable[float]) -> Axis:
-    """Return an axis over the scale, extended to scores outside of it."""
-    scores = list(scores)
-    low, high = math.floor(min([scale.low, *scores])), math.ceil(max([scale.high, *scores]))
-    step = max(1, math.ceil((high - low) / MOST_TICKS)) if high - low > 1 else 0.25
-    count = math.floor((high - low) / step)
-    return Axis(low, high, tuple(low + step * number for number in range(count + 1)))
-
-
-def weight_axis(statistics: Iterable[Interval]) -> Axis:
-    """Return an axis in percent that includes 0 and every weight with its interval."""
-    ends = [
-        end for statistic in statistics for end in (statistic.value, statistic.low, statistic.high) if end is not None
-    ]
-    low, high = (10 * end for end in (math.floor(min([0.0, *ends]) / 10), math.ceil(max([10.0, *ends]) / 10)))
-    step = 10 * max(1, math.ceil((high - low) / 10 / MOST_TICKS))
-    return Axis(low, high, tuple(range(math.ceil(low / step) * step, high + 1, step)))
+def correlation_axis(statistics: Iterable[Interval]) -> Axis:
+    """Return an axis from 0 to 1, extended to the left to include the lowest value or interval."""
+    return axis_of(statistics, 0.0, 1.0)
 
 
 def tick_row(axis: Axis) -> Markup:
-    """Return the numbers of the axis, to be shown under strips; of many ticks, evenly spaced ones with 0 among them."""
-    every = math.ceil(len(axis.ticks) / MOST_LABELS)
-    first = axis.ticks.index(0) % every if 0 in axis.ticks else 0
+    """Return the numbers of the axis, to be shown under strips."""
     words = Markup("").join(
-        Markup('<text x="{}" y="13" text-anchor="middle">{}</text>').format(axis.percent(tick), number(tick))
-        for tick in axis.ticks[first::every]
+        Markup('<text x="{}" y="13" text-anchor="middle">{}</text>').format(axis.percent(tick), _number(tick))
+        for tick in axis.ticks
     )
     return Markup('<svg class="strip ticks" aria-hidden="true">{}</svg>').format(words)
 
@@ -97,62 +81,61 @@ def bar(axis: Axis, statistic: Interval, *, total: bool) -> Markup:
     """Return a bar from 0 with its interval; `total` marks the bar that stands for the whole rubric."""
     if statistic.value is None:
         return _strip(axis, Markup(""))
-    start, end = sorted((0.0, statistic.value))
-    shape = Markup(
-        '<svg y="50%" overflow="visible"><rect class="{}" x="{}" y="-6" width="{}" height="12"/></svg>'
-    ).format(
-        "bar total" if total else "bar",
-        axis.percent(start),
-        f"{100 * (axis.share(end) - axis.share(start)):.2f}%",
-    )
+    shape = _bar(axis, 0.0, statistic.value, "bar total" if total else "bar")
     return _strip(axis, shape + _interval(axis, statistic))
 
 
 def step(axis: Axis, start: float, end: float) -> Markup:
     """Return one step of a waterfall, a bar from `start` to `end`; a dot if both are equal."""
-    left, right = sorted((axis.share(start), axis.share(end)))
-    shape = Markup('<circle class="dot" cx="{}" cy="50%" r="4"/>').format(axis.percent(end))
-    if left != right:
-        kind = "rise" if end > start else "fall"
-        bar = '<svg y="50%" overflow="visible"><rect class="{}" x="{}" y="-6" width="{}" height="12"/></svg>'
-        shape = Markup(bar).format(kind, f"{100 * left:.2f}%", f"{100 * (right - left):.2f}%")
-    return _strip(axis, shape)
+    if start == end:
+        return _strip(axis, _dot(axis, Interval(end), baseline=False))
+    return _strip(axis, _bar(axis, start, end, "rise" if end > start else "fall"))
 
 
-def places(human: float, rubric: float) -> Markup:
-    """Return the percentile rank of a text by people (hollow) and by the rubric (filled), 0 to 100."""
-    axis = Axis(0, 100, (0, 50, 100))
-    return Markup(
-        '<svg class="strip" role="img" aria-label="placed above {:.0f} percent of the other texts by people, '
-        'above {:.0f} percent by the rubric">{}<line class="whisker" x1="{}" x2="{}" y1="50%" y2="50%"/>'
-        '<circle class="hollow" cx="{}" cy="50%" r="5"/><circle class="dot" cx="{}" cy="50%" r="5"/></svg>'
-    ).format(human, rubric, _grid(axis, zero=False), *2 * (axis.percent(human), axis.percent(rubric)))
-
-
-def rated(axis: Axis, text: RecordedText) -> Markup:
-    """Return a text's label (hollow), raters (strokes) and prediction (filled) with its interval."""
+def rated(axis: Axis, label: float, raters: Iterable[float], predicted: Interval) -> Markup:
+    """Return a text's label (hollow), raters (strokes) and predicted score (filled) with its interval."""
     strokes = Markup("").join(
         Markup(
             '<svg x="{}" y="50%" overflow="visible"><line class="rater" x1="0" x2="0" y1="-8" y2="8"/></svg>'
         ).format(axis.percent(mark))
-        for mark in text.raters.values()
+        for mark in raters
     )
-    predicted = Interval(text.predicted, text.low, text.high)
-    label = Markup('<circle class="hollow" cx="{}" cy="50%" r="5"/>').format(axis.percent(text.label))
-    return _strip(axis, strokes + _interval(axis, predicted) + label + _dot(axis, predicted, baseline=False))
+    hollow = Markup('<circle class="hollow" cx="{}" cy="50%" r="5"/>').format(axis.percent(label))
+    return _strip(axis, strokes + _interval(axis, predicted) + hollow + _dot(axis, predicted, baseline=False))
+
+
+def scatter(pairs: Sequence[tuple[float, float]], scale: Scale, name: str) -> Markup:
+    """Return labels (across) against scores by `name` (up). Texts of equal scores fall on one, stronger dot."""
+    x = axis_of((), scale.low, scale.high, *(label for label, _ in pairs))
+    y = axis_of((), scale.low, scale.high, *(score for _, score in pairs))
+    dots = Counter((round(_across(x, label)), round(_up(y, score))) for label, score in pairs)
+    drawn = Markup("").join(
+        Markup('<circle class="dot" cx="{}" cy="{}" r="4" opacity="{:.2f}"/>').format(*spot, 1 - (1 - DOT) ** many)
+        for spot, many in sorted(dots.items())
+    )
+    low, high = max(x.low, y.low), min(x.high, y.high)
+    equal = Markup('<line class="equal" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>').format(
+        _across(x, low), _up(y, low), _across(x, high), _up(y, high)
+    )
+    label = f"Scatter of {count(len(pairs), 'text')}: label across, {plain(name)} up"
+    return Markup('<svg class="scatter" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
+        WIDTH, HEIGHT, label, _frame(x, y, "label", name) + equal + drawn
+    )
 
 
 def _strip(axis: Axis, content: Markup) -> Markup:
-    return Markup('<svg class="strip" aria-hidden="true">{}{}</svg>').format(_grid(axis), content)
-
-
-def _grid(axis: Axis, *, zero: bool = True) -> Markup:
-    return Markup("").join(
+    grid = Markup("").join(
         Markup('<line class="{0}" x1="{1}" x2="{1}" y1="0" y2="100%"/>').format(
-            "zero" if zero and tick == 0 else "grid", axis.percent(tick)
+            "zero" if tick == 0 else "grid", axis.percent(tick)
         )
         for tick in axis.ticks
     )
+    return Markup('<svg class="strip" aria-hidden="true">{}{}</svg>').format(grid, content)
+
+
+def _bar(axis: Axis, start: float, end: float, kind: str) -> Markup:
+    left, right = sorted((axis.share(start), axis.share(end)))
+    return Markup(BAR).format(kind, f"{100 * left:.2f}%", f"{100 * (right - left):.2f}%")
 
 
 def _interval(axis: Axis, statistic: Interval) -> Markup:
@@ -175,6 +158,36 @@ def _dot(axis: Axis, statistic: Interval, *, baseline: bool) -> Markup:
     )
 
 
-def number(value: float) -> str:
-    """Return a number of an axis."""
+def _frame(x: Axis, y: Axis, across: str, up: str) -> Markup:
+    """Return a plot's grid, numbers and titles."""
+    columns = Markup("").join(
+        Markup(
+            '<line class="grid" x1="{0:.1f}" x2="{0:.1f}" y1="{1}" y2="{2}"/>'
+            '<text x="{0:.1f}" y="{3}" text-anchor="middle">{4}</text>'
+        ).format(_across(x, tick), TOP, HEIGHT - BOTTOM, HEIGHT - BOTTOM + 17, _number(tick))
+        for tick in x.ticks
+    )
+    rows = Markup("").join(
+        Markup(
+            '<line class="grid" x1="{1}" x2="{2}" y1="{0:.1f}" y2="{0:.1f}"/>'
+            '<text x="{3}" y="{0:.1f}" dy="0.35em" text-anchor="end">{4}</text>'
+        ).format(_up(y, tick), LEFT, WIDTH - RIGHT, LEFT - 8, _number(tick))
+        for tick in y.ticks
+    )
+    titles = Markup(
+        '<text class="title" x="{}" y="{}" text-anchor="middle">{}</text>'
+        '<text class="title" transform="translate(12 {}) rotate(-90)" text-anchor="middle">{}</text>'
+    ).format(LEFT + (WIDTH - LEFT - RIGHT) / 2, HEIGHT - 6, across, TOP + (HEIGHT - TOP - BOTTOM) / 2, plain(up))
+    return columns + rows + titles
+
+
+def _across(axis: Axis, value: float) -> float:
+    return LEFT + (WIDTH - LEFT - RIGHT) * axis.share(value)
+
+
+def _up(axis: Axis, value: float) -> float:
+    return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * axis.share(value)
+
+
+def _number(value: float) -> str:
     return show(value).replace("-", "\N{MINUS SIGN}")

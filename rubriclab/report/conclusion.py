@@ -6,14 +6,15 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from rubriclab.judges.connect import EMBEDDED
+from rubriclab.learning.gate import DIRECT
 from rubriclab.option_names import by_reader, command
-from rubriclab.report import describe, judge_alone, verdicts
+from rubriclab.report import describe, verdicts
 from rubriclab.report.edit import edited_sentence
 from rubriclab.report.model import Badge, Block, Bullets, Paragraph, Section, Words, quoted
 from rubriclab.report.wording import count, estimate, figure
 from rubriclab.stats.interval import Interval
 from rubriclab.stats.levels import FEWEST_GROUPS
-from rubriclab.validation import MATTERS, EvaluatorAgreement, FrontierPoint, Outcome, Validation
+from rubriclab.validation import MATTERS, EvaluatorAgreement, FrontierPoint, GateVerdict, Outcome, Validation
 
 if TYPE_CHECKING:
     from rubriclab.store.version import Version
@@ -55,7 +56,7 @@ def outcome(version: Version) -> tuple[Block, ...]:
     validation = version.provenance.validation
     if validation is None:
         return UNKNOWN, Paragraph(quoted(verdicts.not_validated(version)), "lead")
-    remarks = (judge_alone.sentence(version), edited_sentence(version), imported_sentence(version))
+    remarks = (beside_judge_alone(version), edited_sentence(version), imported_sentence(version))
     return (
         badge_of(validation),
         Paragraph(_summary(version, validation), "lead"),
@@ -141,7 +142,7 @@ def actions(version: Version) -> Iterator[str]:
         )
     if validation.outcome == "not better" and not offline:
         yield from _alternatives(validation)
-    yield from judge_alone.advice(version)
+    yield from _without_rubric(version, validation)
     if any(shortcut.marked for shortcut in validation.shortcuts):
         yield f"Read the criteria marked with !, which may reward a shortcut: `{command('show', version.ref)}`."
     if validation.outcome == "better":
@@ -194,3 +195,63 @@ def _alternatives(validation: Validation) -> Iterator[str]:
 
 def _pearson(evaluator: EvaluatorAgreement) -> float:
     return -1.0 if evaluator.pearson.value is None else evaluator.pearson.value
+
+
+def beside_judge_alone(version: Version) -> str:
+    """Return how the rubric compares with the same judge without a rubric; empty for a rubric without a judge.
+
+    The gate compares a rubric with what costs nothing. Whether the rubric adds agreement to the judge that it is scored
+    with is another question, and the smaller difference: it is answered beside the verdict, which it does not change.
+    """
+    validation = version.provenance.validation
+    if validation is None or {part.method for part in version.rubric.parts} <= {DIRECT, "text_features"}:
+        return ""
+    verdict, alone = _judge_alone(validation)
+    if verdict is None or alone is None:
+        return _not_compared(version, validation)
+    figures = f"({figure(alone.pearson.value)}; difference {estimate(verdict.difference)})"
+    low, high = verdict.difference.low, verdict.difference.high
+    if low is None or high is None:
+        return f"Too few groups to compare it with the same judge without a rubric {figures}."
+    side = "Better than" if low > 0 else "Worse than" if high < 0 else "Not distinguishable from"
+    return f"{side} the same judge without a rubric {figures}."
+
+
+def _judge_alone(validation: Validation) -> tuple[GateVerdict | None, EvaluatorAgreement | None]:
+    verdict = next((each for each in validation.verdicts if each.against == DIRECT), None)
+    alone = next((each for each in validation.evaluators if each.name == DIRECT), None)
+    defined = verdict is not None and verdict.difference.value is not None
+    return (verdict, alone) if defined else (None, None)
+
+
+def _not_compared(version: Version, validation: Validation) -> str:
+    if version.provenance.edit and version.parent:
+        return (
+            "Not compared with the same judge without a rubric, which has not rated these texts for the edited "
+            f"version; of its parent: `{command('gate', version.parent)}`."
+        )
+    if not any(each.kind == "judged" for each in validation.evaluators):
+        return ""
+    compare = by_reader(
+        python=f"lab.evaluate(..., [{version.ref!r}], baselines=[{DIRECT!r}])",
+        command_line=f"rubriclab evaluate HELDOUT --rubric {version.ref} --baseline {DIRECT}",
+    )
+    return f"Not compared with the same judge without a rubric, which was not learned; `{compare}` compares them."
+
+
+def _without_rubric(version: Version, validation: Validation) -> Iterator[str]:
+    """Yield what to consider where the rubric does not agree better than the same judge without a rubric."""
+    verdict, alone = _judge_alone(validation)
+    if verdict is None or alone is None or {part.method for part in version.rubric.parts} <= {DIRECT, "text_features"}:
+        return
+    low, high = verdict.difference.low, verdict.difference.high
+    learn = command("learn", "…", methods=DIRECT)
+    cheap = f"`{learn}` makes a version that scores without a rubric, with {verdicts.per_text(alone.calls)}."
+    if high is not None and high < 0:
+        yield f"Consider the same judge without a rubric, which agrees better: {cheap}"
+    elif low is not None and high is not None and low <= 0:
+        shown = f"a gain of {MATTERS} or more is ruled out" if high < MATTERS else "these labels show no gain"
+        yield (
+            "Keep the rubric if you need its criteria and reasons, not for its agreement: compared with the same "
+            f"judge without a rubric, {shown}. {cheap}"
+        )

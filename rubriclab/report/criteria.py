@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from rubriclab.aggregation import Term
 from rubriclab.data.scale import show
-from rubriclab.report import describe, plots, wording
+from rubriclab.report import describe, wording
 from rubriclab.report.model import (
     Block,
     Card,
@@ -19,11 +19,9 @@ from rubriclab.report.model import (
     Paragraph,
     Section,
     Span,
-    Spark,
     Table,
     Words,
     line,
-    quiet,
     quoted,
     table,
 )
@@ -161,7 +159,7 @@ def _evidence(criterion: Criterion) -> Pairs:
     return Pairs(tuple(_evidence_rows(criterion.evidence)))
 
 
-def _evidence_rows(evidence: Evidence) -> Iterator[tuple[str, Words | Spark]]:
+def _evidence_rows(evidence: Evidence) -> Iterator[tuple[str, Words]]:
     yield "origin", describe.origin(evidence)
     if evidence.examples:
         yield "texts seen", quoted(", ".join(evidence.examples))
@@ -169,10 +167,6 @@ def _evidence_rows(evidence: Evidence) -> Iterator[tuple[str, Words | Spark]]:
         yield "from reasons for", quoted(describe.reasons(evidence))
     if evidence.findings:
         yield "findings seen", quoted(", ".join(evidence.findings))
-    if evidence.rewards:
-        points = evidence.rewards
-        blocks = wording.sparkline([point.utility + point.bonus for point in points])
-        yield "bandit", Spark(plots.reward_path(points), blocks, quiet(wording.rewards(points)))
 
 
 def _questions(rows: Iterable[tuple[Criterion, str]], warnings: Mapping[str, str] = NO_WARNINGS) -> Table:

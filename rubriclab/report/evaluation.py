@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from rubriclab.aggregation import Term
 from rubriclab.data.example import Example, labelled
 from rubriclab.evaluation import Evaluator, Result, baseline_evaluators
-from rubriclab.report import charts, describe, plots, version as versions, wording
-from rubriclab.report.criterion_agreement import CriterionRow, criterion_agreements
+from rubriclab.report import charts, describe, version as versions, wording
+from rubriclab.report.conclusion import outcome
 from rubriclab.report.export import COMPARED_WITH
 from rubriclab.report.model import (
     Basis,
     Block,
-    Card,
     Details,
     Drawing,
     Figure,
@@ -24,8 +24,6 @@ from rubriclab.report.model import (
     Span,
     Stack,
     Table,
-    Tile,
-    Tiles,
     View,
     Words,
     line,
@@ -34,13 +32,23 @@ from rubriclab.report.model import (
     quoted,
     table,
 )
-from rubriclab.report.reading import reading
-from rubriclab.report.score_errors import error_sentence
+from rubriclab.report.recorded import score_axis_of
 from rubriclab.report.summary import EvaluationSummary, sentences, summarize
-from rubriclab.report.texts import JudgedText, Placed, furthest_apart, judged_texts, text_card
+from rubriclab.report.texts import (
+    MOST_SHOWN,
+    TITLE,
+    CriterionRow,
+    JudgedText,
+    criterion_agreements,
+    distance,
+    error_sentence,
+    judged_texts,
+    text_card,
+)
 from rubriclab.report.weights import shortcut_warnings
 from rubriclab.rubric import Criterion
 from rubriclab.scoring.score import CriterionScore, Score
+from rubriclab.training_record import RecordedText
 
 if TYPE_CHECKING:
     from rubriclab.methods.method import UnitVerdict
@@ -48,7 +56,7 @@ if TYPE_CHECKING:
 
 FREE_BASELINES = "free baselines:"
 COEFFICIENTS = ("spearman", "pearson", "kendall")
-MOST_UNSCORED, TITLE = 50, 60
+MOST_UNSCORED = 50
 
 
 def evaluation_view(
@@ -81,10 +89,8 @@ def evaluation_view(
         _rubric(number, version, _texts(version, scored, examples), summaries[version.rubric.aspect.name])
         for number, version in enumerate(versions, 1)
     )
-    constant = results[0].agreement.constant if results else "skip"
-    criteria = [criterion for version in versions for criterion in version.rubric.criteria]
     agreement = Section("Agreement by level", _levels(results), name="agreement")
-    blocks = (summary, agreement, *rubrics, reading(constant, criteria))
+    blocks = (summary, agreement, *rubrics)
     return View(_title(aspects), blocks, "rubriclab evaluation")
 
 
@@ -157,9 +163,6 @@ def _summary_blocks(aspect: str, summary: EvaluationSummary | None) -> Iterator[
             "lead",
         )
         return
-    yield Tiles(tuple(_tiles(summary)))
-    level = wording.LEVELS[summary.level]
-    yield Paragraph(f"Spearman correlation with the labels, {level}, with 95 % intervals.", "quiet")
     first, *others = sentences(summary)
     yield Paragraph(first, "lead")
     yield from paragraphs(others)
@@ -174,24 +177,7 @@ def _comparisons(summary: EvaluationSummary) -> Table:
         other = wording.evaluator_parts(each.other.evaluator)[0]
         basis = Basis(other, summary.aspect, summary.level, each.n, each.groups)
         rows.append(Row((quoted(ref), quoted(other), Figure(each.difference), each.verdict), basis=basis))
-    return table(
-        ("", COMPARED_WITH, "Spearman", "verdict"),
-        rows,
-        numeric=("Spearman",),
-    )
-
-
-def _tiles(summary: EvaluationSummary) -> Iterator[Tile]:
-    for row in summary.evaluators:
-        verdict = row.best_baseline.verdict if row.best_baseline else None
-        kind = verdict if verdict in ("above", "below") else ""
-        remark = f"{verdict} the best free baseline" if verdict else ""
-        yield Tile(
-            ("baseline " if row.baseline else "", quoted(row.ref)), Figure(row.result.agreement.spearman), remark, kind
-        )
-    if best := summary.evaluators[0].best_baseline:
-        name, _ = wording.evaluator_parts(best.other.evaluator)
-        yield Tile(quoted(name), Figure(best.other.agreement.spearman), "the best free baseline", "baseline")
+    return table(("", COMPARED_WITH, "Spearman", "verdict"), rows, numeric=("Spearman",))
 
 
 def _level(aspect: str, level: str, results: Sequence[Result], *, several: bool) -> Section:
@@ -232,102 +218,89 @@ def _basis(result: Result) -> Basis:
 
 
 def _rubric(number: int, version: Version, texts: Sequence[JudgedText], summary: EvaluationSummary | None) -> Section:
-    """Return what the page shows of one rubric."""
-    pairs = [(text.human, text.score.score) for text in texts if text.score.score is not None]
-    blocks: list[Block] = [
-        versions.definition(version.rubric),
-        Section("When it was learned", tuple(versions.agreement(version)), "not on the texts of this page"),
-        *versions.contents(version.rubric, shortcut_warnings(version)),
-    ]
-    if pairs:
-        blocks.append(Section("Score by score", (_scatter(version, texts),), page_only=True))
+    """Return what the page shows of one rubric; its criteria in full are on the page of `rubriclab report`."""
+    learned = Section("When it was learned", outcome(version), "not on the texts of this page")
+    blocks: list[Block] = [versions.definition(version.rubric), learned]
+    if pairs := [(text.human, text.score.score) for text in texts if text.score.score is not None]:
+        caption = (
+            "Each dot is a text; texts of equal scores share a dot, which is darker the more there are. On the broken "
+            "line both scores are equal."
+        )
+        plot = Plot(caption, charts.scatter(pairs, version.rubric.scores_on, "rubric score"))
+        blocks.append(Section("Score by score", (plot,), page_only=True))
     if summary:
         blocks += _criteria(version, texts, summary)
-    blocks += _disagreements(version, texts, len(pairs))
+    blocks += _disagreements(version, texts)
     blocks.append(Section("Unscored texts", tuple(_unscored(texts))))
     judges = [text.score.judge for text in texts] or ["no judge"]
-    blocks.append(Section("Provenance", (versions.facts(version, judges), versions.settings(version))))
+    blocks.append(Section("Provenance", (versions.facts(version, judges),)))
     title = line(quoted(version.ref), *(quoted(tag, "tag") for tag in version.tags))
     return Section(title, tuple(blocks), name=f"rubric-{number}", page_only=True)
 
 
-def _scatter(version: Version, texts: Sequence[JudgedText]) -> Plot:
-    pairs = [(text.human, text.score.score) for text in texts if text.score.score is not None]
-    caption = (
-        "Each dot is a text; texts of equal scores share a dot, which is darker the more there are. On the broken line "
-        "both scores are equal; a rubric may be stricter or milder than people and still rank as they do."
-    )
-    return Plot(caption, plots.scatter(pairs, version.rubric.scores_on, version.ref))
-
-
 def _criteria(version: Version, texts: Sequence[JudgedText], summary: EvaluationSummary) -> Iterator[Section]:
-    """Yield how far each criterion agrees with people by itself, beside the rubric."""
-    result = next((row.result for row in summary.evaluators if row.ref == version.ref), None)
+    """Yield the weight of each criterion and how far it agrees with people by itself, beside the rubric."""
     constant = summary.evaluators[0].result.agreement.constant
     rows = criterion_agreements(version.rubric, texts, summary.level, constant)
     if len(rows) < 2:
         return
-    spearmans = [row.spearman for row in rows] + ([result.agreement.spearman] if result else [])
-    axis = charts.correlation_axis(spearmans)
-    shown = list(_criterion_rows(axis, rows))
-    if result:
-        spearman = result.agreement.spearman
-        shown.append(Row(("the rubric", Drawing(charts.bar(axis, spearman, total=True)), Figure(spearman)), "total"))
+    whole = [row.result.agreement.spearman for row in summary.evaluators if row.ref == version.ref]
+    axis = charts.correlation_axis([*(row.spearman for row in rows), *whole])
+    terms, warnings = describe.terms(version.rubric), shortcut_warnings(version)
+    shown = [_criterion(axis, row, terms.get(row.id), warnings.get(row.id, "")) for row in rows]
+    shown += [
+        Row(("the rubric", Drawing(charts.bar(axis, each, total=True)), "", Figure(each)), "total") for each in whole
+    ]
+    columns = ("", "", "weight", "Spearman")
+    drawn = table(columns, shown, numeric=columns[2:], ticks=charts.tick_row(axis))
     note = f"{wording.LEVELS[summary.level]}, with 95 % intervals"
-    drawn = table(
-        ("", "", "Spearman"),
-        shown,
-        numeric=("Spearman",),
-        ticks=charts.tick_row(axis),
-    )
     yield Section("Criterion by criterion", (drawn,), note, page_only=True)
 
 
-def _criterion_rows(axis: charts.Axis, rows: Sequence[CriterionRow]) -> Iterator[Row | str]:
-    """Yield a row for each criterion, the questions of one sub-dimension together."""
-    groups: dict[str, list[CriterionRow]] = {}
-    for row in rows:
-        groups.setdefault(row.sub_dimension, []).append(row)
-    for sub_dimension, members in groups.items():
-        if sub_dimension:
-            yield sub_dimension
-        for row in members:
-            name = line(quoted(row.title(TITLE)), quoted(row.remark, "quiet"))
-            yield Row((name, Drawing(charts.bar(axis, row.spearman, total=False)), Figure(row.spearman)))
+def _criterion(axis: charts.Axis, row: CriterionRow, term: Term | None, warning: str) -> Row:
+    title = describe.title(row.criterion, TITLE) if row.criterion else wording.excerpt(row.id, TITLE)
+    inapplicable = f", {row.inapplicable} n/a" if row.inapplicable else ""
+    unscored = f", {wording.count(row.unscored, 'text')} unscored" if row.unscored else ""
+    marked = Span(f"! {warning}" if warning else "", "warning")
+    name = line(quoted(title), quoted(f"{row.id}{inapplicable}{unscored}", "quiet"), marked)
+    weight = describe.percent(term.weight) if term else ""
+    return Row((name, Drawing(charts.bar(axis, row.spearman, total=False)), weight, Figure(row.spearman)))
 
 
-def _disagreements(version: Version, texts: Sequence[JudgedText], scored: int) -> Iterator[Section]:
-    over, under = furthest_apart(texts)
-    if not (over or under):
+def _disagreements(version: Version, texts: Sequence[JudgedText]) -> Iterator[Section]:
+    pairs = [(_recorded(text), text.score.criteria) for text in texts]
+    differing = [pair for pair in pairs if distance(pair[0])]
+    shown = sorted(differing, key=lambda pair: (-distance(pair[0]), pair[0].id))[:MOST_SHOWN]
+    if not shown:
         return
-    about = Paragraph(
-        f"The figure compares ranks among all {wording.count(scored, 'scored text')}, not scores: hollow is the rank "
-        "by people, filled the rank by the rubric, from below all others (left) to above all others (right)."
+    about = (
+        f"Scores furthest from the labels, in points of the scale from {version.rubric.scores_on.describe()}. Hollow "
+        "is the label, filled is the rubric with its interval."
     )
     criteria = {criterion.id: criterion for criterion in version.rubric.criteria}
-    sections = (
-        Section(title, tuple(_placed(each, criteria) for each in placed))
-        for title, placed in (("Ranked too high", over), ("Ranked too low", under))
-        if placed
-    )
-    yield Section("Largest disagreements with people", (about, *sections), page_only=True)
+    axis = score_axis_of(version, [text for text, _ in pairs])
+    cards = (text_card(axis, text, [_answer(part, criteria.get(part.id)) for part in parts]) for text, parts in shown)
+    yield Section("Largest disagreements with people", (Paragraph(about), *cards), page_only=True)
 
 
-def _placed(placed: Placed, criteria: Mapping[str, Criterion]) -> Card:
-    example, score = placed.judged.example, placed.judged.score
-    ends = describe.score_interval(score.interval) if score.interval else ""
-    scores = line(
-        f"people {describe.rounded(placed.judged.human)}, rubric {describe.rounded(score.score)}", quiet(ends)
+def _recorded(text: JudgedText) -> RecordedText:
+    example, (low, high) = text.example, text.score.interval or (None, None)
+    return RecordedText(
+        id=example.id,
+        group=example.group,
+        output=example.output,
+        source=example.source,
+        label=text.human,
+        predicted=text.score.score,
+        low=low,
+        high=high,
     )
-    answers = [_answer(part, criteria.get(part.id)) for part in score.criteria]
-    drawing = Drawing(charts.places(placed.human, placed.rubric))
-    return text_card((example.id, drawing, scores), "", (example.output, example.source), answers)
 
 
 def _answer(part: CriterionScore, criterion: Criterion | None) -> tuple[Words, Words, Stack]:
     title = quoted(describe.title(criterion, TITLE)) if criterion else ""
     name = line(quoted(part.id, "id" if criterion else ""), title)
-    added = quiet(describe.contribution(part.contribution)) if part.contribution is not None else ""
+    added = quiet(f"added {part.contribution:+.2f}") if part.contribution is not None else ""
     answer = line(describe.answered(part, criterion, whole=not part.units), added)
     return name, answer, Stack((Paragraph(quoted(part.reason)), *map(_unit, _failing_first(part.units))))
 

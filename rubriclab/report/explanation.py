@@ -27,7 +27,6 @@ from rubriclab.report.texts import SOURCE_EXCERPT
 from rubriclab.report.verdicts import unrecorded
 from rubriclab.report.wording import excerpt, figure
 from rubriclab.rubric import Criterion
-from rubriclab.stats.interval import Interval
 
 if TYPE_CHECKING:
     from rubriclab.scoring.score import CriterionScore
@@ -92,7 +91,7 @@ def _waterfall(
     for each in ratings:
         ends.append(ends[-1] + (each.contribution or 0.0))
     total = score.score if score.score is not None else ends[-1]
-    axis = charts.value_axis([Interval(end) for end in (*ends, total)])
+    axis = charts.axis_of((), *ends, total)
     rows: list[Row] = [_total_row("average text", average, Drawing(charts.step(axis, average, average)))]
     for each, (start, end) in zip(ratings, pairwise(ends), strict=True):
         drawing = Drawing(charts.step(axis, start, end))

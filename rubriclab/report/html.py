@@ -1,7 +1,7 @@
 """Views as HTML: a page readable without network, scripts or anything beside it, or a fragment for a notebook.
 
 Every string is escaped here, and made plain, so that nothing in it can style, script, hide or turn what stands around
-it. Drawings are the only markup that is let through; `report.charts` and `report.plots` build them from numbers.
+it. Drawings are the only markup that is let through; `report.charts` builds them from numbers.
 """
 
 from __future__ import annotations
@@ -182,10 +182,6 @@ def _block(block: Block, level: int, title: str) -> Markup:
             shown = _table(block, level, title)
         case model.Plot(caption, svg):
             shown = Markup("<figure>\n<figcaption>{}</figcaption>\n{}\n</figure>\n").format(_words(caption), svg)
-        case model.Spark(svg, words=words):
-            shown = Markup('<div class="path">{}<div class="label">{}</div></div>\n').format(svg, _words(words))
-        case model.Tiles(tiles):
-            shown = Markup('<div class="tiles">\n{}</div>\n').format(_joined(map(_tile, tiles)))
         case _:
             shown = _group(block, level, title)
     return shown
@@ -300,9 +296,3 @@ def _row(row: model.Row | str, kinds: list[Markup], level: int, title: str) -> M
     name = Markup('<th scope="row"{}>{}</th>').format(kinds[0], first)
     kind = Markup(' class="{}"').format(row.kind) if row.kind else ""
     return Markup("<tr{}>{}{}</tr>\n").format(kind, name, _joined(cells))
-
-
-def _tile(tile: model.Tile) -> Markup:
-    return Markup(
-        '<div class="tile {}"><div class="name">{}</div><div class="big">{}</div><div class="remark">{}</div></div>\n'
-    ).format(tile.kind, _words(tile.name), _cell(tile.figure, 0, ""), _words(tile.remark))

@@ -1,13 +1,14 @@
-"""Versions line by line, and what is wrong with a store."""
+"""What a store holds, findings of papers, what raters have labelled, and scores of texts: short lists and sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from rubriclab.option_names import by_reader
-from rubriclab.report import describe, judge_alone, wording
-from rubriclab.report.conclusion import badge_of
+from rubriclab.data.scale import show
+from rubriclab.option_names import by_reader, command
+from rubriclab.report import describe, wording
+from rubriclab.report.conclusion import badge_of, beside_judge_alone
 from rubriclab.report.edit import edited_sentence
 from rubriclab.report.model import (
     Block,
@@ -24,11 +25,27 @@ from rubriclab.report.model import (
     table,
 )
 from rubriclab.report.verdicts import headline, recorded_agreement
+from rubriclab.report.wording import BLOCKS, byte_count, count, estimate, excerpt, figure
 
 if TYPE_CHECKING:
+    from rubriclab.labeling.progress import Consistency, RaterAgreement, RaterProgress
+    from rubriclab.literature import Finding
+    from rubriclab.rubric import Rubric
+    from rubriclab.scoring import Score
+    from rubriclab.services.label_options import LabelResult
+    from rubriclab.services.literature_add import LiteratureAdded
+    from rubriclab.services.literature_files import FindingList
+    from rubriclab.services.score_distribution import ScoreDistribution
+    from rubriclab.services.scores import Scores
+    from rubriclab.services.storage import PruneResult, StoreSize, VacuumResult
     from rubriclab.services.versions import VerifyResult
+    from rubriclab.store import KindSize
     from rubriclab.store.verify import Problem
     from rubriclab.store.version import Version
+
+RATER_COLUMNS = ("rater", "done", "skipped", "of", "equal on repeats")
+# Rows that are shown at each end of a long list, characters of a reason, reasons, and characters of a title.
+SHOWN, LONGEST_REASON, MOST_REASONS, TITLE = 10, 200, 5, 90
 
 
 def names_view(versions: Sequence[Version]) -> View:
@@ -122,7 +139,7 @@ def verify_view(result: VerifyResult) -> View:
     )
     if result.problems:
         return View((), (*removed, *problems_view(result.problems).blocks))
-    rubrics = wording.count(result.names, "rubric")
+    rubrics = count(result.names, "rubric")
     return View((), (*removed, Paragraph((quoted(result.place), f": {rubrics}, everything as it was written"))))
 
 
@@ -133,7 +150,7 @@ def problems_view(problems: Sequence[Problem]) -> View:
         for problem in problems
         for block in (Paragraph(quoted(problem.where), "strong"), Indented((Paragraph(quoted(problem.what)),)))
     )
-    return View((), (Paragraph(f"{wording.count(len(problems), 'problem')}:"), *entries))
+    return View((), (Paragraph(f"{count(len(problems), 'problem')}:"), *entries))
 
 
 def _sentence(words: str) -> View:
@@ -164,7 +181,7 @@ def _facts(version: Version) -> Iterator[tuple[str, Words]]:
         yield "verdict", headline(made.validation)
         yield from (
             (name, words)
-            for name, words in (("without a rubric", judge_alone.sentence(version)), ("edit", edited_sentence(version)))
+            for name, words in (("without a rubric", beside_judge_alone(version)), ("edit", edited_sentence(version)))
             if words
         )
     if version.imported:
@@ -177,4 +194,167 @@ def _agreement(version: Version) -> str:
     measured = recorded_agreement(version)
     if measured is None:
         return "not measured"
-    return f"{wording.estimate(measured.value)} ({measured.name}, n = {measured.n:,})"
+    return f"{estimate(measured.value)} ({measured.name}, n = {measured.n:,})"
+
+
+def size_view(size: StoreSize) -> View:
+    """Return one line for each kind of content, one for each model of cached answers, and the total space."""
+    rows = [_kind(kind) for kind in size.kinds if kind.rows]
+    space = size.space
+    total = "" if space.total is None else f": {byte_count(space.total)} with indexes and free space"
+    free = f", of which `vacuum` gives back {byte_count(space.free)}" if space.free else ""
+    summary = Paragraph((quoted(size.place), f"{total}{free}"))
+    columns = ("content", "rows", "size")
+    return View((), (summary, *((table(columns, rows, numeric=columns[1:]),) if rows else ())))
+
+
+def prune_view(result: PruneResult) -> View:
+    """Return how many cached answers were removed and kept, and how their space is given back."""
+    verb = "would be removed" if result.dry_run else "removed"
+    answers = f"{count(result.removed, 'cached answer')} {verb}, {byte_count(result.bytes)}"
+    kept = f"; {count(result.kept, 'other')} kept, as the named versions used them" if result.kept else ""
+    lines = [Paragraph((quoted(result.place), f": {answers}{kept}"))]
+    if result.removed and not result.dry_run:
+        vacuum = by_reader(python="lab.vacuum()", command_line="`rubriclab store vacuum`")
+        lines.append(Paragraph(f"{vacuum} gives the space back to the file system."))
+    return View((), tuple(lines))
+
+
+def vacuum_view(result: VacuumResult) -> View:
+    """Return the space before and after."""
+    sizes = f"{byte_count(result.before)} before, {byte_count(result.after)} now"
+    return View((), (Paragraph((quoted(result.place), f": {sizes}")),))
+
+
+def _kind(kind: KindSize) -> tuple[Cell, ...]:
+    is_answers = kind.kind == "cached answers"
+    name = f"{kind.kind}, {kind.model or 'unknown model'}" if is_answers else kind.kind
+    return (quoted(name), f"{kind.rows:,}", byte_count(kind.bytes))
+
+
+def added_view(added: LiteratureAdded) -> View:
+    """Return what was kept of a paper, what was dropped, and how it is used."""
+    said: list[Words] = [
+        ("Dropped, as its quotation is not in the paper: ", quoted(f"{each.claim} — {each.quotation}"))
+        for each in added.dropped
+    ]
+    said += [("Not read: ", quoted(reason)) for reason in added.unread]
+    said += [f"{len(added.kept)} kept, {len(added.dropped)} dropped. Reading took {wording.effort(added.effort)}."]
+    if added.kept:
+        remove, learn = command("literature remove", "ID"), command("learn", "…", literature=str(added.file))
+        said += [("Kept in ", quoted(str(added.file)), f". Remove those that do not follow from the paper: {remove}")]
+        said += [f"Learn with them: {learn}"]
+    return View((), (*_details(added.kept), *map(Paragraph, said)))
+
+
+def findings_view(found: FindingList) -> View:
+    """Return one line for each finding, or all that is recorded of each."""
+    findings = [each.finding for each in found.findings]
+    rows = [
+        (*map(quoted, (each.file.stem, each.finding.id, _aspects(each.finding), each.finding.claim)),)
+        for each in found.findings
+    ]
+    shown = _details(findings) if found.detailed or not rows else [table(("task", "id", "aspects", "claim"), rows)]
+    return View((), (*shown, Paragraph(quoted(found.said), "quiet")))
+
+
+def _details(findings: Sequence[Finding]) -> list[Block]:
+    shown = (
+        {**each.to_row(), "aspects": _aspects(each), "benchmarks": ", ".join(each.benchmarks)} for each in findings
+    )
+    return [Pairs(tuple((name, quoted(str(value))) for name, value in rows.items() if value)) for rows in shown]
+
+
+def _aspects(finding: Finding) -> str:
+    return ", ".join(finding.aspects) or "all"
+
+
+def labeling_view(result: LabelResult) -> View:
+    """Return the number of labels, and a table of the raters."""
+    texts = count(result.texts, "text")
+    if result.mode == "rate":
+        what = f"{texts} labelled"
+    else:
+        what = f"{texts} compared in {count(result.comparisons, 'ranking' if result.mode == 'order' else 'pair')}"
+    lead = Paragraph((f"{what} for ", quoted(result.aspect), "."))
+    rows: list[tuple[Cell, ...]] = [(quoted(rater), *_progress(progress)) for rater, progress in result.raters.items()]
+    shown = [table(RATER_COLUMNS, rows, numeric=RATER_COLUMNS[1:])] if rows else []
+    return View("", (lead, *shown, Paragraph(agreement_words(result.agreement))), "rubriclab label")
+
+
+def agreement_words(agreement: RaterAgreement | None) -> str:
+    """Return how well raters agree, in a sentence."""
+    if agreement is None:
+        return "Agreement among raters is known once two of them have judged the same texts."
+    judged = f"{agreement.raters} raters, {agreement.units} judged by two or more"
+    if agreement.alpha.value is None:
+        return f"Agreement among raters is not known yet ({judged})."
+    return f"Agreement among raters: Krippendorff's alpha {estimate(agreement.alpha)} ({judged})."
+
+
+def consistency_words(consistency: Consistency | None) -> str:
+    """Return how consistent a rater is, in a few words."""
+    if consistency is None:
+        return "nothing rated twice yet"
+    same = f"{consistency.same:.0%} equal of {count(consistency.repeats, 'repeat')}"
+    return same if consistency.difference is None else f"{same}, {consistency.difference:.2f} points apart on average"
+
+
+def _progress(progress: RaterProgress) -> tuple[str, ...]:
+    same = f"{progress.consistency.same:.0%}" if progress.consistency else ""
+    return str(progress.done), str(progress.skipped), str(progress.total), same
+
+
+def scores_view(scores: Scores) -> View:
+    """Return the mean, how many texts have no score, and the first and last scores with their intervals."""
+    scored = f"{count(len(scores), 'text')} scored by {scores.rubric}, {len(scores.unscored):,} unscored"
+    rows = list(scores)
+    first, last = (rows[:SHOWN], rows[-SHOWN:]) if len(rows) > 2 * SHOWN else (rows, [])
+    cells = [_score(score) for score in first]
+    if last:
+        cells += [("…", "", "", f"{len(rows) - 2 * SHOWN:,} more"), *(_score(score) for score in last)]
+    columns = ("text", "score", "interval", "reason")
+    return View(
+        (), (Paragraph(scored), *summary_blocks(scores.summary), table(columns, cells, numeric=("score", "interval")))
+    )
+
+
+def summary_blocks(summary: ScoreDistribution) -> tuple[Paragraph, ...]:
+    """Return mean, spread and histogram, and the most frequent reasons why texts have no score."""
+    blocks: list[Paragraph] = []
+    if summary.mean is not None:
+        spread = f", standard deviation {figure(summary.standard_deviation)}" if summary.standard_deviation else ""
+        ends = f"{show(summary.scale.low)} |{_bars(summary.histogram)}| {show(summary.scale.high)}"
+        blocks.append(Paragraph(f"mean {figure(summary.mean)}{spread}; {ends}"))
+    blocks += [
+        Paragraph(quoted(f"{count(number, 'text')} unscored: {excerpt(reason, LONGEST_REASON)}"), "quiet")
+        for reason, number in summary.unscored.most_common(MOST_REASONS)
+    ]
+    return tuple(blocks)
+
+
+def criteria_rows(rubric: Rubric) -> list[dict[str, Any]]:
+    """Return what the columns of criteria in a table of scores stand for: id, title, statement and weight."""
+    weights = {term.criterion: term.weight for term in rubric.aggregation.terms} if rubric.aggregation else {}
+    return [
+        {
+            "criterion": criterion.id,
+            "title": describe.title(criterion, TITLE),
+            "statement": criterion.statement,
+            "weight": weights.get(criterion.id),
+        }
+        for criterion in rubric.criteria
+    ]
+
+
+def _bars(counts: Sequence[int]) -> str:
+    """Return a histogram as one character a bin; an empty bin is a dot."""
+    highest = max(1, *counts)
+    return "".join(BLOCKS[round(number / highest * (len(BLOCKS) - 1))] if number else "." for number in counts)
+
+
+def _score(score: Score) -> tuple[Cell, ...]:
+    interval = f"{show(score.interval[0])} to {show(score.interval[1])}" if score.interval else ""
+    reason = score.unscored or next((part.reason for part in score.criteria if part.reason), "")
+    cut = reason if len(reason) <= LONGEST_REASON else f"{reason[:LONGEST_REASON]}…"
+    return quoted(score.id), "" if score.score is None else show(score.score), interval, quoted(cut)

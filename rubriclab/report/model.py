@@ -151,7 +151,6 @@ class Table(Block):
 
     Attributes:
         numeric: titles of the columns that are aligned to the right.
-        repeated: leading columns that a terminal repeats where it cuts a wide table into several; 0 leaves it whole.
         caption: what the drawings show.
         ticks: the numbers of their axis.
     """
@@ -159,7 +158,6 @@ class Table(Block):
     columns: tuple[str, ...]
     rows: tuple[Row | str, ...]
     numeric: tuple[str, ...] = ()
-    repeated: int = 0
     caption: str = ""
     ticks: Markup = NO_DRAWING
 
@@ -170,32 +168,6 @@ class Plot(Block):
 
     caption: Words
     svg: Markup
-
-
-@dataclass(frozen=True, slots=True)
-class Spark(Block):
-    """A small line drawing with words; a terminal draws it as `blocks`."""
-
-    svg: Markup
-    blocks: str
-    words: Words
-
-
-@dataclass(frozen=True, slots=True)
-class Tile:
-    """A figure of note, on pages only."""
-
-    name: Words
-    figure: Cell
-    remark: str
-    kind: Literal["", "baseline", "above", "below"] = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Tiles(Block):
-    """Figures of note side by side, on pages only."""
-
-    tiles: tuple[Tile, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,21 +1,41 @@
-"""Labelled texts with their held-out scores."""
+"""The training record of a version: its ratings as a matrix, its labels, and where people and the rubric differ."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from rubriclab.corrections import corrected, same_value
+from rubriclab.data.scale import show
 from rubriclab.report import charts, describe
-from rubriclab.report.model import Card, Drawing, Paragraph, Section, View, line, quiet, quoted
-from rubriclab.report.texts import text_card
-from rubriclab.report.wording import count
+from rubriclab.report.model import (
+    Block,
+    Card,
+    Cell as ViewCell,
+    Pairs,
+    Paragraph,
+    Section,
+    Table,
+    View,
+    line,
+    quiet,
+    quoted,
+    table,
+)
+from rubriclab.report.texts import MOST_SHOWN, TITLE, distance, text_card
+from rubriclab.report.wording import count, counted, moment
+from rubriclab.stats.interval import Interval
 from rubriclab.training_record import Candidate, Cell, RecordedText, TrainingRecord
 
 if TYPE_CHECKING:
+    from rubriclab.corrections import Correction
+    from rubriclab.services.labels import LabelsResult
     from rubriclab.store.version import Version
 
-MOST_SHOWN, TITLE = 6, 60
+# Criteria beside each other in a table of the matrix, which fits into 80 columns.
+MATRIX_COLUMNS = 6
+CORRECTION = ("label", "by", "why", "when")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,35 +60,15 @@ class Disagreement:
 def disagreements(record: TrainingRecord, most: int = MOST_SHOWN) -> list[Disagreement]:
     """Return the texts whose held-out scores lie furthest from their labels, in points of the scale."""
     differing = [
-        Disagreement(text, text.predicted - text.label, _kept(record.candidates, cells))
+        Disagreement(
+            text,
+            (text.predicted or 0.0) - text.label,
+            tuple((of, cell) for of, cell in zip(record.candidates, cells, strict=True) if of.kept),
+        )
         for text, cells in zip(record.texts, record.cells, strict=True)
-        if text.predicted is not None and text.predicted != text.label
+        if distance(text)
     ]
-    return sorted(differing, key=lambda one: (-abs(one.points), one.text.id))[:most]
-
-
-def predicted(record: TrainingRecord) -> list[RecordedText]:
-    """Return the texts that have a held-out score."""
-    return [text for text in record.texts if text.predicted is not None]
-
-
-def coverage(record: TrainingRecord, confidence: float) -> str:
-    """Return how many intervals contain their label, and why this is not evidence; empty without intervals."""
-    held = [
-        text.low <= text.label <= text.high for text in record.texts if text.low is not None and text.high is not None
-    ]
-    if not held:
-        return ""
-    inside = f"{sum(held)} of {count(len(held), 'label')} lie inside"
-    return (
-        f"{inside}, by construction, as these texts determine the width; for new texts the intervals are meant to "
-        f"contain {100 * confidence:.0f} %."
-    )
-
-
-def _kept(candidates: Sequence[Candidate], cells: Sequence[Cell]) -> tuple[tuple[Candidate, Cell], ...]:
-    pairs = zip(candidates, cells, strict=True)
-    return tuple((candidate, cell) for candidate, cell in pairs if candidate.kept)
+    return sorted(differing, key=lambda each: (-abs(each.points), each.text.id))[:most]
 
 
 def disagreements_view(version: Version, record: TrainingRecord, texts: Sequence[Disagreement]) -> View:
@@ -79,24 +79,20 @@ def disagreements_view(version: Version, record: TrainingRecord, texts: Sequence
     return View(quoted(version.ref), (section,), "rubriclab disagreements", unfolded=True)
 
 
-def disagreement_section(version: Version, record: TrainingRecord, furthest: Sequence[Disagreement]) -> Section:
+def disagreement_section(version: Version, record: TrainingRecord, texts: Sequence[Disagreement]) -> Section:
     """Return the texts with label, raters' scores, held-out score, and every criterion's score and reason."""
-    scale = version.rubric.scores_on
-    axis = score_axis_of(version, record)
     about = (
-        f"Held-out scores furthest from the labels, in points of the scale from {scale.describe()}. Hollow is the "
-        "label, strokes are single raters, filled is the rubric with its interval."
+        f"Held-out scores furthest from the labels, in points of the scale from {version.rubric.scores_on.describe()}. "
+        "Hollow is the label, strokes are single raters, filled is the rubric with its interval."
     )
-    cards = (disagreement_card(axis, each, opened=number == 0) for number, each in enumerate(furthest))
+    axis = score_axis_of(version, record.texts)
+    cards = (disagreement_card(axis, each, opened=number == 0) for number, each in enumerate(texts))
     title = "Largest disagreements with people"
     return Section(title, (Paragraph(about), *cards), name="disagreements", page_only=True)
 
 
 def disagreement_card(axis: charts.Axis, disagreement: Disagreement, *, opened: bool, full: bool = False) -> Card:
     """Return a text with label and score on the axis, folded or opened, and every criterion's score and reason."""
-    text = disagreement.text
-    interval = describe.score_interval((text.low, text.high)) if text.low is not None and text.high is not None else ""
-    scores = line(f"people {describe.rounded(text.label)}, rubric {describe.rounded(text.predicted)}", quiet(interval))
     answers = [
         (
             line(quoted(candidate.criterion.id, "id"), quoted(describe.title(candidate.criterion, TITLE))),
@@ -105,24 +101,117 @@ def disagreement_card(axis: charts.Axis, disagreement: Disagreement, *, opened: 
         )
         for candidate, cell in disagreement.answers
     ]
-    scored = (text.id, Drawing(charts.rated(axis, text)), scores)
-    return text_card(scored, _raters(text), (text.output, text.source), answers, opened=opened, full=full)
+    return text_card(axis, disagreement.text, answers, opened=opened, full=full)
 
 
-def _raters(text: RecordedText) -> str:
-    """Return each rater's score with the reason that was given for it, and the reasons of unknown raters."""
-    scores = {name: f"{name} {describe.rounded(mark)}" for name, mark in text.raters.items()}
-    given = {name: f"{scores.get(name, name)}: {reason}".removeprefix(": ") for name, reason in text.reasons.items()}
-    return ("; " if given else ", ").join({**scores, **given}.values())
+def score_axis_of(version: Version, texts: Sequence[RecordedText]) -> charts.Axis:
+    """Return the axis that holds the scale and every label and score of the texts."""
+    marks = [mark for text in texts for mark in (text.label, *text.raters.values())]
+    scores = [Interval(text.predicted, text.low, text.high) for text in texts]
+    return charts.axis_of(scores, version.rubric.scores_on.low, version.rubric.scores_on.high, *marks)
 
 
-def score_axis_of(version: Version, record: TrainingRecord) -> charts.Axis:
-    """Return the axis that holds the scale and every label and score of the record."""
-    return charts.score_axis(version.rubric.scores_on, _scores(record))
+def matrix_view(record: TrainingRecord) -> View:
+    """Return the matrix, the criteria that the rubric kept first, and below it what each criterion is."""
+    places = ranked(record)
+    candidates = [record.candidates[place] for place in places]
+    kept = sum(candidate.kept for candidate in candidates)
+    title = f"{count(len(record.texts), 'labelled text')} by {counted(len(places), 'candidate criterion')}"
+    legend = tuple(
+        (
+            each.criterion.id,
+            line(
+                quoted(describe.title(each.criterion, TITLE)),
+                quiet(f"{each.method}{'' if each.kept else '; not kept'}"),
+            ),
+        )
+        for each in candidates
+    )
+    blocks = (
+        *(_matrix(record, places[start : start + MATRIX_COLUMNS]) for start in range(0, len(places), MATRIX_COLUMNS)),
+        Paragraph("rubric: its score when the labels of the text's own group were held out", "quiet"),
+        Paragraph("none: no usable rating; n/a: cannot be asked of the text", "quiet"),
+    )
+    sections = (Section(title, blocks, f"{kept} kept, which come first"), Section("Criteria", (Pairs(legend),)))
+    return View((), sections, "rubriclab matrix")
 
 
-def _scores(record: TrainingRecord) -> Iterator[float]:
-    """Yield every score on the raters' scale that a drawing may have to hold."""
-    for text in record.texts:
-        yield from (text.label, *text.raters.values())
-        yield from (score for score in (text.predicted, text.low, text.high) if score is not None)
+def _matrix(record: TrainingRecord, places: Sequence[int]) -> Table:
+    columns = ("text", "label", "rubric", *(record.candidates[place].criterion.id for place in places))
+    rows: list[tuple[ViewCell, ...]] = [
+        (
+            quoted(text.id),
+            describe.rounded(text.label),
+            describe.rounded(text.predicted),
+            *(describe.answered(cells[place], record.candidates[place].criterion) for place in places),
+        )
+        for text, cells in zip(record.texts, record.cells, strict=True)
+    ]
+    return table(columns, rows, numeric=columns[1:])
+
+
+def ranked(record: TrainingRecord) -> list[int]:
+    """Return the places of the candidates, those that the rubric kept first."""
+    return sorted(range(len(record.candidates)), key=lambda place: not record.candidates[place].kept)
+
+
+def matrix_rows(record: TrainingRecord) -> Iterator[dict[str, Any]]:
+    """Yield the matrix text by text, in each the criteria that were kept first.
+
+    `reason` is the judge's where the cell is scored; else it says why there is no score.
+    """
+    for text, cells in zip(record.texts, record.cells, strict=True):
+        columns = {name: getattr(text, name) for name in ("group", "label", "predicted", "low", "high")}
+        for place in ranked(record):
+            candidate, cell = record.candidates[place], cells[place]
+            missing = "missing" if cell.applies else "does not apply"
+            yield {
+                "text": text.id,
+                **columns,
+                "criterion": candidate.criterion.id,
+                "method": candidate.method,
+                "kind": candidate.criterion.kind,
+                "kept": candidate.kept,
+                "trait": candidate.criterion.trait,
+                "statement": candidate.criterion.statement,
+                "state": missing if cell.score is None else "scored",
+                "score": cell.score,
+                "reason": cell.reason,
+            }
+
+
+def labels_view(result: LabelsResult) -> View:
+    """Return how many labels there are, how many were corrected, and each correction."""
+    now = {example.id: example for example in result.corrected()}
+    aspect = result.version.rubric.aspect.name
+    changed = sum(text.id in now and now[text.id].scores[aspect] != text.label for text in result.texts)
+    since = f"{changed} corrected and {len(result.texts) - len(now)} withdrawn since it was made"
+    blocks: list[Block] = [Paragraph(f"{count(len(result.texts), 'labelled text')}, {since}.", "lead")]
+    if result.corrections:
+        rows = [(quoted(each.text, "id"), *_correction(each)) for each in result.corrections]
+        blocks.append(Section("Corrections", (table(("text", *CORRECTION), rows),), "the oldest first"))
+    return View(("Labels of ", quoted(result.version.ref)), tuple(blocks), "rubriclab labels")
+
+
+def corrections_table(corrections: Sequence[Correction]) -> Table:
+    """Return the corrections of one text."""
+    return table(CORRECTION, map(_correction, corrections), caption="Corrections, the oldest first")
+
+
+def label_now(text: RecordedText, corrections: Sequence[Correction]) -> str:
+    """Return the label of a text as corrected and as it was; empty if it has not changed."""
+    now = corrected(text, corrections)
+    if now is None:
+        return f"Label withdrawn, was {show(text.label)}"
+    return "" if same_value(now.label, text.label) else f"Label {show(now.label)}, was {show(text.label)}"
+
+
+def _correction(each: Correction) -> tuple[ViewCell, ...]:
+    why = "; ".join(filter(None, (each.note and f"the rubric misses: {each.note}", each.because)))
+    whose = f" ({each.rater})" if each.rater else ""
+    old, new = ("none" if value is None else show(value) for value in (each.old, each.new))
+    change = {
+        "misses": "unchanged",
+        "rubric right": f"{old} withdrawn, the rubric is right{whose}",
+    }.get(each.kind, f"{old} to {new}{whose}")
+    return quoted(change), quoted(each.by), quoted(why), moment(each.created)

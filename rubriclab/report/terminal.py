@@ -6,7 +6,7 @@ No string goes through rich's markup, and no control character reaches the termi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from rich import box
@@ -40,9 +40,8 @@ STYLES = {
     "lead": "bold",
 }
 INDENT, DEEPEST, GAP = 2, 12, 2
-# Columns that are left to names before figures are set above their intervals, and the width of a criterion's column
-# where a wide table is cut.
-NAMES, NARROW = 20, 9
+# Columns that are left to names before figures are set above their intervals.
+NAMES = 20
 
 # A line of a text in paragraphs, which may be an item of a list.
 _LINE = re.compile(r"(?P<indent> *)(?P<mark>(?:[-*•–]|\d{1,3}[.)])(?= ))?(?P<words>.*)", re.DOTALL)
@@ -75,8 +74,6 @@ def _block(block: Block, *, unfolded: bool) -> Iterator[RenderableType]:
             yield _pairs(rows, unfolded=unfolded)
         case model.Table():
             yield _FittedTable(block, unfolded)
-        case model.Spark(blocks=line, words=words):
-            yield _text((f"{line}  ", *spans(words)))
         case model.Stack(blocks):
             yield from _blocks(blocks, unfolded=unfolded)
         case model.Indented(blocks):
@@ -90,7 +87,7 @@ def _block(block: Block, *, unfolded: bool) -> Iterator[RenderableType]:
         case model.Section(title, blocks, beside, page_only=False):
             yield _heading(title, beside)
             yield from _blocks(blocks, unfolded=unfolded)
-        case model.Section() | model.Plot() | model.Tiles():
+        case model.Section() | model.Plot():
             # Only a page can draw these, or has room for them.
             pass
 
@@ -176,35 +173,21 @@ def _pairs(rows: Iterable[tuple[str, Cell]], *, unfolded: bool) -> Table:
 
 @dataclass(frozen=True, slots=True)
 class _FittedTable:
-    """A table that sets figures above their intervals, or is cut into several, where the terminal is too narrow."""
+    """A table that sets figures above their intervals where the terminal is too narrow."""
 
     table: model.Table
     unfolded: bool
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        width = options.max_width
-        if self.table.repeated:
-            for number, columns in enumerate(_cut(self.table, width)):
-                yield from ([""] if number else [])
-                yield self._drawn(columns, width, stacked=False, narrow=True)
-            return
-        yield self._drawn(_columns(self.table), width, stacked=_one_line_width(self.table) > width)
-
-    def _drawn(self, columns: Sequence[int], width: int, *, stacked: bool, narrow: bool = False) -> Table:
+        stacked = _one_line_width(self.table) > options.max_width
         drawn = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
         drawn.show_header = any(self.table.columns)
-        widths = {} if narrow else _widths(self.table, columns, width, stacked=stacked)
+        columns = _columns(self.table)
         for place in columns:
             name = self.table.columns[place]
-            most = NARROW if narrow and place >= self.table.repeated else None
-            right = name in self.table.numeric
-            drawn.add_column(
-                _text(name),
-                overflow="fold",
-                justify="right" if right else "left",
-                max_width=most,
-                width=widths.get(place),
-            )
+            number = name in self.table.numeric
+            # Only names are broken where there is no room, as long as the numbers leave them some.
+            drawn.add_column(_text(name), overflow="fold", justify="right" if number else "left", no_wrap=number)
         for row in self.table.rows:
             if isinstance(row, str):
                 drawn.add_section()
@@ -212,7 +195,7 @@ class _FittedTable:
                 continue
             cells = (self._cell(row.cells[place], stacked=stacked) for place in columns)
             drawn.add_row(*cells, style=STYLES[row.kind])
-        return drawn
+        yield drawn
 
     def _cell(self, cell: Cell, *, stacked: bool) -> RenderableType:
         if isinstance(cell, Figure):
@@ -254,49 +237,3 @@ def _width(cell: Cell) -> int:
             return sum(cell_len(span.words) for span in spans(cell))
         case _:
             return NAMES
-
-
-def _widths(table: model.Table, columns: Sequence[int], width: int, *, stacked: bool) -> dict[int, int]:
-    """Return the width of each column if no word has to be broken, else none: rich then breaks words."""
-    rows = [row for row in table.rows if not isinstance(row, str)]
-    cells = {place: (table.columns[place], *(row.cells[place] for row in rows)) for place in columns}
-    widths = {place: max(map(_longest_word, cells[place])) for place in columns}
-    free = width - sum(widths.values()) - GAP * (len(columns) - 1)
-    if free < 0 or not stacked:
-        return {}
-    for place, own in cells.items():
-        wanted = max(_longest_word(cell) if isinstance(cell, Figure) else _width(cell) for cell in own)
-        added = min(free, max(wanted - widths[place], 0))
-        widths[place], free = widths[place] + added, free - added
-    return widths
-
-
-def _longest_word(cell: Cell) -> int:
-    """Return the width of the longest word of a cell, or of the interval below a figure."""
-    match cell:
-        case Figure(value):
-            return max(map(cell_len, estimate(value).replace(" [", "\n[").split("\n")))
-        case str() | Span() | tuple():
-            return max((cell_len(word) for span in spans(cell) for word in span.words.split()), default=0)
-        case _:
-            return 0
-
-
-def _cut(table: model.Table, width: int) -> Iterator[list[int]]:
-    """Yield the columns of the tables that fit side by side, each with the repeated ones and at least one other."""
-    rows = [row for row in table.rows if not isinstance(row, str)]
-    widths = [
-        max(cell_len(name), *(_width(row.cells[place]) for row in rows)) for place, name in enumerate(table.columns)
-    ]
-    first = list(range(table.repeated))
-    free = width - sum(min(28, widths[place]) + GAP for place in first)
-    columns, left = list[int](), free
-    for place in range(table.repeated, len(widths)):
-        needed = min(NARROW, widths[place]) + GAP
-        if columns and needed > left:
-            yield first + columns
-            columns, left = [], free
-        columns.append(place)
-        left -= needed
-    if columns:
-        yield first + columns

@@ -1,21 +1,45 @@
-"""Texts with their labels and scores, and those on which the two disagree most."""
+"""Labelled texts with their scores: errors, agreement by criterion, and the texts on which people and rubric differ."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rubriclab.data.example import Example, labelled
-from rubriclab.report.model import Block, Card, Details, Drawing, Paragraph, Stack, Words, paragraphs, quoted, table
-from rubriclab.report.wording import excerpt
+from rubriclab.report import charts, describe
+from rubriclab.report.model import (
+    Block,
+    Card,
+    Details,
+    Drawing,
+    Paragraph,
+    Stack,
+    Words,
+    line,
+    paragraphs,
+    quiet,
+    quoted,
+    table,
+)
+from rubriclab.report.wording import count, excerpt
+from rubriclab.rubric import Criterion, Rubric
 from rubriclab.scoring.score import Score
+from rubriclab.stats import ConstantRule, Interval, Level, estimate, spearman_rows
+from rubriclab.stats.bootstrap import batch_size
 from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.levels import level_statistic, scored_texts, used_texts
 from rubriclab.stats.missing import floats
+from rubriclab.training_record import RecordedText
 
-MOST_SHOWN = 5
+if TYPE_CHECKING:
+    from rubriclab.store.version import Version
+
+MOST_SHOWN, TITLE = 6, 60
 SOURCE_EXCERPT = 1500
+RESAMPLES, CONFIDENCE = 1000, 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,20 +52,21 @@ class JudgedText:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
-    """A text's percentile rank among all scored texts, by people and by the rubric: the share of the others below it.
+class CriterionRow:
+    """One criterion's Spearman correlation with the labels.
 
-    Equal scores count half, so that equal texts have the middle rank.
+    Attributes:
+        id: the criterion's.
+        criterion: `None` for scores under an id that the rubric does not have.
+        inapplicable: texts of which the judge found that it cannot be asked.
+        unscored: texts without a usable rating.
     """
 
-    judged: JudgedText
-    human: float
-    rubric: float
-
-    @property
-    def gap(self) -> float:
-        """How much higher the rubric ranks the text than people do."""
-        return self.rubric - self.human
+    id: str
+    criterion: Criterion | None
+    spearman: Interval
+    inapplicable: int
+    unscored: int
 
 
 def judged_texts(examples: Sequence[Example], scores: Sequence[Score], ref: str, aspect: str) -> list[JudgedText]:
@@ -73,65 +98,107 @@ def rubric_scores(texts: Sequence[JudgedText]) -> FloatArray:
     return floats(text.score.score for text in texts)
 
 
-def criterion_scores(texts: Sequence[JudgedText], criterion: str) -> FloatArray:
-    """Return the ratings by one criterion, shape (texts,), NaN where there is none."""
-    return floats({part.id: part.score for part in text.score.criteria}.get(criterion) for text in texts)
+def error_sentence(version: Version, texts: Sequence[JudgedText]) -> Words:
+    """Return a version's mean absolute error, bias and coverage in one sentence; empty if no text has a score.
 
-
-def furthest_apart(texts: Sequence[JudgedText]) -> tuple[list[Placed], list[Placed]]:
-    """Return the `MOST_SHOWN` texts that the rubric ranks furthest above, and furthest below, their rank by people.
-
-    Ranks are compared instead of scores, so that a rubric that is strict on all texts is not counted as wrong on all.
+    Args:
+        texts: with labels and scores, on the scale of the rubric's scores.
     """
-    scored = [text for text in texts if text.score.score is not None]
-    human, rubric = places(human_scores(scored)), places(rubric_scores(scored))
-    placed = [Placed(text, float(h), float(r)) for text, h, r in zip(scored, human, rubric, strict=True)]
-    over = sorted((text for text in placed if text.gap > 0), key=lambda text: (-text.gap, text.judged.example.id))
-    under = sorted((text for text in placed if text.gap < 0), key=lambda text: (text.gap, text.judged.example.id))
-    return over[:MOST_SHOWN], under[:MOST_SHOWN]
+    errors = rubric_scores(texts) - human_scores(texts)
+    scored = errors[~np.isnan(errors)]
+    if not scored.size:
+        return ""
+    conformal = version.rubric.aggregation and version.rubric.aggregation.conformal
+    held = [text.score.interval[0] <= text.human <= text.score.interval[1] for text in texts if text.score.interval]
+    coverage = ""
+    if conformal and held:
+        coverage = (
+            f"; {sum(held):,} of {count(len(held), 'label')} ({describe.percent(sum(held) / len(held))}) lie in the "
+            f"{describe.percent(conformal.confidence)} intervals of the scores"
+        )
+    return (
+        quoted(version.ref),
+        f": mean absolute error {np.abs(scored).mean():.2f} points, bias {scored.mean():+.2f} (mean of score minus "
+        f"label), on {count(len(scored), 'text')}{coverage}.",
+    )
 
 
-def places(scores: FloatArray) -> FloatArray:
-    """Return for each score the share of the other scores below it, 0 to 100, equal ones counted half."""
-    if len(scores) < 2:
-        return np.full(len(scores), 50.0)
-    _, level, sizes = np.unique(scores, return_inverse=True, return_counts=True)
-    below = np.cumsum(sizes) - sizes
-    shares: FloatArray = 100 * (below + (sizes - 1) / 2)[level] / (len(scores) - 1)
-    return shares
+def criterion_agreements(
+    rubric: Rubric, texts: Sequence[JudgedText], level: Level, constant: ConstantRule
+) -> list[CriterionRow]:
+    """Return the agreement of every criterion that `texts` were scored by, in the rubric's order."""
+    by_id: dict[str, Criterion] = {criterion.id: criterion for criterion in rubric.criteria}
+    scored = dict.fromkeys(part.id for text in texts for part in text.score.criteria)
+    found = []
+    for name in [*(name for name in by_id if name in scored), *(name for name in scored if name not in by_id)]:
+        ratings = [next((part for part in text.score.criteria if part.id == name), None) for text in texts]
+        inapplicable = sum(part is not None and part.score is None and not part.applies for part in ratings)
+        scores = floats(part.score if part else None for part in ratings)
+        spearman = _spearman(scores, texts, level, constant)
+        found.append(
+            CriterionRow(name, by_id.get(name), spearman, inapplicable, int(np.isnan(scores).sum()) - inapplicable)
+        )
+    return found
+
+
+def _spearman(scores: FloatArray, texts: Sequence[JudgedText], level: Level, constant: ConstantRule) -> Interval:
+    """Return what `rubriclab.stats.agreement` gives for Spearman, without the time that Kendall takes."""
+    groups = [text.example.group for text in texts]
+    systems = [text.example.system or "" for text in texts]
+    used = used_texts(scored_texts([scores], human_scores(texts), groups, systems), level, constant)
+    return estimate(
+        level_statistic(used, 0, spearman_rows, level, constant),
+        used.clusters,
+        resamples=RESAMPLES,
+        confidence=CONFIDENCE,
+        seed=0,
+        batch=batch_size(len(used.human)),
+    )
+
+
+def distance(text: RecordedText) -> float:
+    """Return how far the predicted score lies from the label, in points; 0 without a score."""
+    return 0.0 if text.predicted is None else abs(text.predicted - text.label)
 
 
 def text_card(
-    scored: tuple[str, Drawing, Words],
-    remark: str,
-    text: tuple[str, str | None],
+    axis: charts.Axis,
+    text: RecordedText,
     answers: Sequence[Sequence[Words | Stack]],
     *,
     opened: bool = False,
     full: bool = False,
 ) -> Card:
-    """Return a text (its id, a drawing of its scores and the scores; the output and its source) and its criteria.
+    """Return a text with its label and predicted score on the axis, and every criterion's score and reason.
 
     Args:
+        opened: whether the scores by criterion are shown at once.
         full: whether the details hold the full text and source where an excerpt would cut them.
     """
-    (name, drawing, scores), (output, source) = scored, text
-    reasons = table(("criterion", "score", "reason"), answers, numeric=("score",))
-    folded: tuple[Block, ...] = (reasons,)
-    cut = full and excerpt(output) != output.strip()
+    ends = (text.low, text.high)
+    interval = describe.score_interval((ends[0], ends[1])) if ends[0] is not None and ends[1] is not None else ""
+    scores = line(f"people {describe.rounded(text.label)}, rubric {describe.rounded(text.predicted)}", quiet(interval))
+    drawing = Drawing(charts.rated(axis, text.label, text.raters.values(), Interval(text.predicted, *ends)))
+    folded: tuple[Block, ...] = (table(("criterion", "score", "reason"), answers, numeric=("score",)),)
+    cut = full and excerpt(text.output) != text.output.strip()
     if cut:
-        folded += (Paragraph("Full text", "quiet"), Paragraph(quoted(output), "quote"))
-    if source:
-        shown = source if full else excerpt(source, SOURCE_EXCERPT)
+        folded += (Paragraph("Full text", "quiet"), Paragraph(quoted(text.output), "quote"))
+    if text.source:
+        shown = text.source if full else excerpt(text.source, SOURCE_EXCERPT)
         folded += (Paragraph("Source", "quiet"), Paragraph(quoted(shown), "quote"))
+    more = f"{', the full text' if cut else ''}{', the source' if text.source else ''}"
+    raters = _raters(text)
     blocks = (
-        table(("", "", ""), [(quoted(name, "id"), drawing, scores)]),
-        *paragraphs([quoted(remark)] if remark else [], "quiet"),
-        Paragraph(quoted(excerpt(output)), "quote"),
-        Details(
-            f"Scores and reasons by criterion{', the full text' if cut else ''}{', the source' if source else ''}",
-            folded,
-            open=opened,
-        ),
+        table(("", "", ""), [(quoted(text.id, "id"), drawing, scores)]),
+        *paragraphs([quoted(raters)] if raters else [], "quiet"),
+        Paragraph(quoted(excerpt(text.output)), "quote"),
+        Details(f"Scores and reasons by criterion{more}", folded, open=opened),
     )
     return Card("", blocks, text=True)
+
+
+def _raters(text: RecordedText) -> str:
+    """Return each rater's score with the reason that was given for it, and the reasons of unknown raters."""
+    scores = {name: f"{name} {describe.rounded(mark)}" for name, mark in text.raters.items()}
+    given = {name: f"{scores.get(name, name)}: {reason}".removeprefix(": ") for name, reason in text.reasons.items()}
+    return ("; " if given else ", ").join({**scores, **given}.values())

@@ -6,8 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Literal
 
-from rubriclab.learning.gate import DIRECT
-from rubriclab.report import charts, describe, plots, recorded, verdicts, version as versions, wording
+from rubriclab.report import charts, describe, recorded, verdicts, version as versions, wording
 from rubriclab.report.conclusion import conclusion, offline_banner
 from rubriclab.report.model import (
     Block,
@@ -19,8 +18,6 @@ from rubriclab.report.model import (
     Section,
     Span,
     Table,
-    Tile,
-    Tiles,
     View,
     Words,
     paragraphs,
@@ -48,7 +45,7 @@ KIND: Mapping[str, Literal["", "baseline", "total"]] = {"rubric": "total", "judg
 
 def gate_view(version: Version, validation: Validation) -> View:
     """Return the conclusion on a version, and below it what every evaluator reached on the same labels."""
-    blocks = (*conclusion(version), *_other_comparisons(validation), _agreement(validation))
+    blocks = (*conclusion(version), _agreement(validation))
     return View(quoted(version.ref), blocks, "rubriclab gate")
 
 
@@ -65,8 +62,7 @@ def evidence_view(version: Version) -> View:
     """Return everything that is known of a version: its criteria with evidence, what was dropped, and its training."""
     brief = versions.version_view(version)
     validation = version.provenance.validation
-    comparisons = tuple(_other_comparisons(validation)) if validation else ()
-    blocks = (*brief.blocks, *comparisons, *_sections(version, validation, None), *_costs(version))
+    blocks = (*brief.blocks, *_sections(version, validation, None), *_costs(version))
     return View(brief.title, blocks, brief.kicker, unfolded=True)
 
 
@@ -82,42 +78,28 @@ def training_view(version: Version, record: TrainingRecord | None) -> View:
         version: of one method or of several; the page says what is not known of it.
         record: the texts that it was learned from with their ratings; `None` where there is none.
     """
-    validation = version.provenance.validation
-    measured = list(_validation(validation)) if validation else []
-    if not record:
-        measured.append(Paragraph(f"{verdicts.unrecorded(version)} This page leaves out what needs them.", "quiet"))
-    blocks = (
-        *_beginning(version),
-        Section("Validation", tuple(measured), name="verdict"),
-        *_sections(version, validation, record),
-        *_ending(version),
-    )
+    unknown = "" if record else f"{verdicts.unrecorded(version)} This page leaves out what needs them."
     title = (quoted(version.ref), ", a rubric of ", quoted(version.rubric.aspect.name))
-    return View(title, blocks, "rubriclab training report")
+    return View(title, (*_report(version, record), *paragraphs([unknown], "quiet")), "rubriclab training report")
 
 
 def overview(version: Version) -> View:
     """Return the parts of the training report that need no training record."""
-    validation = version.provenance.validation
-    measured = (Section("Validation", tuple(_validation(validation)), name="verdict"),) if validation else ()
-    blocks = (*_beginning(version), *measured, *_sections(version, validation, None), *_ending(version))
-    return View(quoted(version.ref), blocks)
+    return View(quoted(version.ref), tuple(_report(version, None)))
 
 
-def _beginning(version: Version) -> tuple[Block, ...]:
-    asked = Paragraph(
-        ("Judge: ", quoted(describe.judge(version), "strong"), f"; {describe.labels(version.provenance)}.")
-    )
-    return (asked, *_banner(version), *conclusion(version))
-
-
-def _ending(version: Version) -> tuple[Section, ...]:
+def _report(version: Version, record: TrainingRecord | None) -> Iterator[Block]:
+    judge = quoted(describe.judge(version), "strong")
+    yield Paragraph(("Judge: ", judge, f"; {describe.labels(version.provenance)}."))
+    yield from _banner(version)
+    yield from conclusion(version)
+    yield from _sections(version, version.provenance.validation, record)
+    agreement = () if version.provenance.validation else tuple(versions.agreement(version))
     criteria = versions.contents(version.rubric, shortcut_warnings(version))
-    about = (versions.definition(version.rubric), *versions.agreement(version), *criteria)
-    return (
-        Section("The rubric", about, name="criteria"),
-        Section("Provenance", (versions.facts(version), versions.settings(version)), name="provenance", folded=True),
-    )
+    about = (versions.definition(version.rubric), *agreement, *criteria)
+    yield Section("The rubric", about, name="criteria")
+    made = (versions.facts(version), versions.settings(version))
+    yield Section("Provenance", made, name="provenance", folded=True)
 
 
 def _banner(version: Version) -> tuple[Paragraph, ...]:
@@ -141,31 +123,12 @@ def _sections(version: Version, validation: Validation | None, record: TrainingR
         yield _raters(validation.raters)
 
 
-def _validation(validation: Validation) -> Iterator[Block]:
-    yield Tiles(tuple(_tiles(validation)))
-    yield Paragraph(f"Pearson correlation with the labels, {verdicts.procedure(validation)}.", "quiet")
-    yield from _other_comparisons(validation)
-
-
-def _tiles(validation: Validation) -> Iterator[Tile]:
-    rubric, baseline = verdicts.rubric_agreement(validation), verdicts.best_baseline(validation)
-    yield Tile(verdicts.RUBRIC, Figure(rubric.pearson), verdicts.per_text(rubric.calls))
-    if baseline:
-        yield Tile(quoted(verdicts.name(baseline)), Figure(baseline.pearson), "the best free baseline", "baseline")
-    if (ceiling := verdicts.ceiling(validation)) is not None:
-        yield Tile("ceiling", Figure(Interval(ceiling)), "a perfect judge, as the raters differ", "baseline")
-
-
 def _other_comparisons(validation: Validation) -> Iterator[Section]:
     if others := validation.verdicts[1:]:
-        rows = [(quoted(_other_name(verdict.against)), Figure(verdict.difference)) for verdict in others]
+        rows = [(quoted(verdicts.baseline_name(verdict.against)), Figure(verdict.difference)) for verdict in others]
         shown = table(("", "difference"), rows, numeric=("difference",))
         beside = "this rubric's held-out Pearson minus that of each; the verdict compares it with free baselines only"
         yield Section("Other comparisons", (shown,), beside)
-
-
-def _other_name(against: str) -> str:
-    return f"{DIRECT}: the same judge without a rubric" if against == DIRECT else verdicts.baseline_name(against)
 
 
 def _agreement(validation: Validation, version: Version | None = None, record: TrainingRecord | None = None) -> Section:
@@ -174,11 +137,12 @@ def _agreement(validation: Validation, version: Version | None = None, record: T
         _evaluators(validation),
         Paragraph(verdicts.basis(validation), "quiet"),
         Paragraph(verdicts.optimism(validation)),
+        *_other_comparisons(validation),
     ]
-    if version and record and recorded.predicted(record):
-        blocks.append(Section("Text by text", (_predictions(version, record),), page_only=True))
+    if version and record:
+        blocks += _predictions(version, record)
     measured = verdicts.procedure(validation)
-    return Section("Agreement with the labels", tuple(blocks), measured, name="agreement", folded=True)
+    return Section("Agreement with the labels", tuple(blocks), measured, name="agreement")
 
 
 def _evaluators(validation: Validation) -> Table:
@@ -209,30 +173,30 @@ def _evaluator(axis: charts.Axis, evaluator: EvaluatorAgreement, name: str) -> R
     return Row((quoted(name), drawing, *figures), KIND[evaluator.kind])
 
 
-def _predictions(version: Version, record: TrainingRecord) -> Plot:
+def _predictions(version: Version, record: TrainingRecord) -> Iterator[Section]:
+    """Yield each text with its label and held-out score, and how many labels the intervals of the scores hold."""
+    pairs = [(text.label, text.predicted) for text in record.texts if text.predicted is not None]
+    if not pairs:
+        return
     conformal = version.rubric.aggregation and version.rubric.aggregation.conformal
-    held = f" {recorded.coverage(record, conformal.confidence)} Hollow diamonds lie outside." if conformal else ""
-    caption = (
-        "Each mark is a text with its held-out score and the interval around it; on the broken line score and label "
-        f"are equal.{held}"
-    )
-    return Plot(caption, plots.predictions(record.texts, version.rubric.scores_on))
+    intervals = [(text.label, text.low, text.high) for text in record.texts]
+    held = [low <= label <= high for label, low, high in intervals if low is not None and high is not None]
+    caption = "Each dot is a text with its held-out score; on the broken line score and label are equal."
+    if conformal and held:
+        caption += (
+            f" {sum(held)} of {wording.count(len(held), 'label')} lie inside the intervals of the scores, by "
+            "construction, as these texts determine the width; for new texts the intervals are meant to contain "
+            f"{describe.percent(conformal.confidence)}."
+        )
+    plot = Plot(caption, charts.scatter(pairs, version.rubric.scores_on, "held-out score"))
+    yield Section("Text by text", (plot,), page_only=True)
 
 
 def _frontier(validation: Validation) -> Section:
-    caption = (
-        "Candidate rubrics by price, with the standard errors of their held-out correlations. The filled dot is this "
-        "rubric; the broken line lies one standard error below the best. Paired differences decide which candidates "
-        "are within one standard error."
-    )
     numeric = ("calls/text", "Pearson")
     ranked = sorted(validation.frontier, key=lambda point: (point.calls, -point.pearson))
     rows = [_frontier_row(point) for point in ranked]
-    blocks = (
-        Plot(caption, plots.frontier(validation.frontier)),
-        table((*numeric, "asked", ""), rows, numeric=numeric),
-        *paragraphs(verdicts.choice_sentences(validation)),
-    )
+    blocks = (table((*numeric, "asked", ""), rows, numeric=numeric), *paragraphs(verdicts.choice_sentences(validation)))
     return Section("Accuracy and price", blocks, "held-out Pearson, with its standard error", name="price", folded=True)
 
 

@@ -184,7 +184,7 @@ def weight_blocks(version: Version, rows: Sequence[WeightedCriterion]) -> Iterat
     if aggregation.rivals:
         asked += f" about up to {aggregation.rivals.texts} texts of a group"
     yield Paragraph(f"{asked}; the weighted sum is calibrated by {CALIBRATIONS[aggregation.calibration.kind]}", "quiet")
-    axis = charts.weight_axis(row.percent for row in rows)
+    axis = charts.axis_of((row.percent for row in rows), 0.0)
     numeric = ("weight", "chosen", "alone")
     shown = [_weight_row(axis, row) for row in rows]
     yield table(("", "", *numeric), shown, numeric=numeric, ticks=charts.tick_row(axis))

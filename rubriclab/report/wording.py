@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from rubriclab.characters import one_line, plain
 from rubriclab.provenance import Baseline, Effort
-from rubriclab.rubric import RewardPoint
 from rubriclab.stats.interval import Interval
 from rubriclab.stats.levels import FEWEST_GROUPS
 
@@ -27,7 +26,6 @@ JUDGE_SHOWN = 80
 # Ends of intervals below are 0 but for rounding errors.
 SMALLEST = 1e-6
 BLOCKS = "▁▂▃▄▅▆▇█"
-SPARKLINE_WIDTH = 24
 
 LEVELS: Mapping[str, str] = {
     "group": "within groups",
@@ -245,23 +243,6 @@ def baseline_feature(baseline: Baseline) -> str:
     titles = {entry.name: entry.title for entry in CATALOGUE}
     title = f"{titles[baseline.feature]} ({baseline.feature})" if baseline.feature in titles else baseline.feature
     return title if baseline.sign > 0 else f"the less {title}, the better"
-
-
-def rewards(points: Sequence[RewardPoint]) -> str:
-    """Return a criterion's first and last reward of the bandit, and how often it was rated."""
-    first, last = (point.utility + point.bonus for point in (points[0], points[-1]))
-    return (
-        f"reward {first:.2f} to {last:.2f} over {count(points[-1].visits, 'visit')}, of which utility "
-        f"{points[0].utility:.2f} to {points[-1].utility:.2f}"
-    )
-
-
-def sparkline(values: Sequence[float]) -> str:
-    """Return values as a line of at most `SPARKLINE_WIDTH` blocks, from the lowest value to the highest."""
-    steps = min(SPARKLINE_WIDTH, len(values))
-    shown = [values[round(i * (len(values) - 1) / max(steps - 1, 1))] for i in range(steps)]
-    low, span = min(shown), max(shown) - min(shown)
-    return "".join(BLOCKS[round((value - low) / span * (len(BLOCKS) - 1)) if span else 0] for value in shown)
 
 
 def too_few_groups(groups: int) -> str:

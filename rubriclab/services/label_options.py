@@ -110,6 +110,6 @@ class LabelResult(Displayed):
 
     def view(self) -> View:
         """Return what is shown in a terminal and a notebook."""
-        from rubriclab.report.labeling import labeling_view
+        from rubriclab.report.lists import labeling_view
 
         return labeling_view(self)

@@ -87,7 +87,7 @@ class LabelsResult(Displayed):
 
     def view(self) -> View:
         """Return what is shown in a terminal and a notebook."""
-        from rubriclab.report.labels import labels_view
+        from rubriclab.report.recorded import labels_view
 
         return labels_view(self)
 

@@ -123,7 +123,7 @@ class LiteratureAdded(Displayed):
 
     def view(self) -> View:
         """Return what is shown in a terminal and a notebook."""
-        from rubriclab.report.literature import added_view
+        from rubriclab.report.lists import added_view
 
         return added_view(self)
 

@@ -65,7 +65,7 @@ class FindingList(Displayed):
 
     def view(self) -> View:
         """Return what is shown in a terminal and a notebook."""
-        from rubriclab.report.literature import findings_view
+        from rubriclab.report.lists import findings_view
 
         return findings_view(self)
 

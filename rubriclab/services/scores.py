@@ -116,7 +116,7 @@ class Scores(Displayed):
 
     def view(self) -> View:
         """Return how many there are, their mean, and the first."""
-        from rubriclab.report.scores import scores_view
+        from rubriclab.report.lists import scores_view
 
         return scores_view(self)
 

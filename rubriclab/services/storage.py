@@ -60,7 +60,7 @@ class StoreSize(Displayed):
 
     def view(self) -> View:
         """Return a table of the kinds, and the space."""
-        from rubriclab.report.storage import size_view
+        from rubriclab.report.lists import size_view
 
         return size_view(self)
 
@@ -88,7 +88,7 @@ class PruneResult(Displayed):
 
     def view(self) -> View:
         """Return what was removed, and how its space is given back."""
-        from rubriclab.report.storage import prune_view
+        from rubriclab.report.lists import prune_view
 
         return prune_view(self)
 
@@ -107,7 +107,7 @@ class VacuumResult(Displayed):
 
     def view(self) -> View:
         """Return both in a sentence."""
-        from rubriclab.report.storage import vacuum_view
+        from rubriclab.report.lists import vacuum_view
 
         return vacuum_view(self)
 

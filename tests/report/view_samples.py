@@ -29,7 +29,7 @@ from rubriclab.report.lists import log_view, names_view, problems_view
 from rubriclab.report.matrix import matrix_view
 from rubriclab.report.model import View
 from rubriclab.report.revision import improvement_view, rewrite_view
-from rubriclab.report.scores import scores_view
+from rubriclab.report.lists import scores_view
 from rubriclab.report.training import evidence_view
 from rubriclab.report.transfer import transfer_view
 from rubriclab.report.version import rubric_view, version_view

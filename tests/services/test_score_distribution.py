@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from rubriclab import Scale, Score
-from rubriclab.report.scores import summary_blocks
+from rubriclab.report.lists import summary_blocks
 from rubriclab.services.score_distribution import OTHER, REASONS, ScoreDistribution, summarize_scores
 
 SCALE = Scale(low=1, high=5, whole=False)

@@ -24,7 +24,7 @@ from rubriclab.errors import NotInStore, RubriclabError, SettingsError
 from rubriclab.labeling.judgment import rater_name
 from rubriclab.option_names import for_reader
 from rubriclab.pydantic_errors import first_fault
-from rubriclab.report.labeling import agreement_words, consistency_words
+from rubriclab.report.lists import agreement_words, consistency_words
 from rubriclab.services.label import Labeling, Submission
 from rubriclab.services.label_learning import LabelLearning
 from rubriclab.web.label.content import item_content, page_settings, progress_content

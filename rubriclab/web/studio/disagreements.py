@@ -19,9 +19,8 @@ from rubriclab.corrections import Correction
 from rubriclab.errors import SettingsError
 from rubriclab.report.conclusion import verdict_line
 from rubriclab.report.html import body
-from rubriclab.report.labels import corrections_table, label_now
 from rubriclab.report.model import View
-from rubriclab.report.recorded import disagreement_card, score_axis_of
+from rubriclab.report.recorded import corrections_table, disagreement_card, label_now, score_axis_of
 from rubriclab.services.disagreements import Disagreements, DisagreementsOptions, disagreements
 from rubriclab.services.labels import LabelsOptions, labels
 from rubriclab.web.studio.app import Studio
@@ -123,7 +122,7 @@ def _options(request: Request) -> DisagreementsOptions:
 
 def _cases(found: Disagreements, corrections: Sequence[Correction]) -> list[dict[str, Any]]:
     """Return each text with its scores and reasons, and the corrections of its label."""
-    axis = score_axis_of(found.version, found.record)
+    axis = score_axis_of(found.version, found.record.texts)
     return [
         {
             "id": each.text.id,

@@ -16,8 +16,8 @@ from rubriclab.data import Example
 from rubriclab.errors import RubriclabError, SettingsError
 from rubriclab.report.explanation import explanation_view
 from rubriclab.report.html import body
-from rubriclab.report.labels import corrections_table, label_now
 from rubriclab.report.model import View
+from rubriclab.report.recorded import corrections_table, label_now
 from rubriclab.report.wording import listed
 from rubriclab.services.explain import Explaining, ExplainOptions, prepare_explanation
 from rubriclab.services.running import finish

@@ -13,8 +13,8 @@ from pydantic import Field
 from rubriclab.base_models import FrozenModel
 from rubriclab.corrections import Correction, corrected
 from rubriclab.report import describe
-from rubriclab.report.matrix import ranked
-from rubriclab.report.recorded import TITLE
+from rubriclab.report.recorded import ranked
+from rubriclab.report.texts import TITLE
 from rubriclab.stats.correlation import BoolArray, FloatArray
 from rubriclab.store import Version
 from rubriclab.training_record import Candidate, Cell, RecordedText, TrainingRecord
