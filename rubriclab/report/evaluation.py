@@ -166,6 +166,7 @@ def _summary_blocks(aspect: str, summary: EvaluationSummary | None) -> Iterator[
     first, *others = sentences(summary)
     yield Paragraph(first, "lead")
     yield from paragraphs(others)
+    yield Paragraph("In brackets, 95 % intervals.", "quiet")
     if summary.comparisons:
         yield Details("Paired differences", (_comparisons(summary),))
 
@@ -247,24 +248,21 @@ def _criteria(version: Version, texts: Sequence[JudgedText], summary: Evaluation
     whole = [row.result.agreement.spearman for row in summary.evaluators if row.ref == version.ref]
     axis = charts.correlation_axis([*(row.spearman for row in rows), *whole])
     terms, warnings = describe.terms(version.rubric), shortcut_warnings(version)
-    shown = [_criterion(axis, row, terms.get(row.id), warnings.get(row.id, "")) for row in rows]
-    shown += [
-        Row(("the rubric", Drawing(charts.bar(axis, each, total=True)), "", Figure(each)), "total") for each in whole
-    ]
-    columns = ("", "", "weight", "Spearman")
-    drawn = table(columns, shown, numeric=columns[2:], ticks=charts.tick_row(axis))
+    shown = [_criterion(axis, row, terms.get(row.id), shortcut=row.id in warnings) for row in rows]
+    shown += [Row(("the rubric", Drawing(charts.bar(axis, each, total=True)), Figure(each)), "total") for each in whole]
+    drawn = table(("", "", "Spearman"), shown, numeric=("Spearman",), ticks=charts.tick_row(axis))
     note = f"{wording.LEVELS[summary.level]}, with 95 % intervals"
     yield Section("Criterion by criterion", (drawn,), note, page_only=True)
 
 
-def _criterion(axis: charts.Axis, row: CriterionRow, term: Term | None, warning: str) -> Row:
+def _criterion(axis: charts.Axis, row: CriterionRow, term: Term | None, *, shortcut: bool) -> Row:
     title = describe.title(row.criterion, TITLE) if row.criterion else wording.excerpt(row.id, TITLE)
-    inapplicable = f", {row.inapplicable} n/a" if row.inapplicable else ""
-    unscored = f", {wording.count(row.unscored, 'text')} unscored" if row.unscored else ""
-    marked = Span(f"! {warning}" if warning else "", "warning")
-    name = line(quoted(title), quoted(f"{row.id}{inapplicable}{unscored}", "quiet"), marked)
-    weight = describe.percent(term.weight) if term else ""
-    return Row((name, Drawing(charts.bar(axis, row.spearman, total=False)), weight, Figure(row.spearman)))
+    remarks = [row.id, f"weight {describe.percent(term.weight)}" if term else ""]
+    remarks += [f"{row.inapplicable} n/a" if row.inapplicable else ""]
+    remarks += [f"{wording.count(row.unscored, 'text')} unscored" if row.unscored else ""]
+    marked = Span("! follows a shortcut" if shortcut else "", "warning")
+    name = line(quoted(title), quoted(", ".join(filter(None, remarks)), "quiet"), marked)
+    return Row((name, Drawing(charts.bar(axis, row.spearman, total=False)), Figure(row.spearman)))
 
 
 def _disagreements(version: Version, texts: Sequence[JudgedText]) -> Iterator[Section]:

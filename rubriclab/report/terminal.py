@@ -6,8 +6,9 @@ No string goes through rich's markup, and no control character reaches the termi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from rich import box
 from rich.cells import cell_len
@@ -183,18 +184,17 @@ class _FittedTable:
         drawn = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
         drawn.show_header = any(self.table.columns)
         columns = _columns(self.table)
+        widths = _widths(self.table, columns, options.max_width) if stacked else {}
         for place in columns:
             name = self.table.columns[place]
-            number = name in self.table.numeric
-            # Only names are broken where there is no room, as long as the numbers leave them some.
-            drawn.add_column(_text(name), overflow="fold", justify="right" if number else "left", no_wrap=number)
+            justify: Literal["right", "left"] = "right" if name in self.table.numeric else "left"
+            drawn.add_column(_text(name), overflow="fold", justify=justify, width=widths.get(place))
         for row in self.table.rows:
             if isinstance(row, str):
                 drawn.add_section()
                 drawn.add_row(_text(row), style="dim")
                 continue
-            cells = (self._cell(row.cells[place], stacked=stacked) for place in columns)
-            drawn.add_row(*cells, style=STYLES[row.kind])
+            drawn.add_row(*(self._cell(row.cells[place], stacked=stacked) for place in columns), style=STYLES[row.kind])
         yield drawn
 
     def _cell(self, cell: Cell, *, stacked: bool) -> RenderableType:
@@ -237,3 +237,29 @@ def _width(cell: Cell) -> int:
             return sum(cell_len(span.words) for span in spans(cell))
         case _:
             return NAMES
+
+
+def _widths(table: model.Table, columns: Sequence[int], width: int) -> dict[int, int]:
+    """Return the width of each column if no word has to be broken, else none: rich then breaks words."""
+    rows = [row for row in table.rows if not isinstance(row, str)]
+    cells = {place: (table.columns[place], *(row.cells[place] for row in rows)) for place in columns}
+    widths = {place: max(map(_longest_word, cells[place])) for place in columns}
+    free = width - sum(widths.values()) - GAP * (len(columns) - 1)
+    if free < 0:
+        return {}
+    for place, own in cells.items():
+        wanted = max(_longest_word(cell) if isinstance(cell, Figure) else _width(cell) for cell in own)
+        added = min(free, max(wanted - widths[place], 0))
+        widths[place], free = widths[place] + added, free - added
+    return widths
+
+
+def _longest_word(cell: Cell) -> int:
+    """Return the width of the longest word of a cell, or of the interval below a figure."""
+    match cell:
+        case Figure(value):
+            return max(map(cell_len, estimate(value).replace(" [", "\n[").split("\n")))
+        case str() | Span() | tuple():
+            return max((cell_len(word) for span in spans(cell) for word in span.words.split()), default=0)
+        case _:
+            return 0

@@ -75,7 +75,7 @@ def test_the_exit_code_is_the_verdict(gated: Commands, outcome: str) -> None:
     words = " ".join(done.out.split())
     assert words.startswith(f"{name}@1 {BADGES[outcome]} word count With the judge embedded")
     assert SAID[outcome] in words
-    assert "direct: the same judge without a rubric 0.30 [0.10, 0.50]" in words
+    assert "direct 0.30 [0.10, 0.50]" in words
     assert "direct 0.30 [0.10, 0.50] better" not in words  # the first of many comparisons alone has an outcome
     assert "word count 0.29 [0.09, 0.49]" in words
 

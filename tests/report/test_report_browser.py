@@ -185,7 +185,7 @@ def test_hostile_words_do_nothing_in_a_browser(tmp_path: Path, proxy: Proxy) -> 
     assert title
     assert title[1].startswith("Agreement with the labels of &lt;script&gt;")
     assert understood.rstrip().endswith("</html>")
-    assert 'id="reading"' in understood
+    assert 'id="agreement"' in understood
 
 
 def test_the_same_words_do_harm_where_nobody_stops_them(tmp_path: Path, proxy: Proxy) -> None:

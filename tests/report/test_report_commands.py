@@ -12,7 +12,7 @@ from joint_samples import joint_record, joint_version
 from pages import Page
 from report_samples import version
 
-from rubriclab.report import matrix
+from rubriclab.report.recorded import matrix_rows
 from rubriclab.store import open_store
 
 
@@ -73,7 +73,7 @@ def test_the_matrix_is_printed_and_exported_whole(kept: Commands) -> None:
     for name in ("matrix.csv", "matrix.jsonl"):
         done = kept("show", "joint", "--matrix", "-o", name)
         assert (done.code, done.out) == (0, "")
-    rows = list(matrix.rows(joint_record()))
+    rows = list(matrix_rows(joint_record()))
     lines = (kept.folder / "matrix.jsonl").read_text("utf-8").splitlines()
     assert [json.loads(line) for line in lines] == rows
     table = csv.DictReader(io.StringIO((kept.folder / "matrix.csv").read_text("utf-8")))

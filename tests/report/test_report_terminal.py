@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given, settings, strategies as st
-from joint_samples import joint_record
 from kinds_samples import explained
 from report_samples import printed
 from rich.cells import cell_len
@@ -22,7 +21,6 @@ from rubriclab.characters import is_blank
 from rubriclab.interrater import ScoreAgreement
 from rubriclab.report.interrater import interrater_view
 from rubriclab.report.lists import problems_view
-from rubriclab.report.matrix import matrix_view
 from rubriclab.report.model import Details, Figure, Paragraph, View, quoted, table
 from rubriclab.report.version import version_view
 from rubriclab.stats import Interval
@@ -119,11 +117,6 @@ def test_negative_figures_fit_into_80_columns_with_their_intervals() -> None:
     rows = [line for line in lines if line.startswith(("alpha, ", "Fleiss' kappa ", "kappa, "))]
     assert len(rows) == len(BINNED)
     assert all("-0.12 [-0.46, -0.01]" in row for row in rows)
-
-
-def test_a_wide_table_is_cut_into_as_many_as_the_terminal_is_narrow() -> None:
-    narrow, wide = (printed(matrix_view(joint_record()), width).count("\nharbour-0") for width in (50, 200))
-    assert (narrow, wide) == (4, 1)
 
 
 def test_folded_details_are_shown_when_the_view_is_unfolded_and_else_how_to_see_them() -> None:

@@ -11,7 +11,7 @@ from pages import Page
 from report_samples import printed, version, words_of
 
 from rubriclab.report import recorded
-from rubriclab.report.matrix import matrix_view
+from rubriclab.report.recorded import matrix_view
 from rubriclab.report.training import evidence_view, training_report
 from rubriclab.stats.interval import Interval
 from rubriclab.store.version import Version
@@ -35,9 +35,7 @@ def test_the_page_begins_with_judge_badge_sentence_and_next_steps(page: Page) ->
         "better than a model of all text features",
         "the difference is 0.28 [0.07, 0.49], which is above 0.",
         "What to do next",
-        "this rubric 0.66 [0.47, 0.81] 4 calls per text",
-        "a model of all text features 0.38 [0.19, 0.53] the best free baseline",
-        "ceiling 0.87",
+        "A perfect judge would reach about 0.87",
     ):
         assert part in page.reading.replace("−", "-")
     assert "Offline judge" not in page.reading
@@ -46,7 +44,7 @@ def test_the_page_begins_with_judge_badge_sentence_and_next_steps(page: Page) ->
 def test_other_comparisons_have_no_verdict(page: Page) -> None:
     for words in (terminal(), page.reading.replace("−", "-")):
         assert "the verdict compares it with free baselines only" in words
-        assert "direct: the same judge without a rubric 0.09 [-0.04, 0.20]" in words
+        assert "direct 0.09 [-0.04, 0.20]" in words
         assert "Inconclusive against" not in words
 
 
@@ -142,8 +140,6 @@ def test_intervals_say_how_many_labels_they_hold(page: Page) -> None:
     inside = sum((text.low or 0) <= text.label <= (text.high or 0) for text in texts)
     assert f"{inside} of 30 labels lie inside" in page.reading
     assert "90 %." in page.reading
-    diamonds = [c for c in page.having("path") if c.get("class") == "hollow"]
-    assert len(diamonds) >= 30 - inside > 0
 
 
 def test_the_largest_disagreements_stand_with_texts_raters_and_reasons(page: Page) -> None:
@@ -182,7 +178,7 @@ def test_the_page_of_a_version_of_one_method_shows_what_is_known_of_it(one: Vers
     page = Page(training_report(one, None))
     how = "it was learned by one method" if one.provenance.examples else "it was made without labels"
     assert f"{one.ref} was not validated: {how}" in page.reading
-    assert [link["href"] for link in page.having("a")] == ["#verdict", "#criteria", "#provenance"]
+    assert [link["href"] for link in page.having("a")] == ["#criteria", "#provenance"]
     assert one.digest in page.reading
 
 
@@ -203,8 +199,9 @@ def test_texts_without_held_out_scores_are_neither_drawn_nor_compared() -> None:
 
 def test_the_matrix_has_kept_criteria_first_and_says_what_is_missing() -> None:
     text = printed(matrix_view(joint_record()), 200)
-    header = next(line for line in text.splitlines() if line.startswith("text"))
-    assert header.split()[:10] == ["text", "label", "rubric", "h01", "h02", "h03", "q01", "q02", "q03", "e1"]
+    headers = [line.split() for line in text.splitlines() if line.startswith("text")]
+    assert headers[0] == ["text", "label", "rubric", "h01", "h02", "h03", "q01", "q02", "q03"]
+    assert headers[1][3] == "e1"
     assert re.search(r"harbour-0 +5 +4\.37 +5 +5 +5 +n/a +no", text)
     assert re.search(r"school-1 +3\.33 +3\.76 +3 +none", text)
     record = TrainingRecord(

@@ -1,10 +1,8 @@
 from __future__ import annotations
 
 import dataclasses
-from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings, strategies as st
 from kinds_samples import answers_of, checklist
 from report_samples import examples, interval, results_of, scores_of, version
 
@@ -24,27 +22,6 @@ def test_an_estimate_stands_before_its_interval() -> None:
     assert wording.estimate(interval(0.47, 0.41, 0.53)) == "0.47 [0.41, 0.53]"
     assert wording.estimate(interval(0.47)) == "0.47"
     assert wording.estimate(interval(None)) == "undefined"
-
-
-@settings(deadline=None, max_examples=100)
-@given(st.lists(st.floats(-5, 5), min_size=1, max_size=60))
-def test_a_sparkline_is_one_block_a_value_and_short(values: list[float]) -> None:
-    line = wording.sparkline(values)
-    assert len(line) == min(len(values), 24)
-    assert set(line) <= set(wording.BLOCKS)
-
-
-@settings(deadline=None, max_examples=100)
-@given(st.lists(st.floats(-5, 5), min_size=2, max_size=24))
-def test_a_sparkline_never_falls_where_the_values_rise(values: list[float]) -> None:
-    line = wording.sparkline(values)
-    for (before, after), (low, high) in zip(pairwise(values), pairwise(line), strict=True):
-        assert low <= high if before <= after else low >= high
-
-
-def test_a_rising_path_rises() -> None:
-    assert wording.sparkline([0, 1, 2, 3]) == "▁▃▆█"
-    assert wording.sparkline([2, 2]) == "▁▁"
 
 
 def test_every_free_baseline_of_an_evaluation_is_known_as_one() -> None:

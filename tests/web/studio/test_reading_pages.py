@@ -90,7 +90,7 @@ def test_an_error_is_json_for_a_script(client: httpx.Client) -> None:
 def test_the_overview_shows_the_parts_of_the_report(client: httpx.Client, lab: Lab) -> None:
     page = client.get("/news@1").text
     report = lab.report("news@1")
-    for name in ("verdict", "weights", "agreement", "criteria", "provenance"):
+    for name in ("weights", "agreement", "criteria", "provenance"):
         section = re.compile(rf'<section[^>]*aria-labelledby="{name}-title">')
         assert section.search(page), name
         assert section.search(report), name
