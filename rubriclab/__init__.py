@@ -72,6 +72,10 @@ if TYPE_CHECKING:
         UserError as UserError,
         WorkerLost as WorkerLost,
     )
+    from rubriclab.estimate import (
+        DryRun as DryRun,
+        JudgeEstimate as JudgeEstimate,
+    )
     from rubriclab.evaluation import (
         Evaluator as Evaluator,
         Result as Result,
@@ -103,15 +107,11 @@ if TYPE_CHECKING:
     from rubriclab.methods.catalogue import (
         METHODS as METHODS,
     )
-    from rubriclab.methods.estimate import (
-        CallEstimate as CallEstimate,
-        estimate_prompt as estimate_prompt,
-        estimate_prompts as estimate_prompts,
-    )
     from rubriclab.methods.method import (
         CriterionRating as CriterionRating,
         Learned as Learned,
         LearnFunction as LearnFunction,
+        LearningCalls as LearningCalls,
         Method as Method,
         ScoreFunction as ScoreFunction,
         TrainingInput as TrainingInput,
@@ -169,10 +169,6 @@ if TYPE_CHECKING:
     )
     from rubriclab.services.drift import (
         DriftOptions as DriftOptions,
-    )
-    from rubriclab.services.dry_run import (
-        CallBound as CallBound,
-        DryRun as DryRun,
     )
     from rubriclab.services.edit_options import (
         EditOptions as EditOptions,
@@ -275,6 +271,7 @@ _HOMES = {
         "task_words",
         "training_examples",
     ),
+    "estimate": ("DryRun", "JudgeEstimate"),
     "errors": (
         "BelowThreshold",
         "BatchCancelled",
@@ -328,14 +325,10 @@ _HOMES = {
         "load_findings",
     ),
     "methods.catalogue": ("METHODS",),
-    "methods.estimate": (
-        "CallEstimate",
-        "estimate_prompt",
-        "estimate_prompts",
-    ),
     "methods.method": (
         "CriterionRating",
         "LearnFunction",
+        "LearningCalls",
         "Learned",
         "Method",
         "ScoreFunction",
@@ -374,10 +367,6 @@ _HOMES = {
     "services.compare": ("CompareOptions", "CompareResult"),
     "services.disagreements": ("Disagreements", "DisagreementsOptions"),
     "services.drift": ("DriftOptions",),
-    "services.dry_run": (
-        "CallBound",
-        "DryRun",
-    ),
     "services.edit_options": ("EditOptions", "EditResult"),
     "services.evaluate": (
         "EvaluateOptions",

@@ -82,9 +82,9 @@ from rubriclab.tracing import trace_of
 
 if TYPE_CHECKING:
     from rubriclab.checklist import Checklist
+    from rubriclab.estimate import DryRun
     from rubriclab.metrics import Metrics
     from rubriclab.scoring import Score
-    from rubriclab.services.dry_run import DryRun
     from rubriclab.services.versions import GateResult, VerifyResult
     from rubriclab.store import Version, VersionDiff
     from rubriclab.training_record import TrainingRecord
@@ -97,18 +97,18 @@ OptionsT = TypeVar("OptionsT", bound=Options)
 logger = logging.getLogger(__name__)
 
 OPERATIONS: Mapping[str, tuple[type[Options], Callable[..., DryRun]]] = {
-    "learn": (LearnOptions, learning.learn_at_most),
-    "score": (ScoreOptions, scoring.score_at_most),
-    "evaluate": (EvaluateOptions, evaluating.evaluate_at_most),
-    "explain": (ExplainOptions, explaining.explain_at_most),
-    "agree": (AgreeOptions, agreeing.agree_at_most),
-    "transfer": (TransferOptions, transferring.transfer_at_most),
-    "drift": (DriftOptions, drifting.drift_at_most),
-    "compare": (CompareOptions, comparing.compare_at_most),
-    "plan": (PlanOptions, planning.plan_at_most),
-    "improve": (ImproveOptions, improving.improve_at_most),
-    "edit": (EditOptions, editing.edit_at_most),
-    "literature_add": (LiteratureAddOptions, literature_adding.literature_add_at_most),
+    "learn": (LearnOptions, learning.learn_estimate),
+    "score": (ScoreOptions, scoring.score_estimate),
+    "evaluate": (EvaluateOptions, evaluating.evaluate_estimate),
+    "explain": (ExplainOptions, explaining.explain_estimate),
+    "agree": (AgreeOptions, agreeing.agree_estimate),
+    "transfer": (TransferOptions, transferring.transfer_estimate),
+    "drift": (DriftOptions, drifting.drift_estimate),
+    "compare": (CompareOptions, comparing.compare_estimate),
+    "plan": (PlanOptions, planning.plan_estimate),
+    "improve": (ImproveOptions, improving.improve_estimate),
+    "edit": (EditOptions, editing.edit_estimate),
+    "literature_add": (LiteratureAddOptions, literature_adding.literature_add_estimate),
 }
 
 
@@ -549,10 +549,10 @@ class Lab:
         if not isinstance(operation, str) or operation not in OPERATIONS:
             hint = f"{did_you_mean(operation, OPERATIONS)}Expected one of {', '.join(OPERATIONS)}."
             raise SettingsError(f"There is no operation {describe(operation)} to estimate.", hint)
-        model, at_most = OPERATIONS[operation]
+        model, estimate = OPERATIONS[operation]
         values = _arguments(operation, arguments, options)
         with self._workspace() as workspace:
-            return at_most(workspace, *values, self._options(model, options))
+            return estimate(workspace, *values, self._options(model, options))
 
     dry_run_async = _asynchronous(dry_run)
 

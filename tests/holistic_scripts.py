@@ -13,10 +13,9 @@ from hypoeval_scripts import ASPECT, assignment, example
 from rubriclab.data import Example, Scale
 from rubriclab.digest import digest
 from rubriclab.errors import JudgeUnavailable
-from rubriclab.judges import FakeJudge, Reply, estimated_tokens
+from rubriclab.judges import FakeJudge, Reply
 from rubriclab.judges.judge import Token
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.method import Learned, TrainingInput, silent
 from rubriclab.prompts import Prompt, render
 from rubriclab.rubric import Criterion, Evidence, Part
@@ -140,22 +139,6 @@ def ratings_asked(judge: FakeJudge) -> list[Prompt[Any]]:
 def of_template(judge: FakeJudge, name: str) -> list[Prompt[Any]]:
     """Return the prompts of one template that the judge was asked."""
     return [prompt for prompt in judge.prompts if prompt.name == name]
-
-
-def spent(judge: FakeJudge) -> CallEstimate:
-    """Return what the judge was asked, counted as an estimate counts."""
-    read = sum(estimated_tokens(render(prompt)) for prompt in judge.prompts)
-    return CallEstimate(len(judge.prompts), read, sum(prompt.max_tokens for prompt in judge.prompts))
-
-
-def within(judge: FakeJudge, most: CallEstimate) -> bool:
-    """Return whether the judge was asked no more than `most`."""
-    took = spent(judge)
-    return (
-        took.calls <= most.calls
-        and took.prompt_tokens <= most.prompt_tokens
-        and took.completion_tokens <= most.completion_tokens
-    )
 
 
 def said(prompt: Prompt[Any]) -> str:

@@ -40,7 +40,7 @@ def test_type_checkers_are_told_of_the_same_names() -> None:
 def test_every_documented_name_is_public() -> None:
     pages = [CHECKOUT / "README.md", CHECKOUT / "CONTRIBUTING.md", *sorted((CHECKOUT / "docs").glob("*.md"))]
     named = {name for page in pages for name in re.findall(r"\brl\.([A-Za-z_]+)", page.read_text("utf-8"))}
-    assert {"Lab", "Judge", "Method", "ask", "estimate_prompt", "Evidence"} <= named
+    assert {"Lab", "Judge", "Method", "ask", "Evidence"} <= named
     assert named - {*rubriclab.__all__} == set()
 
 

@@ -45,7 +45,7 @@ def agree(texts: str, *, rubric: str, dry_run: bool, as_json: bool, **values: An
     options = options_of(service.AgreeOptions, values)
     with workspace_of(values) as workspace:
         if dry_run:
-            print_dry_run(service.agree_at_most(workspace, texts, rubric, options), as_json=as_json)
+            print_dry_run(service.agree_estimate(workspace, texts, rubric, options), as_json=as_json)
             return
         result = finish(lambda: service.agree(workspace, texts, rubric, options))
     row = {"rubric": result.version.ref, **result.agreement.to_row(), **effort_row(result.effort)}

@@ -55,7 +55,7 @@ def compare(
     options = options_of(service.CompareOptions, values)
     with workspace_of(values) as workspace:
         if dry_run:
-            print_dry_run(service.compare_at_most(workspace, before, after, rubric, options), as_json=as_json)
+            print_dry_run(service.compare_estimate(workspace, before, after, rubric, options), as_json=as_json)
             return
         result = finish(lambda: service.compare(workspace, before, after, rubric, options))
     row = {**result.result.model_dump(mode="json"), "outcome": result.outcome, **effort_row(result.effort)}

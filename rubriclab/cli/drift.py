@@ -80,7 +80,7 @@ def drift(
     with workspace_of(values) as workspace:
         measurement = prepare_drift(workspace, texts, before, after, options)
         if dry_run:
-            print_dry_run(measurement.at_most(), as_json=as_json)
+            print_dry_run(measurement.estimate(), as_json=as_json)
             return
         _measure(measurement, output, write_all=write_all)
         result = measurement.result()

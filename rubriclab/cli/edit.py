@@ -57,7 +57,7 @@ def edit(rubric: str, *, dry_run: bool, as_json: bool, **values: Any) -> None:
     with workspace_of(values) as workspace:
         prepared = prepare_edit(workspace, rubric, options)
         if dry_run:
-            print_dry_run(prepared.at_most(), as_json=as_json)
+            print_dry_run(prepared.estimate(), as_json=as_json)
             return
         result = finish(prepared.run)
     print_result(edit_view(result), {**result.to_row(), **effort_row(result.effort)}, values, as_json=as_json)

@@ -82,7 +82,7 @@ def evaluate(heldout: str, *, rubrics: tuple[str, ...], dry_run: bool, as_json: 
     options = options_of(service.EvaluateOptions, values)
     with workspace_of(values) as workspace:
         if dry_run:
-            print_dry_run(service.evaluate_at_most(workspace, heldout, rubrics, options), as_json=as_json)
+            print_dry_run(service.evaluate_estimate(workspace, heldout, rubrics, options), as_json=as_json)
             return
         evaluation = finish(lambda: service.evaluate(workspace, heldout, rubrics, options))
     _print(evaluation, as_json=as_json)

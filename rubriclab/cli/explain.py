@@ -41,7 +41,7 @@ def explain(rubric: str, text: str | None, *, dry_run: bool, as_json: bool, **va
     with workspace_of(values) as workspace:
         prepared = prepare_explanation(workspace, rubric, text, options)
         if dry_run:
-            print_dry_run(prepared.at_most(), as_json=as_json)
+            print_dry_run(prepared.estimate(), as_json=as_json)
             return
         explanation = finish(prepared.run)
     print_result(explanation.view(), explanation.to_row(), values, as_json=as_json)

@@ -81,7 +81,7 @@ def improve(
             workspace.progress = no_progress
         improving = prepare_improvement(workspace, texts, rubric, options)
         if dry_run:
-            print_dry_run(improving.at_most(), as_json=as_json)
+            print_dry_run(improving.estimate(), as_json=as_json)
             note("Texts that become longer can take more calls.")
             return
         _write(improving, output, diff)

@@ -133,7 +133,7 @@ def learn(labelled: str, *, gate: bool, dry_run: bool, as_json: bool, **values: 
         service.check_joint(options, "gate")
     with workspace_of(values) as workspace:
         if dry_run:
-            print_dry_run(service.learn_at_most(workspace, labelled, options), as_json=as_json)
+            print_dry_run(service.learn_estimate(workspace, labelled, options), as_json=as_json)
             return
         result = finish(lambda: service.learn(workspace, labelled, options))
     _print_json(result) if as_json else _print(result)

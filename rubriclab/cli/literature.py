@@ -65,7 +65,7 @@ def add(paper: str, *, dry_run: bool, as_json: bool, **values: Any) -> None:
     options = options_of(service.LiteratureAddOptions, values)
     with workspace_of(values) as workspace:
         if dry_run:
-            print_dry_run(service.literature_add_at_most(workspace, paper, options), as_json=as_json)
+            print_dry_run(service.literature_add_estimate(workspace, paper, options), as_json=as_json)
             return
         added = finish(lambda: service.literature_add(workspace, paper, options))
     print_json({**added.to_row(), **effort_row(added.effort)}) if as_json else print_view(added)

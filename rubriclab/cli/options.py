@@ -226,7 +226,7 @@ row_options = together(
     json_option,
 )
 dry_run_option = option(
-    "--dry-run", section=STORED, is_flag=True, help="Print an upper bound of calls, tokens and cost; make no calls."
+    "--dry-run", section=STORED, is_flag=True, help="Print an estimate of calls, tokens and cost; make no calls."
 )
 
 

@@ -60,7 +60,7 @@ def plan(texts: str, *, rubric: str, output: str | None, dry_run: bool, as_json:
     with workspace_of(values) as workspace:
         prepared = prepare_plan(workspace, texts, rubric, options)
         if dry_run:
-            print_dry_run(prepared.at_most(), as_json=as_json)
+            print_dry_run(prepared.estimate(), as_json=as_json)
             return
         result = finish(prepared.run)
     if output:

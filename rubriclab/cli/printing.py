@@ -15,9 +15,9 @@ from rubriclab.characters import plain
 from rubriclab.option_names import for_reader
 
 if TYPE_CHECKING:
+    from rubriclab.estimate import DryRun
     from rubriclab.provenance import Effort
     from rubriclab.report.model import View
-    from rubriclab.services.dry_run import DryRun
 
 # Columns of a view that is written to a file.
 WIDTH = 100

@@ -118,7 +118,7 @@ def score(
     with workspace_of(values) as workspace:
         scoring = prepare_scoring(workspace, texts, rubric, options)
         if dry_run:
-            print_dry_run(scoring.at_most(), as_json=as_json)
+            print_dry_run(scoring.estimate(), as_json=as_json)
             return
         if resume:
             check_resumable(scoring, output)

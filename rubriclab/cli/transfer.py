@@ -57,7 +57,7 @@ def transfer(ref: str, *, target: str, dry_run: bool, as_json: bool, **values: A
     with workspace_of(values) as workspace:
         prepared = prepare_transfer(workspace, ref, target, options_of(TransferOptions, values))
         if dry_run:
-            print_dry_run(prepared.at_most(), as_json=as_json)
+            print_dry_run(prepared.estimate(), as_json=as_json)
             return
         result = finish(prepared.run)
         write_exports(result.view(), values)

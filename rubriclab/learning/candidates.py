@@ -18,15 +18,14 @@ from rubriclab.aggregation import Ask, Bounds, RivalLimits
 from rubriclab.data.aspect import Assignment
 from rubriclab.data.example import Example
 from rubriclab.errors import DataError, SettingsError
+from rubriclab.estimate import calls_per_text
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.ids import all_criteria, renamed, unique_names
 from rubriclab.learning.rating_matrix import RatingMatrix, candidate_table
 from rubriclab.learning.selection_path import ONE_CALL
 from rubriclab.learning.settings import Asking
-from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.estimate import CallEstimate
-from rubriclab.methods.method import CriterionRating, Learned, Method, Progress, TrainingInput, silent
-from rubriclab.methods.single_call import can_join, estimate_single_call, joins, rival_calls
+from rubriclab.methods.method import CriterionRating, Learned, LearningCalls, Method, Progress, TrainingInput, silent
+from rubriclab.methods.single_call import can_join, joins, rival_calls
 from rubriclab.rubric import Criterion, DroppedCriterion, Part
 from rubriclab.stats.missing import float_table
 from rubriclab.text_features.prior import prior_directions
@@ -124,9 +123,7 @@ class Candidates:
         )
 
     def calls(self, assignment: Assignment, ask: Ask, only: Collection[str] | None = None) -> dict[str, float]:
-        """Return for each bundle the maximum number of calls per text, averaged over the labelled texts.
-
-        Bundles without calls are left out. Every prompt of every text is rendered.
+        """Return for each bundle the estimated number of calls per text; bundles without calls are left out.
 
         Args:
             only: the bundles to count; all by default.
@@ -139,10 +136,11 @@ class Candidates:
             names = {name for name, other in zip(self.ids, bundles, strict=True) if other == bundle}
             parts = self.parts_with(names)
             if self.rivals and bundle == ONE_CALL:
-                calls = len(rival_calls(self.examples, parts, assignment, self.rivals))
+                calls = len(rival_calls(self.examples, parts, assignment, self.rivals)) / len(self.examples)
             else:
-                calls = sum(_most(example, parts, assignment, bundle).calls for example in self.examples)
-            by_bundle[bundle] = calls / len(self.examples)
+                asked: Ask = "in one call" if bundle == ONE_CALL else "by method"
+                calls = calls_per_text(parts, asked, assignment, self.examples)
+            by_bundle[bundle] = calls
         return by_bundle
 
     def all_calls(self, assignment: Assignment) -> dict[str, float]:
@@ -265,13 +263,14 @@ def _asked(plans: Sequence[Plan], ask: Asking) -> list[Plan]:
     ]
 
 
-def learning_at_most(plans: Sequence[Plan], ask: Asking = "by method") -> tuple[CallEstimate, CallEstimate]:
-    """Return the maximum calls and tokens of `find_candidates` to the judge, and to the generator."""
-    judge, generator = CallEstimate(), CallEstimate()
-    for plan in _asked(plans, ask):
-        judged, generated = plan.method.learning_at_most(plan.training_input, plan.settings)
-        judge, generator = judge + judged, generator + generated
-    return judge, generator
+def learning_calls(plans: Sequence[Plan], ask: Asking = "by method") -> LearningCalls:
+    """Return about how many calls `find_candidates` takes."""
+    calls = [plan.method.learning_calls(plan.training_input, plan.settings) for plan in _asked(plans, ask)]
+    return LearningCalls(
+        sum(each.judge for each in calls),
+        sum(each.generator for each in calls),
+        max((each.shown for each in calls), default=0),
+    )
 
 
 def _check(plans: Sequence[Plan]) -> None:
@@ -290,12 +289,10 @@ def _check(plans: Sequence[Plan]) -> None:
 
 
 def _shares(plans: Sequence[Plan]) -> list[tuple[float, float]]:
-    """Return for each plan the shares of all work before it and in it, by the maximum number of calls."""
-    most = [
-        sum(estimate.calls for estimate in plan.method.learning_at_most(plan.training_input, plan.settings))
-        for plan in plans
-    ]
-    sizes = [(calls + 1) / (sum(most) + len(plans)) for calls in most]
+    """Return for each plan the shares of all work before it and in it, by its number of calls."""
+    stated = [plan.method.learning_calls(plan.training_input, plan.settings) for plan in plans]
+    calls = [each.judge + each.generator for each in stated]
+    sizes = [(each + 1) / (sum(calls) + len(plans)) for each in calls]
     return [(sum(sizes[:place]), size) for place, size in enumerate(sizes)]
 
 
@@ -351,12 +348,6 @@ def _bundle(criterion: Criterion, part: Part) -> str:
             return f"{part.method}: {criterion.trait}"
         case _:
             return f"{part.method}: {criterion.id}"
-
-
-def _most(example: Example, parts: Sequence[Part], assignment: Assignment, bundle: str) -> CallEstimate:
-    if bundle == ONE_CALL:
-        return estimate_single_call(example, parts, assignment)
-    return METHODS[parts[0].method].scoring_at_most(example, parts[0], assignment)
 
 
 def _dropped(part: Part, kept: Collection[str], reasons: Mapping[str, str]) -> tuple[DroppedCriterion, ...]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rubriclab.data.aspect import Assignment
@@ -22,7 +23,7 @@ from rubriclab.learning.candidates import (
     Plan,
     find_candidates,
     joining,
-    learning_at_most,
+    learning_calls as calls_for_candidates,
     with_earlier,
 )
 from rubriclab.learning.cross_validation import relearned
@@ -30,8 +31,7 @@ from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.single_call import rated_in_one_call
 from rubriclab.learning.single_method import Trained, origins
 from rubriclab.learning.study import Study
-from rubriclab.methods.estimate import CallEstimate
-from rubriclab.methods.method import Progress, silent
+from rubriclab.methods.method import LearningCalls, Progress, silent
 from rubriclab.methods.single_call import RIVALS_TEMPLATE, TEMPLATE, rivals_key
 from rubriclab.option_names import option
 from rubriclab.prompts import prompts_digest
@@ -103,18 +103,19 @@ async def train(
     return Trained(rubric, provenance, (*left_out, *candidates.notes, *study.notes), study.record(rubric))
 
 
-def at_most(plans: Sequence[Plan], settings: JointSettings) -> tuple[CallEstimate, CallEstimate]:
-    """Return the maximum calls and tokens of a joint training to the judge, and to the generator."""
+def learning_calls(plans: Sequence[Plan], settings: JointSettings) -> LearningCalls:
+    """Return about how many calls a joint training takes."""
     _check(plans, settings)
     plans, _ = _asked_about_rivals(plans, settings)
-    judge, generator = learning_at_most(plans, settings.ask)
+    calls = calls_for_candidates(plans, settings.ask)
     if settings.relearned > 1:
-        # The training of each fold rates the held-out texts afterwards: at most as often as learning rates them.
-        judge, generator = judge * (settings.relearned + 2), generator * (settings.relearned + 1)
+        # The training of each fold rates the held-out texts afterwards, about as often as learning rates them.
+        judge, generator = calls.judge * (settings.relearned + 2), calls.generator * (settings.relearned + 1)
+        calls = replace(calls, judge=judge, generator=generator)
     if settings.only == "in one call" or (settings.only is None and len(joining(plans)) >= _least_joined(settings)):
-        # One more call for each text contains every candidate once; their number is bounded by the methods' calls.
-        judge = judge + _one_round(plans, judge)
-    return judge, generator
+        # One more call for each text contains every candidate.
+        calls = replace(calls, judge=calls.judge + len(plans[0].training_input.examples))
+    return calls
 
 
 async def _rated_together(
@@ -178,11 +179,6 @@ def _check(plans: Sequence[Plan], settings: JointSettings) -> None:
             "Calibration `none` is the mean of the judge's ratings, which is undefined for text features;",
             "choose another calibration, or leave the text features out.",
         )
-
-
-def _one_round(plans: Sequence[Plan], judge: CallEstimate) -> CallEstimate:
-    """Return the maximum of one call for each text: at most as long as all its calls by method together."""
-    return CallEstimate(len(plans[0].training_input.examples), judge.prompt_tokens, judge.completion_tokens)
 
 
 def _settings(plans: Sequence[Plan], settings: JointSettings) -> Mapping[str, Mapping[str, Any]]:

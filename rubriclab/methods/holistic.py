@@ -23,7 +23,6 @@ from rubriclab.errors import JudgeError
 from rubriclab.judges.ask import JudgeAnswer, ask
 from rubriclab.judges.judge import Judge
 from rubriclab.judges.logprobs import score_distribution
-from rubriclab.methods.estimate import CallEstimate, estimate_prompt
 from rubriclab.methods.gathering import gathered
 from rubriclab.methods.method import CriterionRating, Learned, Progress, ScoreFunction, TrainingInput
 from rubriclab.methods.replies import Number, OnScale, Rating, Whole
@@ -69,6 +68,11 @@ class HolisticSettings(BaseModel):
 
     temperature: Number = Field(default=1.0, gt=0, le=2)
     """Sampling temperature of weighted scoring."""
+
+    @property
+    def calls(self) -> int:
+        """The number of calls for a score; one is enough if the provider reports probabilities."""
+        return self.samples if self.scoring == "weighted" else 1
 
 
 def reasoned_once(settings: Mapping[str, Any]) -> bool:
@@ -276,33 +280,6 @@ def scorer(form: ScoreFormat) -> ScoreFunction:
         return sum(present) / len(present) if present else None, ratings
 
     return score
-
-
-def scoring_estimator(form: ScoreFormat) -> Callable[[Example, Part, Assignment], CallEstimate]:
-    """Return the function that estimates the scoring of one text."""
-
-    def at_most(example: Example, part: Part, assignment: Assignment) -> CallEstimate:
-        settings = HolisticSettings.model_validate(part.settings)
-        bounds = (_at_most(example, criterion, assignment, form, settings) for criterion in part.criteria)
-        return sum(bounds, CallEstimate())
-
-    return at_most
-
-
-def estimate_texts(
-    training_input: TrainingInput, criterion: Criterion, form: ScoreFormat, settings: HolisticSettings
-) -> CallEstimate:
-    """Return an upper bound for scoring all labelled texts."""
-    assignment = training_input.assignment
-    bounds = (_at_most(example, criterion, assignment, form, settings) for example in training_input.examples)
-    return sum(bounds, CallEstimate())
-
-
-def _at_most(
-    example: Example, criterion: Criterion, assignment: Assignment, form: ScoreFormat, settings: HolisticSettings
-) -> CallEstimate:
-    once = estimate_prompt(holistic_prompt(example, criterion, assignment, form, settings))
-    return once * (settings.samples if settings.scoring == "weighted" else 1)
 
 
 def _rated(name: str, answer: JudgeAnswer[Any]) -> CriterionRating:

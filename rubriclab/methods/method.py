@@ -1,4 +1,4 @@
-"""The interface of a method: its settings, learning, scoring, and an upper bound on the calls of both."""
+"""The interface of a method: its settings, learning, scoring, and about how many calls learning takes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from rubriclab.data.aspect import Assignment
 from rubriclab.data.example import Example
 from rubriclab.judges.judge import Judge
 from rubriclab.literature import Finding
-from rubriclab.methods.estimate import CallEstimate
 from rubriclab.rubric import CriterionKind, Part
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.folds import grouped_folds
@@ -147,6 +146,25 @@ class Learned:
         return scores_of(self.ratings, len(self.candidates))
 
 
+@dataclass(frozen=True, slots=True)
+class LearningCalls:
+    """About how many calls learning takes, for an estimate of its cost before it begins.
+
+    Attributes:
+        judge: calls to the judge.
+        generator: calls to the generator.
+        shown: number of labelled texts in a prompt to the generator.
+    """
+
+    judge: int
+    generator: int = 0
+    shown: int = 0
+
+
+def _one_for_each_text(training_input: TrainingInput, _settings: Any) -> LearningCalls:
+    return LearningCalls(len(training_input.examples))
+
+
 def _never(_settings: Any) -> bool:
     return False
 
@@ -188,8 +206,7 @@ class Method:
         presets: named groups of settings; `paper` has the settings of the paper where the defaults differ from it.
         prompts: the names of all its templates.
         learn, score: the two phases.
-        learning_at_most: upper bounds on the calls of learning to the judge and to the generator, without repairs.
-        scoring_at_most: an upper bound on the calls of scoring one text.
+        learning_calls: about how many calls learning takes; by default one for each labelled text.
         needs_labels: whether learning with the default settings needs labelled texts.
         checklists: the folder of `stores/` with its seed questions; `None` if it uses none.
         needs_checklist: whether it needs seed questions, given its settings.
@@ -209,8 +226,7 @@ class Method:
     prompts: tuple[str, ...]
     learn: LearnFunction
     score: ScoreFunction
-    learning_at_most: Callable[[TrainingInput, Any], tuple[CallEstimate, CallEstimate]]
-    scoring_at_most: Callable[[Example, Part, Assignment], CallEstimate]
+    learning_calls: Callable[[TrainingInput, Any], LearningCalls] = _one_for_each_text
     needs_labels: bool = True
     checklists: Folder | None = None
     needs_checklist: Callable[[Any], bool] = _never

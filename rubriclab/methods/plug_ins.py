@@ -19,9 +19,8 @@ from rubriclab.data.example import Example
 from rubriclab.data.scale import Scale, show
 from rubriclab.judges.judge import Judge
 from rubriclab.judges.plug_ins import PlugIn
-from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.holistic import require_scores, with_evidence
-from rubriclab.methods.method import CriterionRating, Learned, Method, TrainingInput, chosen_settings
+from rubriclab.methods.method import CriterionRating, Learned, LearningCalls, Method, TrainingInput, chosen_settings
 from rubriclab.prompts.render import template_fault
 from rubriclab.pydantic_errors import first_fault
 from rubriclab.rubric import Criterion, CriterionKind, Part
@@ -66,8 +65,7 @@ def checked(method: object, plug_in: PlugIn) -> Method:
         method,
         learn=_learning(method, plug_in),
         score=_scoring(method, plug_in),
-        learning_at_most=_guarded(method.learning_at_most, plug_in, _estimates),
-        scoring_at_most=_guarded(method.scoring_at_most, plug_in, _estimate),
+        learning_calls=_guarded(method.learning_calls, plug_in, _calls),
         needs_checklist=_guarded(method.needs_checklist, plug_in, bool),
         shares_call=_guarded(joining, plug_in, bool),
         part_faults=_guarded(method.part_faults, plug_in, tuple),
@@ -83,15 +81,10 @@ def _guarded(function: Callable[P, Any], plug_in: PlugIn, convert: Callable[[Any
     return call
 
 
-def _estimate(value: Any) -> CallEstimate:
-    if not isinstance(value, CallEstimate):
-        raise TypeError(f"expected a CallEstimate, got {value!r:.80}")
+def _calls(value: Any) -> LearningCalls:
+    if not isinstance(value, LearningCalls):
+        raise TypeError(f"expected LearningCalls, got {value!r:.80}")
     return value
-
-
-def _estimates(value: Any) -> tuple[CallEstimate, CallEstimate]:
-    judge, generator = value
-    return _estimate(judge), _estimate(generator)
 
 
 def _scoring(method: Method, plug_in: PlugIn) -> Any:

@@ -18,8 +18,16 @@ from rubriclab.data.example import Example
 from rubriclab.descriptions import describe
 from rubriclab.errors import DataError
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.estimate import CallEstimate
-from rubriclab.methods.method import CriterionRating, Learned, Method, Progress, TrainingInput, scores_of, silent
+from rubriclab.methods.method import (
+    CriterionRating,
+    Learned,
+    LearningCalls,
+    Method,
+    Progress,
+    TrainingInput,
+    scores_of,
+    silent,
+)
 from rubriclab.rubric import Criterion, Evidence, Part
 from rubriclab.stats.correlation import FloatArray, pearson
 from rubriclab.stats.interval import DIGITS, rounded
@@ -123,14 +131,6 @@ def _criterion(entry: TextFeature, values: FloatArray, labels: FloatArray) -> Cr
     return feature_criterion(entry.name, evidence)
 
 
-def _nothing(*_args: Any) -> CallEstimate:
-    return CallEstimate()
-
-
-def _nothing_twice(*_args: Any) -> tuple[CallEstimate, CallEstimate]:
-    return CallEstimate(), CallEstimate()
-
-
 def part_faults(part: Part) -> Iterator[str]:
     """Yield which of a part's criteria are no text features."""
     names = {feature.name for feature in CATALOGUE}
@@ -146,8 +146,7 @@ TEXT_FEATURES = Method(
     prompts=(),
     learn=learn,
     score=score,
-    learning_at_most=_nothing_twice,
-    scoring_at_most=_nothing,
+    learning_calls=lambda _input, _settings: LearningCalls(0),
     criterion_kind="feature",
     part_faults=part_faults,
 )

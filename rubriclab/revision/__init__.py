@@ -4,7 +4,7 @@ from rubriclab.revision.faults import TextFault, require_reasons, text_faults
 from rubriclab.revision.gain import RevisionMetrics, RevisionSummary, ScoreGain, revision_metrics, summarize_revisions
 from rubriclab.revision.improve import ImproveSettings, improve_stream, improve_text
 from rubriclab.revision.record import Improvement, RevisionOutcome, RevisionRound
-from rubriclab.revision.rewrite import SentenceEdit, rewriting_at_most
+from rubriclab.revision.rewrite import SentenceEdit, typical_rewrite_prompt
 
 __all__ = [
     "ImproveSettings",
@@ -20,7 +20,7 @@ __all__ = [
     "improve_text",
     "require_reasons",
     "revision_metrics",
-    "rewriting_at_most",
     "summarize_revisions",
     "text_faults",
+    "typical_rewrite_prompt",
 ]

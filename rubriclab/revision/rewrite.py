@@ -16,7 +16,6 @@ from pydantic import BaseModel, ValidationInfo, field_validator, model_validator
 from rubriclab.data.example import Example
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.estimate import CallEstimate, estimate_prompt
 from rubriclab.methods.holistic import STRIDE
 from rubriclab.methods.replies import Whole, keep_usable
 from rubriclab.prompts import Prompt
@@ -204,18 +203,14 @@ def rewrite_prompt(
     )
 
 
-def rewriting_at_most(rubric: Rubric, example: Example) -> CallEstimate:
-    """Return the most that one rewriting takes: every sentence, or the whole text, fails every criterion."""
-    every = range(1, len(split_sentences(example.output)) + 1)
-    reason = "because " * WORDS_PER_REASON
+def typical_rewrite_prompt(rubric: Rubric, example: Example) -> Prompt[TextRewrite]:
+    """Return the prompt for a text whose first sentence, or the whole text, fails every criterion."""
     faults = [
-        TextFault(criterion.trait, criterion.statement, rubric.aspect.definition, numbers, reason)
+        TextFault(criterion.trait, criterion.statement, rubric.aspect.definition, (1,) if part.units else (), "")
         for part in rubric.parts
         for criterion in part.criteria
-        for numbers in ([(number,) for number in every] if part.units else [()])
     ]
-    any_sentence = not any(part.units for part in rubric.parts)
-    return estimate_prompt(rewrite_prompt(rubric, example, faults, any_sentence=any_sentence))
+    return rewrite_prompt(rubric, example, faults, any_sentence=not any(part.units for part in rubric.parts))
 
 
 def replaced(text: str, sentences: Mapping[int, str]) -> tuple[str, Mapping[int, Slice]]:

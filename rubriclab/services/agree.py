@@ -11,11 +11,11 @@ from rubriclab.base_options import Texts
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.display import Displayed
 from rubriclab.errors import JudgeError, SettingsError
+from rubriclab.estimate import DryRun
 from rubriclab.interrater import InterraterAgreement, interrater_agreement
 from rubriclab.option_names import option
 from rubriclab.provenance import Effort
 from rubriclab.services.columns import ColumnScoring, Scorer
-from rubriclab.services.dry_run import DryRun
 from rubriclab.services.inputs import Data
 from rubriclab.services.judge_choice import JudgeChoice, judge_named
 from rubriclab.services.rubric_choice import version_of
@@ -76,10 +76,10 @@ async def agree(workspace: Workspace, data: Data, rubric: str | Version, options
     return AgreeResult(version, agreement, workspace.effort(), scoring.unanswered)
 
 
-def agree_at_most(workspace: Workspace, data: Data, rubric: str | Version, options: AgreeOptions) -> DryRun:
-    """Return the most that `agree` would ask of each judge."""
+def agree_estimate(workspace: Workspace, data: Data, rubric: str | Version, options: AgreeOptions) -> DryRun:
+    """Return an estimate of what `agree` asks of each judge."""
     roles = [f"judge {number}" for number in range(1, len(options.judges) + 1)]
-    return _prepare(workspace, data, rubric, options).at_most(roles)
+    return _prepare(workspace, data, rubric, options).estimate(roles)
 
 
 def _prepare(workspace: Workspace, data: Data, rubric: str | Version, options: AgreeOptions) -> ColumnScoring:

@@ -10,9 +10,9 @@ from pydantic import BaseModel
 from rubriclab.data import Example, labelled
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.errors import DataError, SettingsError
+from rubriclab.estimate import CallEstimate, estimate_learning
 from rubriclab.learning import train
 from rubriclab.methods.baselines.few_shot import FewShotSettings, demonstrations
-from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.method import TrainingInput
 from rubriclab.methods.names import BASELINE_NAMES
 from rubriclab.option_names import option
@@ -52,10 +52,11 @@ class RequestedBaseline:
         rubric = self.version.rubric
         return TrainingInput(self.shown, replace(assignment_of(rubric), scale=rubric.scores_on))
 
-    def at_most(self, texts: Sequence[Example]) -> CallEstimate:
-        """Return the most that making it and scoring `texts` asks."""
+    def estimate(self, texts: Sequence[Example]) -> CallEstimate:
+        """Return an estimate of what making it and scoring `texts` asks."""
         training_input = TrainingInput((*texts, *self.shown), self.training_input.assignment)
-        judge, generator = method_named(self.name).learning_at_most(training_input, self.settings)
+        calls = method_named(self.name).learning_calls(training_input, self.settings)
+        judge, generator = estimate_learning(calls, training_input.assignment, training_input.examples)
         return judge + generator
 
     async def make(self, workspace: Workspace) -> MadeBaseline:

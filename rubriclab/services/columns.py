@@ -11,9 +11,8 @@ from rubriclab.comparison.columns import ScoredText, score_columns
 from rubriclab.data import Example
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.errors import JudgeError
+from rubriclab.estimate import DryRun, dry_run, estimate_scoring
 from rubriclab.scoring.addresses_judge import addresses_judge
-from rubriclab.scoring.estimate import scoring_at_most
-from rubriclab.services.dry_run import DryRun, dry_run
 from rubriclab.services.inputs import Data, row_count, rows_of, usable_examples
 from rubriclab.services.judge_choice import JudgeChoice, check_distinct
 from rubriclab.services.workspace import Workspace
@@ -45,14 +44,14 @@ class ColumnScoring:
         """Return the usable texts, read as they are asked for; others are left out, which is said."""
         return usable_examples(rows_of(self.data, self.options, self.workspace.notify), self.workspace.notify)
 
-    def at_most(self, roles: Sequence[str], texts: Iterable[Example] | None = None) -> DryRun:
-        """Return the most that is asked of the judge of each scorer, by these names of theirs."""
+    def estimate(self, roles: Sequence[str], texts: Iterable[Example] | None = None) -> DryRun:
+        """Return an estimate of what is asked of the judge of each scorer, by these names of theirs."""
         given = tuple(self.texts() if texts is None else texts)
-        bounds = {
-            role: (judge.spec, scoring_at_most(version.rubric, given))
+        estimates = {
+            role: (judge.spec, estimate_scoring(version.rubric, given))
             for role, (version, judge) in zip(roles, self.scorers, strict=True)
         }
-        return dry_run(bounds, self.workspace.options)
+        return dry_run(estimates, self.workspace.options)
 
     async def stream(self, texts: Sequence[Example] | None = None) -> AsyncGenerator[ScoredText]:
         """Yield each usable text, or each of `texts`, with its score by each scorer, in order.

@@ -21,6 +21,7 @@ from rubriclab.data import Example
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, SettingsError
+from rubriclab.estimate import DryRun
 from rubriclab.option_names import option
 from rubriclab.provenance import Effort
 from rubriclab.report.wording import count
@@ -28,7 +29,6 @@ from rubriclab.scoring import Score
 from rubriclab.services.base import JudgeOption
 from rubriclab.services.carried_scores import carried_score
 from rubriclab.services.columns import ColumnScoring, Scorer
-from rubriclab.services.dry_run import DryRun
 from rubriclab.services.inputs import Data, describe, rows_of, usable_examples
 from rubriclab.services.judge_choice import judge_of
 from rubriclab.services.rubric_choice import version_of
@@ -109,13 +109,13 @@ async def compare(
     return CompareResult(comparison, workspace.effort(), version)
 
 
-def compare_at_most(
+def compare_estimate(
     workspace: Workspace, before: Data, after: Data | None, rubric: str | Version | None, options: CompareOptions
 ) -> DryRun:
-    """Return the most that `compare` would ask of the judge."""
+    """Return an estimate of what `compare` asks of the judge."""
     scoring = _prepare(workspace, before, after, rubric, options)
     rows = [row for rows in _read(scoring, before, after).values() for row in rows]
-    return scoring.at_most(("judge",), [row.example for row in rows if row.score is None])
+    return scoring.estimate(("judge",), [row.example for row in rows if row.score is None])
 
 
 def _prepare(

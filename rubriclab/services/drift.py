@@ -12,11 +12,11 @@ from rubriclab.comparison import Limits, PairedScore, RubricPair, compare_column
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.data.scale import show
 from rubriclab.errors import SettingsError
+from rubriclab.estimate import DryRun
 from rubriclab.option_names import option
 from rubriclab.scoring import Score
 from rubriclab.services.columns import ColumnScoring, Scorer
 from rubriclab.services.compare import CompareResult
-from rubriclab.services.dry_run import DryRun
 from rubriclab.services.inputs import Data
 from rubriclab.services.judge_choice import judge_of
 from rubriclab.services.rubric_choice import ref_of, version_of
@@ -53,9 +53,9 @@ class DriftMeasurement:
     limits: Limits
     pairs: list[PairedScore] = field(default_factory=list)
 
-    def at_most(self) -> DryRun:
-        """Return the most that is asked of either judge."""
-        return self.scoring.at_most(("before", "after"))
+    def estimate(self) -> DryRun:
+        """Return an estimate of what is asked of either judge."""
+        return self.scoring.estimate(("before", "after"))
 
     async def stream(self) -> AsyncGenerator[tuple[PairedScore, Score, Score]]:
         """Yield each usable text's pair with both scores, in order; raises what `ColumnScoring.stream` does."""
@@ -121,11 +121,11 @@ async def drift(
     return measurement.result()
 
 
-def drift_at_most(
+def drift_estimate(
     workspace: Workspace, data: Data, before: str | Version, after: str | Version | None, options: DriftOptions
 ) -> DryRun:
-    """Return the most that `drift` would ask of either judge."""
-    return prepare_drift(workspace, data, before, after, options).at_most()
+    """Return an estimate of what `drift` asks of either judge."""
+    return prepare_drift(workspace, data, before, after, options).estimate()
 
 
 def _check_sides(before: str | Version, after: str | Version | None, judges: tuple[str, ...]) -> None:

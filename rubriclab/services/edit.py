@@ -1,6 +1,6 @@
 """A rubric changed by a person: criteria dropped, reworded, merged or added, weights limited, the definition changed.
 
-`prepare_edit` asks nothing: it returns a `PreparedEdit`, whose `at_most()` is the price of the answers that the edit
+`prepare_edit` asks nothing: it returns a `PreparedEdit`, whose `estimate()` is the price of the answers that the edit
 needs (none for `drop`, `pin` and `bound`) and whose `run()` is the `EditResult`: the `EditEffect` on held-out agreement
 beside the parent version's, and the child version unless `preview` is set. A page that tries many edits of one version
 prepares an `EditableVersion` once by `editable_version` and hands it to `prepare_edit`: the selection of criteria in
@@ -25,12 +25,10 @@ from rubriclab.editing.refit import (
     unmeasured,
 )
 from rubriclab.errors import JudgeError, NotInStore, SettingsError
+from rubriclab.estimate import CallEstimate, DryRun, dry_run, estimate_scoring
 from rubriclab.judges.recording import PREFIX
-from rubriclab.methods.estimate import CallEstimate
 from rubriclab.option_names import command, option
 from rubriclab.rubric import Part, Rubric
-from rubriclab.scoring.estimate import scoring_at_most
-from rubriclab.services.dry_run import DryRun, dry_run
 from rubriclab.services.edit_labels import on_label_scale
 from rubriclab.services.edit_options import EditOptions, EditResult
 from rubriclab.services.edit_saving import Measured, RubricEdit
@@ -53,8 +51,8 @@ class _Request:
     parts: tuple[Part, ...]
     texts: tuple[Example, ...]
 
-    def at_most(self) -> CallEstimate:
-        return scoring_at_most(self.rubric.model_copy(update={"parts": self.parts}), self.texts)
+    def estimate(self) -> CallEstimate:
+        return estimate_scoring(self.rubric.model_copy(update={"parts": self.parts}), self.texts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,9 +75,9 @@ class PreparedEdit(RubricEdit):
         )
         return tuple(request for request in requests if request.parts and request.texts)
 
-    def at_most(self) -> DryRun:
-        """Return the most that is asked; nothing for an edit that needs no new answers."""
-        total = sum((request.at_most() for request in self.requests), CallEstimate())
+    def estimate(self) -> DryRun:
+        """Return an estimate of what is asked; nothing for an edit that needs no new answers."""
+        total = sum((request.estimate() for request in self.requests), CallEstimate())
         return dry_run({"judge": (self.choice.spec, total)}, self.workspace.options)
 
     async def run(self) -> EditResult:
@@ -203,9 +201,9 @@ async def edit(workspace: Workspace, rubric: str | Version, options: EditOptions
     return await prepared.run()
 
 
-def edit_at_most(workspace: Workspace, rubric: str | Version, options: EditOptions) -> DryRun:
-    """Return the most that `edit` would ask; nothing is needed to know who makes the edit."""
-    return prepare_edit(workspace, rubric, options.model_copy(update={"preview": True})).at_most()
+def edit_estimate(workspace: Workspace, rubric: str | Version, options: EditOptions) -> DryRun:
+    """Return an estimate of what `edit` asks; nothing is needed to know who makes the edit."""
+    return prepare_edit(workspace, rubric, options.model_copy(update={"preview": True})).estimate()
 
 
 def _check_name(store: Store, version: Version, name: str | None) -> None:

@@ -14,11 +14,10 @@ import numpy as np
 from rubriclab.editing.edits import edited_parts
 from rubriclab.editing.effect import EditEffect, weight_changes
 from rubriclab.errors import JudgeError
+from rubriclab.estimate import DryRun, dry_run, estimate_scoring
 from rubriclab.learning.gate import gate_level, paired_difference
 from rubriclab.learning.single_method import training_agreement
 from rubriclab.rubric import Rubric
-from rubriclab.scoring.estimate import scoring_at_most
-from rubriclab.services.dry_run import DryRun, dry_run
 from rubriclab.services.edit_options import EditResult
 from rubriclab.services.edit_saving import RubricEdit
 from rubriclab.stats.agreement import agreement
@@ -38,9 +37,9 @@ class SingleMethodEdit(RubricEdit):
         parts = edited_parts(before, self.plan, self.version.provenance.settings, self.options.signature)
         return Rubric.model_validate({**dict(before), "aspect": self.plan.aspect, "parts": parts})
 
-    def at_most(self) -> DryRun:
-        """Return the most that is asked; cached answers, such as those of learning, lower it."""
-        before, after = (scoring_at_most(each, self.texts.examples) for each in (self.version.rubric, self.rubric))
+    def estimate(self) -> DryRun:
+        """Return an estimate of what is asked; cached answers, such as those of learning, lower it."""
+        before, after = (estimate_scoring(each, self.texts.examples) for each in (self.version.rubric, self.rubric))
         return dry_run({"judge": (self.choice.spec, before + after)}, self.workspace.options)
 
     async def run(self) -> EditResult:
@@ -67,7 +66,7 @@ class SingleMethodEdit(RubricEdit):
         groups = [text.group for text in examples]
         level = gate_level(labels, groups)
         sides = [agreement(scores, labels, groups, level=level).pearson.rounded() for scores in (before, after)]
-        calls = [scoring_at_most(rubric, examples).calls / len(labels) for rubric in (parent, self.rubric)]
+        calls = [estimate_scoring(rubric, examples).calls / len(labels) for rubric in (parent, self.rubric)]
         # Whether the parent was learned from the labels of some of these texts.
         same = bool(set(groups) & set(provenance.groups))
         optimistic = same and provenance.agreement is not None and provenance.agreement.optimistic

@@ -13,18 +13,17 @@ from rubriclab.data import Example, labelled
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, JudgeError
+from rubriclab.estimate import DryRun, dry_run, estimate_scoring
 from rubriclab.evaluation import LEVELS, Evaluator, Result, baseline_evaluators, evaluate as agreements, unseen
 from rubriclab.option_names import option
 from rubriclab.provenance import Effort, Provenance
 from rubriclab.report.wording import count
 from rubriclab.rubric import Rubric
 from rubriclab.scoring import Score, score_stream
-from rubriclab.scoring.estimate import scoring_at_most
 from rubriclab.scoring.rivals import RivalCounts
 from rubriclab.scoring.score import limits_of
 from rubriclab.services.base import JudgeOption, SettingsOption
 from rubriclab.services.baselines import MadeBaseline, RequestedBaseline, requested_baselines
-from rubriclab.services.dry_run import DryRun, dry_run
 from rubriclab.services.inputs import Data, describe, usable_texts
 from rubriclab.services.judge_choice import JudgeChoice, judge_of
 from rubriclab.services.rival_options import RivalOptions, Rivals, rival_notes, rivals_of
@@ -165,10 +164,10 @@ async def evaluate(
     return Evaluation(tuple(versions), results, examples, texts, scores, by_aspect, effort, unanswered)
 
 
-def evaluate_at_most(
+def evaluate_estimate(
     workspace: Workspace, data: Data, rubrics: str | Version | Sequence[str | Version], options: EvaluateOptions
 ) -> DryRun:
-    """Return the most that `evaluate` would ask of each rubric's judge."""
+    """Return an estimate of what `evaluate` asks of each rubric's judge."""
     task = _prepared(workspace, data, rubrics, options)
     texts = _texts(task.examples, task.versions)
     _check(texts, task.versions, options, workspace)
@@ -176,12 +175,12 @@ def evaluate_at_most(
     roles = {
         version.ref: (
             task.choices[version.ref].spec,
-            scoring_at_most(version.rubric, texts[version.ref], task.rivals[version.ref]),
+            estimate_scoring(version.rubric, texts[version.ref], task.rivals[version.ref]),
         )
         for version in task.versions
     }
     roles |= {
-        baseline.label: (baseline.choice.spec, baseline.at_most(texts[baseline.version.ref]))
+        baseline.label: (baseline.choice.spec, baseline.estimate(texts[baseline.version.ref]))
         for baseline in task.baselines
     }
     return dry_run(roles, workspace.options)

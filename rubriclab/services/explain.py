@@ -15,13 +15,13 @@ from rubriclab.data.reading import ReadingOptions
 from rubriclab.display import Displayed
 from rubriclab.documents import Unreadable, read_file, read_stdin, text_of
 from rubriclab.errors import DataError, NotInStore, SettingsError
+from rubriclab.estimate import DryRun, dry_run
 from rubriclab.option_names import did_you_mean, option
 from rubriclab.report.wording import listed
 from rubriclab.scoring import Score
 from rubriclab.scoring.explanation import Neighbour, nearest_texts
 from rubriclab.scoring.score import CriterionScore
 from rubriclab.services.base import JudgeOption
-from rubriclab.services.dry_run import DryRun, dry_run
 from rubriclab.services.inputs import Data, describe, rows_of
 from rubriclab.services.rubric_choice import version_of
 from rubriclab.services.score import ScoreOptions, prepare_scoring
@@ -105,9 +105,9 @@ class Explaining:
     options: ExplainOptions
     recorded: bool = False
 
-    def at_most(self) -> DryRun:
-        """Return the most that it asks of the judge: nothing for a text that the rubric was learned from."""
-        return dry_run({}, self.workspace.options) if self.recorded else self._scoring().at_most()
+    def estimate(self) -> DryRun:
+        """Return an estimate of what it asks of the judge: nothing for a text that the rubric was learned from."""
+        return dry_run({}, self.workspace.options) if self.recorded else self._scoring().estimate()
 
     async def run(self) -> ScoreExplanation:
         """Return the explanation.
@@ -164,9 +164,9 @@ async def explain(
     return await explaining.run()
 
 
-def explain_at_most(workspace: Workspace, rubric: str | Version, data: Data | None, options: ExplainOptions) -> DryRun:
-    """Return the most that `explain` would ask of the judge."""
-    return prepare_explanation(workspace, rubric, data, options).at_most()
+def explain_estimate(workspace: Workspace, rubric: str | Version, data: Data | None, options: ExplainOptions) -> DryRun:
+    """Return an estimate of what `explain` asks of the judge."""
+    return prepare_explanation(workspace, rubric, data, options).estimate()
 
 
 def explained(

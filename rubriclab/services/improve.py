@@ -14,9 +14,9 @@ from rubriclab.data import Example
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.display import Displayed
 from rubriclab.errors import JudgeError, SettingsError
+from rubriclab.estimate import CallEstimate, DryRun, dry_run, estimate_prompts, estimate_scoring
 from rubriclab.judges.judge import Judge
 from rubriclab.judges.ledger import Ledger, Metered
-from rubriclab.methods.estimate import CallEstimate
 from rubriclab.option_names import option
 from rubriclab.provenance import Effort
 from rubriclab.revision import (
@@ -27,14 +27,12 @@ from rubriclab.revision import (
     improve_stream,
     require_reasons,
     revision_metrics,
-    rewriting_at_most,
     summarize_revisions,
+    typical_rewrite_prompt,
 )
 from rubriclab.rubric import Rubric
-from rubriclab.scoring.estimate import scoring_at_most
 from rubriclab.scoring.score import apart
 from rubriclab.services.base import JudgeOption
-from rubriclab.services.dry_run import DryRun, dry_run
 from rubriclab.services.inputs import Data, ReadRow, notify_left_out, own_columns, remembered, row_count, rows_of
 from rubriclab.services.judge_choice import JudgeChoice, judge_named, judge_of
 from rubriclab.services.rubric_choice import version_of
@@ -108,14 +106,12 @@ class Improving:
         self.ledgers: dict[Role, Ledger] = {role: Ledger() for role in self.choices}
         self._names: dict[Role, str] = {}
 
-    def at_most(self) -> DryRun:
-        """Return the most that is asked by role; a text that becomes longer can take more."""
-        scoring, rewriting = CallEstimate(), CallEstimate()
-        for row in rows_of(self.data, self.options, self.workspace.notify):
-            if isinstance(row, Example):
-                scoring += scoring_at_most(self.rubric, [row])
-                rewriting += rewriting_at_most(self.rubric, row)
-        judging = scoring * (1 + self.options.rounds)
+    def estimate(self) -> DryRun:
+        """Return an estimate of what is asked by role; a text that becomes longer can take more."""
+        rows = rows_of(self.data, self.options, self.workspace.notify)
+        texts = [row for row in rows if isinstance(row, Example)]
+        rewriting = estimate_prompts(typical_rewrite_prompt(self.rubric, text) for text in texts)
+        judging = estimate_scoring(self.rubric, texts, "apart") * (1 + self.options.rounds)
         most = {"judge": judging, "writer": rewriting * self.options.rounds, "second judge": judging}
         roles: dict[str, tuple[str, CallEstimate]] = {
             role: (choice.spec, most[role]) for role, choice in self.choices.items()
@@ -228,9 +224,9 @@ async def improve(workspace: Workspace, data: Data, rubric: str | Version, optio
     return ImproveResult(texts, improving.summary(), workspace.effort())
 
 
-def improve_at_most(workspace: Workspace, data: Data, rubric: str | Version, options: ImproveOptions) -> DryRun:
-    """Return the most that `improve` would ask by role."""
-    return prepare_improvement(workspace, data, rubric, options).at_most()
+def improve_estimate(workspace: Workspace, data: Data, rubric: str | Version, options: ImproveOptions) -> DryRun:
+    """Return an estimate of what `improve` asks by role."""
+    return prepare_improvement(workspace, data, rubric, options).estimate()
 
 
 def _failures(text: Improvement) -> Iterator[tuple[Role, str]]:

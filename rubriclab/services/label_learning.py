@@ -11,14 +11,14 @@ from rubriclab.active_learning.plan import StoppingAdvice, stopping_advice
 from rubriclab.active_learning.training_data import eligible_candidates, refit_settings
 from rubriclab.data.check import FEWEST_LABELS
 from rubriclab.errors import NoStore, NotInStore, RubriclabError, SettingsError
+from rubriclab.estimate import DryRun
 from rubriclab.option_names import for_reader
 from rubriclab.progress import calling
 from rubriclab.report.model import View
 from rubriclab.report.training import training_view
 from rubriclab.report.wording import count
-from rubriclab.services.dry_run import DryRun
 from rubriclab.services.label import Labeling
-from rubriclab.services.learn import LearnOptions, default_name, learn, learn_at_most
+from rubriclab.services.learn import LearnOptions, default_name, learn, learn_estimate
 from rubriclab.services.plan import PlanOptions
 from rubriclab.services.running import BackgroundWork, closing_connections
 from rubriclab.services.workspace import Workspace
@@ -102,7 +102,7 @@ class LabelLearning:
         Raises:
             DataError: if there are too few labels.
         """
-        return learn_at_most(self._own_workspace(), list(self._labeling.rows()), self._options())
+        return learn_estimate(self._own_workspace(), list(self._labeling.rows()), self._options())
 
     def start(self) -> None:
         """Begin to learn; nothing happens if that is under way.

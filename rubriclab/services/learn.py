@@ -19,6 +19,7 @@ from rubriclab.data.check import scored_aspects
 from rubriclab.data.example import named_reasons
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.errors import ChecklistError, SettingsError
+from rubriclab.estimate import DryRun, dry_run
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.learning.candidates import Plan
 from rubriclab.methods.method import Method, TrainingInput
@@ -27,7 +28,6 @@ from rubriclab.option_names import option
 from rubriclab.provenance import Effort
 from rubriclab.report.wording import count, listed
 from rubriclab.services.base import JudgeOption, ScaleText, SettingsOption
-from rubriclab.services.dry_run import DryRun, dry_run
 from rubriclab.services.inputs import Data, describe, rows_of
 from rubriclab.services.judge_choice import JudgeChoice, judge_named
 from rubriclab.services.lint import lint
@@ -169,12 +169,12 @@ async def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Lear
     return LearnResult(version, workspace.effort(), store.place)
 
 
-def learn_at_most(workspace: Workspace, data: Data, options: LearnOptions) -> DryRun:
-    """Return the most that `learn` would ask of the judge and of the generator."""
-    for_judge, for_generator = training_of(workspace, data, options).at_most()
+def learn_estimate(workspace: Workspace, data: Data, options: LearnOptions) -> DryRun:
+    """Return an estimate of what `learn` asks of the judge and of the generator."""
+    for_judge, for_generator = training_of(workspace, data, options).estimate()
     judge = judge_named(options.judge, workspace.notify)
     roles = {"judge": (judge, for_judge), "generator": (options.generator or judge, for_generator)}
-    return dry_run(roles, workspace.options, proposes=True)
+    return dry_run(roles, workspace.options)
 
 
 def training_of(workspace: Workspace, data: Data, options: LearnOptions) -> TrainingRun:

@@ -20,10 +20,10 @@ from rubriclab.data import find_aspect, task_words
 from rubriclab.data.aspect import Words, shipped_aspects
 from rubriclab.display import Displayed
 from rubriclab.errors import JudgeError, LiteratureError, SettingsError
+from rubriclab.estimate import DryRun, dry_run, estimate_prompts
 from rubriclab.judges.ask import ask
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.literature import Finding, benchmark_name, read_findings, write_findings
-from rubriclab.methods.estimate import estimate_prompts
 from rubriclab.methods.gathering import for_each
 from rubriclab.methods.replies import NewName, Whole, Wording, at_most, keep_valid
 from rubriclab.option_names import option
@@ -32,7 +32,6 @@ from rubriclab.papers.quotation import FEWEST_WORDS, find_quotation
 from rubriclab.prompts import Prompt
 from rubriclab.provenance import Effort
 from rubriclab.services.base import JudgeOption
-from rubriclab.services.dry_run import DryRun, dry_run
 from rubriclab.services.judge_choice import JudgeChoice
 from rubriclab.services.literature_files import kept_findings, place_of
 from rubriclab.services.workspace import Workspace
@@ -161,8 +160,8 @@ async def literature_add(workspace: Workspace, path: str | Path, options: Litera
     return LiteratureAdded(file, _keep(file, kept) if kept else (), dropped, tuple(missing), workspace.effort())
 
 
-def literature_add_at_most(workspace: Workspace, path: str | Path, options: LiteratureAddOptions) -> DryRun:
-    """Return the most that `literature_add` would ask of the judge."""
+def literature_add_estimate(workspace: Workspace, path: str | Path, options: LiteratureAddOptions) -> DryRun:
+    """Return an estimate of what `literature_add` asks of the judge."""
     estimate = estimate_prompts(findings_prompts(read_paper(Path(path)), _findings_file(options), options))
     return dry_run({"judge": (options.judge or EMBEDDED, estimate)}, workspace.options)
 

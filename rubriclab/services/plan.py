@@ -15,15 +15,14 @@ from rubriclab.data.example import text_digest
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, JudgeError, NotInStore
+from rubriclab.estimate import DryRun, dry_run, estimate_scoring
 from rubriclab.option_names import command, option
 from rubriclab.provenance import Effort
 from rubriclab.report.planning import plan_row
 from rubriclab.report.verdicts import unrecorded
 from rubriclab.report.wording import count
 from rubriclab.scoring import score_stream
-from rubriclab.scoring.estimate import scoring_at_most
 from rubriclab.services.base import JudgeOption
-from rubriclab.services.dry_run import DryRun, dry_run
 from rubriclab.services.inputs import Data, notify_skipped, rows_of
 from rubriclab.services.judge_choice import JudgeChoice, judge_of
 from rubriclab.services.rubric_choice import version_of
@@ -94,9 +93,9 @@ class PreparedPlan:
     pool: tuple[UnlabelledRow, ...]
     options: PlanOptions
 
-    def at_most(self) -> DryRun:
-        """Return the most that is asked of the judge."""
-        most = scoring_at_most(self.version.rubric, [text.example for text in self.pool])
+    def estimate(self) -> DryRun:
+        """Return an estimate of what is asked of the judge."""
+        most = estimate_scoring(self.version.rubric, [text.example for text in self.pool])
         return dry_run({"judge": (self.choice.spec, most)}, self.workspace.options)
 
     async def run(self) -> PlanResult:
@@ -159,9 +158,9 @@ async def plan(workspace: Workspace, data: Data, rubric: str | Version, options:
     return await prepared.run()
 
 
-def plan_at_most(workspace: Workspace, data: Data, rubric: str | Version, options: PlanOptions) -> DryRun:
-    """Return the most that `plan` would ask of the judge."""
-    return prepare_plan(workspace, data, rubric, options).at_most()
+def plan_estimate(workspace: Workspace, data: Data, rubric: str | Version, options: PlanOptions) -> DryRun:
+    """Return an estimate of what `plan` asks of the judge."""
+    return prepare_plan(workspace, data, rubric, options).estimate()
 
 
 def _record(version: Version, workspace: Workspace) -> TrainingRecord:

@@ -15,18 +15,16 @@ from rubriclab.data import Assignment, Example, Rows, find_aspect, parse_scale, 
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.data.row import RowError
 from rubriclab.errors import JudgeError, SettingsError
+from rubriclab.estimate import DryRun, dry_run, estimate_scoring
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.unlabelled import MOST, judged_rubric, text_feature_rubric
-from rubriclab.methods.estimate import CallEstimate
 from rubriclab.option_names import command, option
 from rubriclab.rubric import Rubric
 from rubriclab.scoring import Score, score_stream
 from rubriclab.scoring.addresses_judge import addresses_judge
-from rubriclab.scoring.estimate import scoring_at_most
 from rubriclab.scoring.score import apart, limits_of
 from rubriclab.services.base import JudgeOption, ScaleText
-from rubriclab.services.dry_run import DryRun, dry_run
 from rubriclab.services.inputs import (
     Data,
     ReadRow,
@@ -125,13 +123,10 @@ class Scoring:
             )
         self.summary = ScoreDistribution(self.rubric.scores_on)
 
-    def at_most(self) -> DryRun:
-        """Return the most that it asks of the judge."""
-        return dry_run({"judge": (self.choice.spec, self.estimate())}, self.workspace.options)
-
-    def estimate(self) -> CallEstimate:
-        """Return the most calls and tokens that it takes."""
-        return scoring_at_most(self.rubric, self._rows(), self.rivals, self.options.rivals_check or 0)
+    def estimate(self) -> DryRun:
+        """Return an estimate of what it asks of the judge."""
+        calls = estimate_scoring(self.rubric, self._rows(), self.rivals, self.options.rivals_check or 0)
+        return dry_run({"judge": (self.choice.spec, calls)}, self.workspace.options)
 
     async def stream(self) -> AsyncGenerator[ScoredRow]:
         """Yield one scored row for each row, in order; a faulty row has no score but the fault as its reason.
@@ -285,9 +280,9 @@ async def score_all(scoring: Scoring) -> Scores:
     return Scores(scored, scoring.name, scoring.workspace.effort(), scoring.summary, scoring.counts.rivals, warnings)
 
 
-def score_at_most(workspace: Workspace, data: Data, rubric: RubricLike | None, options: ScoreOptions) -> DryRun:
-    """Return the most that `score` would ask of the judge."""
-    return prepare_scoring(workspace, data, rubric, options).at_most()
+def score_estimate(workspace: Workspace, data: Data, rubric: RubricLike | None, options: ScoreOptions) -> DryRun:
+    """Return an estimate of what `score` asks of the judge."""
+    return prepare_scoring(workspace, data, rubric, options).estimate()
 
 
 def _unvalidated(workspace: Workspace, data: Data, options: ScoreOptions) -> Scoring:

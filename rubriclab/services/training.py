@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from rubriclab.estimate import CallEstimate, estimate_learning
 from rubriclab.judges.judge import Judge
 from rubriclab.learning import Trained, joint, train
 from rubriclab.learning.candidates import EarlierRubric, Plan
 from rubriclab.learning.settings import JointSettings
-from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.method import Progress, silent
 
 
@@ -20,12 +20,15 @@ class TrainingRun:
     plans: tuple[Plan, ...]
     joint: JointSettings | None = None
 
-    def at_most(self) -> tuple[CallEstimate, CallEstimate]:
-        """Return the most that it asks of the judge, and of the generator."""
+    def estimate(self) -> tuple[CallEstimate, CallEstimate]:
+        """Return an estimate of what it asks of the judge, and of the generator."""
+        training_input = self.plans[0].training_input
         if self.joint:
-            return joint.at_most(self.plans, self.joint)
-        (plan,) = self.plans
-        return plan.method.learning_at_most(plan.training_input, plan.settings)
+            calls = joint.learning_calls(self.plans, self.joint)
+        else:
+            (plan,) = self.plans
+            calls = plan.method.learning_calls(training_input, plan.settings)
+        return estimate_learning(calls, training_input.assignment, training_input.examples)
 
     async def run(
         self,

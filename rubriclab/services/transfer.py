@@ -13,15 +13,13 @@ from rubriclab.data import Example
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.display import Displayed
 from rubriclab.errors import SettingsError
+from rubriclab.estimate import CallEstimate, DryRun, dry_run, estimate_scoring
 from rubriclab.judges.judge import Judge
 from rubriclab.learning import Trained
 from rubriclab.learning.candidates import EarlierRubric
-from rubriclab.methods.estimate import CallEstimate
 from rubriclab.option_names import option
 from rubriclab.provenance import Action, Effort
-from rubriclab.scoring.estimate import scoring_at_most
 from rubriclab.services.base import JudgeOption, ScaleText
-from rubriclab.services.dry_run import DryRun, dry_run
 from rubriclab.services.inputs import Data
 from rubriclab.services.judge_choice import JudgeChoice, generator_of, imported_source, judge_of
 from rubriclab.services.rubric_choice import version_of
@@ -118,13 +116,13 @@ class PreparedTransfer:
         record = self.workspace.store.training(version.ref)
         return SourceRubric(version.ref, version.rubric, version.provenance, record)
 
-    def at_most(self) -> DryRun:
-        """Return the most that is asked."""
-        total = scoring_at_most(self.version.rubric, self.target.examples)
+    def estimate(self) -> DryRun:
+        """Return an estimate of what is asked."""
+        total = estimate_scoring(self.version.rubric, self.target.examples)
         if self.training:
-            total += sum(self.training(self.target.labelled).at_most(), CallEstimate())
+            total += sum(self.training(self.target.labelled).estimate(), CallEstimate())
         judge = {"judge": (self.choice.spec, total)}
-        return dry_run(judge, self.workspace.options, proposes=self.training is not None)
+        return dry_run(judge, self.workspace.options)
 
     async def run(self) -> TransferResult:
         """Return the evaluation, and the version saved if one was asked for.
@@ -243,6 +241,6 @@ async def transfer(workspace: Workspace, rubric: str | Version, to: Data, option
     return result
 
 
-def transfer_at_most(workspace: Workspace, rubric: str | Version, to: Data, options: TransferOptions) -> DryRun:
-    """Return the most that `transfer` would ask."""
-    return prepare_transfer(workspace, rubric, to, options).at_most()
+def transfer_estimate(workspace: Workspace, rubric: str | Version, to: Data, options: TransferOptions) -> DryRun:
+    """Return an estimate of what `transfer` asks."""
+    return prepare_transfer(workspace, rubric, to, options).estimate()

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rubriclab.estimate import estimate_scoring
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.baselines import FEATURE_NAMES, best_feature, feature_values
 from rubriclab.learning.calibration import bounds
@@ -14,7 +15,6 @@ from rubriclab.learning.gate import validation
 from rubriclab.learning.single_method import Trained, origins, recorded_texts, training_agreement
 from rubriclab.methods.names import JOINT
 from rubriclab.provenance import Action, Provenance, TransferOrigin, fields_of_both
-from rubriclab.scoring.estimate import scoring_at_most
 from rubriclab.stats.folds import grouped_folds
 from rubriclab.training_record import TrainingRecord
 from rubriclab.transfer.adaptation import AdaptedRubric, LabelledTarget, aggregate_scores, hardness, rescaled
@@ -82,7 +82,7 @@ def _provenance(
             scores,
             grouped_folds(table.groups, labelled.settings.folds, labelled.seed),
             alone={},
-            calls={JOINT: scoring_at_most(adapted.rubric, examples).calls / len(examples)},
+            calls={JOINT: estimate_scoring(adapted.rubric, examples).calls / len(examples)},
             seed=labelled.seed,
         ),
     )

@@ -202,10 +202,10 @@ def test_dry_run_asks_nothing_and_names_every_judge(asking: Commands, models: Ru
     done = asking(*AGREE, *TWO, "--price", "1:1", "--dry-run")
     assert done.code == 0
     first, second, *_ = done.out.splitlines()
-    assert first.startswith("judge 1 openai/strict: at most 60 calls, ")
-    assert second.startswith("judge 2 openai/mild: at most 60 calls, ")
+    assert first.startswith("judge 1 openai/strict: about 60 calls, ")
+    assert second.startswith("judge 2 openai/mild: about 60 calls, ")
     assert models.requests.total() == 0
-    most = asking(*AGREE, *TWO, "--dry-run", "--json").json["at_most"]
+    most = asking(*AGREE, *TWO, "--dry-run", "--json").json["estimate"]
     assert [row["judge"] for row in most.values()] == [STRICT, MILD]
 
 

@@ -57,7 +57,7 @@ def test_scores_that_rows_carry_are_not_asked_for_again(sets: tuple[Commands, st
     assert "carried.jsonl: 70 scores by news@" in done.err
     assert (done.code, done.json["difference"]["value"]) == (0, 0)
     bound = commands("compare", "scored.jsonl", "scored.jsonl", "--rubric", "news", "--dry-run", "--json")
-    assert bound.json["at_most"]["judge"]["calls"] == 0
+    assert bound.json["estimate"]["judge"]["calls"] == 0
 
 
 def test_names_with_markup_are_inert_in_every_form(sets: tuple[Commands, str, str]) -> None:

@@ -80,7 +80,7 @@ def test_hyperparameters_in_the_file_are_used_and_the_command_line_comes_first(r
     def most(*more: object) -> int:
         done = rubriclab(*LEARN, "--dry-run", "--json", *more, RUBRICLAB_CONFIG="mine.toml")
         assert done.code == 0, done.err
-        return int(done.json["at_most"]["judge"]["calls"])
+        return int(done.json["estimate"]["judge"]["calls"])
 
     config(rubriclab, "", "mine.toml")
     default = most()

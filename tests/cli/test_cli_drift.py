@@ -142,8 +142,8 @@ def test_texts_come_from_standard_input_too(offline: Commands) -> None:
     assert succeeded(done).json["before"]["texts"] == 3
 
 
-def test_a_dry_run_says_the_most_of_both_sides_and_asks_nothing(asking: Commands, models: RunningServer) -> None:
-    done = succeeded(asking(*JUDGES, "--dry-run", "--json")).json["at_most"]
+def test_a_dry_run_states_the_calls_of_both_sides_and_asks_nothing(asking: Commands, models: RunningServer) -> None:
+    done = succeeded(asking(*JUDGES, "--dry-run", "--json")).json["estimate"]
     assert [done[side]["judge"] for side in ("before", "after")] == ["openai/strict", "openai/mild"]
     assert done["before"]["calls"] == done["after"]["calls"] > 0
     assert not models.requests

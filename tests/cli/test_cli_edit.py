@@ -31,9 +31,9 @@ def test_an_edit_is_shown_saved_and_recorded_in_show_and_diff(planted: Commands)
 
 def test_a_dry_run_shows_the_price_and_a_preview_the_effect_and_neither_saves(planted: Commands) -> None:
     bound = planted("edit", "planted", "--add", "It is calm.", "--dry-run", "--json").json
-    assert bound["at_most"]["judge"]["calls"] == len(examples())
+    assert bound["estimate"]["judge"]["calls"] == len(examples())
     free = planted("edit", "planted", "--drop", "links", "--dry-run", "--json").json
-    assert free["at_most"]["judge"]["calls"] == 0
+    assert free["estimate"]["judge"]["calls"] == 0
     row = planted("edit", "planted", "--drop", "links", "--preview", "--json").json
     assert (row["saved"], row["parent"], row["calls"]["made"]) == (None, "planted@1", 0)
     assert len(planted("log", "planted", "--json").json["versions"]) == 1

@@ -61,15 +61,15 @@ def test_one_rubric_given_twice_or_two_of_one_aspect_have_each_baseline_once(own
     ]
 
 
-def test_a_dry_run_tells_what_baselines_would_ask_and_makes_none(own: Commands) -> None:
+def test_a_dry_run_states_what_baselines_ask_and_makes_none(own: Commands) -> None:
     asked = own("evaluate", HELDOUT, "--rubric", "news@1", *ALL, "--labelled", LABELLED, "--dry-run", "--json").json[
-        "at_most"
+        "estimate"
     ]
     calls = {name: row["calls"] for name, row in asked.items()}
     assert calls["news@1"] == 5 * 72
     assert calls["direct beside news@1"] == calls["analyze_rate beside news@1"] == 72
     assert calls["geval beside news@1"] == 1 + 20 * 72
-    assert calls["few_shot beside news@1"] == 72 + 3
+    assert calls["few_shot beside news@1"] == 72
     assert "direct" not in own("list").out
 
 

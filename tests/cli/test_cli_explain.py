@@ -17,7 +17,7 @@ def test_a_labelled_text_is_explained_by_its_kept_ratings_without_a_call(planted
     assert row["average"] + shares == pytest.approx(row["score"], abs=1e-5)
     assert row["labelled"]["label"] == examples()[0].scores["coherence"]
     assert len(row["nearest"]) == 5
-    assert planted("explain", "planted", "--id", FIRST, "--dry-run", "--json").json["at_most"] == {}
+    assert planted("explain", "planted", "--id", FIRST, "--dry-run", "--json").json["estimate"] == {}
     shown = " ".join(planted("explain", "planted", "--id", FIRST, "--nearest", 0).out.split())
     assert "The rubric was learned from this text" in shown
 

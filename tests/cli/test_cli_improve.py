@@ -191,14 +191,14 @@ def test_a_command_that_was_stopped_goes_on_where_it_was(asking: Commands, model
 
 def test_what_it_would_ask_is_told_by_role(asking: Commands) -> None:
     roles = (*WRITER, "--second-judge", "openai/second", "--price", "1:1", "--rounds", 3)
-    most = asking(*IMPROVE, *roles, "--dry-run", "--json").json["at_most"]
+    most = asking(*IMPROVE, *roles, "--dry-run", "--json").json["estimate"]
     assert {role: (row["judge"], row["calls"]) for role, row in most.items()} == {
         "judge": ("openai/judge", 3 * 5 * 4),
         "writer": ("openai/writer", 3 * 3),
         "second judge": ("openai/second", 3 * 5 * 4),
     }
     said = asking(*IMPROVE, "--dry-run")
-    assert said.out.startswith("judge embedded: at most 45 calls, ")
+    assert said.out.startswith("judge embedded: about 45 calls, ")
     assert "second judge" not in said.out
 
 

@@ -112,9 +112,9 @@ def test_what_is_left_out_is_said(planning: Commands) -> None:
     assert "mixed.jsonl:7: field 'output': got only white space" in done.err
 
 
-def test_a_dry_run_asks_nothing_and_bounds_by_the_sample(planning: Commands) -> None:
+def test_a_dry_run_asks_nothing_and_goes_by_the_sample(planning: Commands) -> None:
     few, all_of_them = (planning(*PLAN, "--dry-run", "--json", *more).json for more in (("--sample", 3), ()))
-    assert few["at_most"]["judge"]["calls"] * 4 == all_of_them["at_most"]["judge"]["calls"] > 0
+    assert few["estimate"]["judge"]["calls"] * 4 == all_of_them["estimate"]["judge"]["calls"] > 0
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ def test_a_method_s_settings_decide_what_is_asked(rubriclab: Commands) -> None:
     def calls(*more: object) -> int:
         done = rubriclab(*LEARN, "--dry-run", "--json", *more)
         assert done.code == 0, done.err
-        return int(done.json["at_most"]["judge"]["calls"])
+        return int(done.json["estimate"]["judge"]["calls"])
 
     once = calls("--method", "direct")
     assert calls("--method", "direct", "--set", "direct.scoring=weighted", "--set", "direct.samples=3") == 3 * once

@@ -70,7 +70,7 @@ def test_ctrl_c_says_how_to_go_on_and_how_to_cancel(scoring: Commands, batch_ser
 
 def test_a_dry_run_shows_the_price_of_batches(scoring: Commands) -> None:
     usual, batch = (
-        scoring(*SCORE, "--dry-run", "--json", "--price", "10:20", *more).json["at_most"]["judge"]["cost_usd"]
+        scoring(*SCORE, "--dry-run", "--json", "--price", "10:20", *more).json["estimate"]["judge"]["cost_usd"]
         for more in ((), BATCH)
     )
     assert batch == pytest.approx(usual / 2)

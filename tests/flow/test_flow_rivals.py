@@ -64,7 +64,7 @@ def jointly(asking: Commands, provider: RunningServer) -> Commands:
 def test_a_group_takes_one_request_and_a_missing_entry_costs_only_its_text(
     jointly: Commands, provider: RunningServer
 ) -> None:
-    most = jointly(*COMMAND, "--dry-run", "--json", stdin=STDIN).json["at_most"]
+    most = jointly(*COMMAND, "--dry-run", "--json", stdin=STDIN).json["estimate"]
     assert [row["calls"] for row in most.values()] == [2]
     assert provider.requests.total() == 0
     done = jointly(*COMMAND, stdin=STDIN)

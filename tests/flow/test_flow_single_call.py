@@ -43,7 +43,7 @@ def jointly(asking: Commands, provider: RunningServer) -> Commands:
 
 def test_a_text_takes_one_request_whatever_the_number_of_methods(jointly: Commands, provider: RunningServer) -> None:
     command = ("score", "-", "--rubric", "both")
-    most = jointly(*command, "--dry-run", "--json", stdin=b"".join(TEXTS)).json["at_most"]
+    most = jointly(*command, "--dry-run", "--json", stdin=b"".join(TEXTS)).json["estimate"]
     assert [row["calls"] for row in most.values()] == [len(TEXTS)]
     assert provider.requests.total() == 0
     done = jointly(*command, stdin=b"".join(TEXTS))

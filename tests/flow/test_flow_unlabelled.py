@@ -14,7 +14,7 @@ SCORE = ("score", "some.jsonl", "--task", "summarization", "--aspect", "coherenc
 def test_one_call_a_text_is_asked_and_nothing_twice(provider: RunningServer, asking: Commands) -> None:
     provider.brain = methods_brain.reply
     (asking.folder / "some.jsonl").write_bytes(b"".join(HELDOUT.read_bytes().splitlines(keepends=True)[:4]))
-    assert json.loads(asking(*SCORE, "--dry-run", "--json").out)["at_most"]["judge"]["calls"] == 4
+    assert json.loads(asking(*SCORE, "--dry-run", "--json").out)["estimate"]["judge"]["calls"] == 4
     first, second = asking(*SCORE), asking(*SCORE)
     assert (first.code, len(first.rows), provider.requests.total()) == (0, 4, 4)
     assert first.rows == second.rows

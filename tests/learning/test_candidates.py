@@ -17,7 +17,7 @@ from rubriclab.aggregation import Aggregation, Calibration, Term
 from rubriclab.digest import digest
 from rubriclab.errors import DataError, JudgeUnavailable, SettingsError
 from rubriclab.judges import FakeJudge
-from rubriclab.learning.candidates import NOT_JUDGED, Candidates, find_candidates, learning_at_most
+from rubriclab.learning.candidates import NOT_JUDGED, Candidates
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import Learned
 from rubriclab.rubric import Rubric
@@ -308,17 +308,6 @@ async def test_progress_rises_from_method_to_method():
     assert 0 <= shares[0] < shares[-1] == pytest.approx(1)
     told = [doing.split(": ")[0] for doing, _ in said]
     assert list(dict.fromkeys(told)) == list(EVERY)
-
-
-async def test_the_most_that_is_asked_is_the_sum_over_the_methods():
-    given = plans(*EVERY)
-    judge, generator = FakeJudge(Everything()), FakeJudge(Everything())
-    await find_candidates(given, judge=judge, generator=generator, seed=1)
-    most = [plan.method.learning_at_most(plan.training_input, plan.settings) for plan in given]
-    for_judge, for_generator = learning_at_most(given)
-    assert for_judge.calls == sum(judged.calls for judged, _ in most) >= len(judge.prompts)
-    assert for_generator.calls == sum(generated.calls for _, generated in most) >= len(generator.prompts)
-    assert for_judge.prompt_tokens == sum(judged.prompt_tokens for judged, _ in most)
 
 
 # What cannot be

@@ -15,7 +15,6 @@ from pydantic import BaseModel
 from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, PlugInError, RubriclabError
 from rubriclab.judges import FakeJudge
 from rubriclab.judges.plug_ins import PlugIn
-from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.method import CriterionRating, Learned, Method, TrainingInput, silent
 from rubriclab.methods.plug_ins import checked
 from rubriclab.report.describe import contents
@@ -72,8 +71,6 @@ def method(found: Any = None, result: Any = None, **fields: Any) -> Method:
         "prompts": (),
         "learn": learn,
         "score": score,
-        "learning_at_most": lambda *_: (CallEstimate(), CallEstimate()),
-        "scoring_at_most": lambda *_: CallEstimate(),
         "criterion_kind": "trait",
     }
     return Method(**own | fields)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from dataclasses import replace
 from typing import Any
@@ -16,14 +15,12 @@ from hypoeval_scripts import ASPECT, assignment, examples, findings, proposal, s
 
 from rubriclab.data import Example
 from rubriclab.judges import FakeJudge
-from rubriclab.judges.price import estimated_tokens
 from rubriclab.learning.candidates import Plan, find_candidates
 from rubriclab.learning.cross_validation import relearned
 from rubriclab.learning.settings import JointSettings
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.checkeval.augment import MOST_EXPLAINED, augment, diversify_prompt, explained_texts
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
-from rubriclab.methods.hypoeval.estimate import learning_at_most
 from rubriclab.methods.hypoeval.learn import learn
 from rubriclab.methods.hypoeval.propose import ProposalContext, propose, propose_prompt, refine
 from rubriclab.methods.hypoeval.settings import HypoEvalSettings
@@ -315,19 +312,3 @@ async def test_a_training_without_a_fold_is_shown_no_reason_of_that_fold() -> No
         assert len(learned_from) < len(texts)
         assert shown
         assert shown <= learned_from
-
-
-# Price
-
-
-def test_the_price_contains_the_reasons() -> None:
-    texts, settings = examples(12), HypoEvalSettings(**SMALL)
-    long = tuple(explained(text, anna="why " * 400) for text in texts)
-    most, asked = [], []
-    for given in (texts, long):
-        training_input, generator = TrainingInput(given, assignment(), findings()), scripted()
-        most.append(learning_at_most(training_input, settings)[1].prompt_tokens)
-        asyncio.run(learn(training_input, settings, judge=scripted(), generator=generator, seed=1))
-        asked.append(sum(estimated_tokens(render(prompt)) for prompt in generator.prompts))
-    assert asked[1] > asked[0]
-    assert most[1] - most[0] >= asked[1] - asked[0]

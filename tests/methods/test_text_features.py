@@ -13,8 +13,7 @@ from rubriclab.errors import DataError
 from rubriclab.judges import FakeJudge
 from rubriclab.learning import train
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.estimate import CallEstimate
-from rubriclab.methods.method import Learned, TrainingInput
+from rubriclab.methods.method import Learned, LearningCalls, TrainingInput
 from rubriclab.methods.names import METHOD_NAMES
 from rubriclab.methods.text_features import TEXT_FEATURES, TextFeatureSettings
 from rubriclab.rubric import Rubric
@@ -123,10 +122,8 @@ async def test_a_measure_that_is_not_known_is_an_error_that_names_it():
 
 
 async def test_it_asks_nothing():
-    part = (await learned()).part
     training_input = TrainingInput(TEXTS, assignment())
-    assert TEXT_FEATURES.learning_at_most(training_input, TextFeatureSettings()) == (CallEstimate(), CallEstimate())
-    assert TEXT_FEATURES.scoring_at_most(TEXTS[0], part, assignment()) == CallEstimate()
+    assert TEXT_FEATURES.learning_calls(training_input, TextFeatureSettings()) == LearningCalls(0)
 
 
 async def test_a_rubric_of_measures_survives_its_json():

@@ -91,8 +91,6 @@ METHOD = rl.Method(
     prompts=("toy/rate",),
     learn=learn,
     score=score,
-    learning_at_most=lambda training_input, settings: (rl.CallEstimate(), rl.CallEstimate()),
-    scoring_at_most=lambda example, part, assignment: rl.estimate_prompt(prompt_for(example, assignment)),
     single_criterion=True,
     templates=Path(__file__).parent / "templates",
 )

@@ -13,7 +13,6 @@ from rubriclab.errors import JudgeUnavailable
 from rubriclab.judges import Reply
 from rubriclab.judges.ask import read
 from rubriclab.prompts import render
-from rubriclab.revision import rewriting_at_most
 from rubriclab.revision.rewrite import TextRewrite, replaced, rewrite, rewrite_prompt
 from rubriclab.sentences import sentence_spans
 
@@ -250,11 +249,3 @@ def test_every_mixture_of_faults_can_be_asked_about(places):
     asked = prompt(*(fault(*place) for place in places), any_sentence=not any(places))
     assert render(asked)[1]["content"].endswith("}")
     assert asked.reply is TextRewrite
-
-
-def test_what_a_rewriting_takes_is_told_beforehand():
-    most = rewriting_at_most(sentence_rubric(), TEXT)
-    real = prompt(fault(1), fault(2), fault(3))
-    assert most.calls == 1
-    assert most.completion_tokens == real.max_tokens
-    assert most.prompt_tokens > sum(len(message["content"]) for message in render(real)) / 4

@@ -13,10 +13,10 @@ from single_call_scripts import CHECKLIST, DIRECT, HYPOTHESES, combined, part_of
 from rubriclab.aggregation import Aggregation, RivalLimits
 from rubriclab.data import Example, RowError
 from rubriclab.errors import BudgetReached, SettingsError
+from rubriclab.estimate import estimate_scoring
 from rubriclab.judges import FakeJudge
 from rubriclab.rubric import Rubric
 from rubriclab.scoring import Score, score_stream, score_text
-from rubriclab.scoring.estimate import scoring_at_most
 from rubriclab.scoring.grouped_stream import grouped_stream
 from rubriclab.scoring.rival_orders import OrderCheck
 from rubriclab.scoring.rivals import RivalCounts
@@ -137,11 +137,11 @@ async def test_a_failure_that_concerns_every_text_ends_the_run_after_the_calls_u
     assert len(ended) <= 4
 
 
-async def test_what_is_asked_at_most_is_one_call_for_each_group_and_the_repeated_ones() -> None:
+async def test_an_estimate_is_one_call_for_each_group_and_the_repeated_ones() -> None:
     rows = mixed(5, 4)
-    most = scoring_at_most(RUBRIC, rows, LIMITS)
-    repeated = scoring_at_most(RUBRIC, rows, LIMITS, repeated=2)
-    assert (most.calls, repeated.calls, scoring_at_most(RUBRIC, rows).calls) == (5, 7, 20)
+    most = estimate_scoring(RUBRIC, rows, LIMITS)
+    repeated = estimate_scoring(RUBRIC, rows, LIMITS, repeated=2)
+    assert (most.calls, repeated.calls, estimate_scoring(RUBRIC, rows).calls) == (5, 7, 20)
     judge = judging()
     await scores_of(rows, judge)
     assert most.completion_tokens == sum(prompt.max_tokens for prompt in judge.prompts)

@@ -81,7 +81,7 @@ def test_a_plain_text_comes_from_a_file_or_standard_input_and_is_shown_as_json_a
     assert "average text" in done.out
     assert "Nearest labelled texts" in (tmp_path / "why.html").read_text("utf-8")
     assert (
-        command("explain", "news", "text.txt", "--source", "source.txt", "--dry-run", "--json").json["at_most"][
+        command("explain", "news", "text.txt", "--source", "source.txt", "--dry-run", "--json").json["estimate"][
             "judge"
         ]["calls"]
         == 1

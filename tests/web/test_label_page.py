@@ -293,7 +293,7 @@ def test_learning_shows_its_price_then_its_progress_then_the_report(tmp_path: Pa
         assert panel["may_learn"] is True
         assert panel["enough"] == "12 texts labelled: enough to begin; thirty are a good start."
         price = page.get("/learn/price").json()["lines"]
-        assert price[0].startswith("judge embedded: at most")
+        assert price[0].startswith("judge embedded: about")
         assert price[0].endswith("$0.0000")
         assert page.post("/learn/start", {"rater": "anna"}).json()["status"] == "running"
         assert page.get("/item", "ben").json()["progress"]["done"] == 0  # others go on meanwhile

@@ -14,17 +14,14 @@ from pydantic import BaseModel, ConfigDict
 
 from rubriclab.data.aspect import Assignment
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.estimate import CallEstimate
 from rubriclab.methods.holistic import (
     HolisticSettings,
     ScoreFormat,
-    estimate_texts,
     learn_single,
     reasoned_once,
     scorer,
-    scoring_estimator,
 )
-from rubriclab.methods.method import Learned, Method, Progress, TrainingInput
+from rubriclab.methods.method import Learned, LearningCalls, Method, Progress, TrainingInput
 from rubriclab.methods.replies import OnScale
 from rubriclab.rubric import Criterion, Demonstration, Evidence
 
@@ -54,12 +51,6 @@ def by_definition(
             name, training_input, criterion, judge, form=form, settings=settings, on_progress=on_progress
         )
 
-    def learning_at_most(
-        training_input: TrainingInput, settings: BaselineSettings
-    ) -> tuple[CallEstimate, CallEstimate]:
-        criterion = whole_aspect(training_input.assignment, training_input.assignment.aspect.definition)
-        return estimate_texts(training_input, criterion, form, settings), CallEstimate()
-
     return Method(
         name=name,
         settings=BaselineSettings,
@@ -67,8 +58,7 @@ def by_definition(
         prompts=(form.template,),
         learn=learn,
         score=scorer(form),
-        learning_at_most=learning_at_most,
-        scoring_at_most=scoring_estimator(form),
+        learning_calls=lambda training_input, settings: LearningCalls(len(training_input.examples) * settings.calls),
         single_criterion=True,
         shares_call=shares_call,
         needs_labels=False,

@@ -17,9 +17,8 @@ from rubriclab.data.example import Example
 from rubriclab.errors import DataError
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.baselines.definition import BaselineSettings, whole_aspect
-from rubriclab.methods.estimate import CallEstimate, longest
-from rubriclab.methods.holistic import ScoreFormat, estimate_texts, learn_single, scorer, scoring_estimator
-from rubriclab.methods.method import Learned, Method, Progress, TrainingInput
+from rubriclab.methods.holistic import ScoreFormat, learn_single, scorer
+from rubriclab.methods.method import Learned, LearningCalls, Method, Progress, TrainingInput
 from rubriclab.rubric import Criterion, Demonstration, Evidence
 
 FORM = ScoreFormat(
@@ -83,17 +82,16 @@ def demonstrations(examples: Sequence[Example], aspect: str, count: int, seed: i
     )
 
 
-def learning_at_most(training_input: TrainingInput, settings: FewShotSettings) -> tuple[CallEstimate, CallEstimate]:
-    """Return upper bounds for the judge and the generator."""
-    largest = _criterion(replace(training_input, examples=longest(training_input.examples, settings.k)), settings, 0)
-    return estimate_texts(training_input, largest, FORM, settings), CallEstimate()
-
-
 def _criterion(training_input: TrainingInput, settings: FewShotSettings, seed: int) -> Criterion:
     aspect = training_input.assignment.aspect
     shown = demonstrations(training_input.examples, aspect.name, settings.k, seed)
     evidence = Evidence(origin="labels", examples=tuple(each.example for each in shown))
     return whole_aspect(training_input.assignment, aspect.definition, evidence, shown)
+
+
+def learning_calls(training_input: TrainingInput, settings: FewShotSettings) -> LearningCalls:
+    """Return one score of each text that is not shown."""
+    return LearningCalls(max(0, len(training_input.examples) - settings.k) * settings.calls)
 
 
 FEW_SHOT = Method(
@@ -103,7 +101,6 @@ FEW_SHOT = Method(
     prompts=("few_shot/rate",),
     learn=learn,
     score=scorer(FORM),
-    learning_at_most=learning_at_most,
-    scoring_at_most=scoring_estimator(FORM),
+    learning_calls=learning_calls,
     single_criterion=True,
 )

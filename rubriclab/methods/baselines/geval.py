@@ -17,18 +17,15 @@ from rubriclab.errors import JudgeError
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.baselines.definition import BaselineSettings, whole_aspect
-from rubriclab.methods.estimate import CallEstimate, estimate_prompt
 from rubriclab.methods.holistic import (
     HolisticSettings,
     ScoreFormat,
-    estimate_texts,
     learn_single,
     reasoned_once,
     scorer,
-    scoring_estimator,
     with_answer_scale,
 )
-from rubriclab.methods.method import Learned, Method, Presets, Progress, TrainingInput
+from rubriclab.methods.method import Learned, LearningCalls, Method, Presets, Progress, TrainingInput
 from rubriclab.option_names import option
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Evidence
@@ -118,13 +115,6 @@ def steps_prompt(assignment: Assignment, settings: HolisticSettings) -> Prompt[S
     return Prompt("geval/steps", with_answer_scale(assignment, settings).fields(), Steps, max_tokens=LONGEST)
 
 
-def learning_at_most(training_input: TrainingInput, settings: GEvalSettings) -> tuple[CallEstimate, CallEstimate]:
-    """Return upper bounds for the judge and the generator."""
-    typical = whole_aspect(training_input.assignment, "word " * LONGEST)
-    steps = estimate_prompt(steps_prompt(training_input.assignment, settings))
-    return estimate_texts(training_input, typical, FORM, settings), steps
-
-
 GEVAL = Method(
     name="geval",
     settings=GEvalSettings,
@@ -132,8 +122,7 @@ GEVAL = Method(
     prompts=("geval/steps", "geval/rate"),
     learn=learn,
     score=scorer(FORM),
-    learning_at_most=learning_at_most,
-    scoring_at_most=scoring_estimator(FORM),
+    learning_calls=lambda training_input, settings: LearningCalls(len(training_input.examples) * settings.calls, 1),
     single_criterion=True,
     states="steps",
     shares_call=reasoned_once,

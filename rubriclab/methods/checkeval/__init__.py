@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rubriclab.methods.checkeval.answer import score
-from rubriclab.methods.checkeval.estimate import learning_at_most, scoring_at_most
-from rubriclab.methods.checkeval.learn import learn
+from rubriclab.methods.checkeval.learn import learn, learning_calls
 from rubriclab.methods.checkeval.settings import PRESETS, CheckEvalScoringSettings, CheckEvalSettings
 from rubriclab.methods.method import Method
 
@@ -29,8 +28,7 @@ CHECKEVAL = Method(
     ),
     learn=learn,
     score=score,
-    learning_at_most=learning_at_most,
-    scoring_at_most=scoring_at_most,
+    learning_calls=learning_calls,
     criterion_kind="question",
     shares_call=shares_call,
     shows_reasons=lambda settings: settings.diversified > 0,

@@ -20,13 +20,14 @@ from rubriclab.errors import ChecklistError, JudgeError
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.checkeval.answer import QuestionAnswer, ask_questions, rate_question, text_score
 from rubriclab.methods.checkeval.augment import augment, explained_texts
-from rubriclab.methods.checkeval.filtering import FilterResult, filter_questions
-from rubriclab.methods.checkeval.seeds import starting_checklist
+from rubriclab.methods.checkeval.filtering import MOST_QUESTIONS, FilterResult, filter_questions
+from rubriclab.methods.checkeval.seeds import planned_size, starting_checklist
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
 from rubriclab.methods.gathering import for_each
 from rubriclab.methods.method import (
     CriterionRating,
     Learned,
+    LearningCalls,
     Progress,
     TrainingInput,
     cross_validated,
@@ -205,3 +206,20 @@ def _left(questions: Sequence[Criterion], chosen: SelectedQuestions) -> list[Dro
         for question in questions
         if question.id in chosen.dropped
     ]
+
+
+def learning_calls(training_input: TrainingInput, settings: CheckEvalSettings) -> LearningCalls:
+    """Return the calls about sub-dimensions and seeds, and those that answer the questions about each text.
+
+    Raises:
+        ChecklistError: if there are no seed questions.
+    """
+    subs, seeds = planned_size(training_input, settings)
+    writing = int(settings.seeds == "prior knowledge") + subs * bool(settings.diversified)
+    elaborating = seeds * bool(settings.elaborated_most)
+    filtering = subs + 1 if settings.filter != "off" else 0
+    questions = seeds + subs * settings.diversified + seeds * settings.elaborated_most
+    by_text = {"together": 1, "by sub-dimension": subs, "one by one": min(MOST_QUESTIONS, questions)}
+    return LearningCalls(
+        len(training_input.examples) * by_text[settings.ask], generator=writing + elaborating + filtering
+    )

@@ -48,19 +48,16 @@ def seeds_prompt(assignment: Assignment) -> Prompt[WrittenSeeds]:
     return Prompt("checkeval/seeds", fields, WrittenSeeds, max_tokens=LONGEST)
 
 
-def planned_checklist(training_input: TrainingInput, settings: CheckEvalSettings) -> Checklist:
-    """Return the checklist to start from, or one of the largest size that the generator may write.
+def planned_size(training_input: TrainingInput, settings: CheckEvalSettings) -> tuple[int, int]:
+    """Return the number of sub-dimensions and of seed questions; as many as requested if the generator writes them.
 
     Raises:
         ChecklistError: if the questions come from a checklist, and there is none.
     """
-    if settings.seeds == "checklist":
-        return _shortened(training_input, settings)
-    words = "word " * 25
-    sub = {"definition": words, "questions": [words] * QUESTIONS_EACH}
-    subs = [{"name": f"sub-dimension {number}", **sub} for number in range(MOST)]
-    written = WrittenSeeds.model_validate({"reasoning": "", "sub_dimensions": subs})
-    return _as_checklist(written, training_input.assignment)
+    if settings.seeds == "prior knowledge":
+        return MOST, MOST * QUESTIONS_EACH
+    subs = _shortened(training_input, settings).sub_dimensions
+    return len(subs), sum(len(sub.questions) for sub in subs)
 
 
 def _shortened(training_input: TrainingInput, settings: CheckEvalSettings) -> Checklist:

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 from rubriclab.errors import ChecklistError
 from rubriclab.methods.dcr.checks import reference_field
-from rubriclab.methods.dcr.estimate import learning_at_most, scoring_at_most
-from rubriclab.methods.dcr.learn import learn
+from rubriclab.methods.dcr.learn import learn, learning_calls
 from rubriclab.methods.dcr.score import score
 from rubriclab.methods.dcr.settings import PRESETS, DCRSettings
 from rubriclab.methods.method import Method
@@ -30,8 +29,7 @@ DCR = Method(
     prompts=("dcr/evaluate", "dcr/convert"),
     learn=learn,
     score=score,
-    learning_at_most=learning_at_most,
-    scoring_at_most=scoring_at_most,
+    learning_calls=learning_calls,
     single_criterion=True,
     part_faults=part_faults,
     needs_labels=False,

@@ -5,6 +5,7 @@ As in the paper, nothing is learned from labels.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,10 +18,11 @@ from rubriclab.methods.dcr.score import rate
 from rubriclab.methods.dcr.settings import DCRSettings
 from rubriclab.methods.gathering import for_each
 from rubriclab.methods.holistic import learned_single, require_scores
-from rubriclab.methods.method import Learned, Progress, TrainingInput, silent
+from rubriclab.methods.method import Learned, LearningCalls, Progress, TrainingInput, silent
 from rubriclab.option_names import option
 from rubriclab.rubric import Criterion
 from rubriclab.segmentation import Material, Units
+from rubriclab.sentences import split_sentences
 
 
 async def learn(
@@ -79,3 +81,10 @@ def _comparable(training_input: TrainingInput, material: Material, settings: DCR
         (text, comparisons(text, material, training_input.assignment, settings)) for text in training_input.examples
     )
     return [text for text, result in compared if not isinstance(result, str)]
+
+
+def learning_calls(training_input: TrainingInput, settings: DCRSettings) -> LearningCalls:
+    """Return the calls that compare each text with its reference, and those that convert the reasons."""
+    sentences = [len(split_sentences(example.output)) for example in training_input.examples]
+    portions = sum(math.ceil(number / settings.portion) for number in sentences)
+    return LearningCalls(portions * (1 + (settings.verdict == "converted")) * (1 + (settings.direction == "both")))

@@ -1,7 +1,6 @@
 """HypoEval: hypotheses about what raters reward, learned from a few labels and literature; each rates a text."""
 
-from rubriclab.methods.hypoeval.estimate import learning_at_most, scoring_at_most
-from rubriclab.methods.hypoeval.learn import learn
+from rubriclab.methods.hypoeval.learn import learn, learning_calls
 from rubriclab.methods.hypoeval.score import score
 from rubriclab.methods.hypoeval.settings import PRESETS, HypoEvalScoringSettings, HypoEvalSettings
 from rubriclab.methods.method import Method
@@ -19,8 +18,7 @@ HYPOEVAL = Method(
     ),
     learn=learn,
     score=score,
-    learning_at_most=learning_at_most,
-    scoring_at_most=scoring_at_most,
+    learning_calls=learning_calls,
     criterion_kind="hypothesis",
     shares_call=lambda settings: HypoEvalScoringSettings.model_validate(settings).ask != "concatenated",
     shows_reasons=lambda settings: "labels" in settings.sources,

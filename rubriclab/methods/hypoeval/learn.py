@@ -30,7 +30,7 @@ from rubriclab.methods.hypoeval.score import RatingTable, rate
 from rubriclab.methods.hypoeval.selection import final_bank, hopeless, predictions, reselected, select
 from rubriclab.methods.hypoeval.settings import HypoEvalSettings
 from rubriclab.methods.hypoeval.soundness import faults
-from rubriclab.methods.method import Learned, Progress, TrainingInput, silent
+from rubriclab.methods.method import Learned, LearningCalls, Progress, TrainingInput, silent
 from rubriclab.option_names import RUN_AGAIN, option
 from rubriclab.rubric import Criterion, Part, by_id
 from rubriclab.stats.correlation import FloatArray, label_correlations
@@ -352,3 +352,18 @@ class _HypoEvalRun:
             scores = np.array([[ratings[name].score] for name in rated], dtype=float).reshape(len(rated), 1)
             r = label_correlations(scores, np.array([self.labels[name] for name in rated], dtype=float))
             self.bank.annotate(criterion, rounded(float(r[0])), len(rated), len(ratings) - len(rated))
+
+
+def learning_calls(training_input: TrainingInput, settings: HypoEvalSettings) -> LearningCalls:
+    """Return the calls for ratings, redundancy and proposals, with new hypotheses as often as the texts allow."""
+    n, from_labels = len(training_input.examples), "labels" in settings.sources
+    refills = max(0, n - settings.initial_examples) // settings.wrong_bank if from_labels else 0
+    first = {"prior knowledge": settings.selected, "literature": 0}.get(settings.sources, settings.initial_hypotheses)
+    with_literature = bool(training_input.findings) and "literature" in settings.sources
+    hypotheses = first + refills * settings.new_hypotheses + with_literature * settings.from_literature
+    ratings = 2 * n + refills * settings.wrong_bank if settings.ask == "together" else hypotheses * n
+    overall = n if settings.ask == "concatenated" else 0
+    comparisons = {"grouped": 1 + refills, "every_pair": hypotheses * (hypotheses - 1) // 2, "off": 0}
+    redundancy = 0 if settings.sources == "prior knowledge" else comparisons[settings.redundancy]
+    proposals = bool(first) + with_literature + refills * (1 + settings.refine_rounds)
+    return LearningCalls(ratings + overall + redundancy, proposals, settings.initial_examples if from_labels else 0)

@@ -1,8 +1,7 @@
 """SEAL: a text is decomposed into units, each verified by yes/no questions, and scored from the verdicts by rule."""
 
 from rubriclab.methods.method import Method
-from rubriclab.methods.seal.estimate import learning_at_most, scoring_at_most
-from rubriclab.methods.seal.learn import learn
+from rubriclab.methods.seal.learn import learn, learning_calls
 from rubriclab.methods.seal.score import score
 from rubriclab.methods.seal.settings import PRESETS, SealSettings
 
@@ -13,8 +12,7 @@ SEAL = Method(
     prompts=("seal/propose", "seal/split", "seal/facts", "seal/verify", "seal/support", "seal/rate"),
     learn=learn,
     score=score,
-    learning_at_most=learning_at_most,
-    scoring_at_most=scoring_at_most,
+    learning_calls=learning_calls,
     criterion_kind="question",
     needs_labels=False,
     checklists="units",

@@ -9,6 +9,7 @@ labelled texts, if any     -> every question verified for every unit of every te
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +21,7 @@ from rubriclab.checklist import Checklist
 from rubriclab.errors import ChecklistError, JudgeError
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.gathering import for_each
-from rubriclab.methods.method import Learned, Progress, TrainingInput, cross_validated, scores_of, silent
+from rubriclab.methods.method import Learned, LearningCalls, Progress, TrainingInput, cross_validated, scores_of, silent
 from rubriclab.methods.questions import (
     FEWEST_ANSWERS,
     AnswerMatrix,
@@ -30,12 +31,14 @@ from rubriclab.methods.questions import (
     select_questions,
 )
 from rubriclab.methods.seal.prompts import VerificationPlan
-from rubriclab.methods.seal.propose import propose
+from rubriclab.methods.seal.propose import propose, shown
 from rubriclab.methods.seal.score import rate_questions, score_verdicts
 from rubriclab.methods.seal.settings import UNPACKED, SealSettings
+from rubriclab.methods.seal.units import split_by_judge
 from rubriclab.methods.seal.verify import TextVerdicts, judge_text
 from rubriclab.option_names import option
 from rubriclab.rubric import Criterion, DroppedCriterion, Evidence, Part, Question
+from rubriclab.sentences import split_sentences
 from rubriclab.stats.correlation import BoolArray, FloatArray, label_correlations
 from rubriclab.stats.interval import rounded
 from rubriclab.stats.missing import floats
@@ -242,3 +245,17 @@ def _answers(question: Criterion, judged: Sequence[TextVerdicts]) -> dict[str, i
     counts = Counter(each.verdicts[unit.id, question.id].value for each in verified for unit in each.units)
     good, bad = counts[1.0], counts[0.0]
     return {"yes": good, "no": bad} if question_of(question).better == "yes" else {"yes": bad, "no": good}
+
+
+def learning_calls(training_input: TrainingInput, settings: SealSettings) -> LearningCalls:
+    """Return one proposal, and for each text the calls for its units and the verdicts on them."""
+    packed, _ = pack_questions(training_input.checklist)
+    questions = len(packed) + settings.proposed
+    kind = ((training_input.checklist and training_input.checklist.units) or UNPACKED).kind
+    judge = 0
+    for example in training_input.examples:
+        units = 1 if kind == "response" else len(split_sentences(example.output))
+        judge += math.ceil(questions * units / settings.most_per_call)
+        # The facts of the text and of its source.
+        judge += 2 if kind == "fact" else int(split_by_judge(kind, settings))
+    return LearningCalls(judge, int(settings.proposed > 0), len(shown(training_input)))

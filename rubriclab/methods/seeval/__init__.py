@@ -1,10 +1,9 @@
 """SEEval: the judge explains the task once for an aspect, and scores texts with its explanation in the prompt."""
 
-from rubriclab.methods.holistic import reasoned_once, scorer, scoring_estimator
+from rubriclab.methods.holistic import reasoned_once, scorer
 from rubriclab.methods.method import Method
-from rubriclab.methods.seeval.estimate import learning_at_most
 from rubriclab.methods.seeval.explain import FORM
-from rubriclab.methods.seeval.learn import learn
+from rubriclab.methods.seeval.learn import learn, learning_calls
 from rubriclab.methods.seeval.settings import PRESETS, SEEvalSettings
 
 SEEVAL = Method(
@@ -14,8 +13,7 @@ SEEVAL = Method(
     prompts=("seeval/explain", "seeval/refine", "seeval/rate", "geval/steps"),
     learn=learn,
     score=scorer(FORM),
-    learning_at_most=learning_at_most,
-    scoring_at_most=scoring_estimator(FORM),
+    learning_calls=learning_calls,
     single_criterion=True,
     states="explanation",
     shares_call=lambda settings: reasoned_once(settings) and settings.get("elicitation") != "open",

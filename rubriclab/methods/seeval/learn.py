@@ -24,6 +24,7 @@ from rubriclab.methods.holistic import require_scores, score_all, values, with_e
 from rubriclab.methods.method import (
     CriterionRating,
     Learned,
+    LearningCalls,
     Progress,
     TrainingInput,
     cross_validated,
@@ -314,3 +315,16 @@ def _correlation(scores: FloatArray, labels: FloatArray) -> float:
         return np.nan
     r = pearson(scores[judged], labels[judged]) if judged.sum() > 2 else np.nan
     return 0.0 if np.isnan(r) else float(r)
+
+
+def learning_calls(training_input: TrainingInput, settings: SEEvalSettings) -> LearningCalls:
+    """Return the explanations, their scores of the texts that they are tried on, and the rewritings with theirs."""
+    n, steps = len(training_input.examples), int(settings.elicitation == "open")
+    if not n:
+        return LearningCalls(1, steps)
+    tried = min(settings.tried, n) or n
+    scores = n + tried * (settings.explanations - 1)
+    # Each half is scored by the rewriting from the other half, and all texts by the last rewriting.
+    scores += 2 * n if settings.refine else 0
+    rewritings = 3 if settings.refine else 0
+    return LearningCalls(settings.explanations + scores * settings.calls, steps + rewritings, settings.shown)

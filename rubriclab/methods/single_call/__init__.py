@@ -1,10 +1,9 @@
 """The criteria of several methods in one call: about one text, or about several texts of one group."""
 
-from rubriclab.methods.single_call.judge import estimate_single_call, judge_all
+from rubriclab.methods.single_call.judge import judge_all
 from rubriclab.methods.single_call.prompt import TEMPLATE, can_join, joins
 from rubriclab.methods.single_call.rivals import (
     TEMPLATE as RIVALS_TEMPLATE,
-    estimate_rivals,
     judge_rivals,
     rival_calls,
     rivals_key,
@@ -14,8 +13,6 @@ __all__ = [
     "RIVALS_TEMPLATE",
     "TEMPLATE",
     "can_join",
-    "estimate_rivals",
-    "estimate_single_call",
     "joins",
     "judge_all",
     "judge_rivals",

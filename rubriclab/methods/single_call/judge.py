@@ -11,7 +11,6 @@ from rubriclab.judges.ask import JudgeAnswer, ask, read
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.checkeval.answer import QuestionAnswer, rate_question
-from rubriclab.methods.estimate import CallEstimate, estimate_prompt
 from rubriclab.methods.gathering import gathered
 from rubriclab.methods.method import CriterionRating
 from rubriclab.methods.single_call.prompt import can_join, judge_prompt
@@ -94,20 +93,3 @@ def _why_missing(answer: JudgeAnswer[Judgments], prompt: Prompt[Judgments]) -> s
         return answer.missing
     _, complaint = read(answer.reply, prompt)
     return f"no usable entry for it, also after one repair: {complaint}"
-
-
-def estimate_single_call(example: Example, parts: Sequence[Part], assignment: Assignment) -> CallEstimate:
-    """Return the most that `judge_all` asks about one text: one call, and what the parts take that cannot join.
-
-    Raises:
-        ValueError: if an id names two of the criteria asked about in one call.
-    """
-    joined = [part for part in parts if can_join(part)]
-    total = estimate_prompt(judge_prompt(example, joined, assignment)) if joined else CallEstimate()
-    return total + estimate_alone(example, parts, assignment)
-
-
-def estimate_alone(example: Example, parts: Sequence[Part], assignment: Assignment) -> CallEstimate:
-    """Return the most that the parts take that cannot join."""
-    left = (part for part in parts if not can_join(part))
-    return sum((METHODS[part.method].scoring_at_most(example, part, assignment) for part in left), CallEstimate())

@@ -17,11 +17,10 @@ from rubriclab.judges.ask import JudgeAnswer, ask
 from rubriclab.judges.judge import Judge
 from rubriclab.judges.price import estimated_tokens
 from rubriclab.methods.checkeval.answer import TOKENS_PER_ANSWER
-from rubriclab.methods.estimate import CallEstimate, estimate_prompt
 from rubriclab.methods.method import CriterionRating
 from rubriclab.methods.prompting import chunks
 from rubriclab.methods.replies import why_missing
-from rubriclab.methods.single_call.judge import alone, estimate_alone, in_order, ratings_in
+from rubriclab.methods.single_call.judge import alone, in_order, ratings_in
 from rubriclab.methods.single_call.prompt import can_join, shown_criteria
 from rubriclab.methods.single_call.rival_replies import RivalJudgments, rivals_form
 from rubriclab.prompts import Message, Prompt, render
@@ -89,13 +88,6 @@ def rivals_prompt(examples: Sequence[Example], parts: Sequence[Part], assignment
     }
     longest = TOKENS_AROUND + len(examples) * _longest(parts)
     return Prompt(TEMPLATE, fields, rivals_form(fields), max_tokens=longest)
-
-
-def estimate_rivals(examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment) -> CallEstimate:
-    """Return the most that `judge_rivals` asks about these texts; errors as there."""
-    joined = [part for part in parts if can_join(part)]
-    total = estimate_prompt(rivals_prompt(examples, joined, assignment)) if joined else CallEstimate()
-    return sum((estimate_alone(example, parts, assignment) for example in examples), total)
 
 
 async def _together(

@@ -20,13 +20,13 @@ from starlette.routing import BaseRoute, Route
 
 from rubriclab.base_models import FrozenModel
 from rubriclab.errors import BudgetReached, SettingsError
+from rubriclab.estimate import DryRun
 from rubriclab.judges.budget import LocalBudget
 from rubriclab.judges.ledger import Ledger
 from rubriclab.option_names import for_reader
 from rubriclab.progress import Callback, spent
 from rubriclab.pydantic_errors import first_fault
 from rubriclab.report.wording import count
-from rubriclab.services.dry_run import DryRun
 from rubriclab.services.running import finish
 from rubriclab.services.workspace import Notify, Workspace
 
@@ -38,8 +38,8 @@ BodyT = TypeVar("BodyT", bound=FrozenModel)
 class Prepared(Protocol[T_co]):
     """An operation before anything is asked."""
 
-    def at_most(self) -> DryRun:
-        """Return the most that it asks."""
+    def estimate(self) -> DryRun:
+        """Return an estimate of what it asks."""
         ...
 
     def run(self) -> Awaitable[T_co]:
@@ -64,8 +64,8 @@ class PriceQuote:
     """What an operation needs of a judge.
 
     Attributes:
-        calls: at most, by all judges together.
-        money: at most, in US dollars, or that it is unknown.
+        calls: about how many, by all judges together.
+        money: about how much, in US dollars, or that it is unknown.
         words: both, with tokens, by judge.
     """
 
@@ -129,14 +129,14 @@ class Asking:
 
         with self.workspace(notify) as workspace, self._shown(workspace, allowance.request):
             prepared = prepare(workspace)
-            if allowance.agreed and price_of(prepared.at_most()).calls <= allowance.agreed:
+            if allowance.agreed and price_of(prepared.estimate()).calls <= allowance.agreed:
                 with self._spending:
                     return Done(finish(lambda: _awaited(prepared)), tuple(notices))
             workspace.budget = LocalBudget(max_calls=0)
             try:
                 return Done(finish(lambda: _awaited(prepared)), tuple(notices))
             except BudgetReached:
-                return price_of(prepared.at_most())
+                return price_of(prepared.estimate())
 
     @contextmanager
     def _shown(self, workspace: Workspace, request: str) -> Iterator[None]:
@@ -180,12 +180,14 @@ class Stopped(SettingsError):
     """The user has stopped an operation."""
 
 
-def price_of(bound: DryRun) -> PriceQuote:
-    """Return the price of an operation from the most that it asks."""
-    costs = [role.cost_usd for role in bound.roles.values()]
+def price_of(estimate: DryRun) -> PriceQuote:
+    """Return the price of an operation by its estimate."""
+    costs = [role.cost_usd for role in estimate.roles.values()]
     known = [cost for cost in costs if cost is not None]
-    money = f"at most ${sum(known):.4f}" if len(known) == len(costs) else "price unknown"
-    return PriceQuote(sum(role.calls for role in bound.roles.values()), money, for_reader(" ".join(bound.lines())))
+    money = f"about ${sum(known):.4f}" if len(known) == len(costs) else "price unknown"
+    return PriceQuote(
+        sum(role.calls for role in estimate.roles.values()), money, for_reader(" ".join(estimate.lines()))
+    )
 
 
 async def body_of(request: Request, model: type[BodyT]) -> BodyT:

@@ -30,7 +30,7 @@ def evaluation(*more: object) -> tuple[object, ...]:
 
 
 def test_baselines_take_one_request_a_text_and_one_for_the_steps(provider: RunningServer, learned: Commands) -> None:
-    most = learned(*evaluation("--dry-run"), stdin=some_texts()).json["at_most"]
+    most = learned(*evaluation("--dry-run"), stdin=some_texts()).json["estimate"]
     assert sum(row["calls"] for row in most.values()) >= BESIDE
     assert provider.requests.total() == 0
     done = learned(*evaluation(), stdin=some_texts())

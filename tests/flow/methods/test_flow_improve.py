@@ -121,18 +121,17 @@ def test_the_writer_is_told_the_judges_reasons_and_nobody_elses(improved: Improv
 
 
 @pytest.mark.parametrize("method", ["dcr", "seal", "checkeval"])
-def test_no_role_is_asked_more_than_a_dry_run_says(
+def test_a_dry_run_asks_nothing_and_states_the_calls_of_each_role(
     method: str, improve: Callable[..., Improved], learned: Commands, provider: RunningServer
 ) -> None:
     found = improve(method, ONE)
     assert found.summary["judge"]["gain"]["value"] > 0
     provider.reset()
-    most = learned(*IMPROVE, "--dry-run", "--json", stdin=ONE).json["at_most"]
+    most = learned(*IMPROVE, "--dry-run", "--json", stdin=ONE).json["estimate"]
     assert {role: row["judge"] for role, row in most.items()} == {r: f"openai/{name}" for r, name in ROLES.items()}
     for role, model in ROLES.items():
-        assert 0 < found.asked[model] <= most[role]["calls"]
-    for kind in ("prompt", "completion"):
-        assert found.summary["tokens"][kind] <= sum(row["tokens"][kind] for row in most.values())
+        assert found.asked[model] > 0
+        assert most[role]["calls"] > 0
     assert provider.requests.total() == 0
 
 

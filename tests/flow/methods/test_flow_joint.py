@@ -85,15 +85,13 @@ def learned(joint: Joint, asking: Commands) -> Commands:
     return asking
 
 
-def test_nothing_is_asked_twice_and_never_more_than_a_dry_run_says(
+def test_nothing_is_asked_twice_and_about_as_much_as_a_dry_run_says(
     joint: Joint, server: RunningServer, asking: Commands
 ) -> None:
     assert joint.repeated == 0
     assert (joint.result["calls"]["made"], joint.result["calls"]["failed"]) == (joint.learning, 0)
-    most = asking(*learning(asking, "--dry-run")).json["at_most"].values()
-    assert sum(row["calls"] for row in most) >= joint.learning
-    for kind in ("prompt", "completion"):
-        assert sum(row["tokens"][kind] for row in most) >= joint.result["tokens"][kind]
+    most = asking(*learning(asking, "--dry-run")).json["estimate"].values()
+    assert joint.learning / 2 <= sum(row["calls"] for row in most) <= 2 * joint.learning
     assert server.requests.total() == 0
 
 
@@ -194,7 +192,7 @@ def test_a_transfer_that_is_killed_goes_on_where_it_was_and_asks_nothing_twice(
     rows = HELDOUT.read_bytes().splitlines(keepends=True)[:12]
     (learned.folder / "target.jsonl").write_bytes(b"".join(rows))
     command = ("transfer", "news", "--to", "target.jsonl", "--json", "--concurrency", 1)
-    most = learned(*command, "--dry-run").json["at_most"]
+    most = learned(*command, "--dry-run").json["estimate"]
     assert server.requests.total() == 0
     for requests in (1, 40, 60):
         server.brain = killing = Killing(at=requests, brain=reply)
@@ -204,7 +202,7 @@ def test_a_transfer_that_is_killed_goes_on_where_it_was_and_asks_nothing_twice(
     done = learned(*command).json
     answered = server.answered.total()
     assert server.repeated == 0
-    assert answered <= sum(row["calls"] for row in most.values())
+    assert answered / 2 <= sum(row["calls"] for row in most.values()) <= 2 * answered
     assert [each["action"] for each in done["actions"] if each["skipped"] is None][-1] == "relearn"
     again = learned(*command).json
     figures = ("actions", "recommended", "outside")

@@ -120,14 +120,6 @@ async def test_nothing_else_is_split_by_the_judge(kind: str, chosen: dict):
     assert not of_kind(judge, "split")
 
 
-def test_what_it_asks_at_most_holds_the_split():
-    by_judge, by_rule = (
-        SEAL.scoring_at_most(text(4), part_of(pack("sentence", sizes=(1,)), **paper(sentences=who)), assignment())
-        for who in ("judge", "rules")
-    )
-    assert by_judge.calls == by_rule.calls + 1
-
-
 @pytest.mark.parametrize("name", ["seal-main", "seal-ablations"])
 def test_both_sets_of_qags_are_in_the_studies(name: str):
     assert {"qags_factuality", "qags_xsum_factuality"} <= set(load_study(name).sets)

@@ -123,7 +123,7 @@ def test_a_judge_is_asked_only_once_its_price_is_agreed_to(store: Path, judge: t
         assert "html" in dropped
         price = studio.post(effect, **ADDED).json()["price"]
         assert price["calls"] == TEXTS
-        assert price["label"].startswith(f"Get {TEXTS} answers (at most $0.0")
+        assert price["label"].startswith(f"Get {TEXTS} answers (about $0.0")
         assert JUDGE in price["words"]
         assert studio.post(effect, **ADDED, agreed=TEXTS - 1).json()["price"] == price
         assert studio.post(save, **ADDED, **SIGNED).json()["price"] == price

@@ -1,0 +1,76 @@
+"""Estimates of calls and tokens: prompts about a sample for scoring, and calls that a method states for learning."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from checkeval_scripts import answers as answers_to, question
+from holistic_scripts import part as overall_part, whole
+from hypoeval_scripts import assignment, example
+from single_call_scripts import HYPOTHESES, PARTS, combined, part_of, sound
+
+from rubriclab.aggregation import Ask
+from rubriclab.data import RowError
+from rubriclab.estimate import SAMPLE, dry_run, estimate_learning, estimate_prompts, estimate_scoring
+from rubriclab.judges import FakeJudge
+from rubriclab.judges.options import JudgeOptions
+from rubriclab.methods.method import LearningCalls
+from rubriclab.rubric import Part
+from rubriclab.scoring import score_text
+
+BARE = part_of("checkeval", *(question(f"p{n}") for n in range(3)), answers="yes or no")
+WEIGHTED = overall_part("direct", whole(id="weighted"), scoring="weighted", samples=3)
+
+
+@pytest.mark.parametrize(
+    ("ask", "parts"),
+    [
+        ("in one call", PARTS),
+        ("in one call", (HYPOTHESES,)),
+        ("in one call", (BARE, *PARTS, WEIGHTED)),
+        ("by method", (BARE, WEIGHTED)),
+    ],
+)
+async def test_scoring_a_few_texts_takes_the_calls_and_tokens_of_the_estimate(
+    ask: Ask, parts: tuple[Part, ...]
+) -> None:
+    def script(prompt):
+        if prompt.name == "single_call/judge":
+            return sound(prompt)
+        return answers_to(prompt) if prompt.name == "checkeval/answer" else {"score": 3}
+
+    judge, rubric = FakeJudge(script), combined(ask, parts)
+    texts = [example(number, 3, context="many words " * 40 * number) for number in (1, 2)]
+    for text in texts:
+        await score_text(rubric, text, judge, "r@1")
+    assert estimate_scoring(rubric, texts) == estimate_prompts(judge.prompts)
+
+
+def test_many_texts_are_estimated_from_the_first_ones_and_faulty_rows_take_no_call() -> None:
+    rubric, texts = combined("by method"), [example(number, 3) for number in range(3 * SAMPLE)]
+    few = estimate_scoring(rubric, texts[:SAMPLE])
+    rows = [RowError("f.jsonl", 2, "f2", "no text", "a text"), *texts]
+    assert estimate_scoring(rubric, rows) == few * 3
+    assert estimate_scoring(rubric, rows[:1]).calls == 0
+
+
+async def test_an_estimate_can_be_made_while_an_event_loop_is_running() -> None:
+    assert asyncio.get_running_loop().is_running()
+    assert estimate_scoring(combined("in one call"), [example(1, 3)]).calls == 1
+
+
+def test_prompts_that_show_several_texts_count_as_so_many() -> None:
+    texts = [example(number, 3) for number in range(4)]
+    judge, generator = estimate_learning(LearningCalls(10, 2, shown=5), assignment(), texts)
+    assert (judge.calls, generator.calls) == (10, 2)
+    assert generator.prompt_tokens == judge.prompt_tokens
+    assert generator.completion_tokens * 5 == judge.completion_tokens
+
+
+def test_a_dry_run_is_called_an_estimate_and_names_the_caps() -> None:
+    calls = estimate_scoring(combined("in one call"), [example(1, 3)])
+    said = " ".join(dry_run({"judge": ("embedded", calls)}, JudgeOptions()).lines())
+    assert "about 1 calls" in said
+    assert "An estimate; no calls were made." in said
+    assert "max" in said
