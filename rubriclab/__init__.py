@@ -70,7 +70,6 @@ if TYPE_CHECKING:
         StoreUnavailable as StoreUnavailable,
         UnknownMethod as UnknownMethod,
         UserError as UserError,
-        WorkerLost as WorkerLost,
     )
     from rubriclab.estimate import (
         DryRun as DryRun,
@@ -298,7 +297,6 @@ _HOMES = {
         "StoreUnavailable",
         "UnknownMethod",
         "UserError",
-        "WorkerLost",
     ),
     "evaluation": (
         "Evaluator",

@@ -19,7 +19,6 @@
     │   │   └── DamagedAnswer   a cached answer that was changed: it is requested again
     │   ├── PackError           a pack that cannot be read or does not match its digest
     │   ├── ReplayMiss          a recording that lacks the request
-    │   ├── WorkerLost          a worker process ended before its work was done: a retry can help
     │   └── BudgetReached       a cap on calls or cost; answers so far are cached
     ├── BelowThreshold          the result fails what was asked of it (exit code 1)
     └── JudgeError              the provider failed (exit code 4)
@@ -135,12 +134,6 @@ class ReplayMiss(UserError):
 
 class BudgetReached(UserError):
     """A cap on calls or cost was reached; answers so far are cached."""
-
-
-class WorkerLost(UserError):
-    """A worker process ended before its work was done; answers so far are cached."""
-
-    retryable = True
 
 
 class BelowThreshold(RubriclabError):

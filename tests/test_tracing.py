@@ -182,7 +182,7 @@ def collector() -> Iterator[tuple[str, list[ExportTraceServiceRequest]]]:
         server.shutdown()
 
 
-def test_a_command_and_its_workers_send_one_trace_to_a_collector_and_leave_standard_output_to_results(
+def test_a_command_sends_one_trace_to_a_collector_and_leaves_standard_output_to_results(
     rubriclab: Commands, collector: tuple[str, list[ExportTraceServiceRequest]]
 ) -> None:
     address, taken = collector
@@ -193,7 +193,7 @@ def test_a_command_and_its_workers_send_one_trace_to_a_collector_and_leave_stand
     # A process of its own: the last spans are sent when it exits, which forked ones skip.
     environment = {ENDPOINT: address, EXPORTER: "otlp,console", "OTEL_SERVICE_NAME": "nightly"}
     done = subprocess.run(
-        [sys.executable, "-m", "rubriclab", "score", "texts.jsonl", *options, "--workers", "2"],
+        [sys.executable, "-m", "rubriclab", "score", "texts.jsonl", *options],
         cwd=rubriclab.folder,
         env={**os.environ, **rubriclab.environment, **environment},
         capture_output=True,

@@ -41,14 +41,8 @@ EXIT_CODES: Mapping[bool | None, int] = {True: 0, False: 1, None: 3}
 @option("--definition", help="What the aspect means; included for the aspects of well-known data sets.")
 @option("--scale", metavar="LOW:HIGH", help="Without a rubric: the scale of the scores.  [default: 1:5]")
 @output_option("scores")
-@option("--workers", type=int, metavar="N", help="The number of processes that score.  [default: 1]")
-@option(
-    "--engine",
-    type=click.Choice(["processes", "ray"]),
-    help="Where they are: on this machine, or on a Ray cluster, which reads a .parquet or .jsonl file by block.  "
-    "[default: processes]",
-)
-@option("--address", metavar="ADDRESS", help="With --engine ray: the cluster.  [default: RAY_ADDRESS, or this machine]")
+@option("--workers", type=int, metavar="N", help="The number of Ray workers that score.  [default: this process]")
+@option("--ray-address", metavar="ADDRESS", help="A running Ray cluster.  [default: start workers on this machine]")
 @option(
     "--abstain-above",
     type=Number(),
@@ -168,18 +162,14 @@ def _write(scoring: Scoring, texts: str, output: str, to_person: str | None, *, 
     from rubriclab.errors import RubriclabError
     from rubriclab.report.lists import criteria_rows
     from rubriclab.services.running import finish
-    from rubriclab.services.score_resume import record_of
+    from rubriclab.services.score_resume import record_of, write_record
 
     as_table = output != "-" and table_kind(output) is not None
     dialect = dialect_of(texts, scoring.options)
     for_person = writing_rows(to_person, always=True, dialect=dialect) if to_person else nullcontext(lambda _row: None)
     legend = criteria_rows(scoring.rubric)
     with TemporaryFile() as person_rows:
-        end = 0
-        if resume:
-            end = _keep(scoring, texts, output, person_rows if to_person else None)
-        elif output != "-":
-            record_of(output).unlink(missing_ok=True)  # of the rows that are replaced
+        end = _keep(scoring, texts, output, person_rows if to_person else None) if resume else 0
         scores = writing_rows(output, always=resume, dialect=dialect, legend=legend, after=end)
         with scores as write, for_person as write_for_person:
             for row in _pickled_rows(person_rows):
@@ -187,6 +177,8 @@ def _write(scoring: Scoring, texts: str, output: str, to_person: str | None, *, 
 
             async def run() -> None:
                 async for scored in scoring.stream():
+                    if scoring.counts.rows == 1 and not resume:
+                        write_record(scoring, output)
                     write(scored.to_cells() if as_table else scored.to_row())
                     if scored.abstained:
                         write_for_person(scored.row)
@@ -197,6 +189,8 @@ def _write(scoring: Scoring, texts: str, output: str, to_person: str | None, *, 
                 if scoring.counts.rows:
                     note(f"{scoring.counts.rows:,} rows were written before it ended")
                 raise
+            if not resume:
+                record_of(output).unlink(missing_ok=True)
 
 
 def _keep(scoring: Scoring, texts: str, output: str, person_rows: IO[bytes] | None) -> int:

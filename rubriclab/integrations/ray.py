@@ -28,10 +28,14 @@ from typing import TYPE_CHECKING, Any
 from rubriclab.data.readers import from_rows
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.errors import SettingsError
+from rubriclab.judges.options import JudgeOptions
 from rubriclab.option_names import option
-from rubriclab.services.cluster_worker import ClusterJob, ClusterWorker
 from rubriclab.services.judge_choice import judge_of
+from rubriclab.services.ray_worker import MOST_CALLS, RayJob, RayWorker, RunState
 from rubriclab.services.workspace import Workspace, judge_options
+
+# Options that hold for all workers of a run.
+SHARED = ("max_calls", "max_cost", "requests_per_minute", "tokens_per_minute")
 
 if TYPE_CHECKING:
     from rubriclab.rubric import Rubric
@@ -47,21 +51,21 @@ class Scorer:
     - `id`, `score`, `low` and `high` (the interval), and in `unscored` the reason where there is no score;
     - for each criterion of the rubric `ID`, its score, `ID.contribution`, in points, and `ID.reason`.
 
-    Workers share one store, so each answer is asked for once, whichever worker asks, and a worker that is lost loses
-    none: Ray starts another, which finds them there.
+    Workers share one store. A worker that is lost loses no answer that was stored: Ray starts another, which finds them
+    there.
 
     Args:
         rubric: `NAME` (the newest version), `NAME@NUMBER` or `NAME@TAG`.
         store: URL of the store, on a PostgreSQL server that all machines reach; on one machine it may be a file.
         judge: as for `Lab`; by default the one that the rubric is calibrated for.
-        run: name of the budget, which all workers with this name share. It is needed for `max_calls` and `max_cost`,
-            and what it has spent stays spent: give another name to begin again.
+        run: name of the actor that holds the caps and rates of all workers with this name, also of other programs on
+            the cluster. It lives as long as the cluster, so what was spent stays spent; the caps and rates that were
+            given last hold. It is needed for caps and rates.
         mapping: the columns of fields: `{"output": "summary"}`.
-        options: fields of `JudgeOptions`. `concurrency` is the number of requests in flight of one worker;
-            `requests_per_minute` and `tokens_per_minute` hold for all workers of the store together.
+        options: fields of `JudgeOptions`. `concurrency` is the number of requests in flight of one worker.
 
     Raises:
-        SettingsError: for an option that is unknown or out of bounds, or a cap without `run`.
+        SettingsError: for an option that is unknown or out of bounds, or a cap or rate without `run`.
         NotInStore: if there is no such rubric.
         NotConfirmed: if only an imported version that is not confirmed names the judge.
         StoreError: if the store cannot be opened.
@@ -78,10 +82,10 @@ class Scorer:
         **options: Any,
     ) -> None:
         chosen = judge_options(options)
-        if run is None and (chosen.max_calls is not None or chosen.max_cost is not None):
+        shared = [name for name in SHARED if getattr(chosen, name) is not None]
+        if run is None and shared:
             raise SettingsError(
-                f"{option('max_calls')} and {option('max_cost')} hold for all workers of a run, and this one has no "
-                "name;",
+                f"{option(shared[0])} holds for all workers of a run, and this one has no name;",
                 "give it one: run='nightly'.",
             )
         with Workspace(store, chosen) as workspace:
@@ -89,8 +93,8 @@ class Scorer:
             choice = judge_of(version, judge, workspace.store, workspace.notify)
         self._rubric = version.rubric
         self._reading = ReadingOptions(**({} if mapping is None else {"mapping": mapping}))
-        job = ClusterJob(store, version.rubric, version.ref, choice, chosen, run or "")
-        self._worker = ClusterWorker(job, lambda _note: None)
+        job = RayJob(store, version.rubric, version.ref, choice, chosen)
+        self._worker = RayWorker(job, None if run is None else _state_of(run, chosen))
 
     async def __call__(self, batch: Any) -> Any:
         """Return a batch with the scores of its texts, as a pyarrow table.
@@ -106,10 +110,20 @@ class Scorer:
         if not table.num_rows:
             return _with_scores(table, (), self._rubric)
         rows = from_rows(table, "the batch", self._reading)
-        scores, error = await self._worker.scores(rows)
-        if error:
-            raise error
-        return _with_scores(table, scores, self._rubric)
+        scored = await self._worker.score(rows)
+        if scored.error:
+            raise scored.error
+        return _with_scores(table, scored.scores, self._rubric)
+
+
+def _state_of(run: str, options: JudgeOptions) -> Any:
+    """Return the actor with the state of a run, made by the first worker; it outlives the program."""
+    import ray
+
+    shared = ray.remote(num_cpus=0, max_concurrency=MOST_CALLS)(RunState)
+    state = shared.options(name=run, namespace="rubriclab", lifetime="detached", get_if_exists=True).remote(options)
+    state.configure.remote(options)
+    return state
 
 
 def _as_table(batch: Any) -> Any:

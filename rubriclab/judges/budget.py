@@ -81,12 +81,13 @@ class LocalBudget:
     """The budget of one process, for judges in any of its threads and event loops; its caps are those of `Caps`.
 
     Attributes:
+        caps: in force for the next call.
         calls, cost: settled so far.
     """
 
     def __init__(self, max_calls: int | None = None, max_cost: float | None = None) -> None:
         self.max_cost = max_cost
-        self._caps = Caps(max_calls, max_cost)
+        self.caps = Caps(max_calls, max_cost)
         self.calls = 0
         self.cost = 0.0
         self._calls_in_flight = 0
@@ -133,7 +134,7 @@ class LocalBudget:
         raise BudgetReached(reached, CONTINUE)
 
     def _reached(self, cost: float) -> str | None:
-        return self._caps.reached(self.calls + self._calls_in_flight, self.cost, self._cost_in_flight + cost)
+        return self.caps.reached(self.calls + self._calls_in_flight, self.cost, self._cost_in_flight + cost)
 
 
 def _most_tokens(prompt: Prompt[Any]) -> tuple[int, int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
@@ -17,13 +16,8 @@ from rubriclab.judges.judge import Judge, JudgeWrapper, Reply
 from rubriclab.judges.reply_size import DEFAULT_BYTES
 from rubriclab.judges.request import read_back, request_digest, written
 from rubriclab.prompts import Prompt
-from rubriclab.waits import LONG, log_wait
 
 T = TypeVar("T")
-
-# Seconds between two checks whether another process has answered.
-FIRST_PAUSE = 0.02
-LONGEST_PAUSE = 0.32
 
 _log = logging.getLogger(__name__)
 
@@ -48,16 +42,12 @@ class AnswerCache(Protocol):
         """Return whether `answer` (JSON types only) was cached; an answer that is there already stays."""
         ...
 
-    def claim(self, digest: str, /) -> bool:
-        """Return whether the caller has to make the call; `False` if another process makes it, or has made it.
+    def check_writable(self) -> None:
+        """Check that an answer could be cached.
 
         Raises:
-            StoreError: if an answer could not be cached.
+            StoreError: otherwise.
         """
-        ...
-
-    def release(self, digest: str, /) -> None:
-        """Give up a claim that led to no answer."""
         ...
 
 
@@ -77,12 +67,8 @@ class MemoryAnswers:
         """Return whether `answer` was cached; an answer that is there already stays."""
         return self._answers.setdefault(digest, answer) is answer
 
-    def claim(self, _digest: str) -> bool:
-        """Return `True`: no other process shares these answers."""
-        return True
-
-    def release(self, _digest: str) -> None:
-        """Do nothing: no other process waits for this one."""
+    def check_writable(self) -> None:
+        """Do nothing: an answer can always be cached."""
 
 
 class Cached(JudgeWrapper):
@@ -95,8 +81,7 @@ class Cached(JudgeWrapper):
       and used from then on. The same happens if the cached reply is larger than `max_reply_bytes` or damaged.
     - Of identical requests in flight one is sent. The others share its reply or error; if it is cancelled, one of them
       takes its place.
-    - Of several processes that share a cache one makes the call and the others wait. If it fails, each makes its own.
-      If two have made it after all, both return the reply that was cached first.
+    - Several processes that share a cache may make the same call at once; all return the reply that was cached first.
     - A remote cache is used from threads, so that it does not block the event loop.
 
     Args:
@@ -169,7 +154,7 @@ class Cached(JudgeWrapper):
             raise DamagedAnswer(f"The answer {digest} is not a reply: {error}.") from None
 
     async def _request(self, digest: str, prompt: Prompt[Any]) -> Reply | None:
-        """Return the judge's reply; `None` if another process has answered meanwhile."""
+        """Return the judge's reply; `None` if the cache has to be looked up again."""
         waiting = self._in_flight[digest] = asyncio.get_running_loop().create_future()
         try:
             reply = await self._request_once(digest, prompt)
@@ -184,27 +169,15 @@ class Cached(JudgeWrapper):
             del self._in_flight[digest]
 
     async def _request_once(self, digest: str, prompt: Prompt[Any]) -> Reply | None:
-        pause, began, told = FIRST_PAUSE, time.monotonic(), False
-        while not await self._claim(digest):
-            if await self._call(self._answers.get, digest) is not None:
-                return None
-            if pause == FIRST_PAUSE:
-                _log.debug("%s: another process makes the request %s; waiting for its answer", self.name, digest)
-            if not told and (waited := time.monotonic() - began) >= LONG:
-                log_wait(_log, waited, f"another process that has asked {self.name} the same")
-                told = True
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, LONGEST_PAUSE)
+        await self._call(self._answers.check_writable)
+        if self._answers.remote and await self._call(self._answers.get, digest) is not None:
+            return None  # a request that ended during the look-up was the same
         try:
-            try:
-                reply = await self.judge.reply(prompt)
-            except ReplyAfterCancellation as late:
-                await self._put(digest, written(late.reply))
-                raise
-            first = await self._put(digest, written(reply))
-        except BaseException:
-            self._release(digest)
+            reply = await self.judge.reply(prompt)
+        except ReplyAfterCancellation as late:
+            await self._put(digest, written(late.reply))
             raise
+        first = await self._put(digest, written(reply))
         return reply if first else await self._first_reply(digest, reply)
 
     async def _first_reply(self, digest: str, reply: Reply) -> Reply | None:
@@ -217,21 +190,6 @@ class Cached(JudgeWrapper):
         except DamagedAnswer:
             return None
         return replace(cached, usage=reply.usage, cached=False) if cached else reply
-
-    async def _claim(self, digest: str) -> bool:
-        if not self._answers.remote:
-            return self._answers.claim(digest)
-        claiming = asyncio.ensure_future(asyncio.to_thread(self._answers.claim, digest))
-        try:
-            return await asyncio.shield(claiming)
-        except asyncio.CancelledError:
-            claiming.add_done_callback(lambda claimed: self._give_back(claimed, digest))
-            raise
-
-    def _give_back(self, claimed: asyncio.Future[bool], digest: str) -> None:
-        """Release a claim that arrived after its request was cancelled: other processes would wait for it."""
-        if not claimed.cancelled() and claimed.exception() is None and claimed.result():
-            self._release(digest)
 
     async def _put(self, digest: str, answer: dict[str, Any]) -> bool:
         """Return whether `answer` was cached. It was paid for, so a cancellation waits until it is stored."""
@@ -246,12 +204,6 @@ class Cached(JudgeWrapper):
             if error := storing.exception():
                 _log.warning("%s: the answer %s could not be cached: %s", self.name, digest, error)
             raise
-
-    def _release(self, digest: str) -> None:
-        if self._answers.remote:
-            asyncio.get_running_loop().run_in_executor(None, self._answers.release, digest)
-        else:
-            self._answers.release(digest)
 
     async def _call(self, function: Callable[..., T], *arguments: Any) -> T:
         """Return the result of a call of the cache, made in a thread if it waits for a network."""

@@ -81,7 +81,8 @@ async def stream(rows: Iterable[R], work: Callable[[R], Coroutine[Any, Any, T]],
         raise
     finally:
         for task in tasks:
-            task.cancel()
+            if not task.cancelling():  # a second cancellation would not wait for a reply that arrives soon
+                task.cancel()
 
 
 async def score_row(rubric: Rubric, row: Example | RowError, judge: Judge, name: str) -> Score:

@@ -85,11 +85,11 @@ async def closing_connections(work: Coroutine[Any, Any, T]) -> T:
         # would send requests meanwhile.
         return await asyncio.shield(working)
     finally:
-        await _end_other_tasks()
+        await end_other_tasks()
         await close_connections()
 
 
-async def _end_other_tasks() -> None:
+async def end_other_tasks() -> None:
     """Cancel what an error or Ctrl-C has left under way: it would open connections while they are being closed.
 
     What is being cancelled already may wait for its reply.

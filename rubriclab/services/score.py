@@ -7,7 +7,6 @@ from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Literal
 
 from pydantic import Field
 
@@ -39,8 +38,7 @@ from rubriclab.services.judge_choice import JudgeChoice, judge_named, judge_of
 from rubriclab.services.rival_options import RivalOptions, Rivals, rival_notes, rivals_of
 from rubriclab.services.rubric_choice import RubricLike, version_of
 from rubriclab.services.score_distribution import ScoreDistribution
-from rubriclab.services.score_ray import check_ray, score_on_ray
-from rubriclab.services.score_workers import check_workers, score_by_workers
+from rubriclab.services.score_ray import check_workers, score_on_ray
 from rubriclab.services.scores import ScoreCounts, ScoredRow, Scores
 from rubriclab.services.text_fields import check_next_rows, missing_fields, without_fields
 from rubriclab.services.workspace import Workspace
@@ -54,9 +52,6 @@ UNSAVED = "unsaved"
 
 # More processes than a machine has processors for.
 MOST_WORKERS = 256
-
-
-Engine = Literal["processes", "ray"]
 
 
 class ScoreOptions(ReadingOptions, JudgeOption, RivalOptions):
@@ -75,15 +70,11 @@ class ScoreOptions(ReadingOptions, JudgeOption, RivalOptions):
     """Without a rubric: the scale of the scores. Default: 1 to 5."""
 
     workers: int = Field(default=1, ge=1, le=MOST_WORKERS)
-    """How many processes score. They share the store, the caps and the limits; scores and their order stay the same."""
+    """How many Ray workers score. They share the store, the caps and the limits; scores and their order stay the same.
+    One is this process."""
 
-    engine: Engine = "processes"
-    """Where the workers are: `processes` of this machine, or workers of a `ray` cluster, which read a Parquet or JSON
-    Lines file by block and share the caps and the limits by the store."""
-
-    address: str | None = None
-    """With the engine `ray`: the address of a running cluster, such as `auto` or `ray://host:10001`. Default:
-    `RAY_ADDRESS`, or else workers on this machine."""
+    ray_address: str | None = None
+    """The address of a running Ray cluster, such as `auto` or `ray://host:10001`. Default: workers on this machine."""
 
     abstain_above: float | None = Field(default=None, gt=0)
     """Mark texts whose interval is wider, in points of the scale: their score is for a person to decide."""
@@ -110,13 +101,7 @@ class Scoring:
     rivals: Rivals = None
 
     def __post_init__(self) -> None:
-        if self.workspace.metrics and self._on_cluster:
-            raise SettingsError(
-                f"{option('metrics')}: with {option('engine', 'ray')} the requests are sent by a cluster, where they "
-                "cannot be counted;",
-                f"leave {option('metrics')} or {option('engine')} out.",
-            )
-        if self.judge and self.options.workers > 1:
+        if self._on_ray and self.judge:
             raise SettingsError(
                 f"{option('workers')}: {self.judge.name} is connected in this process, where others cannot use it;",
                 f"leave {option('workers')} out.",
@@ -138,7 +123,7 @@ class Scoring:
         work = self.workspace
         rows = self._rows()
         ahead: deque[ReadRow] = deque()
-        scores = self._scores_of_cluster(rows, ahead) if self._on_cluster else self._scores(remembered(rows, ahead))
+        scores = self._scores(remembered(rows, ahead))
         total = row_count(self.data) if work.shows_progress else 0
         kept = self.counts.rows
         with work.progress(work.ledger) as on_progress:
@@ -170,36 +155,19 @@ class Scoring:
         self.summary.add(scored.score)
 
     def _scores(self, rows: Iterable[Example | RowError]) -> AsyncGenerator[Score]:
-        work, workers = self.workspace, self.options.workers
-        if workers > 1:
-            return score_by_workers(work, apart(self.rubric), rows, self.choice, self.name, workers=workers)
+        work, options = self.workspace, self.options
+        if self._on_ray:
+            workers, cluster = options.workers, options.ray_address
+            return score_on_ray(
+                work, apart(self.rubric), rows, self.choice, self.name, workers=workers, cluster=cluster
+            )
         judge, together = self.judge or work.judge(self.choice), self.counts.rivals
-        together.orders.wanted = self.options.rivals_check or 0
+        together.orders.wanted = options.rivals_check or 0
         return score_stream(self.rubric, rows, judge, self.name, work.under_way, rivals=self.rivals, counts=together)
 
     @property
-    def _on_cluster(self) -> bool:
-        return self.options.engine == "ray"
-
-    def _scores_of_cluster(self, rows: Rows, ahead: deque[ReadRow]) -> AsyncGenerator[Score]:
-        options = self.options
-        if self.judge or self.rest:
-            raise SettingsError(
-                f"{option('engine', 'ray')} reads the file from its beginning, and connects a judge in each worker;",
-                f"leave {option('engine')} out, or score the whole file again: cached answers are not requested again.",
-            )
-        return score_on_ray(
-            self.workspace,
-            apart(self.rubric),
-            rows,
-            self.choice,
-            self.name,
-            path=check_ray(self.workspace, self.data, rows, options.address),
-            reading=options,
-            workers=options.workers,
-            cluster=options.address,
-            ahead=ahead,
-        )
+    def _on_ray(self) -> bool:
+        return self.options.workers > 1 or self.options.ray_address is not None
 
     def _rows(self) -> Rows:
         if self.rest is not None:
@@ -241,9 +209,8 @@ def prepare_scoring(workspace: Workspace, data: Data, rubric: RubricLike | None,
         SettingsError: for options that do not go together.
         DataError: if there are too few texts to compare.
     """
-    check_workers(workspace, options.workers)
-    if options.address is not None and options.engine != "ray":
-        raise SettingsError(f"{option('address')} names a Ray cluster;", f"add {option('engine', 'ray')}.")
+    if options.workers > 1 or options.ray_address is not None:
+        check_workers(workspace, options.workers, options.ray_address)
     if rubric is None:
         return _unvalidated(workspace, data, options)
     if left_out := [option(name) for name in ("task", "aspect", "definition", "scale") if getattr(options, name)]:
@@ -333,7 +300,7 @@ def _rivals(rubric: Rubric, name: str, options: ScoreOptions, workspace: Workspa
             f"{option('rivals_check')}: each text is rated in a call of its own, which has no order;",
             f"give {option('rivals', 'together')}, too.",
         )
-    several = "engine" if options.engine == "ray" else "workers" if options.workers > 1 else None
+    several = "workers" if options.workers > 1 else "ray_address" if options.ray_address is not None else None
     if several and limits_of(rubric, rivals):
         raise SettingsError(
             f"{option(several)}: texts that are rated together are scored in one process;",

@@ -1,173 +1,197 @@
-"""Texts scored on a Ray cluster: workers read a file by block and score its rows; the scores come back in order."""
+"""Texts scored by workers of Ray: this process reads the rows and sends them in chunks; scores come back in order."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import os
-import pickle
-import secrets
-from collections import deque
-from collections.abc import AsyncGenerator, Iterator
-from contextlib import ExitStack, chdir, contextmanager, suppress
-from dataclasses import dataclass, replace
+from collections import Counter, deque
+from collections.abc import AsyncGenerator, Iterable, Iterator
+from contextlib import chdir, contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import rubriclab
-from rubriclab.data import Rows
-from rubriclab.data.blocks import check_blocks, file_blocks
-from rubriclab.data.reading import ReadingOptions
-from rubriclab.errors import JudgeError, RubriclabError, SettingsError, UserError
+from rubriclab.data import Example
+from rubriclab.data.row import RowError
+from rubriclab.errors import JudgeError, SettingsError, UserError
 from rubriclab.judges.connect import makes_requests
-from rubriclab.option_names import RUN_AGAIN, option
+from rubriclab.judges.options import JudgeOptions
+from rubriclab.option_names import RUN_AGAIN, flags_of_reader, option
 from rubriclab.rubric import Rubric
 from rubriclab.scoring import Score
-from rubriclab.services.cluster_worker import ClusterJob, budget_name, share_of
-from rubriclab.services.inputs import Data, ReadRow
 from rubriclab.services.judge_choice import JudgeChoice
-from rubriclab.services.score_ray_worker import ChunkScorer, ChunkScores, RayJob, RunState, read_chunks
-from rubriclab.services.worker_log import LogLevels, handle_sent
+from rubriclab.services.ray_worker import MOST_CALLS, RayJob, RayWorker, RowScores, RunState
 from rubriclab.services.workspace import Workspace
 from rubriclab.store.engine import address, in_memory, is_remote, moved
 
-# Chunks that a worker scores at a time, so that the last texts of one never leave requests idle, and that are sent to
-# it, with those that wait.
-CHUNKS_AT_A_TIME = 4
-CHUNKS_SENT = 8
-# Blocks of the file that one task reads, at least, and tasks at most: few enough that Ray can hold them all.
-READING_TASKS = 4096
-# Shares of a processor: most of a worker's time is spent waiting for the provider.
-WORKER_CPUS = 0.9
-READING_CPUS = 0.1
+Row = Example | RowError
+
+# Rows of a chunk, at most: enough that messages cost little, and few enough that the last chunks end together.
+CHUNK = 16
+# Chunks that a worker has, at least, so that it never waits for the next.
+AHEAD = 2
+# Chunks sent and not yet yielded, as a multiple of those that workers have: a slow text holds up its followers, but
+# memory stays bounded.
+WINDOW = 2
+# How often a chunk is scored again whose worker was lost, in case that the chunk itself is the cause.
+RETRIES = 3
+# Seconds that workers have to keep replies that arrive soon after an interruption.
+GRACE = 5.0
 
 
-def check_ray(work: Workspace, data: Data, rows: Rows, cluster: str | None) -> Path:
-    """Return the file that a cluster is to score.
+def check_workers(work: Workspace, workers: int, cluster: str | None) -> None:
+    """Check that several processes can use the store, and that nothing is asked for that only one can do.
 
     Raises:
-        SettingsError: if the data cannot be read by block, or the store cannot be shared by the workers.
-        UserError: if Ray is not installed.
+        SettingsError: otherwise.
     """
-    if not isinstance(data, str | Path) or str(data) == "-":
-        raise SettingsError("A cluster reads a file by block, and this is none;", "write the rows to a .parquet file.")
-    check_blocks(Path(data), rows.source.encoding)
-    if work.record:
-        raise SettingsError(f"{option('record')} does not work with Ray;", "leave it out.")
-    if work.options.batch:
-        raise SettingsError(f"{option('batch')} does not work with Ray: one process collects a batch;", "leave it out.")
+    several = option("ray_address", cluster) if cluster is not None else option("workers", str(workers))
+    alone = {"record": work.record, "batch": work.options.batch, "metrics": work.metrics}
+    for name, given in alone.items():
+        if given:
+            raise SettingsError(f"{several}: {option(name)} works in one process only;", "leave one of them out.")
     if in_memory(address(work.location)):
-        raise SettingsError("The store is in memory, where other processes cannot read it;", "use a file or a URL.")
-    remote = cluster not in (None, "local") or (cluster is None and "RAY_ADDRESS" in os.environ)
-    if remote and not is_remote(work.location):
+        raise SettingsError(
+            f"{several}: the store is in memory, where other processes cannot read it;",
+            f"use a file, or leave {option('workers')} out.",
+        )
+    if cluster not in (None, "local") and not is_remote(work.location):
         raise SettingsError(
             "The store is a file of this machine, which the machines of a cluster cannot share;",
             f"keep it on a PostgreSQL server: {option('store', 'postgresql://user@host/name')}.",
         )
-    try:
-        import ray.data  # noqa: F401
-    except ImportError:
-        raise UserError("Ray is not installed.", "Install it with: pip install 'rubriclab[ray]'") from None
-    return Path(data).absolute()
 
 
 async def score_on_ray(
     work: Workspace,
     rubric: Rubric,
-    rows: Rows,
+    rows: Iterable[Row],
     choice: JudgeChoice,
     name: str,
     *,
-    path: Path,
-    reading: ReadingOptions,
     workers: int,
     cluster: str | None,
-    ahead: deque[ReadRow],
 ) -> AsyncGenerator[Score]:
-    """Yield one score a row, in order, and add each row to `ahead` before its score.
+    """Yield one score a row, in order.
 
     A worker that is lost is replaced, and its rows are scored again from the answers in the store. If a row ends the
     run (a refused key, a cap reached), the chunks under way are waited for, so that answers already paid for are kept.
 
     Args:
-        rows: the file's rows, of which none has been read; it takes the counts of what was left out.
-        path: the file, which every machine can read.
-        cluster: address of a running cluster; `None` for `RAY_ADDRESS`, or else workers on this machine.
+        cluster: address of a running cluster; `None` for workers on this machine.
 
     Raises:
         RubriclabError: as the judge does.
+        UserError: if Ray is not installed.
         JudgeError: if Ray fails.
     """
-    rows.look_ahead(lambda _example: True, 1)  # whatever concerns the file as a whole is reported before Ray starts
-    options = share_of(work.options, workers, limited=makes_requests(choice.spec))
+    # Not asked, but whatever is wrong with the judge or the store is reported as in one process.
+    work.judge(choice)
     folder = Path.cwd()
     store = moved(str(work.location), folder) if work.location else str(address(None).database)
-    job = ClusterJob(store, rubric, name, choice, options, run=secrets.token_hex(16))
-    with _run(work, RayJob(job, reading, rows.where, folder, LogLevels.of_process()), path, workers, cluster) as run:
-        while (chunk := await asyncio.to_thread(next, run.chunks, None)) is not None:
-            _count(work, rows, chunk)
-            for score, row, example in chunk.found:
-                ahead.append(ReadRow(row, example))
-                yield score
-            if chunk.error:
-                for late in await asyncio.to_thread(run.end):
-                    _add(work, late)
-                raise chunk.error
+    options = _share_of(work.options, workers, limited=makes_requests(choice.spec))
+    job = RayJob(store, rubric, name, choice, options, folder, flags_of_reader())
+    with _cluster(cluster, workers):
+        pool = _Pool(job, work.options, workers)
+        size = max(1, min(CHUNK, work.under_way // (AHEAD * workers)))
+        window = WINDOW * max(AHEAD * workers, work.under_way // size)
+        chunks, pending, error = _chunks(rows, size), deque[asyncio.Task[RowScores]](), None
+        try:
+            while True:
+                while error is None and len(pending) < window and (chunk := next(chunks, None)):
+                    if isinstance(chunk, Exception):
+                        error = chunk
+                    else:
+                        pending.append(asyncio.ensure_future(pool.scores(chunk)))
+                if not pending:
+                    break
+                scored = await pending.popleft()
+                work.ledger.add(scored.effort)
+                for score in () if error else scored.scores:
+                    yield score
+                error = error or scored.error
+        except BaseException:
+            for task in pending:
+                task.cancel()
+            await pool.stop()
+            raise
+        if error:
+            raise error
 
 
-def _count(work: Workspace, rows: Rows, chunk: ChunkScores) -> None:
-    rows.skipped += chunk.skipped
-    rows.skipped_scores += chunk.skipped_scores
-    rows.first_skipped = rows.first_skipped or chunk.first_skipped
-    rows.comparisons += chunk.comparisons
-    _add(work, chunk)
+def _share_of(options: JudgeOptions, workers: int, *, limited: bool) -> JudgeOptions:
+    """Return the options of one of several workers, which have the requests in flight together.
+
+    Args:
+        limited: whether the judge makes requests.
+
+    Raises:
+        SettingsError: if there are fewer requests than workers.
+    """
+    if limited and options.concurrency < workers:
+        raise SettingsError(
+            f"{option('concurrency', str(options.concurrency))} is less than {workers} workers, and each needs at "
+            "least one request in flight;",
+            f"raise it, or use fewer {option('workers')}.",
+        )
+    return options.model_copy(update={"concurrency": max(1, options.concurrency // workers)})
 
 
-def _add(work: Workspace, chunk: ChunkScores) -> None:
-    work.ledger.add(chunk.effort)
-    for note in chunk.notes:
-        work.notify(note)
-    for record in chunk.records:
-        handle_sent(record)
+def _chunks(rows: Iterable[Row], size: int) -> Iterator[tuple[Row, ...] | Exception]:
+    """Yield the rows in chunks, and at the end the error that ended reading, if any."""
+    source = iter(rows)
+    try:
+        while chunk := tuple(islice(source, size)):
+            yield chunk
+    except Exception as error:
+        yield error
 
 
-@dataclass(frozen=True)
-class _RayRun:
-    """A run on a cluster: its scored chunks, in order, and its state."""
+class _Pool:
+    """The workers of a run, and the actor beside this process that holds its state."""
 
-    chunks: Iterator[ChunkScores]
-    state: Any
-
-    def end(self) -> list[ChunkScores]:
-        """Let no further chunk begin, and return those that had begun, once they are scored."""
+    def __init__(self, job: RayJob, options: JudgeOptions, workers: int) -> None:
         import ray
-        from ray.exceptions import RayError
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-        left: list[ChunkScores] = []
-        with suppress(RubriclabError, RayError):  # the run has failed already
-            ray.get(self.state.end.remote())
-            left.extend(replace(chunk, found=()) for chunk in self.chunks)
-        return left
+        here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+        shared = ray.remote(num_cpus=0, max_concurrency=MOST_CALLS, scheduling_strategy=here)(RunState)
+        # Without it, the run ends anyway.
+        self._state = shared.remote(options)
+        scoring = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=RETRIES)(RayWorker)
+        self._workers = [scoring.remote(job, self._state) for _ in range(workers)]
+        self._under_way = Counter(dict.fromkeys(range(workers), 0))
 
+    async def scores(self, chunk: tuple[Row, ...]) -> RowScores:
+        """Return the scores of a chunk, computed by the worker with the fewest.
 
-@contextmanager
-def _run(work: Workspace, job: RayJob, path: Path, workers: int, cluster: str | None) -> Iterator[_RayRun]:
-    with ExitStack() as held:
-        if work.options.max_calls is not None or work.options.max_cost is not None:
-            # After the workers, which write to it, have ended.
-            held.callback(work.store.shared_state(budget_name(job.job.run)).remove)
-        held.enter_context(_cluster(cluster, workers))
-        state = _run_state()
-        yield _RayRun(_chunks(job, path, workers, state), state)
+        Raises:
+            JudgeError: if Ray fails.
+        """
+        from ray.exceptions import RayError, RayTaskError
 
+        worker = min(self._under_way, key=self._under_way.__getitem__)
+        self._under_way[worker] += 1
+        try:
+            scored: RowScores = await self._workers[worker].score.remote(chunk)
+        except RayTaskError:
+            raise  # a defect, with its traceback
+        except RayError as error:
+            raise JudgeError(
+                f"Ray ended the run: {' '.join(str(error).split())[-1000:]}",
+                f"{RUN_AGAIN}; cached answers are not requested again.",
+            ) from error
+        finally:
+            self._under_way[worker] -= 1
+        return scored
 
-def _run_state() -> Any:
-    """Return the state of a run that begins, as an actor beside this process: without it, the run ends anyway."""
-    import ray
-    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-
-    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
-    return ray.remote(num_cpus=0, scheduling_strategy=here)(RunState).remote()
+    async def stop(self) -> None:
+        """Cancel what the workers do, and wait a moment for replies, which are kept."""
+        stopping = (worker.stop.remote() for worker in self._workers)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.gather(*stopping, return_exceptions=True), GRACE)
 
 
 @contextmanager
@@ -176,81 +200,25 @@ def _cluster(cluster: str | None, workers: int) -> Iterator[None]:
     # Ray would otherwise report its use to its makers, and print what its own recovery takes care of.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
-    import ray
-
+    try:
+        import ray
+    except ImportError:
+        raise UserError("Ray is not installed.", "Install it with: pip install 'rubriclab[ray]'") from None
     if ray.is_initialized():
         yield
         return
-    local = cluster in (None, "local") and "RAY_ADDRESS" not in os.environ
-    settings: dict[str, Any] = {"num_cpus": workers + 1, "include_dashboard": False} if local else {}
+    local = cluster in (None, "local")
+    settings: dict[str, Any] = {"num_cpus": workers, "include_dashboard": False} if local else {}
     try:
         # Ray puts the working folder, which may be somebody else's, first on the path of its workers.
         with chdir(Path(rubriclab.__file__).parents[1]):
-            ray.init(address=cluster, log_to_driver=False, logging_level=logging.ERROR, **settings)
+            ray.init(address=cluster or "local", log_to_driver=False, logging_level=logging.ERROR, **settings)
     except (ConnectionError, ValueError, RuntimeError) as error:
         raise JudgeError(
-            f"The Ray cluster {cluster or os.environ.get('RAY_ADDRESS', 'on this machine')} cannot be used: "
-            f"{' '.join(str(error).split())}",
-            f"Check {option('address')}, or leave it out to start workers on this machine.",
+            f"The Ray cluster {cluster or 'on this machine'} cannot be used: {' '.join(str(error).split())}",
+            f"Check {option('ray_address')}, or leave it out to start workers on this machine.",
         ) from error
     try:
         yield
     finally:
         ray.shutdown()
-
-
-def _chunks(job: RayJob, path: Path, workers: int, state: Any) -> Iterator[ChunkScores]:
-    """Yield the scored chunks of a file, in order."""
-    import ray.data
-    from ray.data import ActorPoolStrategy, DataContext
-    from ray.exceptions import RayError
-
-    context = DataContext.get_current().copy()
-    context.execution_options.preserve_order = True
-    # Each chunk is a block of its own: it goes to whichever worker is free, and comes back as soon as it is scored.
-    context.target_max_block_size = 1
-    context.enable_progress_bars = False
-    context.print_on_execution_start = False
-    logging.getLogger("ray.data").setLevel(logging.CRITICAL)  # its errors are raised too
-    with DataContext.current(context):
-        blocks = [{"block": pickle.dumps(block)} for block in file_blocks(path)]
-        scored = (
-            ray.data.from_items(blocks, override_num_blocks=min(len(blocks), READING_TASKS))
-            .map_batches(
-                read_chunks,
-                batch_size=1,
-                batch_format="pyarrow",
-                fn_kwargs={"job": job, "state": state},
-                num_cpus=READING_CPUS,
-            )
-            .map_batches(
-                ChunkScorer,
-                batch_size=1,
-                batch_format="pyarrow",
-                fn_constructor_kwargs={"job": job, "state": state},
-                compute=ActorPoolStrategy(
-                    size=workers,
-                    max_tasks_in_flight_per_actor=CHUNKS_SENT,
-                    max_concurrent_calls_per_actor=CHUNKS_AT_A_TIME,
-                ),
-                num_cpus=WORKER_CPUS,
-            )
-        )
-    try:
-        for row in scored.iter_rows():
-            yield pickle.loads(row["scored"])
-    except RayError as error:
-        raise _ended(error) from error
-
-
-def _ended(error: Exception) -> RubriclabError:
-    """Return why Ray ended a run: an error of this package, or one of Ray."""
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, RubriclabError):
-            return cause
-        cause = getattr(cause, "cause", None) or cause.__cause__
-    return JudgeError(
-        f"Ray ended the run: {' '.join(str(error).split())[-1000:]}",
-        f"{RUN_AGAIN}; cached answers are not requested again.",
-    )

@@ -50,30 +50,37 @@ def check_resumable(scoring: Scoring, output: str) -> None:
         raise SettingsError(f"{_RESUME}: got {place}; expected a file of JSON Lines.", "Name one that ends in .jsonl.")
 
 
+def write_record(scoring: Scoring, output: str) -> None:
+    """Write the record of scoring that begins, if it can be continued.
+
+    Raises:
+        DataError: if it cannot be written.
+    """
+    with suppress(SettingsError):
+        check_resumable(scoring, output)
+        try:
+            record_of(output).write_bytes(json_line(_record(scoring)))
+        except OSError as error:
+            raise DataError(f"{record_of(output)} cannot be written: {error.strerror}.") from None
+
+
 def prepare_resuming(scoring: Scoring, output: str) -> int:
     """Return where the complete rows of a file of scores end, in bytes; write the record if there are none.
 
     Raises:
         DataError: if there are, and the record does not say that they are scored as `scoring` does.
     """
-    assert scoring.version
     path, record = Path(output), record_of(output)
-    options = scoring.options.model_dump(mode="json", include={*ReadingOptions.model_fields, "abstain_above"})
-    version = {"rubric": scoring.name, "digest": scoring.version.digest}
-    expected = {**version, "judge": scoring.choice.spec, **options}
     end = _end_of_rows(path) if path.exists() else 0
     if not end:
-        try:
-            record.write_bytes(json_line(expected))
-        except OSError as error:
-            raise DataError(f"{record} cannot be written: {error.strerror}.") from None
+        write_record(scoring, output)
         return 0
     found: Any = None
     with suppress(OSError, orjson.JSONDecodeError):
         found = orjson.loads(record.read_bytes())
     if not isinstance(found, dict):
         raise DataError(f"{record} does not say by what the rows of {output} are scored: it is missing.", _ANEW)
-    for name, wanted in expected.items():
+    for name, wanted in _record(scoring).items():
         if (got := found.get(name)) != wanted:
             raise DataError(
                 f"{record}: got the {name} {preview(str(got))}, expected {preview(str(wanted))}: another run wrote "
@@ -81,6 +88,17 @@ def prepare_resuming(scoring: Scoring, output: str) -> int:
                 _ANEW,
             )
     return end
+
+
+def _record(scoring: Scoring) -> dict[str, Any]:
+    assert scoring.version
+    options = scoring.options.model_dump(mode="json", include={*ReadingOptions.model_fields, "abstain_above"})
+    return {
+        "rubric": scoring.name,
+        "digest": scoring.version.digest,
+        "judge": scoring.choice.spec,
+        **options,
+    }
 
 
 def record_of(output: str) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cached_property
 from typing import Any
 
 from sqlalchemy import Engine, bindparam, func, insert, select
@@ -12,14 +13,13 @@ from rubriclab.characters import one_line
 from rubriclab.digest import canonical, digest_text
 from rubriclab.errors import DamagedAnswer, StoreError
 from rubriclab.option_names import command
-from rubriclab.store.engine import in_memory, is_sqlite, shown
-from rubriclab.store.leases import Leases
+from rubriclab.store.engine import change, is_sqlite, rows_of, shown
 from rubriclab.store.orm import METADATA, NAME, AnswerRow, now
-from rubriclab.store.reconnect import HeldConnection
 
 _TABLE = METADATA.tables[AnswerRow.__tablename__]
-_INSERT = insert(_TABLE).execution_options(preserve_rowcount=True)
+_INSERT = insert(_TABLE)
 _REPLY = select(_TABLE.c.reply, _TABLE.c.reply_digest).where(_TABLE.c.digest == bindparam("wanted"))
+_PRIVILEGE = select(func.has_table_privilege(_TABLE.name, "INSERT"))
 _COUNT = select(func.count()).select_from(_TABLE)
 
 
@@ -31,13 +31,10 @@ class AnswerTable:
     """
 
     def __init__(self, engine: Engine, *, read_only: bool = False) -> None:
-        """Use a connection of `engine`; if `read_only`, nothing can be cached."""
+        """Use connections of `engine`; if `read_only`, nothing can be cached."""
         self.remote = not is_sqlite(engine.url)
-        self._place = shown(engine.url)
+        self._engine = engine
         self._read_only = read_only
-        self._connection = HeldConnection(engine)
-        # No other process shares a database in memory.
-        self._leases = None if in_memory(engine.url) else Leases(self._connection)
 
     def get(self, digest: str) -> dict[str, Any] | None:
         """Return the reply cached under `digest`, or `None`.
@@ -46,7 +43,7 @@ class AnswerTable:
             DamagedAnswer: if the reply is not as it was written.
             StoreError: if the database fails.
         """
-        rows = self._connection.rows(_REPLY, {"wanted": digest})
+        rows = rows_of(self._engine, _REPLY, {"wanted": digest})
         return read_reply(digest, rows[0].reply, rows[0].reply_digest) if rows else None
 
     def put(self, digest: str, reply: dict[str, Any]) -> bool:
@@ -65,43 +62,32 @@ class AnswerTable:
             "model": _model_of(reply),
         }
         try:
-            first = self._connection.change(_INSERT, row) == 1
+            return change(self._engine, _INSERT, row) == 1
         except IntegrityError:
-            first = False
-        if self._leases:
-            self._leases.answered(digest)
-        return first
+            return False
 
-    def claim(self, digest: str) -> bool:
-        """Return whether the caller has to make the request; no other process makes it until the claim ends.
-
-        `False` means that another process is making it, or has cached the answer since it was looked up.
+    def check_writable(self) -> None:
+        """Check that an answer could be cached.
 
         Raises:
-            StoreError: if the store is read-only, so that the answer could not be cached, or the database fails.
+            StoreError: if the store is read-only.
         """
-        if self._read_only:
+        if not self._may_insert:
             raise StoreError(
-                f"The store {self._place} is read-only and lacks an answer that is needed; no request was made, since "
-                "the reply could not be cached.",
+                f"The store {shown(self._engine.url)} is read-only and lacks an answer that is needed; no request was "
+                "made, since the reply could not be cached.",
                 "Use a writable store, or a copy of this one.",
             )
-        return self._leases is None or self._leases.take(digest)
 
-    def release(self, digest: str) -> None:
-        """Give up a claim that led to no answer, so that other processes may make the request."""
-        if self._leases:
-            self._leases.release(digest)
+    @cached_property
+    def _may_insert(self) -> bool:
+        if self._engine.dialect.name == "postgresql":
+            return bool(rows_of(self._engine, _PRIVILEGE)[0][0])
+        return not self._read_only
 
     def count(self) -> int:
         """Return the number of cached answers."""
-        return int(self._connection.rows(_COUNT)[0][0])
-
-    def close(self) -> None:
-        """Give up all claims and the connection."""
-        if self._leases:
-            self._leases.close()
-        self._connection.close()
+        return int(rows_of(self._engine, _COUNT)[0][0])
 
 
 def _model_of(reply: dict[str, Any]) -> str | None:

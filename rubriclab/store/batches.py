@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from sqlalchemy import Engine, Row, bindparam, delete, insert, select, update
-from sqlalchemy.exc import IntegrityError
 
 from rubriclab.digest import PREFIX
 from rubriclab.open_batch import OpenBatch
-from rubriclab.store.engine import is_sqlite
+from rubriclab.store.engine import change, is_sqlite, rows_of
 from rubriclab.store.orm import METADATA, BatchRow
-from rubriclab.store.reconnect import HeldConnection
 
 _TABLE = METADATA.tables[BatchRow.__tablename__]
 _COLUMNS = tuple(column.name for column in _TABLE.c)
@@ -33,7 +31,7 @@ class BatchTable:
 
     def __init__(self, engine: Engine) -> None:
         self.remote = not is_sqlite(engine.url)
-        self._connection = HeldConnection(engine)
+        self._engine = engine
 
     def add(self, batch: OpenBatch) -> None:
         """Store a batch.
@@ -43,11 +41,7 @@ class BatchTable:
         """
         packed = b"".join(bytes.fromhex(digest.removeprefix(PREFIX)) for digest in batch.requests)
         values = {name: getattr(batch, name) for name in _COLUMNS if name != "requests"}
-        try:
-            self._connection.change(_INSERT, {**values, "requests": packed})
-        except IntegrityError:
-            # The connection was lost after the insert, which was then repeated.
-            return
+        change(self._engine, _INSERT, {**values, "requests": packed})
 
     def set_id(self, key: str, batch_id: str) -> None:
         """Store the provider's id of a batch.
@@ -55,7 +49,7 @@ class BatchTable:
         Raises:
             StoreError: if the database fails.
         """
-        self._connection.change(_SET_ID, {"wanted": key, "made": batch_id})
+        change(self._engine, _SET_ID, {"wanted": key, "made": batch_id})
 
     def remove(self, key: str) -> None:
         """Remove a batch, if it is there.
@@ -63,7 +57,7 @@ class BatchTable:
         Raises:
             StoreError: if the database fails.
         """
-        self._connection.change(_REMOVE, {"wanted": key})
+        change(self._engine, _REMOVE, {"wanted": key})
 
     def open(self, judge: str | None = None) -> tuple[OpenBatch, ...]:
         """Return the batches of a judge, by the digest of its identity, or of all judges; the oldest first.
@@ -71,12 +65,8 @@ class BatchTable:
         Raises:
             StoreError: if the database fails.
         """
-        rows = self._connection.rows(_ALL) if judge is None else self._connection.rows(_OF_JUDGE, {"wanted": judge})
+        rows = rows_of(self._engine, _ALL) if judge is None else rows_of(self._engine, _OF_JUDGE, {"wanted": judge})
         return tuple(_read(row) for row in rows)
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._connection.close()
 
 
 def _read(row: Row[Any]) -> OpenBatch:

@@ -5,21 +5,24 @@ from __future__ import annotations
 import logging
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import platformdirs
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy import URL, Connection, Engine, Row, Select, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError, OperationalError
+from sqlalchemy.sql.dml import UpdateBase
 
 from rubriclab.errors import StoreError, StoreUnavailable
 from rubriclab.option_names import option
 from rubriclab.waits import LONG, log_wait
 
 _log = logging.getLogger(__name__)
+
+Values = Mapping[str, str | bytes | None]
 
 # Seconds that a writer waits for another process to commit.
 TIMEOUT = 30
@@ -148,6 +151,27 @@ def writing(engine: Engine) -> Engine:
     A transaction that reads first and takes the lock later fails if another process has written in between.
     """
     return engine.execution_options(writes=True)
+
+
+def rows_of(engine: Engine, statement: Select[Any], values: Values | None = None) -> Sequence[Row[Any]]:
+    """Return the rows of a query.
+
+    Raises:
+        StoreUnavailable: if the database fails.
+    """
+    with guarded(engine.url), autocommitting(engine) as connection:
+        return connection.execute(statement, values).all()
+
+
+def change(engine: Engine, statement: UpdateBase, values: Values | None = None) -> int:
+    """Return the number of rows written or deleted, which is committed.
+
+    Raises:
+        IntegrityError: if a key exists.
+        StoreUnavailable: if the database fails.
+    """
+    with guarded(engine.url), autocommitting(engine) as connection:
+        return connection.execute(statement.execution_options(preserve_rowcount=True), values).rowcount
 
 
 def autocommitting(engine: Engine) -> Connection:

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from sqlalchemy import BigInteger, CheckConstraint, ForeignKeyConstraint, LargeBinary, MetaData, Text, UniqueConstraint
+from sqlalchemy import CheckConstraint, ForeignKeyConstraint, LargeBinary, MetaData, Text, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
 # A digest is `sha256:` and 64 digits; a name or tag is at most 100.
 DIGEST = 71
 NAME = 100
-# A process, as `rubriclab.store.leases` writes it.
-HOLDER = 100
-# What shared states are called: a run, or the judge that limits are for.
-STATE_NAME = 300
 # An id that a provider gives, such as a path in a bucket.
 PROVIDER_ID = 1000
 # 2026-11-21T12:00:00.000000+00:00
@@ -197,25 +193,6 @@ class AnswerRow(StoredTable, table=True):
     created: str = Field(max_length=TIME)
     reply_digest: str = Field(max_length=DIGEST)
     model: str | None = Field(default=None, max_length=NAME)
-
-
-class LeaseRow(StoredTable, table=True):
-    """A request that a process is making; `expires` is in seconds since 1970 by the database's clock."""
-
-    __tablename__ = "leases"
-
-    digest: str = Field(primary_key=True, max_length=DIGEST)
-    holder: str = Field(max_length=HOLDER)
-    expires: int = Field(sa_type=BigInteger)
-
-
-class SharedStateRow(StoredTable, table=True):
-    """A document that processes share while they run, as canonical JSON; see `rubriclab.store.shared_state`."""
-
-    __tablename__ = "shared_states"
-
-    name: str = Field(primary_key=True, max_length=STATE_NAME)
-    content: str = Field(sa_type=Text)
 
 
 class BatchRow(StoredTable, table=True):

@@ -38,9 +38,7 @@ KINDS = {
     "corrections": "corrections of labels",
     "human_judgments": "ratings by people",
     "answers": "cached answers",
-    "leases": "requests in flight",
     "batches": "open batches",
-    "shared_states": "shared budgets and limits",
 }
 # Answers that are looked at in one transaction; other processes can write between two. Each transaction writes most
 # pages of an SQLite index anew, so that smaller ones take longer in all.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
@@ -23,7 +23,6 @@ from rubriclab.store.answers import AnswerTable
 from rubriclab.store.batches import BatchTable
 from rubriclab.store.engine import address, file_of, guarded, is_sqlite, make_engine, may_write, shown, writing
 from rubriclab.store.orm import TrainingRow, UsedAnswersRow, VersionRow, stored_time
-from rubriclab.store.reconnect import persistently
 from rubriclab.store.records import (
     add_correction,
     add_judgment,
@@ -49,7 +48,6 @@ from rubriclab.store.rows import (
     versions_of,
 )
 from rubriclab.store.schema import prepare
-from rubriclab.store.shared_state import Document, SharedState, remove_documents
 from rubriclab.store.storage import KindSize, Pruned, Space, prune_step, sizes, space_of, vacuum
 from rubriclab.store.verify import Problem, find_problems, remove_answers
 from rubriclab.store.version import Version, check_name, check_tag
@@ -136,7 +134,7 @@ class Store:
     @cached_property
     def answers(self) -> AnswerTable:
         """The cached answers of judges, by the digest of the request."""
-        return self._held.enter_context(closing(AnswerTable(self._engine, read_only=self._read_only)))
+        return AnswerTable(self._engine, read_only=self._read_only)
 
     def check_writable(self) -> None:
         """Check that something can be stored.
@@ -147,23 +145,10 @@ class Store:
         if self._read_only:
             raise _read_only(self.place)
 
-    def shared_state(self, name: str) -> SharedState:
-        """Return the document that processes share under `name`; it is empty before it is changed.
-
-        Raises:
-            StoreError: if the store is read-only.
-        """
-        self.check_writable()
-        return SharedState(self._engine, name)
-
-    def remove_shared_states(self, is_unused: Callable[[Document, float], bool]) -> None:
-        """Remove documents that processes have shared; see `remove_documents`."""
-        remove_documents(self._engine, is_unused)
-
     @cached_property
     def batches(self) -> BatchTable:
         """The batches of requests that providers are processing."""
-        return self._held.enter_context(closing(BatchTable(self._engine)))
+        return BatchTable(self._engine)
 
     def save(
         self,
@@ -393,15 +378,12 @@ class Store:
         """Return the result of `work` in one transaction, repeated if another process took its key."""
         self.check_writable()
 
-        def attempt() -> Done:
-            with Session(writing(self._engine)) as session:
-                done = work(session)
-                session.commit()
-                return done
-
         for _ in range(ATTEMPTS):
             try:
-                return persistently(self._engine, attempt)
+                with guarded(self._engine.url), Session(writing(self._engine)) as session:
+                    done = work(session)
+                    session.commit()
+                    return done
             except IntegrityError:
                 continue
         raise StoreUnavailable(f"Other processes kept writing to {self.place}.", "Try again.")

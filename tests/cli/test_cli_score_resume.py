@@ -101,12 +101,13 @@ def test_the_rows_of_an_interrupted_run_are_kept_and_half_a_row_is_replaced(
     assert (done.json["rows"], done.json["unscored"], sum(done.json["histogram"])) == (12, 2, 10)
 
 
-def test_a_killed_run_leaves_whole_rows_and_is_continued(commands: Commands) -> None:
+@pytest.mark.parametrize("options", [RESUME, RESUME[:-1]])
+def test_a_killed_run_leaves_whole_rows_and_is_continued(commands: Commands, options: tuple[str, ...]) -> None:
     (commands.folder / "many.jsonl").write_text(
         "".join(json.dumps({**ROWS[n % 10], "id": f"t{n}"}) + "\n" for n in range(400))
     )
     output = commands.folder / "scores.jsonl"
-    started = commands.start("score", "many.jsonl", *RESUME)
+    started = commands.start("score", "many.jsonl", *options)
     until = time.monotonic() + 30
     while not (output.exists() and output.stat().st_size) and time.monotonic() < until:
         time.sleep(0.01)

@@ -244,7 +244,7 @@ def user(own: Commands) -> Commands:
     [
         "api-base = 'http://127.0.0.1:9/v1'",
         "api_base = 'http://127.0.0.1:9/v1'",
-        "address = 'ray://127.0.0.1:9'",
+        "ray_address = 'ray://127.0.0.1:9'",
         "judge = 'huggingface/http://127.0.0.1:9'",
         "judge = 'gpt-4o-mini'",
         "output = 'scores.jsonl'",

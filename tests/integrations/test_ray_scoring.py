@@ -27,7 +27,7 @@ if find_spec("ray") is None:
     pytest.skip("Ray is not installed; make test-integrations installs it", allow_module_level=True)
 
 ASPECT = ("--task", "summarization", "--aspect", "coherence")
-RAY = ("--engine", "ray", "--workers", 2)
+RAY = ("--workers", 2)
 # Seconds before a kill from which on an answer has to be kept.
 GRACE = 1.0
 LONGEST = 400
@@ -59,7 +59,7 @@ def workers_of(folder: Path) -> Iterator[int]:
     """Yield the processes of Ray that score for a command run in `folder`, by its home folder."""
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            scores = b"ChunkScorer" in (process / "cmdline").read_bytes()
+            scores = b"RayWorker" in (process / "cmdline").read_bytes()
             if scores and f"HOME={folder}\0".encode() in (process / "environ").read_bytes():
                 yield int(process.name)
 
@@ -147,20 +147,56 @@ def test_a_killed_worker_loses_no_answer_and_repeats_none_that_was_kept(
     assert (asking.folder / "cluster.jsonl").read_bytes() == (asking.folder / "one.jsonl").read_bytes()
 
 
+@pytest.mark.parametrize("killed", [False, True])
 def test_the_caps_hold_for_all_workers_together_and_the_run_goes_on_after_them(
-    asking: Commands, server: RunningServer
+    asking: Commands, server: RunningServer, killed: bool
 ) -> None:
     write_texts(asking.folder / "texts.jsonl", 100)
     command = ("score", "texts.jsonl", *ASPECT, "-o", "scores.jsonl", *RAY, "--requests-per-minute", 6000)
-    stopped = run(asking, "--log-file", "log.txt", *command, "--max-calls", 40)
-    assert (stopped.code, server.answered.total()) == (2, 40)
-    assert "The cap of 40 calls is reached." in stopped.err
-    assert "budget reached after 40 calls" in (asking.folder / "log.txt").read_text("utf-8"), "workers log here"
-    kinds = {kind["kind"]: kind["rows"] for kind in run(asking, "store", "size", "--json").json["kinds"]}
-    assert kinds["shared budgets and limits"] == 1, "the limits of the judge; the budget has been removed"
+    server.latency = 0.3 if killed else 0.0
+    running = start(asking, *command, "--max-calls", 60)
+    if killed:
+        while server.answered.total() < 15 and running.poll() is None:
+            time.sleep(0.02)
+        os.kill(next(workers_of(asking.folder)), signal.SIGKILL)
+    stopped = finish(running)
+    assert stopped.code == 2
+    assert "The cap of 60 calls is reached." in stopped.err
+    assert server.requests.total() == 60 if not killed else 40 <= server.requests.total() <= 60
+    server.latency = 0.0
     done = run(asking, *command)
     assert done.code == 0, done.err
-    assert (server.answered.total(), server.repeated) == (100, 0)
+    assert server.answered.total() - server.repeated == 100
+    assert killed or server.repeated == 0
+
+
+def test_an_interrupted_run_keeps_the_replies_under_way(asking: Commands, server: RunningServer) -> None:
+    write_texts(asking.folder / "texts.jsonl", 200)
+    server.latency = 0.5
+    command = ("score", "texts.jsonl", *ASPECT, "-o", "scores.jsonl", *RAY)
+    running = start(asking, *command)
+    while server.answered.total() < 20 and running.poll() is None:
+        time.sleep(0.02)
+    os.kill(running.pid, signal.SIGINT)
+    stopped = finish(running)
+    assert stopped.code == 130, stopped.err
+    assert server.requests.total() < 200
+    server.latency = 0.0
+    assert run(asking, *command).code == 0
+    assert (server.requests.total(), server.repeated) == (200, 0)
+
+
+def test_a_run_resumes_with_workers(rubriclab: Commands, planted: Commands) -> None:
+    write_texts(planted.folder / "texts.jsonl", 100)
+    command = ("score", "texts.jsonl", "--rubric", "planted", "--judge", "embedded", "-o", "scores.jsonl", "--resume")
+    assert run(planted, *command).code == 0
+    scores = planted.folder / "scores.jsonl"
+    complete = scores.read_bytes()
+    scores.write_bytes(complete[: len(complete) // 3])
+    resumed = run(planted, *command, *RAY)
+    assert resumed.code == 0, resumed.err
+    assert " rows of scores.jsonl are kept" in resumed.err
+    assert scores.read_bytes() == complete
 
 
 def test_an_error_ends_the_run_and_loses_no_reply_under_way(asking: Commands, server: RunningServer) -> None:

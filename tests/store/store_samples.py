@@ -122,17 +122,3 @@ def die_after(statement: str, where: str, name: str) -> None:
         store.answers.put("sha256:kept", {"text": "paid for"})
         event.listen(Engine, "after_cursor_execute", kill)
         store.save(name, numbered(99), provenance(), EFFORT)
-
-
-def claim_and_die(where: str, digest: str) -> None:
-    """Claim a question, and be killed."""
-    with open_store(where) as store:
-        assert store.answers.claim(digest)
-        os.kill(os.getpid(), signal.SIGKILL)
-
-
-def claim_and_hold(where: str, digest: str, pipe: Any) -> None:
-    """Claim a question, say whether that went well, and hold it until told to end."""
-    with open_store(where) as store:
-        pipe.send(store.answers.claim(digest))
-        pipe.recv()

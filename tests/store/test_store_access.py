@@ -56,7 +56,7 @@ def read_all(where: str, access: Any, answers: Any) -> None:
         with open_store(where, access=access) as store:
             found = [*store.names(), store.load("news").ref, store.verify(), store.answers.get("sha256:a")]
             answers.send(found)
-            for change in (lambda: store.tag("news", "best"), lambda: store.answers.claim("sha256:b")):
+            for change in (lambda: store.tag("news", "best"), store.answers.check_writable):
                 try:
                     answers.send(change())
                 except StoreError as error:
@@ -142,8 +142,8 @@ def test_a_role_that_may_only_select_reads_on_postgresql(schema: str) -> None:
     reader = address(schema).set(username=f"reader_{name}").render_as_string(hide_password=False)
     with open_store(reader, access="either") as store:
         assert [*store.names(), store.load("news").ref, store.verify(), store.answers.get("sha256:a")] == FOUND
-        with pytest.raises(StoreError, match="permission denied"):
-            store.answers.claim("sha256:b")
+        with pytest.raises(StoreError, match="is read-only and lacks an answer"):
+            store.answers.check_writable()
 
 
 def test_a_new_store_is_for_its_owner_only(tmp_path: Path) -> None:
