@@ -16,9 +16,8 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from rubriclab.digest import canonical
 from rubriclab.errors import PlugInError, RubriclabError
-from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, Usage
+from rubriclab.judges.judge import Judge, JudgeWrapper, Reply
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.provider_errors import provider_fault
 from rubriclab.option_names import by_reader
@@ -102,23 +101,17 @@ def loaded(kind: Literal["judge", "method"], points: Sequence[EntryPoint]) -> tu
 
 
 class PlugInJudge(JudgeWrapper):
-    """The judge of another package, with its name and identity as they were when it was connected."""
+    """The judge of another package, by the specification that it was chosen by."""
 
-    def __init__(self, judge: Judge, plug_in: PlugIn, name: str, identity: Mapping[str, Any]) -> None:
+    def __init__(self, judge: Judge, plug_in: PlugIn, name: str) -> None:
         super().__init__(judge)
         self._plug_in = plug_in
         self._name = name
-        self._identity = identity
 
     @property
     def name(self) -> str:
-        """The specification that it was chosen by."""
+        """The specification, by which versions find their judge again."""
         return self._name
-
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        """What its answers are cached under."""
-        return self._identity
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         """Return the judge's reply.
@@ -130,10 +123,7 @@ class PlugInJudge(JudgeWrapper):
         with self._plug_in.errors_named():
             reply = await self.judge.reply(prompt)
         if not isinstance(reply, Reply):
-            raise self._plug_in.error(f"gave {_shown(reply)}, expected a Reply")
-        for field, kind in (("text", str), ("model", str), ("usage", Usage)):
-            if not isinstance(value := getattr(reply, field), kind):
-                raise self._plug_in.error(f"gave a Reply whose {field} is {_shown(value)}, expected {kind.__name__}")
+            raise self._plug_in.error(f"gave {reply!r:.80}, expected a Reply")
         return reply
 
 
@@ -141,27 +131,13 @@ def plug_in_judge(points: Sequence[EntryPoint], spec: str, options: JudgeOptions
     """Return the judge that `spec` names, as `NAME` or `NAME:REST`.
 
     Raises:
-        PlugInError: if it cannot be made, or has no usable name and identity.
+        PlugInError: if it cannot be made.
     """
     plug_in, make = loaded("judge", points)
     with plug_in.errors_named("cannot be loaded: "):
         judge = make(spec.partition(":")[2], options)
-        name, identity = getattr(judge, "name", None), getattr(judge, "identity", None)
-    if not (isinstance(name, str) and isinstance(identity, Mapping) and callable(getattr(judge, "reply", None))):
-        raise plug_in.error(
-            "cannot be used: expected an object with `name`, `identity` and `reply`, got " + type(judge).__name__
-        )
-    if name != spec:
-        raise plug_in.error(
-            f"has the name {name!r}, expected {spec!r}, the specification that it was chosen by: versions are scored "
-            "by the judge of that name"
-        )
-    try:
-        canonical(dict(identity))
-    except (TypeError, ValueError) as error:
-        raise plug_in.error(f"has an identity that is not made of JSON types: {error}") from None
-    _log.info("%s: a judge of %s", name, plug_in.package)
-    return PlugInJudge(judge, plug_in, name, dict(identity))
+    _log.info("%s: a judge of %s", spec, plug_in.package)
+    return PlugInJudge(judge, plug_in, spec)
 
 
 def _own_error(error: BaseException) -> RubriclabError | None:
@@ -171,10 +147,6 @@ def _own_error(error: BaseException) -> RubriclabError | None:
     if isinstance(error, BaseExceptionGroup):
         return next(filter(None, map(_own_error, error.exceptions)), None)
     return None
-
-
-def _shown(value: object) -> str:
-    return f"{value!r:.80} ({type(value).__name__})"
 
 
 def _package(point: EntryPoint) -> str:

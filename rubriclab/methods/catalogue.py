@@ -1,7 +1,7 @@
 """All methods by name: those built in, and those that installed packages offer.
 
 A package offers a method through the entry-point group `rubriclab.methods`: the name is the method's, the object is a
-`Method`, whose results are checked. A name that is built in cannot be replaced.
+`Method`. A name that is built in cannot be replaced.
 """
 
 from __future__ import annotations
@@ -74,6 +74,6 @@ def _plug_in(name: str) -> Method:
         )
     plug_in, method = loaded("method", points)
     # Imported here: the built-in methods, which every command lists, need none of it.
-    from rubriclab.methods.plug_ins import checked
+    from rubriclab.methods.plug_ins import guarded
 
-    return checked(method, plug_in)
+    return guarded(method, plug_in)

@@ -116,31 +116,6 @@ def prompts_digest(names: Iterable[str]) -> str:
     return digest({name: digest_text(text) for name, text in wording.items()})
 
 
-def template_fault(name: str, folder: Path | None) -> str | None:
-    """Return why the template `name` cannot be used, or `None`.
-
-    Args:
-        folder: where the method's own templates are.
-    """
-    from jinja2 import TemplateSyntaxError, meta
-
-    path = FOLDER / f"{name}.md"
-    if folder and not path.exists():
-        path = folder / f"{name.partition('/')[2]}.md"
-    try:
-        text = path.read_text("utf-8")
-        _turns(text)
-        included = set(meta.find_referenced_templates(_environment().parse(text)))
-    except OSError as error:
-        return f"{path}: {error.strerror}"
-    except TemplateSyntaxError as error:
-        return f"{path}: line {error.lineno}: {error.message}"
-    except ValueError as error:
-        return f"{path}: {error}"
-    missing = sorted(str(each) for each in included if not (each and (FOLDER / each).is_file()))
-    return f"{path}: includes {missing[0]!r}, expected a passage that ships with rubriclab" if missing else None
-
-
 def fenced(text: str, label: str) -> str:
     """Return `text` between two markers that it cannot contain, whatever it says; see `_tagged` and `inert`."""
     return f"<<<{label} {_PLACEHOLDER}>>>\n{inert(text)}\n<<<end of {label} {_PLACEHOLDER}>>>"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, PlugInE
 from rubriclab.judges import FakeJudge
 from rubriclab.judges.plug_ins import PlugIn
 from rubriclab.methods.method import CriterionRating, Learned, Method, TrainingInput, silent
-from rubriclab.methods.plug_ins import checked
+from rubriclab.methods.plug_ins import guarded
 from rubriclab.report.describe import contents
 from rubriclab.rubric import Criterion, Evidence, Part
 
@@ -81,12 +80,12 @@ def given() -> TrainingInput:
 
 
 def score(found: Any) -> Any:
-    used = checked(method(found), PLUG_IN)
+    used = guarded(method(found), PLUG_IN)
     return asyncio.run(used.score(TEXTS[0], PART, given().assignment, JUDGE))
 
 
 def learn(result: Any, **fields: Any) -> Learned:
-    used = checked(method(result=result, **fields), PLUG_IN)
+    used = guarded(method(result=result, **fields), PLUG_IN)
     run = used.learn(given(), Settings(), judge=JUDGE, generator=JUDGE, seed=1, on_progress=silent)
     return asyncio.run(run)
 
@@ -98,61 +97,15 @@ def message(run: Any, *arguments: Any, **options: Any) -> str:
     return caught.value.message.removeprefix("The method 'toy' of the package toy 1.0 ")
 
 
-@pytest.mark.parametrize(
-    ("found", "fault"),
-    [
-        ((7, ratings(3, 3)), "the score 7, expected a score from 1 to 5."),
-        ((3, ratings(0, 3)), "the rating 0 by the trait 'length', expected a score from 1 to 5."),
-        ((3, ratings(3)), "ratings by 'length', expected one rating by each criterion of the part: 'length', 'order'."),
-        (3.0, "no valid score: result: expected a list, got 3.0."),
-        (("high", ratings(3, 3)), "no valid score: result[0]: expected a number, got the text 'high'."),
-        ((float("inf"), ratings(3, 3)), "no valid score: result[0]: expected a finite number, got Infinity."),
-    ],
-)
-def test_a_score_off_the_scale_or_without_its_ratings_names_the_text(found: Any, fault: str) -> None:
-    assert message(score, found) == f"gave the text {TEXTS[0].id!r} {fault}"
-
-
 def test_scores_of_numpy_become_plain_numbers() -> None:
     value, rated = score((np.float32(2.5), [CriterionRating("order", np.float64(3), "r"), *ratings(None)]))
     assert (value, rated[0].score, rated[1].score) == (2.5, 3.0, None)
     assert {type(value), type(rated[0].score)} == {float}
 
 
-@pytest.mark.parametrize(
-    ("result", "fault"),
-    [
-        (None, "learned None, expected a Learned."),
-        (learned(part="toy"), "learned what cannot be used: Learned.part: expected a Part, got 'toy'."),
-        (
-            learned(part=PART.model_copy(update={"method": "other"})),
-            "Learned.part.method: expected 'toy', got 'other'.",
-        ),
-        (
-            learned(part=PART.model_copy(update={"criteria": (trait("length", kind="score"), trait("order"))})),
-            "Learned.part.criteria: 'length' has the kind 'score', expected 'trait' (Method.criterion_kind).",
-        ),
-        (
-            learned(part=PART.model_copy(update={"criteria": (trait("length"), trait("length"))})),
-            "every criterion, kept or dropped, needs an id of its own.",
-        ),
-        (learned(examples=("x", *learned().examples[1:])), "Learned.examples: expected the id of a training text"),
-        (learned(candidates=("length", "width")), "Learned.candidates: expected the id of a criterion of the part"),
-        (
-            learned(ratings=learned().ratings[1:]),
-            "Learned.ratings: expected 6 rows, one for each of `examples`, got 5.",
-        ),
-        (learned(ratings=(ratings(9, 1), *learned().ratings[1:])), "has the rating 9 by the trait 'length'"),
-        (learned(ratings=(ratings(3), *learned().ratings[1:])), "expected the candidates 'length', 'order' for"),
-        (learned(ratings=3), "Learned.ratings: expected a list, got 3."),
-        (learned(scores=np.ones(2)), "Learned.scores: expected the shape (6,), one score for each of `examples`"),
-        (learned(reselected=np.full(6, 5.5)), "Learned.reselected: expected a score from 1 to 5 or NaN, got 5.5."),
-        (learned(scores=["a"] * 6), "Learned.scores: expected numbers, got ['a', "),
-        (learned(notes="one note"), "Learned.notes: expected a list, got the text 'one note'."),
-    ],
-)
-def test_a_malformed_result_of_learning_says_which_field_is_wrong(result: Any, fault: str) -> None:
-    assert fault in message(learn, result)
+@pytest.mark.parametrize("found", [3.0, ("high", ratings(3, 3)), (float("inf"), ratings(3, 3))])
+def test_what_is_no_score_is_an_error_of_the_package(found: Any) -> None:
+    assert message(score, found).startswith("raised ValidationError: ")
 
 
 @pytest.mark.parametrize("run", [score, learn])
@@ -202,39 +155,5 @@ def test_traits_are_not_called_scores_of_the_whole_aspect() -> None:
     assert contents(PART.criteria) == "2 rated traits"
 
 
-@pytest.mark.parametrize(
-    ("fields", "fault"),
-    [
-        ({"name": "other"}, "expected a Method of that name"),
-        ({"settings": dict}, "cannot be used: settings: expected a pydantic model"),
-        ({"joint_settings": {"step": "long"}}, "presets valid values: step: expected a number"),
-        ({"criterion_kind": "traits"}, "criterion_kind: expected one of 'hypothesis', 'question', 'score', 'trait'"),
-        ({"prompts": "toy/rate"}, "prompts: expected a tuple of names such as ('toy/rate',), got 'toy/rate'."),
-        ({"templates": Path("nowhere")}, "templates: expected the Path of a folder, got 'nowhere'."),
-    ],
-)
-def test_a_method_that_cannot_be_used_says_which_field_is_wrong(fields: dict[str, Any], fault: str) -> None:
-    assert fault in message(lambda: checked(method(**fields), PLUG_IN))
-
-
-@pytest.mark.parametrize(
-    ("text", "fault"),
-    [
-        (None, "No such file or directory"),
-        ("How good is it?", "expected turns that begin with a line '=== system' or '=== user'"),
-        ("=== system\nRate.\n", "expected turns that begin with"),
-        ("=== user\nRate {{ output.\n", "line 2: "),
-        ('=== user\n{% include "shared/nothing.md" %}\n', "includes 'shared/nothing.md'"),
-    ],
-)
-def test_a_missing_or_faulty_template_is_named(tmp_path: Path, text: str | None, fault: str) -> None:
-    if text is not None:
-        (tmp_path / "rate.md").write_text(text, "utf-8")
-    said = message(lambda: checked(method(prompts=("toy/rate",), templates=tmp_path), PLUG_IN))
-    assert said.startswith(f"cannot be used: the template 'toy/rate': {tmp_path / 'rate.md'}: ")
-    assert fault in said
-
-
-def test_a_kind_that_no_shared_call_can_ask_about_is_refused_there() -> None:
-    joining = checked(method(shares_call=lambda _: True), PLUG_IN).shares_call
-    assert message(joining, {}) == "shares calls, which criteria of the kind 'trait' cannot."
+def test_a_method_of_another_name_cannot_be_used() -> None:
+    assert "expected a Method of that name" in message(lambda: guarded(method(name="other"), PLUG_IN))

@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from textwrap import dedent
 
-import orjson
 import pytest
 from commands import CHECKOUT, HELDOUT, LABELLED, SCRIPT, Commands, Done
 from documentation import example_files
@@ -18,7 +17,6 @@ MODULE = '''
 """A judge that answers with the length of the text, and a method that asks for one number."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,8 +46,6 @@ class WordCounter:
         if self.name.endswith(":crash"):
             raise ZeroDivisionError("division by zero")
         words = len(str(prompt.fields.get("output", "")).split())
-        if self.name.endswith(":high"):
-            return rl.Reply(text=json.dumps({"reason": "high", "score": 9}), model=self.name)
         if self.name.endswith(":mute") and prompt.name != "toy/rate":
             return rl.Reply(text="no comment", model=self.name)
         reply = {"reason": f"{words} words", "reasoning": f"{words} words", "score": min(5.0, 1 + words / 20)}
@@ -94,7 +90,6 @@ METHOD = rl.Method(
     single_criterion=True,
     templates=Path(__file__).parent / "templates",
 )
-UNTEMPLATED = replace(METHOD, name="untemplated", prompts=("untemplated/none",))
 '''
 TEMPLATE = """\
 === system
@@ -124,7 +119,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         [rubriclab.methods]
         toy = rubriclab_toy:METHOD
         broken = rubriclab_toy:NOTHING
-        untemplated = rubriclab_toy:UNTEMPLATED
         hypoeval = rubriclab_toy:METHOD
         """
     (info / "entry_points.txt").write_text(dedent(points), "utf-8")
@@ -237,20 +231,11 @@ def test_a_package_cannot_replace_a_method_that_is_built_in(site: Path, tmp_path
     assert done.code == 0, done.err
 
 
-@pytest.mark.parametrize(
-    ("method", "judge", "message"),
-    [
-        ("toy", "toyjudge:crash", "The judge 'toyjudge' of the package rubriclab-toy 1.0 raised ZeroDivisionError"),
-        ("toy", "toyjudge:high", "The method 'toy' of the package rubriclab-toy 1.0 learned what cannot be used"),
-        ("untemplated", "toyjudge:x", "rubriclab-toy 1.0 cannot be used: the template 'untemplated/none'"),
-    ],
-)
-def test_a_fault_of_a_plug_in_is_no_bug_of_rubriclab(
-    site: Path, tmp_path: Path, method: str, judge: str, message: str
-) -> None:
-    done = run(site, tmp_path, "learn", LABELLED, *SCALE, "--method", method, "--judge", judge, "--name", "toy")
+def test_a_fault_of_a_plug_in_is_no_bug_of_rubriclab(site: Path, tmp_path: Path) -> None:
+    crash = ("--method", "toy", "--judge", "toyjudge:crash", "--name", "toy")
+    done = run(site, tmp_path, "learn", LABELLED, *SCALE, *crash)
     assert done.code == 2, done.err
-    assert message in done.err
+    assert "The judge 'toyjudge' of the package rubriclab-toy 1.0 raised ZeroDivisionError" in done.err
 
 
 def test_verbose_logs_the_traceback_of_a_plug_in(site: Path, tmp_path: Path) -> None:
@@ -260,13 +245,6 @@ def test_verbose_logs_the_traceback_of_a_plug_in(site: Path, tmp_path: Path) -> 
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert 'raise ZeroDivisionError("division by zero")' in done.stderr
-
-
-def test_a_score_off_the_scale_ends_scoring_with_the_text_s_id(site: Path, learned: Path) -> None:
-    scored = run(site, learned, "score", HELDOUT, "--rubric", "toy", "--judge", "toyjudge:high")
-    assert scored.code == 2
-    first = orjson.loads(HELDOUT.read_bytes().splitlines()[0])["id"]
-    assert f"gave the text {first!r} the score 9, expected a score from 1 to 5." in scored.err
 
 
 def test_a_criterion_of_a_plug_in_shows_its_agreement_with_the_labels(site: Path, learned: Path) -> None:
