@@ -1,4 +1,4 @@
-"""The bank of hypotheses, and the bandit that ranks them (HypoEval, section 2).
+"""The bank of hypotheses, the bandit that ranks them, and the selection from it (HypoEval, section 2).
 
 A hypothesis is an arm, a labelled text is a pull, and the reward is the mean utility of its ratings so far plus an
 exploration bonus, as in upper confidence bounds.
@@ -7,17 +7,24 @@ exploration bonus, as in upper confidence bounds.
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+
+import numpy as np
 
 from rubriclab.data.scale import Scale
-from rubriclab.methods.hypoeval.settings import HypoEvalSettings
+from rubriclab.methods.hypoeval.settings import HypoEvalSettings, Procedure
+from rubriclab.methods.method import cross_validated
 from rubriclab.rubric import Criterion, DroppedCriterion, RewardPoint
-from rubriclab.stats.interval import rounded
+from rubriclab.stats.correlation import FloatArray, label_correlations
+from rubriclab.stats.interval import DIGITS, rounded
 
 # The paper states theta in points of its 1 to 5 scale.
 PAPER_WIDTH = 4.0
+
+# Share of the top k that must be wrong at the end of training for a text to enter the bank of wrong examples.
+WRONG_SHARE = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,31 +68,31 @@ def tolerance(theta: float, scale: Scale) -> float:
     return theta * scale.width / PAPER_WIDTH
 
 
-def wrong_needed(top: int, step: int, total: int, share: float) -> float:
+def wrong_needed(top: int, step: int, total: int) -> float:
     """Return w_hyp: the number of the `top` hypotheses that must be wrong for a text to enter the wrong bank.
 
     The paper leaves it open; in the published code it rises with the 0-based number of the text out of `total`.
     """
-    return top * share * (step - 1) / total
+    return top * WRONG_SHARE * (step - 1) / total
 
 
-def reward(arm: Arm, step: int, alpha: float, bonus: Literal["fresh", "when_visited"]) -> RewardPoint:
+def reward(arm: Arm, step: int, alpha: float, procedure: Procedure) -> RewardPoint:
     """Return the arm's reward after `step` labelled texts.
 
-    A fresh bonus makes arms comparable whenever they were last visited; `when_visited` is the published rule, whose
-    bonuses are out of date. An arm without visits has utility 0 and the largest bonus.
+    An updated bonus makes arms comparable whenever they were last visited; by the rule of the paper and its code,
+    bonuses are those of the last visit and out of date. An arm without visits has utility 0 and the largest bonus.
     """
     visits = arm.visits
-    at = step if bonus == "fresh" else arm.visited
+    at = step if procedure == "improved" else arm.visited
     extra = alpha * math.sqrt(math.log(max(at, 1)) / max(visits, 1))
     return RewardPoint(step=step, visits=visits, utility=rounded(arm.accuracy) or 0.0, bonus=rounded(extra) or 0.0)
 
 
-def ranked(arms: Iterable[Arm], step: int, alpha: float, bonus: Literal["fresh", "when_visited"]) -> list[Arm]:
+def ranked(arms: Iterable[Arm], step: int, alpha: float, procedure: Procedure) -> list[Arm]:
     """Return the arms by decreasing reward; equal ones by id."""
 
     def key(arm: Arm) -> tuple[float, str]:
-        point = reward(arm, step, alpha, bonus)
+        point = reward(arm, step, alpha, procedure)
         return -(point.utility + point.bonus), arm.id
 
     return sorted(arms, key=key)
@@ -123,7 +130,7 @@ class Bank:
 
     def top(self, count: int, step: int) -> tuple[Criterion, ...]:
         """Return the `count` hypotheses of the highest reward after `step` texts, best first."""
-        best = ranked(self._arms.values(), step, self._settings.alpha, self._settings.bonus)[:count]
+        best = ranked(self._arms.values(), step, self._settings.alpha, self._settings.procedure)[:count]
         return tuple(self._known[arm.id] for arm in best)
 
     def most_accurate(self) -> tuple[Criterion, ...]:
@@ -135,7 +142,7 @@ class Bank:
         """Record the utility of a rating, and the resulting reward."""
         self._arms[name] = self._arms[name].seen(utility, step)
         if utility is not None:
-            self._rewards[name].append(reward(self._arms[name], step, self._settings.alpha, self._settings.bonus))
+            self._rewards[name].append(reward(self._arms[name], step, self._settings.alpha, self._settings.procedure))
 
     def drop(self, name: str, reason: str) -> None:
         """Drop a hypothesis for `reason`; its evidence is kept."""
@@ -190,3 +197,72 @@ def _thinned(rewards: Sequence[RewardPoint]) -> tuple[RewardPoint, ...]:
         return tuple(rewards)
     step = (len(rewards) - 1) / (MOST_REWARDS - 1)
     return tuple(rewards[round(place * step)] for place in range(MOST_REWARDS))
+
+
+def select(matrix: FloatArray, labels: FloatArray, settings: HypoEvalSettings) -> list[int]:
+    """Return the columns of the criteria kept, best first: at most `selected`, by Pearson correlation.
+
+    Columns with ratings of less than half of the texts are not eligible. Columns with a negative correlation are kept
+    only if none is positive, unless the procedure is the paper's or its code's. Ties go to the earlier column; columns
+    without a correlation come last.
+    """
+    r = np.nan_to_num(label_correlations(matrix, labels), nan=-2.0)
+    rated = (~np.isnan(matrix)).mean(axis=0) if len(matrix) else np.zeros(matrix.shape[1])
+    eligible = [column for column in range(matrix.shape[1]) if rated[column] >= 0.5]
+    if settings.procedure == "improved" and any(r[column] > 0 for column in eligible):
+        eligible = [column for column in eligible if r[column] > 0]
+    return sorted(eligible, key=lambda column: (-r[column], column))[: settings.selected]
+
+
+def hopeless(matrix: FloatArray, labels: FloatArray, rounds_left: int, settings: HypoEvalSettings) -> list[int]:
+    """Return the columns to drop, `rounds_left` rounds of rating before the end.
+
+    Successive halving (Karnin, Koren and Somekh 2013, ICML, "Almost Optimal Exploration in Multi-Armed Bandits") for
+    several best arms: one and a half times as many as are selected enter the last round, and twice as many each round
+    before it. Columns without a correlation are dropped first.
+    """
+    r = label_correlations(matrix, labels)
+    ranked = sorted(range(len(r)), key=lambda column: (-np.nan_to_num(r[column], nan=-2.0), column))
+    return sorted(ranked[math.ceil(0.75 * 2**rounds_left * settings.selected) :])
+
+
+def predictions(matrix: FloatArray, columns: Sequence[int]) -> FloatArray:
+    """Return the mean over the selected columns, NaN if none of them has a rating; shape (texts,)."""
+    chosen = matrix[:, list(columns)]
+    rated = ~np.isnan(chosen)
+    counts = rated.sum(axis=1)
+    sums = np.where(rated, chosen, 0.0).sum(axis=1)
+    return np.where(counts > 0, (sums / np.maximum(counts, 1)).round(DIGITS), np.nan)
+
+
+def reselected(matrix: FloatArray, labels: FloatArray, groups: Sequence[str], settings: HypoEvalSettings) -> FloatArray:
+    """Return cross-validated predictions: each text's by the criteria that the other groups' labels select; NaN if
+    none."""
+
+    def predict(others: np.ndarray, inside: np.ndarray) -> FloatArray:
+        return predictions(matrix[inside], select(matrix[others], labels[others], settings))
+
+    return cross_validated(groups, predict)
+
+
+def final_bank(
+    learned: Sequence[Criterion], literature: Sequence[Criterion], size: int, procedure: Procedure, draw: random.Random
+) -> tuple[Criterion, ...]:
+    """Return at most `size` hypotheses from labels and literature, each given best first.
+
+    If there are none of one kind, the others may fill the bank.
+    """
+    if not (learned and literature):
+        return _some([*learned, *literature], size, procedure, draw)
+    half = size // 2
+    if procedure == "paper":
+        return (*draw.sample(learned, min(half, len(learned))), *draw.sample(literature, min(half, len(literature))))
+    if procedure == "published":
+        kept = tuple(learned[:half])
+        return (*kept, *literature[: size - len(kept)])
+    added = tuple(literature[: max(half, size - len(learned))])
+    return (*learned[: size - len(added)], *added)
+
+
+def _some(side: Sequence[Criterion], size: int, procedure: Procedure, draw: random.Random) -> tuple[Criterion, ...]:
+    return tuple(draw.sample(side, min(size, len(side))) if procedure == "paper" else side[:size])

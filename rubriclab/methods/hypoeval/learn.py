@@ -24,12 +24,22 @@ from rubriclab.errors import DataError, JudgeError, SettingsError
 from rubriclab.judges.judge import Judge
 from rubriclab.literature import Finding
 from rubriclab.methods.deduplication import MOST_SHOWN, find_redundant
-from rubriclab.methods.hypoeval.bank import Bank, is_wrong, tolerance, utility, wrong_needed
+from rubriclab.methods.hypoeval.bank import (
+    Bank,
+    final_bank,
+    hopeless,
+    is_wrong,
+    predictions,
+    reselected,
+    select,
+    tolerance,
+    utility,
+    wrong_needed,
+)
 from rubriclab.methods.hypoeval.propose import Prediction, ProposalContext, propose, refine
+from rubriclab.methods.hypoeval.replies import faults
 from rubriclab.methods.hypoeval.score import RatingTable, rate
-from rubriclab.methods.hypoeval.selection import final_bank, hopeless, predictions, reselected, select
 from rubriclab.methods.hypoeval.settings import HypoEvalSettings
-from rubriclab.methods.hypoeval.soundness import faults
 from rubriclab.methods.method import Learned, LearningCalls, Progress, TrainingInput, silent
 from rubriclab.option_names import RUN_AGAIN, option
 from rubriclab.rubric import Criterion, Part, by_id
@@ -106,6 +116,7 @@ class _HypoEvalRun:
         self.bank = Bank(self.settings)
         self.ratings = RatingTable(self.assignment, self.judge, self.settings.ask)
         self.labels = {example.id: example.scores[self.assignment.aspect.name] for example in self.order}
+        self._improved = self.settings.procedure == "improved"
         self.failures: list[str] = []
         self.notes: list[str] = []
 
@@ -124,9 +135,9 @@ class _HypoEvalRun:
     async def remove_redundant(self) -> None:
         """Drop redundant hypotheses, and reduce the bank to its size."""
         # Hypotheses from prior knowledge are in one reply to a prompt that forbids repetitions.
-        if self.settings.redundancy != "off" and self.settings.sources != "prior knowledge":
+        if self.settings.sources != "prior knowledge":
             for bank in self._banks():
-                await self._drop_redundant(bank, 2 if self.settings.redundancy == "every_pair" else MOST_SHOWN)
+                await self._drop_redundant(bank, MOST_SHOWN if self._improved else 2)
         self._cut_union()
         self.on_progress(f"{len(self.bank.alive)} hypotheses without redundant ones", 0.5)
 
@@ -143,9 +154,9 @@ class _HypoEvalRun:
         preferred = self._by_preference(self.bank.alive)
         tried = [[each] for each in preferred if not self._is_literature(each)]
         untried = [each for each in preferred if self._is_literature(each)]
-        if self.settings.redundancy == "every_pair":
-            return [tried, [[each] for each in untried]]
-        return [[*tried, untried]]
+        if self._improved:
+            return [[*tried, untried]]
+        return [tried, [[each] for each in untried]]
 
     async def rate_bank(self) -> None:
         """Rate all texts by the whole bank, in rounds after which hopeless hypotheses are dropped."""
@@ -216,7 +227,7 @@ class _HypoEvalRun:
             await self._visit(top, [example], step)
             predicted = self._predicted(example, top)
             missed = sum(each.verdict != "close" for each in predicted)
-            if missed >= max(1, wrong_needed(len(top), step, total, settings.wrong_share)):
+            if missed >= max(1, wrong_needed(len(top), step, total)):
                 wrong[example.id] = (example, predicted)
             if len(wrong) >= settings.wrong_bank:
                 await self._propose_from_wrong(wrong, top, step)
@@ -252,7 +263,7 @@ class _HypoEvalRun:
     ) -> None:
         settings = self.settings
         # The paper and its code propose without showing the bank.
-        known = self.bank.alive if settings.redundancy == "grouped" else ()
+        known = self.bank.alive if self._improved else ()
         texts = tuple(text for text, _ in wrong.values())
         predictions = {name: predicted for name, (_, predicted) in wrong.items()}
         material = ProposalContext(texts, (), known, predictions, tolerance(settings.theta, self.assignment.scale))
@@ -260,10 +271,10 @@ class _HypoEvalRun:
         if not new:
             return
         turns = (material, ProposalContext(findings=self.findings, known=known))
-        new = await self._refined(new, turns if settings.refine_first == "labels" else turns[::-1])
+        new = await self._refined(new, turns[::-1] if settings.procedure == "published" else turns)
         added = await self._without_repetitions(self._added(new))
         await self._visit(added, texts, step)
-        if settings.pool == "top and new":
+        if settings.procedure == "paper":
             self.bank.keep_only((*top, *added))
         self.bank.trim(settings.bank_size, step)
 
@@ -272,7 +283,7 @@ class _HypoEvalRun:
 
         Earlier hypotheses have ratings and are preferred to new ones.
         """
-        if self.settings.redundancy == "grouped":
+        if self._improved:
             names = {criterion.id for criterion in added}
             known = [[each] for each in self._by_preference(self.bank.alive) if each.id not in names]
             await self._drop_redundant([*known, added])
@@ -321,7 +332,7 @@ class _HypoEvalRun:
 
     def _by_preference(self, criteria: Sequence[Criterion]) -> list[Criterion]:
         """Return the rated hypotheses by reward or accuracy, then those from literature in the generator's order."""
-        by_accuracy = self.settings.union == "accuracy"
+        by_accuracy = self.settings.procedure == "published"
         ranked = self.bank.most_accurate() if by_accuracy else self.bank.top(len(criteria), len(self.order))
         rank = {c.id: place for place, c in enumerate(ranked)}
         return sorted(criteria, key=lambda c: (0, rank[c.id]) if not self._is_literature(c) else (1, 0))
@@ -330,7 +341,7 @@ class _HypoEvalRun:
         size, preferred = self.settings.bank_size, self._by_preference(self.bank.alive)
         literature = [c for c in preferred if self._is_literature(c)]
         learned = [c for c in preferred if not self._is_literature(c)]
-        kept = {c.id for c in final_bank(learned, literature, size, self.settings.union, self.random)}
+        kept = {c.id for c in final_bank(learned, literature, size, self.settings.procedure, self.random)}
         for criterion in preferred:
             if criterion.id not in kept:
                 self.bank.drop(criterion.id, f"no place in the final bank of {size}")
@@ -363,7 +374,7 @@ def learning_calls(training_input: TrainingInput, settings: HypoEvalSettings) ->
     hypotheses = first + refills * settings.new_hypotheses + with_literature * settings.from_literature
     ratings = 2 * n + refills * settings.wrong_bank if settings.ask == "together" else hypotheses * n
     overall = n if settings.ask == "concatenated" else 0
-    comparisons = {"grouped": 1 + refills, "every_pair": hypotheses * (hypotheses - 1) // 2, "off": 0}
-    redundancy = 0 if settings.sources == "prior knowledge" else comparisons[settings.redundancy]
+    comparisons = 1 + refills if settings.procedure == "improved" else hypotheses * (hypotheses - 1) // 2
+    redundancy = 0 if settings.sources == "prior knowledge" else comparisons
     proposals = bool(first) + with_literature + refills * (1 + settings.refine_rounds)
     return LearningCalls(ratings + overall + redundancy, proposals, settings.initial_examples if from_labels else 0)
