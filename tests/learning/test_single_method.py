@@ -19,7 +19,7 @@ from rubriclab.learning import Trained, best_feature, train
 from rubriclab.literature import load_findings
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.hypoeval import HYPOEVAL, HypoEvalSettings
-from rubriclab.methods.hypoeval.selection import predictions, reselected, select
+from rubriclab.methods.hypoeval.bank import predictions, reselected, select
 from rubriclab.methods.method import TrainingInput
 from rubriclab.prompts import prompts_digest
 

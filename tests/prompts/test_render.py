@@ -106,7 +106,7 @@ def real() -> dict[str, list[Prompt]]:
 def of_hypoeval() -> list[Prompt]:
     asked: list[Prompt] = []
     small = {"initial_examples": 3, "initial_hypotheses": 3, "k": 3, "wrong_bank": 3, "bank_size": 6, "selected": 2}
-    for chosen in ({"redundancy": "every_pair"}, {"ask": "together"}, {"sources": "prior knowledge"}):
+    for chosen in ({"procedure": "paper"}, {"ask": "together"}, {"sources": "prior knowledge"}):
         judge = scripted()
         run = learn(
             training_input(TEXTS[:10]), HypoEvalSettings(**small, **chosen), judge=judge, generator=judge, seed=1

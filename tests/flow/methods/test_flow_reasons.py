@@ -23,7 +23,7 @@ from test_flow_joint import reply
 from rubriclab.store import open_store
 
 SET = ("--set=checkeval.diversified=1", "--set=checkeval.elaborated_most=0")
-HYPOEVAL = ("--method", "hypoeval", *LITTLE, "--set=hypoeval.redundancy=off")
+HYPOEVAL = ("--method", "hypoeval", *LITTLE)
 BOTH = (*HYPOEVAL, "--method", "checkeval", "--checklist", "checklist.json", *SET)
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in LABELLED.read_text("utf-8").splitlines()[:12]]
 # The first shown reason, one that no prompt has, and no number at all.

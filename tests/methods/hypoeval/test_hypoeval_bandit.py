@@ -24,8 +24,8 @@ def visited_arm(name: str, utilities, step: int) -> Arm:
     return Arm(name, len(utilities), sum(utilities), step)
 
 
-def total(arm: Arm, step: int, alpha: float = 0.5, bonus="fresh") -> float:
-    point = reward(arm, step, alpha, bonus)
+def total(arm: Arm, step: int, alpha: float = 0.5, procedure="improved") -> float:
+    point = reward(arm, step, alpha, procedure)
     return point.utility + point.bonus
 
 
@@ -60,7 +60,7 @@ def test_utility_is_1_for_a_hit_and_0_from_end_to_end():
 def test_reward_of_the_first_hypotheses_is_the_paper_s():
     # |S_init| = 5, errors 0, 1, 1, 2, 4 on a scale of width 4: mean utility 1 - (0 + 1 + 1 + 4 + 16) / 16 / 5.
     arm = visited_arm("h01", [utility(1 + error, 1, ONE_TO_FIVE) for error in (0, 1, 1, 2, 4)], 5)
-    point = reward(arm, 5, 0.5, "fresh")
+    point = reward(arm, 5, 0.5, "improved")
     assert (point.step, point.visits) == (5, 5)
     assert point.utility == pytest.approx(1 - 22 / 80)
     assert point.bonus == pytest.approx(0.5 * math.sqrt(math.log(5) / 5), abs=1e-6)
@@ -69,22 +69,22 @@ def test_reward_of_the_first_hypotheses_is_the_paper_s():
 def test_reward_after_an_update_is_the_paper_s():
     # Update t = 12 after |S_init| = 5: the bonus is alpha * sqrt(log(12 + 5) / visits).
     arm = visited_arm("h01", (1.0, 0.75, 0.9375), 17)
-    point = reward(arm, 17, 2.0, "fresh")
+    point = reward(arm, 17, 2.0, "improved")
     assert point.utility == pytest.approx((1 + 0.75 + 0.9375) / 3, abs=1e-6)
     assert point.bonus == pytest.approx(2.0 * math.sqrt(math.log(17) / 3), abs=1e-6)
 
 
 def test_an_arm_without_a_visit_has_no_utility_and_the_largest_bonus():
     fresh, visited = Arm("h02"), visited_arm("h01", (1.0, 1.0), 9)
-    assert reward(fresh, 9, 0.5, "fresh").utility == 0
-    assert reward(fresh, 9, 0.5, "fresh").bonus > reward(visited, 9, 0.5, "fresh").bonus
-    assert reward(Arm("h03"), 0, 0.5, "fresh").bonus == 0
+    assert reward(fresh, 9, 0.5, "improved").utility == 0
+    assert reward(fresh, 9, 0.5, "improved").bonus > reward(visited, 9, 0.5, "improved").bonus
+    assert reward(Arm("h03"), 0, 0.5, "improved").bonus == 0
 
 
 def test_a_bonus_of_few_visits_outweighs_many_by_what_the_published_code_s_reading_found():
     # At t = 30: 5 visits against 20 are worth 0.206, which is 3.3 squared points on 1 to 5.
     few, many = visited_arm("h01", (0.5,) * 5, 30), visited_arm("h02", (0.5,) * 20, 30)
-    gap = reward(few, 30, 0.5, "fresh").bonus - reward(many, 30, 0.5, "fresh").bonus
+    gap = reward(few, 30, 0.5, "improved").bonus - reward(many, 30, 0.5, "improved").bonus
     assert gap == pytest.approx(0.206, abs=5e-4)
     assert gap * 16 == pytest.approx(3.3, abs=0.01)
 
@@ -92,24 +92,24 @@ def test_a_bonus_of_few_visits_outweighs_many_by_what_the_published_code_s_readi
 def test_the_published_bonus_goes_stale_and_the_fresh_one_does_not():
     early, late = visited_arm("h02", (0.9,) * 5, 5), visited_arm("h01", (0.9,) * 5, 30)
     assert total(early, 30) == total(late, 30)
-    stale = total(late, 30, bonus="when_visited") - total(early, 30, bonus="when_visited")
+    stale = total(late, 30, procedure="paper") - total(early, 30, procedure="paper")
     assert stale == pytest.approx(0.5 * (math.sqrt(math.log(30) / 5) - math.sqrt(math.log(5) / 5)), abs=1e-5)
 
 
 def test_a_stale_bonus_puts_the_worse_but_recent_hypothesis_first():
     better, recent = visited_arm("h01", (0.9,) * 5, 5), visited_arm("h02", (0.85,) * 5, 30)
-    assert [arm.id for arm in ranked([better, recent], 30, 0.5, "fresh")] == ["h01", "h02"]
-    assert [arm.id for arm in ranked([better, recent], 30, 0.5, "when_visited")] == ["h02", "h01"]
+    assert [arm.id for arm in ranked([better, recent], 30, 0.5, "improved")] == ["h01", "h02"]
+    assert [arm.id for arm in ranked([better, recent], 30, 0.5, "paper")] == ["h02", "h01"]
 
 
 def test_both_rules_agree_at_the_step_of_the_visit():
     arm = visited_arm("h01", (0.3, 0.4), 11)
-    assert reward(arm, 11, 0.5, "fresh") == reward(arm, 11, 0.5, "when_visited")
+    assert reward(arm, 11, 0.5, "improved") == reward(arm, 11, 0.5, "paper")
 
 
 def test_without_exploration_the_mean_utility_decides():
     arms = [visited_arm("h01", (0.5,) * 20, 30), visited_arm("h02", (0.6,), 3), visited_arm("h03", (0.9, 0.1), 30)]
-    assert [arm.id for arm in ranked(arms, 30, 0.0, "fresh")] == ["h02", "h01", "h03"]
+    assert [arm.id for arm in ranked(arms, 30, 0.0, "improved")] == ["h02", "h01", "h03"]
 
 
 def test_a_failed_rating_teaches_nothing():
@@ -131,14 +131,16 @@ ARMS = st.lists(
 
 
 @settings(deadline=None, max_examples=60)
-@given(arms=ARMS, step=st.integers(1, 40), bonus=st.sampled_from(["fresh", "when_visited"]), data=st.data())
-def test_the_ranking_is_by_reward_and_never_by_the_order_of_arrival(arms, step, bonus, data):
-    order = ranked(arms, step, 0.5, bonus)
-    assert order == ranked(data.draw(st.permutations(arms)), step, 0.5, bonus)
-    rewards = [total(arm, step, bonus=bonus) for arm in order]
+@given(arms=ARMS, step=st.integers(1, 40), procedure=st.sampled_from(["improved", "paper"]), data=st.data())
+def test_the_ranking_is_by_reward_and_never_by_the_order_of_arrival(arms, step, procedure, data):
+    order = ranked(arms, step, 0.5, procedure)
+    assert order == ranked(data.draw(st.permutations(arms)), step, 0.5, procedure)
+    rewards = [total(arm, step, procedure=procedure) for arm in order]
     assert rewards == sorted(rewards, reverse=True)
     for first, second in itertools.pairwise(order):
-        assert total(first, step, bonus=bonus) > total(second, step, bonus=bonus) or first.id < second.id
+        assert total(first, step, procedure=procedure) > total(second, step, procedure=procedure) or (
+            first.id < second.id
+        )
 
 
 def test_wrong_is_more_than_theta_points_of_the_paper_s_scale():
@@ -164,8 +166,8 @@ def test_half_a_point_of_1_to_5_is_an_eighth_of_every_scale(width, threshold):
 
 def test_w_hyp_rises_from_nothing_as_in_the_published_code():
     # len(top) * i / N * 0.8 with the 0-based number of the text
-    assert wrong_needed(10, 1, 30, 0.8) == 0
-    assert wrong_needed(10, 16, 30, 0.8) == pytest.approx(10 * 15 / 30 * 0.8)
-    assert wrong_needed(10, 30, 30, 0.8) == pytest.approx(10 * 29 / 30 * 0.8)
-    steps = [wrong_needed(10, step, 30, 0.8) for step in range(1, 31)]
+    assert wrong_needed(10, 1, 30) == 0
+    assert wrong_needed(10, 16, 30) == pytest.approx(10 * 15 / 30 * 0.8)
+    assert wrong_needed(10, 30, 30) == pytest.approx(10 * 29 / 30 * 0.8)
+    steps = [wrong_needed(10, step, 30) for step in range(1, 31)]
     assert np.all(np.diff(steps) > 0)

@@ -49,13 +49,13 @@ def test_a_hypothesis_not_yet_visited_is_tried_before_poor_ones(bank: Bank):
 
 def test_settings_choose_the_bonus():
     order = {}
-    for rule in ("fresh", "when_visited"):
-        bank = Bank(HypoEvalSettings(bonus=rule))
+    for rule in ("improved", "paper"):
+        bank = Bank(HypoEvalSettings(procedure=rule))
         bank.add([criterion("early"), criterion("late")])
         bank.visit("h01", 0.9, 1)
         bank.visit("h02", 0.8, 20)
         order[rule] = [c.id for c in bank.top(2, 20)]
-    assert order == {"fresh": ["h01", "h02"], "when_visited": ["h02", "h01"]}
+    assert order == {"improved": ["h01", "h02"], "paper": ["h02", "h01"]}
 
 
 def test_trimming_keeps_the_best_and_says_why_others_left(bank: Bank):

@@ -45,13 +45,13 @@ async def test_a_seed_decides_the_order_in_which_texts_are_seen():
     assert {tuple(sorted(order)) for order in orders} == {tuple(text.id for text in TEXTS)}
 
 
-@pytest.mark.parametrize("union", ["reward", "random"])
-async def test_ties_are_broken_alike_every_time(union):
+@pytest.mark.parametrize("procedure", ["improved", "paper"])
+async def test_ties_are_broken_alike_every_time(procedure):
     def tied():
         return scripted(rate=lambda _: rating(3))
 
-    first, *_ = await run(judge=tied(), union=union)
-    again, *_ = await run(TEXTS[::-1], judge=tied(), union=union)
+    first, *_ = await run(judge=tied(), procedure=procedure)
+    again, *_ = await run(TEXTS[::-1], judge=tied(), procedure=procedure)
     assert first.part == again.part
     assert all(c.evidence.pearson is None for c in first.part.criteria)
     assert len(first.part.criteria) == 2
@@ -223,7 +223,7 @@ async def test_a_hypothesis_whose_ratings_mostly_fail_is_not_kept():
 
     generator = scripted(propose=lambda _: proposal("a", "b", "c", "d"))
     learned, *_ = await run(
-        judge=scripted(rate=script), generator=generator, sources="prior knowledge", selected=4, positive_only=False
+        judge=scripted(rate=script), generator=generator, sources="prior knowledge", selected=4, procedure="paper"
     )
     assert {c.trait for c in learned.part.criteria} == {"c", "d"}
 

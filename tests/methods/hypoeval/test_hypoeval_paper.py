@@ -11,9 +11,8 @@ from hypoeval_scripts import criterion, examples, of_kind, scripted, training_in
 
 from rubriclab.data import Scale
 from rubriclab.methods.hypoeval import HypoEvalSettings
-from rubriclab.methods.hypoeval.bank import Arm, reward, utility
+from rubriclab.methods.hypoeval.bank import Arm, final_bank, reward, utility
 from rubriclab.methods.hypoeval.learn import learn
-from rubriclab.methods.hypoeval.selection import final_bank
 from rubriclab.methods.hypoeval.settings import PRESETS
 from rubriclab.methods.method import chosen_settings
 
@@ -35,19 +34,10 @@ def test_the_paper_s_numbers_are_those_of_appendix_b_1():
     assert (paper.initial_examples, paper.initial_hypotheses, paper.k) == (5, 5, 10)
     assert (paper.theta, paper.alpha, paper.wrong_bank) == (0.5, 0.5, 10)
     assert (paper.refine_rounds, paper.bank_size, paper.selected) == (6, 20, 5)
-    assert (paper.pool, paper.union, paper.redundancy) == ("top and new", "random", "every_pair")
-    assert (paper.bonus, paper.refine_first, paper.ask) == ("when_visited", "labels", "separately")
-    assert (paper.drop_hopeless, paper.positive_only, paper.self_contained) == (False, False, False)
-
-
-def test_the_published_code_differs_from_the_paper_in_four_settings():
-    paper, code = preset("paper").model_dump(), preset("published").model_dump()
-    assert {name: code[name] for name in code if code[name] != paper[name]} == {
-        "wrong_bank": 5,
-        "refine_first": "literature",
-        "pool": "bank",
-        "union": "accuracy",
-    }
+    assert (paper.procedure, paper.ask) == ("paper", "separately")
+    assert (paper.drop_hopeless, paper.self_contained) == (False, False)
+    code = preset("published")
+    assert code == paper.model_copy(update={"procedure": "published", "wrong_bank": 5})
 
 
 def test_a_reward_is_that_of_the_paper_s_equations():
@@ -59,11 +49,11 @@ def test_a_reward_is_that_of_the_paper_s_equations():
     arm = Arm("h")
     for error in (0, 1, 2, 0, 1):
         arm = arm.seen(utility(5 - error, 5, ONE_TO_FIVE), 5)
-    first = reward(arm, 5, 0.5, "fresh")
+    first = reward(arm, 5, 0.5, "improved")
     assert (first.utility, first.bonus) == (pytest.approx(0.925), pytest.approx(0.283676, abs=1e-6))  # type: ignore[comparison-overlap]
-    assert reward(arm, 30, 0.5, "fresh").bonus == pytest.approx(0.412383, abs=1e-6)
+    assert reward(arm, 30, 0.5, "improved").bonus == pytest.approx(0.412383, abs=1e-6)
     # Only hypotheses that are visited get a new reward: the others keep the bonus of their last visit.
-    assert reward(arm, 30, 0.5, "when_visited").bonus == pytest.approx(0.283676, abs=1e-6)
+    assert reward(arm, 30, 0.5, "paper").bonus == pytest.approx(0.283676, abs=1e-6)
 
 
 @pytest.mark.parametrize("name", ["paper", "published"])
@@ -93,38 +83,37 @@ async def test_every_further_text_is_rated_by_the_top_ten_at_most_and_the_final_
 async def test_in_the_paper_only_the_top_and_the_new_ones_stay_when_new_ones_come():
     """k = 1, 3 first hypotheses, 2 new ones: of 3 + 2 the best one and the 2 new ones stay, so that 2 leave."""
     why = "neither among the best nor new"
-    small = {"k": 1, "wrong_bank": 2, "theta": 0.1, "wrong_share": 0}
     gone = {}
-    for pool in ("bank", "top and new"):
-        learned, _, _ = await run(pool=pool, **small)
-        gone[pool] = sum(each.reason.startswith(why) for each in learned.part.dropped)
-    assert gone["bank"] == 0
-    assert gone["top and new"] >= 2
+    for procedure in ("published", "paper"):
+        learned, _, _ = await run(procedure=procedure, k=1, wrong_bank=2, theta=0.1)
+        gone[procedure] = sum(each.reason.startswith(why) for each in learned.part.dropped)
+    assert gone["published"] == 0
+    assert gone["paper"] >= 2
 
 
 def test_the_final_bank_of_the_paper_is_half_of_each_side_by_lot():
     """H_max = 20: 10 of 12 from labels and 10 of 20 from literature; of 4 from labels all, and again 10."""
     learned, literature = named("l", 12), named("p", 20)
-    drawn = final_bank(learned, literature, 20, "random", random.Random(1))
+    drawn = final_bank(learned, literature, 20, "paper", random.Random(1))
     assert Counter(each.id[0] for each in drawn) == {"l": 10, "p": 10}
-    assert Counter(c.id[0] for c in final_bank(learned[:4], literature, 20, "random", random.Random(1))) == {
+    assert Counter(c.id[0] for c in final_bank(learned[:4], literature, 20, "paper", random.Random(1))) == {
         "l": 4,
         "p": 10,
     }
-    other = final_bank(learned, literature, 20, "random", random.Random(2))
+    other = final_bank(learned, literature, 20, "paper", random.Random(2))
     assert {each.id for each in drawn} != {each.id for each in other}
 
 
 def test_the_final_bank_of_the_code_is_the_most_accurate_half_and_the_first_from_literature():
     """H_max = 20: the best 10 of 12 and the first 10 of 20; beside 4 from labels literature fills 20 - 4 = 16."""
     learned, literature = named("l", 12), named("p", 20)
-    kept = [each.id for each in final_bank(learned, literature, 20, "accuracy", random.Random(1))]
+    kept = [each.id for each in final_bank(learned, literature, 20, "published", random.Random(1))]
     assert kept == [f"l{n}" for n in range(10)] + [f"p{n}" for n in range(10)]
-    kept = [each.id for each in final_bank(learned[:4], literature, 20, "accuracy", random.Random(1))]
+    kept = [each.id for each in final_bank(learned[:4], literature, 20, "published", random.Random(1))]
     assert kept == [f"l{n}" for n in range(4)] + [f"p{n}" for n in range(16)]
 
 
-@pytest.mark.parametrize("union", ["reward", "random", "accuracy"])
-def test_one_side_alone_may_fill_the_bank(union):
-    assert len(final_bank(named("l", 25), [], 20, union, random.Random(1))) == 20
-    assert len(final_bank([], named("p", 25), 20, union, random.Random(1))) == 20
+@pytest.mark.parametrize("procedure", ["improved", "paper", "published"])
+def test_one_side_alone_may_fill_the_bank(procedure):
+    assert len(final_bank(named("l", 25), [], 20, procedure, random.Random(1))) == 20
+    assert len(final_bank([], named("p", 25), 20, procedure, random.Random(1))) == 20

@@ -8,7 +8,7 @@ from hypothesis import given, settings, strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import pearsonr
 
-from rubriclab.methods.hypoeval.selection import hopeless, predictions, select
+from rubriclab.methods.hypoeval.bank import hopeless, predictions, select
 from rubriclab.methods.hypoeval.settings import HypoEvalSettings
 from rubriclab.stats.correlation import label_correlations
 
@@ -42,7 +42,7 @@ def test_correlations_are_scipy_s_over_the_texts_that_were_rated(matrix, labels)
 @settings(deadline=None, max_examples=60)
 @given(matrix=matrices(), labels=LABELS, keep=st.integers(1, 6))
 def test_the_kept_are_the_best_by_scipy_among_those_rated_often_enough(matrix, labels, keep):
-    kept = select(matrix, labels, HypoEvalSettings(selected=keep, positive_only=False))
+    kept = select(matrix, labels, HypoEvalSettings(selected=keep, procedure="paper"))
     r = np.nan_to_num([by_scipy(column, labels) for column in matrix.T], nan=-2.0)
     eligible = [c for c in range(6) if (~np.isnan(matrix[:, c])).sum() >= 6]
     assert len(kept) == min(keep, len(eligible))
@@ -79,7 +79,7 @@ def test_what_runs_against_the_labels_is_left_out_even_if_fewer_are_kept_than_as
 def test_published_selection_keeps_its_number_whatever_the_sign():
     labels = np.arange(10.0)
     matrix = np.column_stack([-labels, labels, labels**2, -(labels**3), np.ones(10)])
-    assert select(matrix, labels, HypoEvalSettings(positive_only=False)) == [1, 2, 3, 0, 4]
+    assert select(matrix, labels, HypoEvalSettings(procedure="paper")) == [1, 2, 3, 0, 4]
 
 
 def test_where_nothing_runs_with_the_labels_the_least_bad_are_kept():
@@ -105,7 +105,7 @@ def test_successive_rejects_keep_one_selection_s_worth_for_every_round_to_come(s
     rng = np.random.default_rng(0)
     labels = rng.normal(size=15)
     matrix = labels[:, np.newaxis] * np.linspace(1, -1, columns) + rng.normal(size=(15, columns))
-    chosen = HypoEvalSettings(selected=selected, positive_only=False)
+    chosen = HypoEvalSettings(selected=selected, procedure="paper")
     for rounds_left in (2, 1):
         out = hopeless(matrix, labels, rounds_left, chosen)
         assert columns - len(out) == min(columns, math.ceil(selected * {2: 3, 1: 1.5}[rounds_left]))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rubriclab.methods.hypoeval.soundness import level_fault, threshold_conflict
+from rubriclab.methods.hypoeval.replies import level_fault, threshold_conflict
 from rubriclab.rubric import Level
 
 NAMES = ["no names", "one name", "two names", "three or four names", "five names or more"]
