@@ -28,8 +28,8 @@ TEXTS = tuple(
 CHOSEN: dict[str, dict[str, Any]] = {
     "hypoeval": SMALL,
     "checkeval": {"diversified": 1, "elaborated_most": 2},
-    "seeval": {"explanations": 2, "shown": 2},
-    "seal": {"proposed": 2, "shown": 3},
+    "seeval": {"explanations": 2},
+    "seal": {"proposed": 2},
 }
 
 

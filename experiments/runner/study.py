@@ -42,7 +42,7 @@ SMALL_SETTINGS: Settings = {
         "selected": 3,
     },
     "checkeval": {"diversified": 1, "elaborated_most": 1},
-    "seeval": {"explanations": 2, "shown": 2},
+    "seeval": {"explanations": 2},
     "seal": {"proposed": 1},
     "joint": {"calibration": "linear", "folds": 3, "repeats": 1},
 }

@@ -25,7 +25,7 @@ from rubriclab.judges.judge import Judge
 from rubriclab.judges.logprobs import score_distribution
 from rubriclab.methods.gathering import gathered
 from rubriclab.methods.method import CriterionRating, Learned, Progress, ScoreFunction, TrainingInput
-from rubriclab.methods.replies import Number, OnScale, Rating, Whole
+from rubriclab.methods.replies import OnScale, Rating, Whole
 from rubriclab.option_names import option
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, Part
@@ -40,6 +40,9 @@ ALTERNATIVES = 20
 # On scales with more whole scores, the reported alternatives are not a distribution over all of them.
 MOST_SCORES = 100
 
+# Sampling temperature of weighted scores, as in the papers of G-Eval and SEEval.
+TEMPERATURE = 1.0
+
 # Samples are numbered with gaps; the numbers between are for repeated requests after unusable replies.
 STRIDE = 10
 
@@ -52,27 +55,21 @@ class HolisticSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    scoring: Literal["once", "weighted"] = "once"
-    """One answer at temperature 0; or the probability-weighted mean of the legal scores."""
+    scoring: Literal["once", "weighted", "sampled"] = "once"
+    """One answer at temperature 0; or the probability-weighted mean of the legal scores, by the provider's
+    log-probabilities if it reports them and otherwise by samples, or always by samples."""
 
     form: Literal["with a reason", "score only"] = "with a reason"
     """What a single answer contains: a reason and then the score; or a whole score alone, as in the papers of G-Eval
     and SEEval (analyze_rate keeps its analysis). A weighted score is always requested alone."""
 
     samples: Whole = Field(default=20, ge=1, le=100)
-    """Answers sampled for a weighted score."""
-
-    probabilities: Literal["reported", "sampled"] = "reported"
-    """The source of the probabilities of a weighted score: the provider's log-probabilities if it reports them,
-    otherwise samples; or always samples."""
-
-    temperature: Number = Field(default=1.0, gt=0, le=2)
-    """Sampling temperature of weighted scoring."""
+    """Answers sampled for a weighted score; 20 in the papers of G-Eval and SEEval."""
 
     @property
     def calls(self) -> int:
         """The number of calls for a score; one is enough if the provider reports probabilities."""
-        return self.samples if self.scoring == "weighted" else 1
+        return 1 if self.scoring == "once" else self.samples
 
 
 def reasoned_once(settings: Mapping[str, Any]) -> bool:
@@ -111,7 +108,7 @@ def holistic_prompt(
     example: Example, criterion: Criterion, assignment: Assignment, form: ScoreFormat, settings: HolisticSettings
 ) -> Prompt[Any]:
     """Return the prompt for one score of `example`, or for the first sample of a weighted score."""
-    weighted = settings.scoring == "weighted"
+    weighted = settings.scoring != "once"
     score_only = weighted or settings.form == "score only"
     fields = {
         **with_answer_scale(assignment, settings).fields(),
@@ -121,12 +118,12 @@ def holistic_prompt(
     }
     reply = form.alone if score_only else form.reasoned
     bare = reply is BareScore
-    reported = weighted and bare and settings.probabilities == "reported"
+    reported = settings.scoring == "weighted" and bare
     return Prompt(
         form.template,
         fields,
         reply,
-        temperature=settings.temperature if weighted else 0.0,
+        temperature=TEMPERATURE if weighted else 0.0,
         max_tokens=64 if bare else form.max_tokens,
         alternatives=ALTERNATIVES if reported else 0,
     )
@@ -141,7 +138,7 @@ def with_answer_scale(assignment: Assignment, settings: HolisticSettings) -> Ass
     """
     scale, alone = assignment.scale, settings.form == "score only"
     whole = scale.low.is_integer() and scale.high.is_integer() and (scale.width > 1 or alone)
-    if not (whole and (alone or settings.scoring == "weighted")):
+    if not (whole and (alone or settings.scoring != "once")):
         return assignment
     return replace(assignment, scale=Scale(low=scale.low, high=scale.high, whole=True))
 

@@ -61,7 +61,7 @@ def text_faults(rubric: Rubric, score: Score, output: str, good_from: float) -> 
 
 def gives_reasons(part: Part) -> bool:
     """Return whether this part's ratings have reasons; ratings weighted by probability are numbers only."""
-    return part.settings.get("scoring") != "weighted"
+    return part.settings.get("scoring", "once") == "once"
 
 
 def require_reasons(rubric: Rubric, ref: str) -> None:

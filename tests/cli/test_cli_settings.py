@@ -34,7 +34,7 @@ def test_every_method_learns_offline_under_a_name_of_its_own(rubriclab: Commands
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("--method", "hypoeval", "--set", "seeval.shown=3"), "is for another method; this is hypoeval."),
+        (("--method", "hypoeval", "--set", "seeval.samples=3"), "is for another method; this is hypoeval."),
         (
             ("--set", "seal.proposed=3"),
             "--set: seal.proposed is for another method; it takes no part in this training.",

@@ -161,12 +161,6 @@ async def test_samples_of_an_analysis_ask_for_no_log_probabilities():
     assert [(p.alternatives, p.reply, p.max_tokens) for p in judge.prompts] == [(0, Analysis, 1024)] * 3
 
 
-async def test_the_temperature_of_samples_is_a_setting():
-    judge = overall(lambda _: 4)
-    await scored(judge, HolisticSettings(scoring="weighted", samples=2, temperature=0.3))
-    assert {prompt.temperature for prompt in judge.prompts} == {0.3}
-
-
 @settings(deadline=None, max_examples=60)
 @given(replies=st.lists(st.none() | st.just("None, sorry.") | st.integers(1, 5), min_size=2, max_size=9))
 def test_failed_samples_are_left_out_as_long_as_half_remain(replies):

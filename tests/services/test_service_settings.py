@@ -53,8 +53,7 @@ def test_without_pairs_the_settings_are_the_defaults(name: str) -> None:
         ("seeval.refine=False", "refine", False),
         ("seeval.scoring=weighted", "scoring", "weighted"),
         ('seeval.scoring="weighted"', "scoring", "weighted"),
-        (" seeval.temperature = 0.5 ", "temperature", 0.5),
-        ("seeval.temperature=1e-1", "temperature", 0.1),
+        (" seeval.samples = 5 ", "samples", 5),
     ],
 )
 def test_values_are_read_as_json_and_else_as_words(pair: str, field: str, value: Any) -> None:
@@ -62,9 +61,9 @@ def test_values_are_read_as_json_and_else_as_words(pair: str, field: str, value:
 
 
 @tries(deadline=None, max_examples=60)
-@given(k=st.integers(1, 20), temperature=st.floats(0.01, 2), scoring=st.sampled_from(["once", "weighted"]))
-def test_settings_survive_being_written_as_pairs(k: int, temperature: float, scoring: str) -> None:
-    wanted = FEW_SHOT.settings(k=k, temperature=temperature, scoring=scoring)
+@given(k=st.integers(1, 20), samples=st.integers(1, 100), scoring=st.sampled_from(["once", "weighted"]))
+def test_settings_survive_being_written_as_pairs(k: int, samples: int, scoring: str) -> None:
+    wanted = FEW_SHOT.settings(k=k, samples=samples, scoring=scoring)
     pairs = [f"few_shot.{name}={json.dumps(value)}" for name, value in wanted.model_dump(mode="json").items()]
     assert method_settings(FEW_SHOT, pairs) == wanted
 
@@ -77,10 +76,10 @@ def test_whatever_is_written_is_a_setting_or_one_clear_error(pair: str) -> None:
 
 
 def test_the_last_of_several_values_counts() -> None:
-    assert method_settings(SEEVAL, ["seeval.shown=3", "seeval.shown=4"]).shown == 4
+    assert method_settings(SEEVAL, ["seeval.samples=3", "seeval.samples=4"]).samples == 4
 
 
-@pytest.mark.parametrize("pair", ["", "seeval", "seeval.k", "=3", "k=3", "seval.k=3", ".k=3", "SEEVAL.shown=3"])
+@pytest.mark.parametrize("pair", ["", "seeval", "seeval.k", "=3", "k=3", "seval.k=3", ".k=3", "SEEVAL.samples=3"])
 def test_a_pair_of_another_form_or_method_is_not_understood(pair: str) -> None:
     complaint = refused(SEEVAL, [pair])
     assert complaint.startswith(f"settings {pair!r} is not understood; write METHOD.NAME=VALUE")
@@ -92,14 +91,14 @@ def test_a_pair_for_another_method_on_the_command_line_is_refused() -> None:
 
 
 def test_a_configuration_may_hold_tables_of_several_methods() -> None:
-    configured = ["hypoeval.k=3", "seeval.shown=4", "direct.samples=9"]
-    assert method_settings(SEEVAL, (), configured) == SEEVAL.settings(shown=4)
+    configured = ["hypoeval.k=3", "seeval.samples=4", "direct.samples=9"]
+    assert method_settings(SEEVAL, (), configured) == SEEVAL.settings(samples=4)
     assert method_settings(HYPOEVAL, (), configured) == HYPOEVAL.settings(k=3)
 
 
 def test_the_command_line_comes_before_the_configuration() -> None:
-    found = method_settings(SEEVAL, ["seeval.shown=3"], ["seeval.shown=4", "seeval.explanations=2"])
-    assert (found.shown, found.explanations) == (3, 2)
+    found = method_settings(SEEVAL, ["seeval.samples=3"], ["seeval.samples=4", "seeval.explanations=2"])
+    assert (found.samples, found.explanations) == (3, 2)
 
 
 def test_a_fault_in_another_method_s_table_does_no_harm() -> None:
@@ -112,12 +111,12 @@ def test_a_fault_in_another_method_s_table_does_no_harm() -> None:
 @pytest.mark.parametrize(
     ("pair", "complaint"),
     [
-        ("seeval.shown=1", "seeval.shown: expected a number of at least 2, got 1."),
-        ("seeval.shown=", "seeval.shown: expected a whole number"),
-        ("seeval.shown=many", "seeval.shown: expected a whole number"),
-        ("seeval.scoring=twice", "seeval.scoring: expected 'once' or 'weighted', got the text 'twice'."),
+        ("seeval.samples=0", "seeval.samples: expected a number of at least 1, got 0."),
+        ("seeval.explanations=", "seeval.explanations: expected a whole number"),
+        ("seeval.explanations=many", "seeval.explanations: expected a whole number"),
+        ("seeval.scoring=twice", "seeval.scoring: expected 'once', 'weighted' or 'sampled', got the text 'twice'."),
         ("seeval.preset=mine", "seeval.preset: unknown preset 'mine'; expected 'paper'."),
-        ("seeval.k=3", "seeval.k: unknown name, got 3. Known are: preset, elicit_temperature"),
+        ("seeval.k=3", "seeval.k: unknown name, got 3. Known are: preset, elicitation"),
         ("seeval.samples=true", "seeval.samples: a number was expected; got True."),
         ("seeval.=3", "seeval.: unknown name, got 3."),
     ],
@@ -151,7 +150,7 @@ def test_a_complaint_of_our_own_is_told_once_and_without_its_kind() -> None:
 
 
 def test_settings_are_made_from_values_too() -> None:
-    assert settings_from(SEEVAL, {"shown": 3}) == SEEVAL.settings(shown=3)
+    assert settings_from(SEEVAL, {"samples": 3}) == SEEVAL.settings(samples=3)
     with pytest.raises(SettingsError, match=r"few_shot\.k: expected a number of at most 20, got 21\."):
         settings_from(FEW_SHOT, {"k": 21})
 

@@ -35,22 +35,14 @@ LONGEST = 1024
 
 
 class GEvalSettings(BaselineSettings):
-    """Hyperparameters of G-Eval; the published values are the defaults (temperature: the paper's)."""
+    """Hyperparameters of G-Eval; the published values are the defaults."""
 
-    scoring: Literal["once", "weighted"] = "weighted"
-    """One answer at temperature 0; or the probability-weighted mean of the legal scores."""
+    scoring: Literal["once", "weighted", "sampled"] = "weighted"
+    """As for other methods, but weighted by default."""
 
 
 # Sections 2 and 4.1 of the paper: scores only; 20 samples at temperature 1 for models without log-probabilities.
-PRESETS: Presets = {
-    "paper": {
-        "scoring": "weighted",
-        "form": "score only",
-        "samples": 20,
-        "temperature": 1.0,
-        "probabilities": "reported",
-    }
-}
+PRESETS: Presets = {"paper": {"form": "score only"}}
 
 
 class Steps(BaseModel):

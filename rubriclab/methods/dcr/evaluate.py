@@ -87,7 +87,7 @@ def evaluate_prompts(
         "turned": comparison.turned,
     }
     sentences = [{"id": number, "text": text} for number, text in enumerate(comparison.pieces, 1)]
-    return [_prompt({**fields, "sentences": list(some)}) for some in chunks(sentences, settings.portion)]
+    return [_prompt({**fields, "sentences": list(some)}) for some in chunks(sentences, settings.most_per_call)]
 
 
 async def judge_sentences(prompt: Prompt[Any], judge: Judge) -> dict[int, Reason | str]:

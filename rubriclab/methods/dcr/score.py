@@ -28,16 +28,13 @@ from rubriclab.segmentation import Material
 from rubriclab.stats.interval import DIGITS
 
 
-def consistency(marks: Sequence[Sign], alpha: float = 0.0, beta: float = 0.0) -> float | None:
-    """Return the score of k marks in [0, 1]: Z = (sum of marks + alpha) / (k + beta), then (Z + 1) / 2 (equation 3).
+def consistency(marks: Sequence[Sign]) -> float:
+    """Return the share of positive marks: Z = sum of marks / number of marks, then (Z + 1) / 2 (equation 3).
 
-    It is `None` if there is no mark, or k + beta is not above zero. With alpha and beta 0 it is the share of positive
-    marks; otherwise it is clipped to [0, 1].
+    The equation's alpha and beta, which discount reasons about the whole text (appendix E.4), are 0: here every reason
+    is about a sentence.
     """
-    length = len(marks) + beta
-    if not marks or length <= 0:
-        return None
-    return min(1.0, max(0.0, ((sum(marks) + alpha) / length + 1) / 2))
+    return (sum(marks) / len(marks) + 1) / 2
 
 
 def usable_marks(marks: Sequence[Sign | None]) -> tuple[Sign, ...]:
@@ -114,8 +111,7 @@ async def score(
 ) -> tuple[float | None, tuple[CriterionRating, ...]]:
     """Return the text's score on the assignment's scale, and its rating with a verdict on each sentence.
 
-    The score is `None` if the text or its reference has no sentence, if half of the marks or more are missing, and if
-    the denominator of equation 3 is not positive.
+    The score is `None` if the text or its reference has no sentence, or if half of the marks or more are missing.
 
     Raises:
         ChecklistError: if the part does not name the text to compare with.
@@ -141,24 +137,19 @@ async def rate(
     shown = listed_checks(criterion)
     results = await asyncio.gather(*(_compare(each, shown, assignment, judge, settings) for each in compared))
     units = tuple(chain.from_iterable(each.verdicts for each in results))
-    share, reason = _share(results, settings)
+    share, reason = _share(results)
     if share is None:
         return CriterionRating(criterion.id, None, reason, units=units)
     scale = assignment.scale
     return CriterionRating(criterion.id, round(scale.low + share * scale.width, DIGITS), reason, units=units)
 
 
-def _share(results: Sequence[ComparedText], settings: DCRScoringSettings) -> tuple[float | None, str]:
+def _share(results: Sequence[ComparedText]) -> tuple[float | None, str]:
     """Return the mean score of the comparisons in [0, 1] with its reason; or why there is none."""
-    shares = []
-    for result in results:
-        if result.incomplete:
-            return None, result.incomplete
-        share = consistency(result.marks, settings.alpha, settings.beta)
-        if share is None:
-            return None, f"equation 3 divides by marks + beta = {len(result.marks) + settings.beta:g}, not above zero"
-        shares.append(share)
-    return sum(shares) / len(shares), " ".join(result.summary for result in results)
+    incomplete = next((result.incomplete for result in results if result.incomplete), None)
+    if incomplete:
+        return None, incomplete
+    return sum(consistency(each.marks) for each in results) / len(results), " ".join(each.summary for each in results)
 
 
 async def _compare(

@@ -7,21 +7,11 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from rubriclab.methods.method import Presets
-from rubriclab.methods.replies import Number, Whole
+from rubriclab.methods.replies import Whole
 
 # Section 3, appendices C.1 and E.2: reasons for all sentences in one call, converted to marks by a second one.
 # (`improve --take every` is the paper's improver.)
-PRESETS: Presets = {
-    "paper": {
-        "level": "sentence",
-        "verdict": "converted",
-        "alpha": 0,
-        "beta": 0,
-        "ask": "together",
-        "most_per_call": 200,
-        "direction": "candidate",
-    }
-}
+PRESETS: Presets = {"paper": {"verdict": "converted", "most_per_call": 200}}
 
 
 class DCRScoringSettings(BaseModel):
@@ -38,28 +28,13 @@ class DCRScoringSettings(BaseModel):
     as the reason, for half of the calls. Of 90 sentences of 30 QAGS texts that a language model judged both ways, one
     got a different mark, and agreement with people was the same (Spearman 0.81 converted, 0.84 not)."""
 
-    alpha: Number = Field(default=0.0, ge=-100, le=100)
-    """Added to the sum of the marks in equation 3. The paper has 0: other values remove the marks of reasons
-    about the whole text (appendix E.4), and here every reason is about a sentence."""
-
-    beta: Number = Field(default=0.0, ge=-100, le=100)
-    """Added to the number of marks in equation 3; 0 in the paper."""
-
-    ask: Literal["together", "one by one"] = "together"
-    """Whether the sentences of a text, and likewise their reasons, share calls (paper), or each has its own call."""
-
     most_per_call: Whole = Field(default=40, ge=1, le=200)
-    """Most sentences, or reasons, in one call; longer texts need several calls."""
+    """Most sentences, or reasons, in one call; longer texts need several calls. The paper has all in one."""
 
     direction: Literal["candidate", "both"] = "candidate"
     """Whether only the text's sentences are compared with the reference, or the reference's sentences with the text as
     well. The score is then the mean of both: the self-consistency of two candidates, neither of which has to be right
     (section 2)."""
-
-    @property
-    def portion(self) -> int:
-        """The number of sentences in one call."""
-        return 1 if self.ask == "one by one" else self.most_per_call
 
 
 class DCRSettings(DCRScoringSettings):

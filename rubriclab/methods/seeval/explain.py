@@ -16,7 +16,7 @@ from rubriclab.data.example import Example
 from rubriclab.errors import JudgeError
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.holistic import STRIDE, ScoreFormat, with_answer_scale
+from rubriclab.methods.holistic import STRIDE, TEMPERATURE, ScoreFormat, with_answer_scale
 from rubriclab.methods.prompting import shown_once
 from rubriclab.methods.reasons import (
     CitedNumbers,
@@ -102,7 +102,7 @@ def explain_prompt(
         "seeval/explain",
         {**with_answer_scale(assignment, settings).fields(), "steps": steps},
         Explanation,
-        temperature=settings.elicit_temperature if number else 0.0,
+        temperature=TEMPERATURE if number else 0.0,
         max_tokens=LONGEST,
         sample=STRIDE * number,
     )

@@ -39,6 +39,12 @@ from rubriclab.stats.interval import DIGITS, rounded
 
 OUTDONE = "not asked: another explanation tracked the labels of the texts tried first better"
 
+# Labelled texts, in whole groups, that all explanations score; only the best explanation scores the other texts too.
+TRIED = 10
+
+# Texts in the prompt of a rewriting.
+SHOWN = 6
+
 # Fewest texts in a half to evaluate a rewriting.
 FEWEST_IN_HALF = 5
 
@@ -174,14 +180,13 @@ class _SEEvalRun:
     def _trial(self, explanations: int) -> BoolArray:
         """Return the mask of the texts that all explanations score: whole groups, or all texts with a single
         explanation."""
-        tried = self.settings.tried
-        if explanations < 2 or not 0 < tried < len(self.order):
+        if explanations < 2 or len(self.order) <= TRIED:
             return np.ones(len(self.order), dtype=bool)
         groups = sorted({example.group for example in self.order})
         random.Random(f"trial {self.seed}").shuffle(groups)
         inside = np.zeros(len(self.order), dtype=bool)
         for group in groups:
-            if inside.sum() < tried:
+            if inside.sum() < TRIED:
                 inside |= np.array([example.group == group for example in self.order])
         return inside
 
@@ -274,8 +279,8 @@ class _SEEvalRun:
         # With a negative slope, a reversed judge would have small residuals.
         errors = (y - y.mean() - max(slope, 0.0) * (x - x.mean())).round(DIGITS)
         ranked = sorted(range(len(places)), key=lambda i: (-abs(errors[i]), self.ids[places[i]]))
-        above = [i for i in ranked if errors[i] > 0][: -(-self.settings.shown // 2)]
-        below = [i for i in ranked if errors[i] < 0][: self.settings.shown // 2]
+        above = [i for i in ranked if errors[i] > 0][: SHOWN // 2]
+        below = [i for i in ranked if errors[i] < 0][: SHOWN // 2]
         shown = sorted((*above, *below), key=ranked.index)
         return [Mistake(self.order[places[i]], float(y[i]), float(x[i])) for i in shown]
 
@@ -322,9 +327,9 @@ def learning_calls(training_input: TrainingInput, settings: SEEvalSettings) -> L
     n, steps = len(training_input.examples), int(settings.elicitation == "open")
     if not n:
         return LearningCalls(1, steps)
-    tried = min(settings.tried, n) or n
+    tried = min(TRIED, n)
     scores = n + tried * (settings.explanations - 1)
     # Each half is scored by the rewriting from the other half, and all texts by the last rewriting.
     scores += 2 * n if settings.refine else 0
     rewritings = 3 if settings.refine else 0
-    return LearningCalls(settings.explanations + scores * settings.calls, steps + rewritings, settings.shown)
+    return LearningCalls(settings.explanations + scores * settings.calls, steps + rewritings, SHOWN)

@@ -10,20 +10,9 @@ from rubriclab.methods.holistic import HolisticSettings
 from rubriclab.methods.method import Presets
 
 # One explanation, elicited at temperature 0 from G-Eval's prompt with its steps, unchanged; a reply with the score
-# only, once at temperature 0 (with `scoring=weighted`: 20 times at temperature 1, since the model has no
+# only, once at temperature 0 (with `scoring=sampled`: 20 times at temperature 1, since the model has no
 # log-probabilities).
-PRESETS: Presets = {
-    "paper": {
-        "explanations": 1,
-        "elicitation": "open",
-        "refine": False,
-        "scoring": "once",
-        "form": "score only",
-        "samples": 20,
-        "temperature": 1.0,
-        "probabilities": "sampled",
-    }
-}
+PRESETS: Presets = {"paper": {"explanations": 1, "elicitation": "open", "refine": False, "form": "score only"}}
 
 
 class SEEvalSettings(HolisticSettings):
@@ -40,16 +29,6 @@ class SEEvalSettings(HolisticSettings):
     from high scores; or, with G-Eval's evaluation steps in the prompt, what the task means, what is new in it and how
     it relates to what is known (paper)."""
 
-    tried: int = Field(default=10, ge=0, le=1000)
-    """Labelled texts, in whole groups, that all explanations score; only the best explanation scores the other texts
-    too. With 0, all explanations score all texts."""
-
-    elicit_temperature: float = Field(default=1.0, gt=0, le=2)
-    """Sampling temperature of the explanations after the first."""
-
     refine: bool = True
     """Whether the best explanation is rewritten by the texts with its largest errors, and the rewriting kept if it
     helps on held-out texts."""
-
-    shown: int = Field(default=6, ge=2, le=30)
-    """Texts in the prompt of a rewriting."""

@@ -71,7 +71,7 @@ COMPARISON = {**CHECKLIST, "units": {"kind": "sentence", "beside": ["source"]}}
 PACKS = {"checkeval": CHECKLIST, "seal": UNITS, "dcr": COMPARISON}
 SETTINGS = {
     "checkeval": ("diversified=2", "elaborated_most=3"),
-    "seeval": ("explanations=2", "shown=3"),
+    "seeval": ("explanations=2",),
     "seal": ("proposed=1",),
     "dcr": ("verdict=converted",),
 }

@@ -42,7 +42,7 @@ def prompts(output=OUTPUT, source=SOURCE, given=None, material="source", **chose
 
 def real() -> list[Prompt]:
     """Return prompts of every kind."""
-    kinds = [{}, {"direction": "both"}, {"level": "paragraph"}, {"ask": "one by one"}, {"verdict": "with the reason"}]
+    kinds = [{}, {"direction": "both"}, {"level": "paragraph"}, {"most_per_call": 1}, {"verdict": "with the reason"}]
     kinds.append({"level": "paragraph", "verdict": "with the reason"})
     evaluating = [prompt for chosen in kinds for prompt in prompts(**chosen)]
     return [*evaluating, convert_prompt({1: "Consistent."}), convert_prompt({1: "Consistent.", 3: "It is not."})]
@@ -141,7 +141,7 @@ def test_the_converter_sees_nothing_but_reasons():
 
 
 def test_room_for_the_reply_grows_with_the_sentences():
-    together, single = prompts()[0], prompts(ask="one by one")[0]
+    together, single = prompts()[0], prompts(most_per_call=1)[0]
     assert together.max_tokens - single.max_tokens == 128
     assert convert_prompt({1: "a", 2: "b"}).max_tokens - convert_prompt({1: "a"}).max_tokens == 64
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections import Counter
 from dataclasses import replace
 
@@ -23,6 +24,8 @@ TEXTS = graded(20, groups=10)
 LABEL = labels_of(TEXTS)
 GROUP = {text.output: text.group for text in TEXTS}
 FIRST = "Explanation number 0."
+# The package's function `learn` hides the module of the same name.
+LEARNING = sys.modules["rubriclab.methods.seeval.learn"]
 
 
 def wrong(label: float) -> float:
@@ -63,9 +66,9 @@ def reasons(learned) -> dict[str, str]:
 
 async def test_the_first_explanation_is_asked_for_at_temperature_0_and_the_others_are_sampled():
     fake = judge()
-    await learn("seeval", TEXTS, judge=fake, explanations=4, elicit_temperature=0.7)
+    await learn("seeval", TEXTS, judge=fake, explanations=4)
     prompts = of_template(fake, "seeval/explain")
-    assert [prompt.temperature for prompt in prompts] == [0, 0.7, 0.7, 0.7]
+    assert [prompt.temperature for prompt in prompts] == [0, 1, 1, 1]
     assert len({prompt.sample for prompt in prompts}) == 4
 
 
@@ -84,9 +87,10 @@ async def test_the_published_behaviour_is_one_explanation_at_temperature_0_as_it
     assert not learned.optimistic
 
 
-async def test_the_explanation_that_tracks_the_labels_best_is_kept_and_the_others_with_the_reason():
+async def test_the_explanation_that_tracks_the_labels_best_is_kept_and_the_others_with_the_reason(monkeypatch):
+    monkeypatch.setattr(LEARNING, "TRIED", 20)
     fake = by_explanation(e0=wrong, e10=lambda label: label, e20=lambda label: 6 - label)
-    learned = await learn("seeval", TEXTS, judge=fake, refine=False, tried=0)
+    learned = await learn("seeval", TEXTS, judge=fake, refine=False)
     (kept,) = learned.part.criteria
     assert (kept.id, kept.statement, kept.kind, kept.trait) == ("e2", "Explanation number 10.", "score", ASPECT)
     assert reasons(learned) == {"e1": "e2 tracks the labels better", "e3": "e2 tracks the labels better"}
@@ -129,9 +133,10 @@ async def test_no_text_is_scored_twice_by_one_explanation():
     assert set(asked.values()) == {1}
 
 
-async def test_the_scores_of_every_explanation_are_kept_side_by_side():
+async def test_the_scores_of_every_explanation_are_kept_side_by_side(monkeypatch):
+    monkeypatch.setattr(LEARNING, "TRIED", 20)
     fake = by_explanation(e0=wrong, e10=lambda label: label)
-    learned = await learn("seeval", TEXTS, judge=fake, refine=False, tried=0, explanations=2)
+    learned = await learn("seeval", TEXTS, judge=fake, refine=False, explanations=2)
     labels = [LABEL[text.output] for text in TEXTS]
     assert learned.candidates == ("e1", "e2")
     assert learned.matrix.tolist() == [[wrong(label), label] for label in labels]
@@ -198,7 +203,8 @@ async def test_no_score_for_any_text_is_an_error():
         await learn("seeval", TEXTS, judge=overall(lambda _: None))
 
 
-async def test_an_explanation_by_which_hardly_a_text_is_scored_is_not_chosen():
+async def test_an_explanation_by_which_hardly_a_text_is_scored_is_not_chosen(monkeypatch):
+    monkeypatch.setattr(LEARNING, "TRIED", 20)
     few = {text.output for text in TEXTS[:4]}
 
     def score(prompt):
@@ -207,7 +213,7 @@ async def test_an_explanation_by_which_hardly_a_text_is_scored_is_not_chosen():
             return label if prompt.fields["output"] in few else None
         return 6 - wrong(label)
 
-    learned = await learn("seeval", TEXTS, judge=overall(score), refine=False, tried=0, explanations=2)
+    learned = await learn("seeval", TEXTS, judge=overall(score), refine=False, explanations=2)
     assert learned.part.criteria[0].id == "e2"
     assert learned.part.dropped[0].criterion.evidence.missing == 16
 
@@ -260,7 +266,7 @@ async def test_a_rewriting_knows_its_correlation_on_the_half_it_has_not_seen():
 
 async def test_trial_rewritings_are_made_from_one_half_and_scored_on_the_other():
     fake = judge()
-    await learn("seeval", TEXTS, judge=fake, explanations=1, shown=4)
+    await learn("seeval", TEXTS, judge=fake, explanations=1)
     first, second, final = of_template(fake, "seeval/refine")
     scored = {}
     for prompt in ratings_asked(fake):
@@ -272,7 +278,7 @@ async def test_trial_rewritings_are_made_from_one_half_and_scored_on_the_other()
     assert halves[0] | halves[1] == set(LABEL)
     assert not {GROUP[text] for text in halves[0]} & {GROUP[text] for text in halves[1]}
     assert scored[f"Rewritten from: {' '.join(seen(final))}"] == set(LABEL)
-    assert [len(seen(prompt)) for prompt in (first, second, final)] == [4, 4, 4]
+    assert [len(seen(prompt)) for prompt in (first, second, final)] == [6, 6, 6]
 
 
 @settings(deadline=None, max_examples=12)
@@ -326,13 +332,14 @@ def _remember(trials, prompt):
     return {"reasoning": "Compared.", "explanation": said_by(prompt)}
 
 
-async def test_the_texts_shown_lie_furthest_from_the_line_and_not_from_the_label():
+async def test_the_texts_shown_lie_furthest_from_the_line_and_not_from_the_label(monkeypatch):
+    monkeypatch.setattr(LEARNING, "SHOWN", 2)
     # A judge that is two points more lenient than people, and wrong about two texts of each half.
     texts = tuple(example(i, 1 + i % 3, "a" if i < 10 else "b") for i in range(20))
     odd = {texts[i].output: 5 - texts[i].scores[ASPECT] // 2 * 2 for i in (3, 8, 12, 14)}
     label = labels_of(texts)
     fake = overall(lambda prompt: odd.get(prompt.fields["output"], label[prompt.fields["output"]] + 2))
-    await learn("seeval", texts, judge=fake, explanations=1, shown=2)
+    await learn("seeval", texts, judge=fake, explanations=1)
     prompts = of_template(fake, "seeval/refine")[:2]
     shown = sorted(sorted(seen(prompt)) for prompt in prompts)
     assert shown == sorted(sorted(texts[i].output for i in pair) for pair in ((3, 8), (12, 14)))
@@ -340,12 +347,15 @@ async def test_the_texts_shown_lie_furthest_from_the_line_and_not_from_the_label
         assert (item["score"], item["given"]) == (label[item["output"]], odd[item["output"]])
 
 
-@pytest.mark.parametrize(("shown", "above", "below"), [(2, 1, 1), (5, 3, 2), (30, 4, 8)])
-async def test_the_texts_shown_lie_above_the_line_and_below_it_as_far_as_there_are_any(shown, above, below):
+@pytest.mark.parametrize(("shown", "above", "below"), [(2, 1, 1), (4, 2, 2), (30, 4, 8)])
+async def test_the_texts_shown_lie_above_the_line_and_below_it_as_far_as_there_are_any(
+    monkeypatch, shown, above, below
+):
+    monkeypatch.setattr(LEARNING, "SHOWN", shown)
     # People give 5 to every third text, and 1 or 2 to the others; the judge gives all of them 3.
     texts = tuple(example(i, (5, 1, 2)[i % 3], "a" if i < 12 else "b") for i in range(24))
     fake = overall(lambda _: 3)
-    await learn("seeval", texts, judge=fake, explanations=1, shown=shown)
+    await learn("seeval", texts, judge=fake, explanations=1)
     for prompt in of_template(fake, "seeval/refine")[:2]:
         labels = [item["score"] for item in prompt.fields["observations"]]
         assert (labels.count(5), len(labels) - labels.count(5)) == (above, below)
@@ -359,9 +369,10 @@ async def test_where_no_text_lies_off_the_line_there_is_nothing_to_rewrite_from(
     assert (learned.part.criteria[0].statement, learned.optimistic) == (FIRST, False)
 
 
-async def test_a_judge_that_runs_against_the_labels_is_shown_where():
+async def test_a_judge_that_runs_against_the_labels_is_shown_where(monkeypatch):
+    monkeypatch.setattr(LEARNING, "SHOWN", 2)
     fake = judge(before=lambda label: 6 - label, after=lambda label: label)
-    await learn("seeval", TEXTS, judge=fake, explanations=1, shown=3)
+    await learn("seeval", TEXTS, judge=fake, explanations=1)
     prompts = of_template(fake, "seeval/refine")
     assert len(prompts) == 3
     for prompt in prompts:
@@ -475,8 +486,8 @@ async def test_progress_is_told_from_the_first_explanation_to_the_choice():
 
 
 async def test_the_settings_in_force_are_kept_with_the_part():
-    learned = await learn("seeval", TEXTS, judge=judge(), shown=4)
-    assert learned.part.settings == SEEvalSettings(shown=4).model_dump(mode="json")
+    learned = await learn("seeval", TEXTS, judge=judge(), explanations=2)
+    assert learned.part.settings == SEEvalSettings(explanations=2).model_dump(mode="json")
 
 
 def test_a_correlation_of_less_than_half_of_the_texts_is_none():

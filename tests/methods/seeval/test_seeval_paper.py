@@ -67,25 +67,25 @@ async def test_the_form_takes_a_whole_score_alone():
 async def test_sampling_changes_nothing_but_temperature_and_number():
     """Section 3.2: one answer at temperature 0, or the mean of 20 at temperature 1, without reported probabilities."""
     _, once = await asked_of(overall())
-    _, sampled = await asked_of(overall(), scoring="weighted")
+    _, sampled = await asked_of(overall(), scoring="sampled")
     assert (len(once), len(sampled)) == (1, 20)
     assert {prompt.temperature for prompt in once} == {0}
     assert {prompt.temperature for prompt in sampled} == {1}
     for prompt in sampled:
         assert replace(prompt, temperature=0.0, sample=0) == once[0]
-    assert await part_of() != await part_of(scoring="weighted")
-    assert (await part_of()).criteria == (await part_of(scoring="weighted")).criteria
+    assert await part_of() != await part_of(scoring="sampled")
+    assert (await part_of()).criteria == (await part_of(scoring="sampled")).criteria
 
 
 async def test_a_sampled_score_is_the_mean_of_the_samples():
     """20 samples, 2, 3, 3, 4 in turn: (2 + 3 + 3 + 4) / 4 = 3."""
     judge = overall(lambda prompt: (2, 3, 3, 4)[prompt.sample // 10 % 4])
-    assert (await asked_of(judge, scoring="weighted"))[0] == pytest.approx(3.0)
+    assert (await asked_of(judge, scoring="sampled"))[0] == pytest.approx(3.0)
 
 
 async def test_one_sample_tells_the_temperature_from_the_number():
     judge = overall(lambda prompt: 5 if prompt.temperature else 1)
-    value, prompts = await asked_of(judge, scoring="weighted", samples=1)
+    value, prompts = await asked_of(judge, scoring="sampled", samples=1)
     assert (value, len(prompts)) == (5, 1)
 
 
