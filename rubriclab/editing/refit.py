@@ -37,7 +37,7 @@ from rubriclab.learning.rating_matrix import RatingMatrix, in_order
 from rubriclab.learning.selection_path import CandidateRubric, SelectionPath, Step, select_rubric
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.study import Study
-from rubriclab.learning.weighting import design
+from rubriclab.learning.weighting import REPEATED, design
 from rubriclab.methods.names import JOINT
 from rubriclab.provenance import Provenance
 from rubriclab.rubric import Part, Rubric
@@ -288,4 +288,4 @@ def repeating(rated: RatedRubric, path: SelectionPath) -> tuple[tuple[str, str, 
     """Return the pairs of the rubric's criteria that learning would call redundant, with their correlations."""
     alike, ids = design(rated.table).alike, [each.criterion.id for each in rated.candidates]
     pairs = ((one, two, float(alike[one, two])) for two in path.fit.columns for one in path.fit.columns if one < two)
-    return tuple((ids[two], ids[one], r) for one, two, r in pairs if r >= float(rated.fit_settings.repeated))
+    return tuple((ids[two], ids[one], r) for one, two, r in pairs if r >= REPEATED)

@@ -18,7 +18,7 @@ from rubriclab.errors import SettingsError
 from rubriclab.learning.calibration import Kind, calibrate, chosen_kind, linear_map, mean_rating_map
 from rubriclab.learning.feature_selection import DroppedColumn, constant_columns, distinct
 from rubriclab.learning.rating_matrix import RatingMatrix, in_order, standardised
-from rubriclab.learning.settings import JointSettings
+from rubriclab.learning.settings import INTERVAL_CONFIDENCE, JointSettings
 from rubriclab.learning.weight_limits import within_rounding
 from rubriclab.learning.weighting import DesignMatrix, Moments, Posterior, design, posterior, shrunken_correlations
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
@@ -129,7 +129,7 @@ def fit(table: RatingMatrix, settings: JointSettings, pool: CandidatePool | None
     Raises:
         SettingsError: if `calibration` is `none` with signed candidates.
     """
-    matrix = design(table.rows(in_order(table)), float(settings.repeated))
+    matrix = design(table.rows(in_order(table)))
     pool = pool or everything(table)
     held_out_raw = None
     if settings.calibration == "chosen":
@@ -162,7 +162,7 @@ def fit_part(
     left = [place for place in pool.every if place not in set(excluded)]
     columns, dropped = usable(matrix, shrunken_correlations(matrix.table, moments), _within(pool, left))
     weights = posterior(matrix.table, moments, columns)
-    weighting = _weighting(matrix, weights, pool, settings)
+    weighting = _weighting(matrix, weights, pool)
     kept = set(weighting.columns)
     why = {
         place: dropped.get(place, DroppedColumn("weightless" if place in columns else "not asked")) for place in left
@@ -206,16 +206,14 @@ def _one_whole_each(table: RatingMatrix, ranked: Sequence[int]) -> list[int]:
     return [place for place in ranked if not table.holistic[place] or first[table.methods[place]] == place]
 
 
-def _weighting(
-    matrix: DesignMatrix, posterior_weights: Posterior, pool: CandidatePool, settings: JointSettings
-) -> Weighting:
+def _weighting(matrix: DesignMatrix, posterior_weights: Posterior, pool: CandidatePool) -> Weighting:
     """Return the weights as shares with their intervals, without criteria of weight 0 unless they are reasons."""
     from scipy.special import ndtri
 
     total = float(np.abs(posterior_weights.mean).sum()) or 1.0
     shares, reach = (
         (posterior_weights.mean / total).round(DIGITS),
-        float(ndtri((1 + settings.confidence) / 2)) * posterior_weights.errors / total,
+        float(ndtri((1 + INTERVAL_CONFIDENCE) / 2)) * posterior_weights.errors / total,
     )
     columns = np.array(posterior_weights.columns, dtype=int)
     lowest, highest = matrix.table.weight_limits[columns].T
@@ -281,7 +279,7 @@ def held_out(
     Arguments and errors as for `fit`; the folds are from `divisions`.
     """
     order = in_order(table)
-    matrix, pool = design(table.rows(order), float(settings.repeated)), pool or everything(table)
+    matrix, pool = design(table.rows(order)), pool or everything(table)
     back = np.argsort(order)
     folds = divisions(matrix.table.groups, settings, seed)
     total = matrix.moments(np.ones(len(order), dtype=bool))

@@ -163,7 +163,7 @@ def select_rubric(
         SettingsError: if no candidate is within `calls_per_text`.
     """
     order = in_order(table)
-    work = _Work(design(table.rows(order), float(settings.repeated)), settings, calls or {}, seed)
+    work = _Work(design(table.rows(order)), settings, calls or {}, seed)
     return work.path(np.argsort(order))
 
 

@@ -9,6 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from rubriclab.aggregation import Ask, RivalLimits
 from rubriclab.methods.replies import Number, Whole
 
+# Of the intervals of single texts and of weights.
+INTERVAL_CONFIDENCE = 0.9
+
 Asking = Literal["chosen", "by method", "in one call", "with rivals"]
 
 
@@ -32,9 +35,6 @@ class JointSettings(BaseModel):
     rivals_per_call: Whole = Field(default=10, ge=2, le=100)
     """Maximum number of texts in a call about texts of one group."""
 
-    rivals_tokens: Whole = Field(default=20_000, ge=1_000, le=1_000_000)
-    """Maximum number of tokens of such a call: prompt and longest reply."""
-
     folds: Whole = Field(default=10, ge=2, le=100)
     """Number of folds for cross-validation over groups; at most the number of groups."""
 
@@ -44,12 +44,6 @@ class JointSettings(BaseModel):
 
     repeats: Whole = Field(default=3, ge=1, le=50)
     """Repetitions of cross-validation with other folds; held-out scores are means over the repetitions."""
-
-    confidence: Number = Field(default=0.9, gt=0.5, lt=1)
-    """Of the intervals of single texts and of weights."""
-
-    repeated: Number = Field(default=0.95, gt=0, le=1)
-    """Candidates that correlate at least this much are redundant; the one closer to the labels is kept."""
 
     calls_per_text: Number = Field(default=0, ge=0, le=1000)
     """Maximum number of calls to score one text; 0 for no limit."""
@@ -61,7 +55,7 @@ class JointSettings(BaseModel):
     def rivals(self) -> RivalLimits | None:
         """The size of calls about several texts; `None` if each text is asked about by itself."""
         if self.ask == "with rivals" or (self.ask == "chosen" and 0 < self.calls_per_text < 1):
-            return RivalLimits(texts=self.rivals_per_call, tokens=self.rivals_tokens)
+            return RivalLimits(texts=self.rivals_per_call)
         return None
 
     @property

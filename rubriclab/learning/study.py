@@ -24,7 +24,7 @@ from rubriclab.learning.jackknife import agreement_errors, fisher_interval
 from rubriclab.learning.raters import raters
 from rubriclab.learning.rating_matrix import RatingMatrix
 from rubriclab.learning.selection_path import SelectionPath, chosen_shares, select_rubric
-from rubriclab.learning.settings import JointSettings
+from rubriclab.learning.settings import INTERVAL_CONFIDENCE, JointSettings
 from rubriclab.learning.shortcuts import shortcuts
 from rubriclab.learning.single_method import recorded_texts, training_agreement
 from rubriclab.methods.names import JOINT
@@ -133,7 +133,7 @@ class Study:
             self.held_out.scores,
             self.table.labels,
             self.held_out.hardness,
-            float(self.settings.confidence),
+            INTERVAL_CONFIDENCE,
         )
 
     def rubric(self) -> Rubric:

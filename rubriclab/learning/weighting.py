@@ -36,6 +36,9 @@ WEIGHT_VARIANCE = 0.25
 WHOLE, JUDGED, MEASURED = 0.75, 0.25, 0.2
 # Standardised scores are clipped to this.
 FURTHEST = 3.0
+
+# Columns that correlate at least this much are redundant; the one closer to the labels is kept.
+REPEATED = 0.95
 # Composites with a smaller spread, of criteria that cancel each other out, are not scaled to unit variance.
 LEAST_SPREAD = 0.15
 # The number of labels that the shrinkage of each correlation to the mean of its kind is equivalent to.
@@ -114,7 +117,7 @@ class DesignMatrix:
         )
 
 
-def design(table: RatingMatrix, repeated: float = 0.95) -> DesignMatrix:
+def design(table: RatingMatrix, repeated: float = REPEATED) -> DesignMatrix:
     """Return the table prepared for the model; columns that correlate by `repeated` or more are redundant."""
     centers, spreads = centers_and_spreads(table.values)
     z = standardised(table.values, centers, spreads)

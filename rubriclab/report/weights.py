@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rubriclab.aggregation import Term
+from rubriclab.learning.settings import INTERVAL_CONFIDENCE
 from rubriclab.learning.shortcuts import FALSE_MARKS, RATERS, RUBRIC
 from rubriclab.option_names import command
 from rubriclab.report import charts, describe, verdicts, wording
@@ -150,13 +151,6 @@ def _main_row(row: WeightedCriterion, title: str) -> tuple[Cell, ...]:
     return describe.percent(row.term.weight), line(quoted(title), warning)
 
 
-def weight_interval(version: Version) -> str:
-    """Return what the interval of a weight is, as `90 % posterior interval`."""
-    confidence = version.provenance.settings.get("joint", {}).get("confidence")
-    share = f"{100 * confidence:.4g} % " if isinstance(confidence, float) else ""
-    return f"{share}posterior interval"
-
-
 def _warning(shortcut: Shortcut | None, raters: Shortcut | None) -> str:
     """Return the warning that a criterion takes a shortcut: the one that it follows furthest beyond the raters."""
     if shortcut is None or not (shortcut.marked and shortcut.follows):
@@ -190,8 +184,8 @@ def weight_blocks(version: Version, rows: Sequence[WeightedCriterion]) -> Iterat
     yield table(("", "", *numeric), shown, numeric=numeric, ticks=charts.tick_row(axis))
     yield from paragraphs(weight_sentences(rows))
     yield Paragraph(
-        f"weight: share of the weights, with its {weight_interval(version)}; below zero, less is better; chosen: share "
-        "of the rubrics fitted without some of the groups that have it; alone: its own Pearson correlation with the "
+        f"weight: share of the weights, with its {describe.percent(INTERVAL_CONFIDENCE)} posterior interval; below "
+        "zero, less is better; chosen: share of the rubrics fitted without some of the groups that have it; alone: its own Pearson correlation with the "
         "training labels.",
         "quiet",
     )

@@ -29,7 +29,7 @@ from rubriclab.data.scale import Scale
 from rubriclab.learning.calibration import calibrate, chosen_kind, conformal, mean_rating_map
 from rubriclab.learning.fitting import significant
 from rubriclab.learning.rating_matrix import RatingMatrix, candidate_table, centers_and_spreads
-from rubriclab.learning.settings import JointSettings
+from rubriclab.learning.settings import INTERVAL_CONFIDENCE, JointSettings
 from rubriclab.learning.single_method import Trained
 from rubriclab.provenance import Action
 from rubriclab.rubric import Rubric
@@ -127,7 +127,7 @@ def recalibrated(target: LabelledTarget) -> AdaptedRubric:
             scores[inside] = _calibration(raw, others, target).apply(raw[inside])
     scores = np.clip(scores, table.scale.low, table.scale.high)
     calibration = _calibration(raw, scored, target)
-    errors = conformal(scores, table.labels, hardness(aggregation, target.rated), float(target.settings.confidence))
+    errors = conformal(scores, table.labels, hardness(aggregation, target.rated), INTERVAL_CONFIDENCE)
     update = {"calibration": calibration, "conformal": errors, "onto": target.onto}
     rubric = _with_aggregation(target.rubric, aggregation.model_copy(update=update))
     # A constant map leaves no order.

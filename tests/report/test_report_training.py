@@ -107,10 +107,8 @@ def test_criteria_stand_by_weight_with_interval_and_how_often_they_were_chosen(p
 
 
 def test_the_interval_of_weights_is_called_what_it_is() -> None:
-    assert "with its posterior interval;" in terminal()
-    trained = joint_version(settings={"joint": {"confidence": 0.8}})
-    assert "with its 80 % posterior interval;" in words_of(evidence_view(trained))
-    assert "with its 80 % posterior interval;" in Page(training_report(trained, None)).reading
+    assert "with its 90 % posterior interval;" in terminal()
+    assert "with its 90 % posterior interval;" in Page(training_report(joint_version(), None)).reading
 
 
 def test_a_shortcut_is_marked_by_what_goes_furthest_beyond_the_raters(page: Page) -> None:
