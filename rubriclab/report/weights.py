@@ -185,7 +185,8 @@ def weight_blocks(version: Version, rows: Sequence[WeightedCriterion]) -> Iterat
     yield from paragraphs(weight_sentences(rows))
     yield Paragraph(
         f"weight: share of the weights, with its {describe.percent(INTERVAL_CONFIDENCE)} posterior interval; below "
-        "zero, less is better; chosen: share of the rubrics fitted without some of the groups that have it; alone: its own Pearson correlation with the "
+        "zero, less is better; chosen: share of the rubrics fitted without some of the groups that have it; alone: its "
+        "own Pearson correlation with the "
         "training labels.",
         "quiet",
     )
