@@ -156,7 +156,14 @@ class JudgeRefused(JudgeError):
 
 
 class PromptRejected(JudgeError):
-    """The provider cannot answer this prompt (too long, filtered), but may answer others."""
+    """The provider cannot answer this prompt (too long, filtered), but may answer others.
+
+    `is_doubtful` says that the cause may also concern all prompts.
+    """
+
+    def __init__(self, message: str, hint: str | None = None, *, is_doubtful: bool = False) -> None:
+        super().__init__(message, hint)
+        self.is_doubtful = is_doubtful
 
 
 class ReplyTooLarge(PromptRejected):

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from rubriclab.errors import JudgeUnavailable, PromptRejected
-from rubriclab.judges.json_objects import json_objects
+from rubriclab.judges.json_objects import FoundObject, json_objects
 from rubriclab.judges.judge import Judge, Reply
+from rubriclab.judges.reasoning import without_reasoning
 from rubriclab.prompts import Prompt
 from rubriclab.pydantic_errors import first_fault
 
@@ -18,6 +20,10 @@ R = TypeVar("R", bound=BaseModel)
 
 LONGEST_COMPLAINT = 500
 FILTERED = "the provider's content filter withheld the reply."
+# A key of an object that may be damaged: in quotes of any kind, or in none right after a brace.
+_KEY = re.compile(
+    r"""(?:[{,]\s*+["'`\u2018-\u201f]|\{\s*+)(?P<key>[^"'`\u2018-\u201f{},:\n]{1,200})["'`\u2018-\u201f]?\s*+:"""
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,31 +81,51 @@ def _salvaged(replies: Sequence[Reply], prompt: Prompt[R]) -> tuple[Reply, R | N
 def read(reply: Reply, prompt: Prompt[R]) -> tuple[R | None, str]:
     """Return the reply as the prompt's reply model, or `None` and the fault.
 
-    Prose or a code fence around the JSON object is tolerated if exactly one object in the reply fits the model: with
-    several different ones the answer would be ambiguous.
+    Prose or a code fence around the JSON object is tolerated if it is clear which one is the answer. It is not if
+    another one fits with other values, or anything else looks like an answer, since it has one of the model's keys,
+    but is damaged or does not fit: the judge may have quoted a verdict in the text beside its own. Hidden reasoning is
+    no part of the reply.
     """
     if reply.filtered:
         return None, FILTERED
+    text = without_reasoning(reply.text)
+    if not text.strip():
+        return None, reply.fault or ("it had hidden reasoning only." if reply.text.strip() else "it was empty.")
+    objects = list(json_objects(text))
+    keys = {(field.alias or name).casefold() for name, field in prompt.reply.model_fields.items()}
+    answers: list[tuple[FoundObject, R]] = []
+    complaint, is_ambiguous = "", _has_damaged_answer(text, objects, keys)
+    for found in objects:
+        value, fault = _value(found, prompt)
+        if value is None:
+            complaint = complaint or fault
+            is_ambiguous |= bool(keys & {key.casefold() for key in found.value})
+        else:
+            answers.append((found, value))
+    if answers and not is_ambiguous and all(value == answers[0][1] for _, value in answers):
+        if not (reply.truncated and "{" in text[answers[-1][0].end :]):
+            return answers[0][1], ""
+        complaint = ""
     if reply.truncated:
-        return None, f"it was cut off after {prompt.max_tokens} tokens; be shorter."
-    if not reply.text.strip():
-        return None, "it was empty."
-    answer: R | None = None
-    complaint = ""
-    for _, candidate in json_objects(reply.text):
-        try:
-            value = prompt.reply.model_validate(candidate, context=prompt.fields)
-        except ValidationError as error:
-            complaint = complaint or _complaint(error)
-            continue
-        if answer is not None and value != answer:
-            return None, "it held at least 2 different JSON objects of the right form, where one was expected."
-        answer = value
-    if answer is not None:
-        return answer, ""
+        complaint = f"it was cut off after {prompt.max_tokens} tokens; be shorter."
+    elif answers:
+        complaint = "it held more than one JSON object that looks like the answer, or a damaged one beside it."
     return None, complaint or "it held no complete JSON object."
 
 
-def _complaint(error: ValidationError) -> str:
-    complaint = f"{first_fault(error)}."
-    return complaint if len(complaint) <= LONGEST_COMPLAINT else complaint[: LONGEST_COMPLAINT - 1] + "…"
+def _value(found: FoundObject, prompt: Prompt[R]) -> tuple[R | None, str]:
+    if found.fault:
+        return None, f"the JSON object {found.fault}"
+    try:
+        return prompt.reply.model_validate(found.value, context=prompt.fields), ""
+    except ValidationError as error:
+        complaint = f"{first_fault(error)}."
+        return None, complaint if len(complaint) <= LONGEST_COMPLAINT else complaint[: LONGEST_COMPLAINT - 1] + "…"
+
+
+def _has_damaged_answer(text: str, objects: Sequence[FoundObject], keys: Collection[str]) -> bool:
+    """Return whether `text` without its complete objects has one of `keys` where an object may have one."""
+    ends = [0, *(found.end for found in objects)]
+    begins = [*(found.begin for found in objects), len(text)]
+    rest = "\0".join(text[end:begin] for end, begin in zip(ends, begins, strict=True))
+    return any(match["key"].strip().casefold() in keys for match in _KEY.finditer(rest))

@@ -17,10 +17,10 @@ from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, Setting
 from rubriclab.judges.judge import Reply
 from rubriclab.judges.language_model import LanguageModel
 from rubriclab.judges.price import Price
-from rubriclab.judges.provider_errors import may_be_billed, provider_message, refused_setting, translated
+from rubriclab.judges.provider_errors import may_be_billed, provider_message, translated
 from rubriclab.judges.providers import load_litellm, provider_of
 from rubriclab.judges.reply_size import FRAME_BYTES, RECEPTION, Reception, text_limit
-from rubriclab.judges.response_body import with_usable_usage
+from rubriclab.judges.response_body import readable
 from rubriclab.masking import masked
 from rubriclab.option_names import option
 from rubriclab.prompts import Prompt
@@ -84,6 +84,7 @@ class BatchModel(LanguageModel):
 
     def __init__(self, model: str, **settings: Any) -> None:
         super().__init__(model, **settings)
+        self._sent_with = self._mended
         if provider_of(model) not in PROVIDERS:
             raise SettingsError(
                 f"{option('batch')}: {model} cannot be asked by batches; that is possible with the providers "
@@ -116,13 +117,13 @@ class BatchModel(LanguageModel):
         litellm = load_litellm()
         try:
             response = litellm.utils.convert_to_model_response_object(
-                response_object=with_usable_usage(body), model_response_object=litellm.ModelResponse()
+                response_object=readable(body), model_response_object=litellm.ModelResponse()
             )
         except Exception as error:  # litellm raises various errors for what is no completion
             raise JudgeUnavailable(f"{self.model}: damaged reply in a batch: {provider_message(error)}") from error
         reply = self._read(response, self.batch_price)
         most = self._max_reply_bytes
-        limit = text_limit(prompt, self._reasoning_tokens, most) if prompt else most
+        limit = text_limit(prompt, self.spare_tokens, most) if prompt else most
         if len(reply.text.encode()) > limit:
             raise Reception(self.model, limit).too_large()
         return reply
@@ -135,11 +136,10 @@ class BatchModel(LanguageModel):
 
     def _error_in(self, status: int, body: Any, prompt: Prompt[Any]) -> JudgeError:
         error = self._provider_error(status, body)
-        # The first of the batch's requests that failed for a setting has put it among those that are refused.
-        refused = refused_setting(error, {*self._settings(prompt), *self._refused})
-        if refused and not (refused == "response_format" and self._structured == "schema"):
-            self._refused.add(refused)
-            return JudgeUnavailable(f"{self.model} does not accept {refused}.")
+        settings, mended = self._settings(prompt), self._sent_with
+        sent = {name for name in settings if name not in mended.dropped}
+        if self._mend(mended, error, sent, settings.get(mended.limit_name), prompt):
+            return JudgeUnavailable(f"{self.model} does not accept a setting: {provider_message(error)}.")
         return translated(error, self.model)
 
     async def upload(self, lines: bytes) -> str:
@@ -193,6 +193,7 @@ class BatchModel(LanguageModel):
         await self._call("afile_delete", file_id=file_id)
 
     def _body(self, prompt: Prompt[Any]) -> dict[str, Any]:
+        self._sent_with = self._mended
         model, provider = self._place
         messages, settings = self._messages(prompt), self._settings(prompt)
         if provider not in OPENAI_FORM:  # litellm translates the file

@@ -1,21 +1,19 @@
-"""The JSON objects in a reply, parsed strictly amid any prose, in time linear in the reply's length.
+"""The outermost JSON objects in a reply, parsed strictly amid any prose, in time linear in the reply's length.
 
-A parser that restarts at every brace of a damaged reply takes quadratic time. Here every position is scanned at most
-twice, once as the inside and once as the outside of a string: JSON's grammar is context-free, so a brace that an
-earlier scan read as the start of an object is not scanned again.
+What lies in an object that is damaged or refused is never returned by itself: a judge that quotes another verdict in a
+damaged one of its own would otherwise be read as that verdict.
 """
 
 from __future__ import annotations
 
-import functools
 import json
 import math
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
-# Objects nested deeper are rejected.
+# Objects nested deeper are refused, with all that follows.
 DEEPEST = 100
 
 _GAP = r"[ \t\n\r]*+"
@@ -38,127 +36,37 @@ _NEXT = {
 _PAIRS = {"}": "{", "]": "["}
 
 
-# A number that is too long or not finite, or an object that has one or is ambiguous.
-_UNUSABLE = object()
+@dataclass(frozen=True, slots=True)
+class FoundObject:
+    """An outermost JSON object in a text.
 
-
-def json_objects(text: str, *, usable: bool = True) -> Iterator[tuple[int, Any]]:
-    """Yield where each outermost JSON object in `text` opens, and the object, left to right.
-
-    Reading stops at an object nested more than `DEEPEST` levels deep. Half of a character cut in two (`\\ud83d`
-    alone) becomes a question mark: no file could hold it.
-
-    Args:
-        usable: leave out an object that holds a number that is not finite, or a key with two values; objects inside it
-            are yielded in its place.
-    """
-    has_halves = usable and "\\ud" in text.lower()
-    if not has_halves and (whole := _only_object(text, _usable_object if usable else dict)) is not _UNUSABLE:
-        yield text.index("{"), whole
-        return
-    scanned, decoded = _Scanned(), dict[int, Any]()
-    decode = _decoding(_usable_object if usable else dict)
-    opening = _OPENING.search(text)
-    while opening:
-        at = opening.start()
-        if at not in scanned.places and not _scan(text, at, scanned):
-            return
-        place = scanned.places[at]
-        if place is None:
-            opening = _OPENING.search(text, at + 1)
-            continue
-        if at not in decoded:
-            values = decode(text, at)
-            begins = (begin for begin, _ in scanned.closed[place + 1 - len(values) : place + 1])
-            decoded.update(zip(begins, values, strict=True))
-        value = decoded.pop(at)
-        if value is not _UNUSABLE:
-            yield at, _whole_characters(value) if has_halves else value
-        opening = _OPENING.search(text, at + 1 if value is _UNUSABLE else scanned.closed[place][1])
-
-
-def _only_object(text: str, read: Callable[[list[tuple[str, Any]]], Any]) -> Any:
-    """Return the object that `text` consists of, as most replies do, without a scan; else `_UNUSABLE`."""
-    stripped = text.strip(" \t\n\r")
-    whole = stripped.startswith("{") and stripped.endswith("}")
-    if not whole or stripped.count("{") + stripped.count("[") > DEEPEST:
-        return _UNUSABLE
-    try:
-        value, end = _kept_decoder(read).raw_decode(stripped)
-    except ValueError:
-        return _UNUSABLE
-    return value if end == len(stripped) else _UNUSABLE
-
-
-def _decoder(read: Callable[[list[tuple[str, Any]]], Any]) -> json.JSONDecoder:
-    # Not strict: a model that writes paragraphs may leave the line breaks in its strings as they are.
-    return json.JSONDecoder(
-        parse_float=_number, parse_int=_whole_number, parse_constant=_number, object_pairs_hook=read, strict=False
-    )
-
-
-_kept_decoder = functools.cache(_decoder)
-
-
-def _decoding(read: Callable[[list[tuple[str, Any]]], Any]) -> Callable[[str, int], list[Any]]:
-    """Return what decodes a complete object to all objects in it, by `read`, in the order in which they close.
-
-    All of them at once: to decode an object again that lies in an unusable one takes time that grows with the depth.
-    """
-    values: list[Any] = []
-
-    def closed(pairs: list[tuple[str, Any]]) -> Any:
-        values.append(read(pairs))
-        return values[-1]
-
-    decoder = _decoder(closed)
-
-    def decode(text: str, at: int) -> list[Any]:
-        values.clear()
-        decoder.raw_decode(text, at)
-        return values
-
-    return decode
-
-
-def _number(text: str) -> Any:
-    value = float(text)
-    return value if math.isfinite(value) else _UNUSABLE
-
-
-def _whole_number(text: str) -> Any:
-    try:
-        return int(text)
-    except ValueError:  # thousands of digits
-        return _UNUSABLE
-
-
-def _usable_object(pairs: list[tuple[str, Any]]) -> Any:
-    values = dict(pairs)
-    ambiguous = len(values) < len(pairs) and any(values[key] != value for key, value in pairs)
-    return _UNUSABLE if ambiguous or _is_unusable(list(values.values())) else values
-
-
-def _is_unusable(value: Any) -> bool:
-    return value is _UNUSABLE or (isinstance(value, list) and any(map(_is_unusable, value)))
-
-
-@dataclass
-class _Scanned:
-    """What scans have found: where complete objects open and end, in the order in which they close.
-
-    `places` has the last place in `closed` of each object by where it opens, `None` where it is not complete.
+    Attributes:
+        begin, end: where it opens and ends.
+        value: the object. Half of a character cut in two (`\\ud83d` alone) is a question mark: no file could hold it.
+        fault: why it cannot be used, to complete "the object ..."; empty if it can.
     """
 
-    closed: list[tuple[int, int]] = field(default_factory=list)
-    places: dict[int, int | None] = field(default_factory=dict)
+    begin: int
+    end: int
+    value: dict[str, Any]
+    fault: str = ""
 
 
-def _scan(text: str, at: int, scanned: _Scanned) -> bool:
-    """Note for the object that opens at `at`, and those inside it, whether they are complete.
+def json_objects(text: str) -> Iterator[FoundObject]:
+    """Yield the complete outermost objects in `text`, left to right.
 
-    Returns whether none was nested too deep.
+    What begins within a damaged object, before the damage, is skipped. Nothing follows an object that is nested more
+    than `DEEPEST` levels deep.
     """
+    at = 0
+    while opening := _OPENING.search(text, at):
+        at, is_complete = _scan(text, opening.start())
+        if is_complete:
+            yield _decoded(text, opening.start(), at)
+
+
+def _scan(text: str, at: int) -> tuple[int, bool]:
+    """Return where the object that opens at `at` ends, or where it is damaged, and whether it is complete."""
     opened: list[int] = []
     state = "value"
     while state != "end" or opened:
@@ -166,22 +74,45 @@ def _scan(text: str, at: int, scanned: _Scanned) -> bool:
         kind = (token["mark"] or token.lastgroup or "") if token else ""
         state = _NEXT[state].get(kind, "")
         if token is None or not state or (kind in _PAIRS and text[opened[-1]] != _PAIRS[kind]):
-            break
+            return at, False
         at = token.end()
         if kind in _PAIRS:
-            begin = opened.pop()
-            if kind == "}":
-                scanned.places[begin] = len(scanned.closed)
-                scanned.closed.append((begin, at))
+            opened.pop()
         elif kind in "{[":
             opened.append(at - 1)
         elif kind == ",":
             state = "key" if text[opened[-1]] == "{" else "value"
         if len(opened) > DEEPEST:
-            return False
-    scanned.places.update(dict.fromkeys(opened))
-    return True
+            return len(text), False
+    return at, True
 
 
-def _whole_characters(value: Any) -> Any:
-    return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+def _decoded(text: str, begin: int, end: int) -> FoundObject:
+    faults: list[str] = []
+
+    def number(written: str) -> float:
+        value = float(written)
+        if not math.isfinite(value):
+            faults.append(f"has the number {written[:20]}, which is not finite.")
+        return value
+
+    def whole_number(written: str) -> int | float:
+        try:
+            return int(written)
+        except ValueError:  # thousands of digits
+            return number(written)
+
+    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        values = dict(pairs)
+        if len(values) < len(pairs):
+            faults.extend(f"has several values for {key!r:.60}." for key, value in pairs if values[key] != value)
+        return values
+
+    # Not strict: a model that writes paragraphs may leave the line breaks in its strings as they are.
+    decoder = json.JSONDecoder(
+        parse_float=number, parse_int=whole_number, parse_constant=number, object_pairs_hook=members, strict=False
+    )
+    value, _ = decoder.raw_decode(text, begin)
+    if "\\ud" in text[begin:end].lower():
+        value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+    return FoundObject(begin, end, value, faults[0] if faults else "")

@@ -62,6 +62,7 @@ class Reply:
         usage: tokens and cost of the call that produced it.
         truncated: whether the provider cut it off at the token limit.
         filtered: whether the provider's content filter withheld it.
+        fault: why the text is empty, if the response says so.
         cached: whether it is a cached answer, which cost nothing now.
         tokens: the tokens of `text`, if the prompt asked for alternatives and the provider reported them.
     """
@@ -73,6 +74,7 @@ class Reply:
     cached: bool = False
     tokens: tuple[Token, ...] = ()
     filtered: bool = False
+    fault: str = ""
 
 
 class Judge(Protocol):

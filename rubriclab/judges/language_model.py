@@ -7,8 +7,10 @@ import functools
 import logging
 import os
 import re
+import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -16,6 +18,7 @@ from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, PromptR
 from rubriclab.judges.address import check_address, check_environment, environment_address, shown_address
 from rubriclab.judges.judge import Reply, Token, Usage
 from rubriclab.judges.logprobs import reported_tokens
+from rubriclab.judges.mended_settings import LIMIT_NAMES, MendedSettings
 from rubriclab.judges.price import Price, most_tokens
 from rubriclab.judges.prompt_cache import (
     CacheMarks,
@@ -25,8 +28,9 @@ from rubriclab.judges.prompt_cache import (
     needs_marks,
     tokens_read_and_written,
 )
-from rubriclab.judges.provider_errors import provider_message, refused_setting, translated
+from rubriclab.judges.provider_errors import provider_message, translated
 from rubriclab.judges.providers import is_loaded, load_litellm, provider_of
+from rubriclab.judges.reasoning import without_reasoning
 from rubriclab.judges.reply_size import DEFAULT_BYTES, RECEPTION, Reception, body_limit, text_limit
 from rubriclab.judges.request import messages_of, turns_of
 from rubriclab.judges.response_body import MOST_TOKENS
@@ -41,10 +45,16 @@ Structured = Literal["auto", "schema", "text"]
 # litellm's is this much longer.
 GRACE_SECONDS = 15.0
 LONGEST_NAME = 200
+LONGEST_REFUSAL = 200
+# For hidden reasoning, which would use up the reply's own tokens.
+REASONING_TOKENS = 4096
 
 # Names in litellm's table.
 _PROMPT_PRICE = re.compile(r"(input_cost_per|cache_creation_input)_token")
 _COMPLETION_PRICE = re.compile(r"output_cost_per_(reasoning_)?token")
+
+# The spare tokens at which the cost of the request in this context was reserved: it must not use more.
+_RESERVED: ContextVar[int] = ContextVar("reserved", default=sys.maxsize)
 
 _log = logging.getLogger(__name__)
 
@@ -59,8 +69,9 @@ class LanguageModel:
             that the model accepts one, until the provider refuses it.
         price: replaces litellm's price table.
         api_base: the server's address; replaces the provider's environment variable.
-        reasoning_tokens: tokens for hidden reasoning, on top of each prompt's own limit, if litellm knows that the
-            model reasons; otherwise the reasoning would use up the reply's tokens.
+        reasoning_tokens: tokens for hidden reasoning, on top of each prompt's own limit; `None` for
+            `REASONING_TOKENS` if litellm knows that the model reasons, and none for other models. They are raised once
+            if a reply ends at its limit without a text.
         max_reply_bytes: the largest reply that is received; less if the prompt's own token limit allows less.
         other_judges: names of the judges that are not language models; one is proposed if it resembles a model string
             that litellm does not know.
@@ -77,7 +88,7 @@ class LanguageModel:
         structured: Structured = "auto",
         price: Price | None = None,
         api_base: str | None = None,
-        reasoning_tokens: int = 4096,
+        reasoning_tokens: int | None = None,
         max_reply_bytes: int = DEFAULT_BYTES,
         other_judges: Sequence[str] = (),
     ) -> None:
@@ -89,9 +100,10 @@ class LanguageModel:
         if self._api_base is None:
             check_environment(provider_of(model))
         self._reasoning_tokens = reasoning_tokens
+        self._raised_tokens: int | None = None
         self._max_reply_bytes = max_reply_bytes
         self._other_judges = other_judges
-        self._refused: set[str] = set()
+        self._mended = MendedSettings()
 
     @property
     def name(self) -> str:
@@ -121,17 +133,29 @@ class LanguageModel:
     def most_tokens(self, prompt: Prompt[Any]) -> tuple[int, int]:
         """Return upper bounds of the prompt and completion tokens of a request."""
         schema = self._settings(prompt).get("response_format")
-        return most_tokens(messages_of(prompt), schema), prompt.max_tokens + self.spare_tokens
+        spare = self.spare_tokens
+        _RESERVED.set(spare)
+        return most_tokens(messages_of(prompt), schema), prompt.max_tokens + spare
 
-    @functools.cached_property
+    @property
     def spare_tokens(self) -> int:
         """Tokens that a reply may use beyond the prompt's own limit."""
-        return self._reasoning_tokens if load_litellm().supports_reasoning(self.model) else 0
+        if self._mended.has_no_room:
+            return 0
+        if self._raised_tokens is not None:
+            return self._raised_tokens
+        return self._spare_tokens
+
+    @functools.cached_property
+    def _spare_tokens(self) -> int:
+        if self._reasoning_tokens is not None:
+            return self._reasoning_tokens
+        return REASONING_TOKENS if load_litellm().supports_reasoning(self.model) else 0
 
     @property
     def dropped(self) -> tuple[str, ...]:
         """Parameters that are omitted, since the model is known not to accept them or the provider has refused them."""
-        return tuple(sorted({*self._unsupported, *self._refused}))
+        return tuple(sorted({*self._unsupported, *self._mended.dropped}))
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         """Return the model's reply, by one request, and one more for each setting that is refused for the first time.
@@ -148,11 +172,12 @@ class LanguageModel:
         self._check_key()
         started = time.monotonic()
         _log.debug("%s: request %s", self.model, prompt.name)
-        reception = Reception(self.model, body_limit(prompt, self._reasoning_tokens, self._max_reply_bytes))
+        spare = min(self.spare_tokens, _RESERVED.get())
+        reception = Reception(self.model, body_limit(prompt, spare, self._max_reply_bytes))
         outer = RECEPTION.set(reception)
         try:
-            reply = self._read(await self._received(prompt, reception), self._price)
-            if len(reply.text.encode()) > text_limit(prompt, self._reasoning_tokens, self._max_reply_bytes):
+            reply = self._read(await self._received(prompt, reception, spare), self._price)
+            if len(reply.text.encode()) > text_limit(prompt, spare, self._max_reply_bytes):
                 raise reception.too_large()
         except JudgeError as error:
             # Azure bills prompts that it rejects.
@@ -161,6 +186,8 @@ class LanguageModel:
             raise
         finally:
             RECEPTION.reset(outer)
+        if reply.truncated and not without_reasoning(reply.text).strip():
+            self._raise_tokens(spare)
         usage, seconds = reply.usage, time.monotonic() - started
         _log.debug(
             "%s: reply to %s after %.2f s, %d prompt and %d completion tokens",
@@ -172,36 +199,45 @@ class LanguageModel:
         )
         return reply
 
+    def _raise_tokens(self, spare: int) -> None:
+        """Raise the tokens for hidden reasoning, once, after a reply that had only `spare` of them."""
+        if self._raised_tokens is None and not self._mended.has_no_room:
+            self._raised_tokens = max(REASONING_TOKENS, 4 * spare)
+            _log.warning(
+                "%s reached its limit on tokens before its reply began; from now on it has %d for hidden reasoning",
+                self.model,
+                self._raised_tokens,
+            )
+
     def _check_key(self) -> None:
         # litellm's own client would send the request without a key.
         if provider_of(self.model) == "openai" and not os.environ.get("OPENAI_API_KEY"):
             hint = "Set OPENAI_API_KEY (any text will do for a server of your own)."
             raise JudgeRefused(f"{self.model}: the API key is missing.", hint)
 
-    async def _received(self, prompt: Prompt[Any], reception: Reception) -> Any:
+    async def _received(self, prompt: Prompt[Any], reception: Reception, spare: int) -> Any:
         from openai import OpenAIError
 
         try:
             async with asyncio.timeout(self._timeout):
-                return await self._respond(prompt, reception)
+                return await self._respond(prompt, reception, spare)
         except TimeoutError:
             raise JudgeUnavailable(f"{self.model}: no complete reply within {self._timeout:g} seconds.") from None
         except OpenAIError as error:
             raise reception.fault or translated(error, self.model) from error
 
-    async def _respond(self, prompt: Prompt[Any], reception: Reception) -> Any:
+    async def _respond(self, prompt: Prompt[Any], reception: Reception, spare: int) -> Any:
         from openai import OpenAIError
 
         while True:
-            settings = self._settings(prompt)
+            settings = self._settings(prompt, spare)
+            mended = self._mended
             try:
                 return await self._complete(prompt, settings)
             except OpenAIError as error:
-                refused = refused_setting(error, [*settings, *(["cache_control"] if self._marks else [])])
-                if refused is None or (refused == "response_format" and self._structured == "schema"):
+                sent = {*settings, *(["cache_control"] if self._marks else [])}
+                if not self._mend(mended, error, sent, settings.get(mended.limit_name), prompt):
                     raise
-                _log.info("%s does not accept %s; requests go on without it", self.model, refused)
-                self._refused.add(refused)
                 if reception.may_be_billed:  # the next request has to fit into the budget too
                     raise
             except JudgeError:
@@ -211,6 +247,21 @@ class LanguageModel:
                     raise
                 # litellm raises various errors for a body that is no completion.
                 raise JudgeUnavailable(f"{self.model}: damaged reply: {provider_message(error)}") from error
+
+    def _mend(
+        self, mended: MendedSettings, error: Exception, sent: set[str], limit: int | None, prompt: Prompt[Any]
+    ) -> bool:
+        """Return whether a request with the settings `mended` can be sent again, with others.
+
+        Of the requests that were in flight together and are refused together, the first mends the settings.
+        """
+        if self._structured == "schema":
+            sent = sent - {"response_format"}
+        change = mended.after(error, sent, limit, prompt.max_tokens)
+        if change is not None and self._mended is mended:
+            self._mended = change
+            _log.info("%s does not accept a setting: %s", self.model, provider_message(error))
+        return change is not None
 
     async def _complete(self, prompt: Prompt[Any], settings: dict[str, Any]) -> Any:
         # litellm would retry refusals too, in two layers.
@@ -226,21 +277,26 @@ class LanguageModel:
 
     def _messages(self, prompt: Prompt[Any]) -> list[dict[str, Any]]:
         """Return the messages, with cache marks where the model needs them; these are part of no request digest."""
+        if self._mended.without_system:
+            contents = [_clean(turn["content"]) for turn in messages_of(prompt)]
+            return [{"role": "user", "content": "\n\n".join(contents)}]
         if self._marks is None:
             return [{"role": turn["role"], "content": _clean(turn["content"])} for turn in messages_of(prompt)]
         turns = [replace(turn, parts=tuple(map(_clean, turn.parts))) for turn in turns_of(prompt)]
         return self._marks.marked(turns)
 
-    def _settings(self, prompt: Prompt[Any]) -> dict[str, Any]:
+    def _settings(self, prompt: Prompt[Any], spare: int | None = None) -> dict[str, Any]:
+        mended = self._mended
+        spare = self.spare_tokens if spare is None or mended.has_no_room else spare
         settings = {
             "temperature": prompt.temperature,
-            "max_tokens": prompt.max_tokens + self.spare_tokens,
+            mended.limit_name: min(prompt.max_tokens + spare, mended.highest_limit),
             # Fixed, and different for each sample, so that a request is reproducible.
             "seed": prompt.sample,
             "response_format": response_format(prompt.reply) if self._accepts_schema else None,
         }
         # If litellm knows that the model reports none, it refuses before anything is sent.
-        if prompt.alternatives and "logprobs" not in self._refused:
+        if prompt.alternatives and "logprobs" not in mended.dropped:
             settings |= {"logprobs": True, "top_logprobs": prompt.alternatives}
         dropped = self.dropped
         return {name: value for name, value in settings.items() if value is not None and name not in dropped}
@@ -249,14 +305,14 @@ class LanguageModel:
         """Return the reply in a response, at this price, or otherwise at litellm's own."""
         choice = response.choices[0] if response.choices else None
         reason = getattr(choice, "finish_reason", None)
-        content = choice.message.content if choice else None
-        text = without_keys(_clean(content)) if isinstance(content, str) else ""
+        text = without_keys(_clean(choice.message.content or "")) if choice else ""
         return Reply(
             text=text,
             model=without_keys(_reported_name(response.model) or self.model),
             usage=self._usage(response, text, price),
             truncated=reason == "length",
             filtered=reason == "content_filter",
+            fault="" if text.strip() or choice is None else without_keys(_why_empty(choice)),
             tokens=_without_keys(reported_tokens(getattr(choice, "logprobs", None), text)),
         )
 
@@ -283,7 +339,7 @@ class LanguageModel:
 
     @property
     def _marks(self) -> CacheMarks | None:
-        return None if "cache_control" in self._refused else self._cache_marks
+        return None if "cache_control" in self._mended.dropped else self._cache_marks
 
     @functools.cached_property
     def _cache_marks(self) -> CacheMarks | None:
@@ -321,7 +377,7 @@ class LanguageModel:
             model=model, custom_llm_provider=provider, temperature=0.0, drop_params=True
         )
         taken = {"temperature"} & sent.keys()
-        taken |= {"max_tokens"} if {"max_tokens", "max_completion_tokens"} & set(supported) else set()
+        taken |= {"max_tokens"} if set(LIMIT_NAMES) & set(supported) else set()
         taken |= {"seed"} & set(supported)
         return frozenset({"temperature", "max_tokens", "seed"} - taken)
 
@@ -369,6 +425,21 @@ async def close_connections() -> None:
             await litellm.close_litellm_async_clients()
         # Closed clients would be used again.
         litellm.in_memory_llm_clients_cache.flush_cache()
+
+
+def _why_empty(choice: Any) -> str:
+    """Return why a choice has no text, if it says so."""
+    message = choice.message
+    more = {**(getattr(choice, "provider_specific_fields", None) or {}), **(message.provider_specific_fields or {})}
+    if refusal := more.get("refusal"):
+        return f"the model refused: {_clean(str(refusal)[:LONGEST_REFUSAL])!r}."
+    if choice.finish_reason == "length":
+        return "hidden reasoning reached the limit on tokens before the reply began."
+    if message.tool_calls:
+        return "the answer was in a call of a tool instead of the text."
+    if getattr(message, "reasoning_content", None) or more.get("reasoning"):
+        return "there was hidden reasoning, and no text after it."
+    return "the provider reported an error instead of a reply." if more.get("native_finish_reason") == "error" else ""
 
 
 def _address(model: str, api_base: str | None) -> str | None:

@@ -144,8 +144,8 @@ def _number(text: str, field: str) -> tuple[int, int] | None:
 
 def _objects(text: str) -> Iterator[dict[str, tuple[int, int]]]:
     """Yield the position of each key's value, for every outermost JSON object in `text` from left to right."""
-    for at, value in json_objects(text, usable=False):
-        yield dict(_members(text, at)) if value else {}
+    for found in json_objects(text):
+        yield dict(_members(text, found.begin)) if found.value else {}
 
 
 def _members(text: str, at: int) -> Iterator[tuple[str, tuple[int, int]]]:

@@ -23,7 +23,8 @@ class JudgeOptions(BaseModel):
         structured: whether the reply's JSON schema is sent; `auto` sends it if the model is known to accept it.
         api_base: the server's address; replaces the provider's environment variable.
         retry_failed: whether requests whose cached reply is unusable are repeated.
-        reasoning_tokens: tokens for a reasoning model's hidden reasoning, on top of each prompt's own limit.
+        reasoning_tokens: tokens for hidden reasoning, on top of each prompt's own limit; `None` for 4096 if litellm
+            knows that the model reasons, and none otherwise, until a reply ends before its text begins.
         max_reply_bytes: larger replies are cut off and count as missing; most prompts' own token limits allow less.
             Log-probabilities do not count.
         batch: whether prompts are sent by the provider's Batch API, at a lower price, within a day.
@@ -36,7 +37,7 @@ class JudgeOptions(BaseModel):
 
     concurrency: int = Field(default=8, ge=1, le=1024)
     timeout: float = Field(default=60.0, gt=0, le=3600)
-    attempts: int = Field(default=6, ge=1, le=20)
+    attempts: int = Field(default=8, ge=1, le=20)
     requests_per_minute: float | None = Field(default=None, gt=0)
     tokens_per_minute: float | None = Field(default=None, gt=0)
     max_calls: int | None = Field(default=None, ge=1)
@@ -45,7 +46,7 @@ class JudgeOptions(BaseModel):
     structured: Structured = "auto"
     api_base: str | None = None
     retry_failed: bool = False
-    reasoning_tokens: int = Field(default=4096, ge=0)
+    reasoning_tokens: int | None = Field(default=None, ge=0)
     max_reply_bytes: int = Field(default=DEFAULT_BYTES, ge=1_000, le=100_000_000)
     batch: bool = False
     batch_size: int = Field(default=10_000, ge=1, le=50_000)

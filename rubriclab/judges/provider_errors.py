@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Mapping
+import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -18,7 +19,6 @@ from rubriclab.judges.json_objects import json_objects
 from rubriclab.judges.providers import key_variable, provider_of
 from rubriclab.masking import masked
 
-REJECTED = {"ContextWindowExceededError", "ContentPolicyViolationError"}
 TRANSIENT = {408, 409, 425, 429}
 # Statuses from 500 on that refuse a request before it is processed.
 OVERLOADED = {503, 529}
@@ -29,13 +29,23 @@ LONGEST_READ = 8_000
 LONGEST_KEY = 8_000
 
 _NO_KEY = re.compile(r"missing\b.{0,200}?(api[ _]?key|credentials)|api_key client option must be set", re.IGNORECASE)
-_SETTINGS = {
-    "response_format": re.compile(r"response_?format|json_?schema|output_?format|structured output", re.IGNORECASE),
-    "temperature": re.compile(r"\btemperature\b", re.IGNORECASE),
-    "seed": re.compile(r"\bseed\b", re.IGNORECASE),
-    "logprobs": re.compile(r"log[_ ]?prob", re.IGNORECASE),
-    "cache_control": re.compile(r"cache[_ ]?(control|point)|prompt caching", re.IGNORECASE),
-}
+# Words of a prompt, or of its reply's limit, that the model's context does not hold.
+_TOO_LONG = re.compile(
+    r"context[ _-]?(?:length|size|window)|maximum (?:model|input|prompt) length|max_model_len|range of input length"
+    r"|(?:prompt|input|messages|request)\b.{0,60}?\b(?:too (?:long|large|many tokens)|longer than|exceeds?)\b"
+    r"|exceeds?\b.{0,60}?\b(?:context|input|prompt)\b|`?inputs`? tokens|reduce (?:the length|your message|the size)",
+    re.IGNORECASE | re.DOTALL,
+)
+_TOO_LARGE = re.compile(r"request too large|reduce your message", re.IGNORECASE)
+_FILTERED = re.compile(
+    r"content[ _-]?(?:management|filter|policy)|responsible ?ai|\bflagged\b|requires moderation|inappropriate content"
+    r"|usage polic|safety (?:system|filter|setting)|datainspection|prohibited[ _]content|sensitive content",
+    re.IGNORECASE,
+)
+# What ends a command whatever the HTTP status: no prompt is answered.
+_FOR_ALL = {"insufficient_quota", "model_not_found", "invalid_api_key", "invalid_model", "billing_hard_limit_reached"}
+# Statuses that may concern this prompt alone.
+_REFUSED = {400, 403, 422}
 # These recur as long as log-probabilities are requested: litellm takes damaged ones for a server error, and
 # llama-cpp-python refuses them with a status of 500.
 _NO_LOGPROBS = re.compile(r"validation errors? for ChoiceLogprobs|logprobs is not supported", re.IGNORECASE)
@@ -57,6 +67,13 @@ _CONNECTION_ERRORS = {
     ("urllib", "URLError"),
     ("urllib3", "HTTPError"),
 }
+_UNITS = {"ms": 0.001, "mil": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_TIME = r"\d{1,9}(?:\.\d{1,9})?\s?(?:milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|h)\b\s?"
+_PART = re.compile(r"([\d.]+)\s?(mil|ms|s|m|h)", re.IGNORECASE)
+_DURATION = re.compile(rf"(?:{_TIME})+", re.IGNORECASE)
+_WAIT = re.compile(rf"(?:retry|try again|wait)[^\d\n]{{0,30}}?(?P<wait>(?:{_TIME})+)", re.IGNORECASE)
+# Seconds of a time of the epoch rather than a duration.
+EPOCH = 1e9
 _PREFIX = re.compile(r"^(?:[\w.]*(?:Error|Exception|Timeout)(?:: | - ))+")
 
 
@@ -68,13 +85,45 @@ def translated(error: Exception, model: str) -> JudgeError:
     if _NO_KEY.search(_message(error)):
         own = " (any text will do for a server of your own)" if provider_of(model) == "openai" else ""
         return JudgeRefused(message, f"Set {key_variable(model)}{own}.")
-    if REJECTED & _kinds(error) or status == 413:
+    if _code(error) in _FOR_ALL:
+        return JudgeRefused(message, _what_to_check(402 if _code(error) == "insufficient_quota" else 404, model))
+    if status == 413 or is_too_long(error) or _is_filtered(error, status):
         return PromptRejected(message)
-    if _code(error) == "insufficient_quota":
-        return JudgeRefused(message, "The account behind the key has no credit left.")
     if status in TRANSIENT or not 400 <= status < 500:  # below 400 the reply's body was damaged
-        return JudgeUnavailable(message, retry_after=retry_after(_headers(error)))
+        return JudgeUnavailable(message, retry_after=retry_after(_headers(error), searched_message(error)))
+    if status in _REFUSED:
+        return PromptRejected(message, _what_to_check(status, model), is_doubtful=True)
     return JudgeRefused(message, _what_to_check(status, model))
+
+
+def searched_message(error: Exception) -> str:
+    """Return the start of an error's message, with keys masked, in which its cause is searched."""
+    return _message(error)
+
+
+def is_bad_request(error: Exception) -> bool:
+    """Return whether the provider found the request itself at fault."""
+    return getattr(error, "status_code", None) in (400, 422) or "BadRequestError" in _kinds(error)
+
+
+def is_too_long(error: Exception) -> bool:
+    """Return whether the model's context does not hold the prompt and its reply."""
+    if "ContextWindowExceededError" in _kinds(error) or _code(error) == "context_length_exceeded":
+        return True
+    status, message = getattr(error, "status_code", None), _message(error)
+    # One request that is larger than the limit of a minute has the status of a rate limit.
+    return bool(_TOO_LONG.search(message) if status in (400, 422) else status == 429 and _TOO_LARGE.search(message))
+
+
+def refuses_logprobs(error: Exception) -> bool:
+    """Return whether an error other than a refusal shows that the server has no log-probabilities."""
+    return bool(_NO_LOGPROBS.search(_message(error)))
+
+
+def _is_filtered(error: Exception, status: int) -> bool:
+    """Return whether a filter of content refused the prompt; gateways report this with statuses of their own."""
+    is_possible = status in _REFUSED or status >= 500
+    return "ContentPolicyViolationError" in _kinds(error) or bool(is_possible and _FILTERED.search(_message(error)))
 
 
 def provider_fault(error: Exception, who: str) -> JudgeError | None:
@@ -110,14 +159,6 @@ def may_be_billed(status: int) -> bool:
     return not (300 <= status < 500 or status in OVERLOADED) or status == 408
 
 
-def refused_setting(error: Exception, settings: Collection[str]) -> str | None:
-    """Return the setting among `settings` that the provider refuses; `None` if the error has another cause."""
-    if "BadRequestError" not in _kinds(error):
-        return "logprobs" if "logprobs" in settings and _NO_LOGPROBS.search(_message(error)) else None
-    named = (name for name in settings if name in _SETTINGS and _SETTINGS[name].search(_message(error)))
-    return next(named, None)
-
-
 def provider_message(error: Exception) -> str:
     """Return the provider's message on one line, without keys, paths, tracebacks and litellm's class names."""
     message = _PREFIX.sub("", _TRACEBACK.split(_message(error))[0])
@@ -130,13 +171,32 @@ def provider_message(error: Exception) -> str:
     return line if len(line) <= LONGEST_MESSAGE else line[: LONGEST_MESSAGE - 1] + "…"
 
 
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that the provider asks to wait; `None` if it does not say or is unreadable."""
-    if (milliseconds := _number(headers.get("retry-after-ms"))) is not None:
-        return milliseconds / 1000
-    value = headers.get("retry-after")
-    seconds = _number(value)
-    return seconds if seconds is not None or value is None else _seconds_until(value)
+def retry_after(headers: Mapping[str, str], message: str = "") -> float | None:
+    """Return the seconds that the provider asks to wait, in its headers or its message; `None` if it does not say."""
+    milliseconds = _number(headers.get("retry-after-ms"))
+    stated = [
+        None if milliseconds is None else milliseconds / 1000,
+        _seconds(headers.get("retry-after")),
+        *(_duration(match["wait"]) for match in _WAIT.finditer(message)),
+    ]
+    return max((seconds for seconds in stated if seconds is not None), default=None)
+
+
+def _seconds(value: str | None) -> float | None:
+    """Return the seconds in a `Retry-After`: a number or several, a time of the epoch, a duration or a date."""
+    numbers = [number for part in (value or "").split(",") if (number := _number(part)) is not None]
+    if numbers:
+        seconds = max(numbers)
+        if seconds >= EPOCH:
+            return max(0.0, seconds / (1000 if seconds >= 1000 * EPOCH else 1) - time.time())
+        return seconds
+    if value is None:
+        return None
+    return _duration(value) if _DURATION.fullmatch(value.strip()) else _seconds_until(value)
+
+
+def _duration(text: str) -> float:
+    return sum(float(number) * _UNITS[unit.lower()] for number, unit in _PART.findall(text))
 
 
 def _http_status(error: Exception) -> int | None:
@@ -187,7 +247,7 @@ def _code(error: Exception) -> object:
 
 def _stated(message: str) -> Mapping[str, Any]:
     """Return the error in the JSON of a response's body, as most providers state it; an empty one if there is none."""
-    body: Mapping[str, Any] = next((body for _, body in json_objects(message, usable=False)), {})
+    body: Mapping[str, Any] = next((found.value for found in json_objects(message)), {})
     error = body.get("error", body)
     return error if isinstance(error, Mapping) else {"message": error}
 

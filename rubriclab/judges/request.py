@@ -76,6 +76,7 @@ def written(reply: Reply) -> dict[str, Any]:
         },
         "truncated": reply.truncated,
         **({"filtered": True} if reply.filtered else {}),
+        **({"fault": reply.fault} if reply.fault else {}),
         **({"tokens": [_token(token) for token in reply.tokens]} if reply.tokens else {}),
     }
 

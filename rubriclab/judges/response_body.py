@@ -29,10 +29,28 @@ def stated_status(body: Any) -> int | None:
     return 400 if stated.get("type") == "invalid_request_error" else 502
 
 
-def with_usable_usage(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a body in whose `usage` numbers of tokens are whole numbers, and 0 if they are unusable."""
-    usage = body.get("usage")
-    return dict(body) if usage is None else {**body, "usage": _usable(usage)}
+def readable(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a body that litellm reads as it is meant.
+
+    Numbers of tokens in `usage` are whole, and 0 if they are unusable; a text in parts is one text; and the reason for
+    which a filter of content ended the reply is `content_filter`.
+    """
+    usage, choices = body.get("usage"), body.get("choices")
+    changed = dict(body) if usage is None else {**body, "usage": _usable(usage)}
+    if isinstance(choices, list):
+        changed["choices"] = [_choice(choice) if isinstance(choice, Mapping) else choice for choice in choices]
+    return changed
+
+
+def _choice(choice: Mapping[str, Any]) -> dict[str, Any]:
+    changed = dict(choice)
+    if str(choice.get("finish_reason")).startswith("content_filter"):
+        changed["finish_reason"] = "content_filter"
+    message = choice.get("message")
+    if isinstance(message, Mapping) and isinstance(parts := message.get("content"), list):
+        texts = (part.get("text") for part in parts if isinstance(part, Mapping))
+        changed["message"] = {**message, "content": "".join(text for text in texts if isinstance(text, str))}
+    return changed
 
 
 def _usable(usage: Any) -> dict[str, Any]:

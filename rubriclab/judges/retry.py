@@ -78,7 +78,7 @@ class Retried(JudgeWrapper):
         self,
         judge: Judge,
         *,
-        attempts: int = 6,
+        attempts: int = 8,
         base: float = 1.0,
         longest: float = 60.0,
         breaker: Breaker | None = None,
@@ -118,8 +118,11 @@ class Retried(JudgeWrapper):
             except ReplyTooLarge as error:
                 await self._give_up(error)
                 raise
-            except PromptRejected:
-                self._breaker.answered()
+            except PromptRejected as error:
+                if error.is_doubtful:
+                    await self._give_up(error)
+                else:
+                    self._breaker.answered()
                 raise
             else:
                 if not reply.filtered:  # which says neither that the provider answers nor that it is down

@@ -22,7 +22,7 @@ from rubriclab.errors import JudgeRefused
 from rubriclab.judges.address import bypass_proxies, is_loopback
 from rubriclab.judges.provider_errors import may_be_billed
 from rubriclab.judges.reply_size import RECEPTION, Reception
-from rubriclab.judges.response_body import stated_status, with_usable_usage
+from rubriclab.judges.response_body import readable, stated_status
 
 # The start of an error says what is wrong; some servers append the whole request.
 ERROR_BYTES = 16_000
@@ -166,7 +166,7 @@ def _read_reply(body: bytes) -> tuple[int, bytes]:
         return 200, body
     if not isinstance(reply, dict):
         return 200, body
-    usable = with_usable_usage(reply)
+    usable = readable(reply)
     return stated_status(reply) or 200, body if usable == reply else json.dumps(usable).encode()
 
 
