@@ -136,10 +136,10 @@ class BatchModel(LanguageModel):
 
     def _error_in(self, status: int, body: Any, prompt: Prompt[Any]) -> JudgeError:
         error = self._provider_error(status, body)
-        settings, mended = self._settings(prompt), self._sent_with
-        sent = {name for name in settings if name not in mended.dropped}
-        if self._mend(mended, error, sent, settings.get(mended.limit_name), prompt):
-            return JudgeUnavailable(f"{self.model} does not accept a setting: {provider_message(error)}.")
+        mended = self._sent_with
+        sent = {*self._settings(prompt), *self._mended.dropped} - mended.dropped
+        if self._mend(mended, error, sent, prompt.max_tokens + self.spare_tokens, prompt):
+            return JudgeUnavailable(f"{self.model} does not accept a setting: {provider_message(error)}")
         return translated(error, self.model)
 
     async def upload(self, lines: bytes) -> str:

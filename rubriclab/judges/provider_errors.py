@@ -42,6 +42,10 @@ _FILTERED = re.compile(
     r"|usage polic|safety (?:system|filter|setting)|datainspection|prohibited[ _]content|sensitive content",
     re.IGNORECASE,
 )
+# Settings of requests; a refusal that names one concerns all prompts.
+_SETTING = re.compile(
+    r"\b(?:max_(?:completion_)?tokens|temperature|seed|response_format|json_schema|(?:top_)?logprobs)\b"
+)
 # What ends a command whatever the HTTP status: no prompt is answered.
 _FOR_ALL = {"insufficient_quota", "model_not_found", "invalid_api_key", "invalid_model", "billing_hard_limit_reached"}
 # Statuses that may concern this prompt alone.
@@ -68,7 +72,7 @@ _CONNECTION_ERRORS = {
     ("urllib3", "HTTPError"),
 }
 _UNITS = {"ms": 0.001, "mil": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
-_TIME = r"\d{1,9}(?:\.\d{1,9})?\s?(?:milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|h)\b\s?"
+_TIME = r"\d{1,9}(?:\.\d{1,9})?\s?(?:milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|h)(?![a-z])\s?"
 _PART = re.compile(r"([\d.]+)\s?(mil|ms|s|m|h)", re.IGNORECASE)
 _DURATION = re.compile(rf"(?:{_TIME})+", re.IGNORECASE)
 _WAIT = re.compile(rf"(?:retry|try again|wait)[^\d\n]{{0,30}}?(?P<wait>(?:{_TIME})+)", re.IGNORECASE)
@@ -91,7 +95,7 @@ def translated(error: Exception, model: str) -> JudgeError:
         return PromptRejected(message)
     if status in TRANSIENT or not 400 <= status < 500:  # below 400 the reply's body was damaged
         return JudgeUnavailable(message, retry_after=retry_after(_headers(error), searched_message(error)))
-    if status in _REFUSED:
+    if status in _REFUSED and not _SETTING.search(_message(error)):
         return PromptRejected(message, _what_to_check(status, model), is_doubtful=True)
     return JudgeRefused(message, _what_to_check(status, model))
 

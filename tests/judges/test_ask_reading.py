@@ -66,12 +66,6 @@ def test_one_meaning_is_enough(text: str) -> None:
     assert reading(text) == Rating(reasoning="fine", score=4)
 
 
-def test_reply_cut_off_is_no_answer_even_if_it_reads_well() -> None:
-    value, complaint = read(Reply(GOOD, "m", truncated=True), rate(max_tokens=9))
-    assert value is None
-    assert "9 tokens" in complaint
-
-
 def test_fields_of_the_question_are_there_for_the_check() -> None:
     prompt = rate()
     strict = type(prompt)(prompt.name, {**prompt.fields, "high": 3}, prompt.reply)

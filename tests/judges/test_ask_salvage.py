@@ -87,7 +87,7 @@ async def test_the_earlier_reply_is_salvaged_where_the_later_one_holds_nothing()
     assert (answer.value.numbers, answer.reply) == ([1], first)
 
 
-@pytest.mark.parametrize("second", ["I am sorry.", "", Reply(listed(4, 9), "m", truncated=True)], ids=str)
+@pytest.mark.parametrize("second", ["I am sorry.", "", Reply(listed(4, 9)[:-1], "m", truncated=True)], ids=str)
 async def test_where_neither_holds_anything_the_answer_is_missing_with_the_last_complaint(second):
     answer = await ask(Replies("Well.", second), PROMPT, salvage=SoundNumbers)
     assert answer.value is None

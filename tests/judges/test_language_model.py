@@ -119,7 +119,7 @@ async def test_parameters_that_a_model_does_not_take_are_named(server: RunningSe
     assert model().dropped == ()
 
 
-@pytest.mark.parametrize("fault", ["bad_request", "unauthorized", "no_credit", "forbidden", "not_found"])
+@pytest.mark.parametrize("fault", ["unauthorized", "no_credit", "not_found"])
 async def test_refusal_is_one_request_and_one_line(server: RunningServer, fault: str) -> None:
     server.script.append(fault)
     with pytest.raises(JudgeRefused) as caught:

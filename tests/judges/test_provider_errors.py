@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 import re
 import time
 import traceback
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
@@ -17,8 +19,9 @@ import pytest
 from commands import Commands
 from hypothesis import given, strategies as st
 
-from rubriclab.errors import JudgeRefused, JudgeUnavailable
-from rubriclab.judges.provider_errors import provider_message, refused_setting, retry_after, translated
+from rubriclab.errors import JudgeRefused, JudgeUnavailable, PromptRejected
+from rubriclab.judges.mended_settings import MendedSettings
+from rubriclab.judges.provider_errors import provider_message, retry_after, translated
 from rubriclab.judges.providers import load_litellm
 
 
@@ -38,11 +41,41 @@ class ProviderFault(Exception):
         ({"retry-after": "-3"}, 0.0),
         ({"retry-after": "nan"}, None),
         ({"retry-after": "soon"}, None),
-        ({"retry-after-ms": "250", "retry-after": "1"}, 0.25),
+        ({"retry-after-ms": "250"}, 0.25),
+        ({"retry-after": "2s"}, 2.0),
+        ({"retry-after": "1, 2"}, 2.0),
+        ({"retry-after": "1m30s"}, 90.0),
     ],
 )
 def test_retry_after_is_read_in_seconds(headers: dict[str, str], seconds: float | None) -> None:
     assert retry_after(headers) == seconds
+
+
+@pytest.mark.parametrize(
+    ("message", "seconds"),
+    [
+        ("Rate limit reached. Please try again in 2.1s.", 2.1),
+        ("Please retry in 38s", 38.0),
+        ("try again in 1m2.5s", 62.5),
+        ("retry after 250 milliseconds", 0.25),
+        ('{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "3s"}', 3.0),
+        ("the limit is 20 requests in 60 seconds", None),
+    ],
+)
+def test_a_wait_is_read_from_the_message(message: str, seconds: float | None) -> None:
+    assert retry_after({}, message) == pytest.approx(seconds)
+    if seconds is not None:
+        assert retry_after({"retry-after": "500"}, message) == 500  # the longer one
+        error = translated(ProviderFault(message, 429), "m")
+        assert isinstance(error, JudgeUnavailable)
+        assert error.retry_after == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("unit", [1, 1000])
+def test_a_time_of_the_epoch_is_a_date(unit: int) -> None:
+    seconds = retry_after({"retry-after": str(int((time.time() + 90) * unit))})
+    assert seconds is not None
+    assert 80 < seconds <= 90
 
 
 def test_retry_after_is_read_as_a_date() -> None:
@@ -85,10 +118,18 @@ def test_passing_status_is_worth_a_retry(status: int) -> None:
     assert isinstance(translated(ProviderFault("no", status), "m"), JudgeUnavailable)
 
 
-@pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 422])
+@pytest.mark.parametrize("status", [401, 402, 404])
 def test_lasting_status_is_a_refusal(status: int) -> None:
     error = translated(ProviderFault("no", status), "mistral/m")
     assert isinstance(error, JudgeRefused)
+    assert error.hint
+
+
+@pytest.mark.parametrize("status", [400, 403, 422])
+def test_a_refusal_for_an_unknown_reason_may_concern_the_prompt_alone(status: int) -> None:
+    error = translated(ProviderFault("no", status), "mistral/m")
+    assert isinstance(error, PromptRejected)
+    assert error.is_doubtful
     assert error.hint
 
 
@@ -104,42 +145,72 @@ def test_used_up_credit_is_no_passing_rate_limit() -> None:
     assert isinstance(translated(ProviderFault("You exceeded your current quota", 429), "gemini/x"), JudgeUnavailable)
 
 
-class BadRequestError(ProviderFault):
-    """Told by its name, like litellm's."""
+SETTINGS = ("temperature", "response_format", "logprobs", "top_logprobs", "seed")
 
 
-SETTINGS = ("temperature", "response_format", "logprobs", "top_logprobs")
-
-
-@pytest.mark.parametrize(
-    ("said", "setting"),
-    [
-        ("Unsupported value: 'temperature' does not support 0", "temperature"),
-        ("json_schema is not available for this model", "response_format"),
-        ("This model does not support logprobs.", "logprobs"),
-        ("top_logprobs must be at most 8", "logprobs"),
-        ("Requested sample logprobs of 20, which is greater than max allowed: 5", "logprobs"),
-        ("You are not allowed to request log_probs", "logprobs"),
-        ("Invalid value for messages", None),
-    ],
-)
-def test_refusal_names_its_setting(said: str, setting: str | None) -> None:
-    assert refused_setting(BadRequestError(said, 400), SETTINGS) == setting
-    assert refused_setting(BadRequestError(said, 400), ()) is None
+def dropped(message: str, status: int, sent: Sequence[str] = SETTINGS) -> set[str]:
+    """Return the settings that are left out after a request with the settings `sent` failed with this message."""
+    change = MendedSettings().after(ProviderFault(message, status), [*sent, "max_tokens"], 600, 512)
+    return set(change.dropped) if change else set()
 
 
 @pytest.mark.parametrize(
-    ("said", "setting"),
+    ("message", "setting"),
     [
-        ("Invalid response object: 2 validation errors for ChoiceLogprobs", "logprobs"),
-        ("logprobs is not supported for models created with `logits_all=False`", "logprobs"),
-        ("Unable to get json response, Original Response: {'logprobs': {", None),
-        ("the temperature of the server is too high", None),
+        ("Unsupported value: 'temperature' does not support 0", {"temperature"}),
+        ("json_schema is not available for this model", {"response_format"}),
+        ("guided_json is not supported", {"response_format"}),
+        ("This model does not support logprobs.", {"logprobs"}),
+        ("Requested sample logprobs of 20, which is greater than max allowed: 5", {"logprobs"}),
+        ("You are not allowed to request log_probs", {"logprobs"}),
+        ("Extra inputs are not permitted: body.seed", {"seed"}),
+        ("Invalid value for messages", set()),
     ],
 )
-def test_server_error_refuses_at_most_log_probabilities(said: str, setting: str | None) -> None:
-    assert refused_setting(ProviderFault(said, 500), SETTINGS) == setting
-    assert refused_setting(ProviderFault(said, 500), SETTINGS[:2]) is None
+def test_a_refused_setting_is_left_out(message: str, setting: set[str]) -> None:
+    assert dropped(message, 400) == setting
+    assert dropped(message, 422) == setting
+    assert dropped(message, 400, ()) == set()
+
+
+@pytest.mark.parametrize(
+    ("message", "setting"),
+    [
+        ("Invalid response object: 2 validation errors for ChoiceLogprobs", {"logprobs"}),
+        ("logprobs is not supported for models created with `logits_all=False`", {"logprobs"}),
+        ("Unable to get json response, Original Response: {'logprobs': {", set()),
+        ("the temperature of the server is too high", set()),
+    ],
+)
+def test_a_server_error_refuses_log_probabilities_at_most(message: str, setting: set[str]) -> None:
+    assert dropped(message, 500) == setting
+    assert dropped(message, 500, SETTINGS[:2]) == set()
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        (
+            "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.",
+            ("max_completion_tokens", math.inf),
+        ),
+        ("max_tokens is too large: 600. This model supports at most 400 completion tokens.", ("max_tokens", 400)),
+        ("`max_tokens` must be less than or equal to `512`, the maximum for this model", ("max_tokens", 512)),
+    ],
+)
+def test_the_limit_on_tokens_is_renamed_or_lowered_as_the_message_says(message: str, expected: Any) -> None:
+    change = MendedSettings().after(ProviderFault(message, 400), ["max_tokens"], 600, 512)
+    assert change is not None
+    assert (change.limit_name, change.highest_limit) == expected
+
+
+def test_a_context_without_room_for_hidden_reasoning_costs_the_reasoning_and_not_the_prompt() -> None:
+    fault = ProviderFault("max_tokens is too large: 600. The maximum context length is 700 and you have 150", 400)
+    change = MendedSettings().after(fault, ["max_tokens"], 600, 512)
+    assert change is not None
+    assert change.has_no_room
+    assert change.after(fault, ["max_tokens"], 512, 512) is None
+    assert not isinstance(translated(fault, "m"), JudgeRefused)
 
 
 def every_litellm_error(message: str) -> list[Exception]:

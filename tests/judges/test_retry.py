@@ -103,7 +103,7 @@ async def test_nothing_else_is_retried(error: RubriclabError) -> None:
     assert not clock.slept
 
 
-@pytest.mark.parametrize("fault", ["bad_request", "unauthorized", "not_found"])
+@pytest.mark.parametrize("fault", ["unauthorized", "not_found"])
 async def test_refusal_over_http_is_exactly_one_request(server: RunningServer, fault: str) -> None:
     server.script.append(fault)
     with pytest.raises(JudgeRefused):
@@ -119,6 +119,21 @@ async def test_dead_provider_ends_the_command_and_not_only_the_answer() -> None:
         await ask(judge, rate())
     assert caught.value.exit_code == 4
     assert "3 prompts in a row" in str(caught.value)
+
+
+async def test_refusals_for_unknown_reasons_end_the_command_when_no_prompt_is_answered() -> None:
+    def refused(is_doubtful: bool) -> PromptRejected:
+        return PromptRejected("no.", is_doubtful=is_doubtful)
+
+    async def missing(*errors: RubriclabError | None) -> int:
+        judge = Retried(failing(*errors), breaker=LocalBreaker(3), sleep=Clock().sleep)
+        return [(await ask(judge, rate())).value for _ in errors].count(None)
+
+    assert await missing(*[refused(True)] * 2, None, *[refused(True)] * 2) == 4
+    assert await missing(*[refused(True)] * 2, refused(False), *[refused(True)] * 2) == 5
+    assert await missing(*[refused(False)] * 9) == 9
+    with pytest.raises(ProviderDown, match=r"no\."):
+        await missing(*[refused(True)] * 3)
 
 
 async def test_filtered_reply_neither_begins_the_count_again_nor_is_counted() -> None:
