@@ -15,7 +15,7 @@ from typing import Any
 
 from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, SettingsError
 from rubriclab.judges.judge import Reply
-from rubriclab.judges.language_model import LanguageModel
+from rubriclab.judges.language_model import REASONING_TOKENS, LanguageModel
 from rubriclab.judges.price import Price
 from rubriclab.judges.provider_errors import may_be_billed, provider_message, translated
 from rubriclab.judges.providers import load_litellm, provider_of
@@ -123,7 +123,7 @@ class BatchModel(LanguageModel):
             raise JudgeUnavailable(f"{self.model}: damaged reply in a batch: {provider_message(error)}") from error
         reply = self._read(response, self.batch_price)
         most = self._max_reply_bytes
-        limit = text_limit(prompt, self.spare_tokens, most) if prompt else most
+        limit = text_limit(prompt, max(self.spare_tokens, REASONING_TOKENS), most) if prompt else most
         if len(reply.text.encode()) > limit:
             raise Reception(self.model, limit).too_large()
         return reply

@@ -173,11 +173,13 @@ class LanguageModel:
         started = time.monotonic()
         _log.debug("%s: request %s", self.model, prompt.name)
         spare = min(self.spare_tokens, _RESERVED.get())
-        reception = Reception(self.model, body_limit(prompt, spare, self._max_reply_bytes))
+        # A server may send hidden reasoning that nobody has made room for.
+        largest = max(spare, REASONING_TOKENS)
+        reception = Reception(self.model, body_limit(prompt, largest, self._max_reply_bytes))
         outer = RECEPTION.set(reception)
         try:
             reply = self._read(await self._received(prompt, reception, spare), self._price)
-            if len(reply.text.encode()) > text_limit(prompt, spare, self._max_reply_bytes):
+            if len(reply.text.encode()) > text_limit(prompt, largest, self._max_reply_bytes):
                 raise reception.too_large()
         except JudgeError as error:
             # Azure bills prompts that it rejects.

@@ -89,14 +89,16 @@ def translated(error: Exception, model: str) -> JudgeError:
     if _NO_KEY.search(_message(error)):
         own = " (any text will do for a server of your own)" if provider_of(model) == "openai" else ""
         return JudgeRefused(message, f"Set {key_variable(model)}{own}.")
-    if _code(error) in _FOR_ALL:
-        return JudgeRefused(message, _what_to_check(402 if _code(error) == "insufficient_quota" else 404, model))
+    code = str(_code(error))
+    if code in _FOR_ALL:
+        return JudgeRefused(message, _what_to_check(402 if code == "insufficient_quota" else 404, model))
     if status == 413 or is_too_long(error) or _is_filtered(error, status):
         return PromptRejected(message)
     if status in TRANSIENT or not 400 <= status < 500:  # below 400 the reply's body was damaged
         return JudgeUnavailable(message, retry_after=retry_after(_headers(error), searched_message(error)))
     if status in _REFUSED and not _SETTING.search(_message(error)):
-        return PromptRejected(message, _what_to_check(status, model), is_doubtful=True)
+        hint = _what_to_check(status, model) if status == 403 else None
+        return PromptRejected(message, hint, is_doubtful=True)
     return JudgeRefused(message, _what_to_check(status, model))
 
 
@@ -191,8 +193,9 @@ def _seconds(value: str | None) -> float | None:
     numbers = [number for part in (value or "").split(",") if (number := _number(part)) is not None]
     if numbers:
         seconds = max(numbers)
-        if seconds >= EPOCH:
-            return max(0.0, seconds / (1000 if seconds >= 1000 * EPOCH else 1) - time.time())
+        for unit in (1, 1000):
+            if EPOCH <= seconds / unit < 100 * EPOCH:
+                return max(0.0, seconds / unit - time.time())
         return seconds
     if value is None:
         return None
