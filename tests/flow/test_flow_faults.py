@@ -96,7 +96,6 @@ def test_unusable_replies_are_asked_for_again_only_if_told_so(provider: RunningS
     [
         ("unauthorized", "Check the key in OPENAI_API_KEY, and whether it may use this model."),
         ("not_found", "Check the model's name, and the address if the server is your own."),
-        ("bad_request", "The provider does not accept the request; no retry can help."),
     ],
 )
 def test_a_refusal_ends_the_command_with_one_line_after_one_request(
