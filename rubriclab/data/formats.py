@@ -103,17 +103,15 @@ def sample_of(path: Path) -> tuple[bytes, bool]:
     return b"".join(parts), size < SAMPLE
 
 
-def bounded_lines(where: str, lines: Lines, longest: int, before: int = 0) -> Iterator[Any]:
+def bounded_lines(where: str, lines: Lines, longest: int) -> Iterator[Any]:
     """Yield the lines of a stream or an iterable; at most `longest` bytes of a line are read from a stream.
-
-    `before` is the number of lines before these.
 
     Raises:
         DataError: for a longer line.
     """
     readline = getattr(lines, "readline", None)
     read = iter(lambda: readline(longest + 1) or None, None) if callable(readline) else iter(lines)
-    for number, line in enumerate(read, start=before + 1):
+    for number, line in enumerate(read, start=1):
         if len(line) > longest:
             raise too_long(where, f"line {number}", longest)
         yield line
@@ -126,20 +124,20 @@ def too_long(where: str, place: str, longest: int) -> DataError:
     )
 
 
-def json_lines(where: str, lines: Lines, before: int = 0) -> Numbered:
-    """Yield the rows of JSON Lines; blank lines are skipped. `before` is the number of lines before these."""
-    for number, line in numbered(where, lines, before):
+def json_lines(where: str, lines: Lines) -> Numbered:
+    """Yield the rows of JSON Lines; blank lines are skipped."""
+    for number, line in numbered(where, lines):
         if isinstance(line, RowError):
             yield number, line
         elif line.strip():
             yield number, _json_row(where, number, line)
 
 
-def numbered(where: str, lines: Lines, before: int = 0) -> Iterator[tuple[int, bytes | RowError]]:
+def numbered(where: str, lines: Lines) -> Iterator[tuple[int, bytes | RowError]]:
     """Yield numbered lines without byte order mark, and a fault if the rest is unreadable."""
-    number = before
+    number = 0
     try:
-        for number, text in enumerate(lines, start=before + 1):
+        for number, text in enumerate(lines, start=1):
             line = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
             if number == 1:
                 check_text(where, line, {**_NOT_TEXT, **_NOT_UTF_8})

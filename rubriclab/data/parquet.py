@@ -33,10 +33,8 @@ MOST_UNPACKED = 100
 DIFFERENCES = "DELTA_BYTE_ARRAY"
 
 
-def parquet_rows(
-    path: Path, longest: int = LONGEST_ROW, *, row_groups: list[int] | None = None, before: int = 0
-) -> Numbered:
-    """Yield the rows of a Parquet file, counted from 1, or those of some row groups, with `before` rows before them.
+def parquet_rows(path: Path, longest: int = LONGEST_ROW) -> Numbered:
+    """Yield the rows of a Parquet file, counted from 1.
 
     A text that many rows share stays packed until its row is read. As many rows are read at once as fit into
     `longest` bytes, according to the sizes in the file's metadata.
@@ -50,12 +48,12 @@ def parquet_rows(
     except ImportError:
         hint = "install it with: pip install 'rubriclab[parquet]'"
         raise DataError(f"{path}: reading Parquet needs pyarrow;", hint) from None
-    number = before
+    number = 0
     try:
         # With `pre_buffer`, pyarrow's default, what was read of the file stays in memory until the file is closed.
         with ParquetFile(path, read_dictionary=_packed_columns(path), pre_buffer=False) as file:
             size = _batch_size(path, file.metadata, longest)
-            for batch in file.iter_batches(batch_size=size, row_groups=row_groups):
+            for batch in file.iter_batches(batch_size=size):
                 for rows in _fitting_slices(str(path), number, batch, longest):
                     for row in _batch_rows(str(path), number, rows):
                         number += 1

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import chain, dropwhile
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -79,18 +79,13 @@ class RawRows:
     table: bool = False
 
 
-def raw_rows(source: str | Path | Lines, options: ReadingOptions, after: int = 0) -> RawRows:
-    """Return the rows after the line `after` of a file, of `-` (standard input), or of a stream or iterable of lines.
+def raw_rows(source: str | Path | Lines, options: ReadingOptions) -> RawRows:
+    """Return the rows of a file, of `-` (standard input), or of a stream or iterable of lines.
 
     Raises:
         DataError: if the file is missing, unreadable, or of an unknown format or encoding.
         SettingsError: for an option that does not apply to the format.
     """
-    raw = _every_row(source, options)
-    return replace(raw, numbered=dropwhile(lambda row: row[0] <= after, raw.numbered)) if after else raw
-
-
-def _every_row(source: str | Path | Lines, options: ReadingOptions) -> RawRows:
     if not isinstance(source, str | Path):
         name = getattr(source, "name", None)
         return _stream(name if isinstance(name, str) else "stream", source, options)

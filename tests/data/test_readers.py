@@ -15,9 +15,6 @@ from hypothesis import given, settings, strategies as st
 from rubriclab.characters import is_blank
 from rubriclab.data import Example, RowError, from_rows, read
 from rubriclab.data.fields import without_placeholder
-from rubriclab.data.raw_rows import raw_rows
-from rubriclab.data.reading import ReadingOptions
-from rubriclab.data.tables import write_rows
 from rubriclab.errors import DataError
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30).filter(
@@ -198,10 +195,3 @@ def test_nan_is_a_faulty_score_outside_of_frames():
 def test_a_data_set_with_splits_is_refused_with_their_names():
     with pytest.raises(DataError, match="'train', 'test'"):
         from_rows({"train": ROWS, "test": ROWS}, "summaries")
-
-
-@pytest.mark.parametrize("name", ["t.jsonl", "t.csv", "t.parquet"])
-def test_rows_after_a_line_are_those_that_follow_it(tmp_path, name):
-    write_rows([{"id": str(number), "output": f"Text\n{number}."} for number in range(9)], tmp_path / name)
-    every = list(raw_rows(tmp_path / name, ReadingOptions()).numbered)
-    assert list(raw_rows(tmp_path / name, ReadingOptions(), every[4][0]).numbered) == every[5:]
