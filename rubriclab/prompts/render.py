@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent
 _INCLUDE = re.compile(r'\{% include "(shared/[\w.]+)" %\}')
-# With what jinja2 drops around a block. Where it would drop more, before a block on the next line, the include is kept.
-_INCLUDE_LINE = re.compile(rf"(?:^[ \t]+)?{_INCLUDE.pattern}\n?+(?![ \t]+\{{[%#])", re.MULTILINE)
 _PART = re.compile(r"^=== (system|user|assistant|input|text)\n", re.MULTILINE)
 _ROLES = ("system", "user", "assistant")
 # The parts that can follow the beginning of the user's last turn, in this order.
@@ -193,19 +191,7 @@ def _part(text: str) -> _Part:
     if not meta.find_undeclared_variables(_environment().parse(text)) and not _INCLUDE.search(text):
         constant = _environment().from_string(text).render()
         return lambda _fields: constant
-    return _environment().from_string(_with_passages(text)).render
-
-
-def _with_passages(text: str) -> str:
-    """Return the template with the shared passages in place of their includes, which jinja2 renders more slowly.
-
-    The empty expressions around a passage keep its line breaks: jinja2 drops a line break after a block.
-    """
-
-    def passage(found: re.Match[str]) -> str:
-        return f"{{{{ '' }}}}{_with_passages((FOLDER / found[1]).read_text('utf-8').removesuffix(chr(10)))}{{{{ '' }}}}"
-
-    return _INCLUDE_LINE.sub(passage, text)
+    return _environment().from_string(text).render
 
 
 def _turns(template: str) -> list[tuple[str, list[str]]]:

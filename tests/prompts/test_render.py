@@ -232,35 +232,6 @@ def test_nothing_of_the_templates_language_is_left_over(real, name):
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
-def test_a_template_with_its_passages_in_place_renders_as_jinja_includes_them(real, name):
-    environment = MODULE._environment()
-    for _, parts in MODULE._turns((MODULE.FOLDER / f"{name}.md").read_text()):
-        for text in parts:
-            in_place, included = MODULE._part(text), environment.from_string(text)
-            for prompt in real[name]:
-                assert in_place(prompt.fields) == included.render(prompt.fields)
-
-
-@pytest.mark.parametrize(
-    "before", ["", "A.", "A.\n", "A.\n  ", "{% if a %}", "{% if a %}\n", "{{ a }} ", "{% if a -%}"]
-)
-@pytest.mark.parametrize(
-    "passage", ["B", "B\n", "\nB\n\n", "{% if a %}\nB\n{% endif %}\n", "{{ a }}\n{% if a %}{% endif %}"]
-)
-@pytest.mark.parametrize(
-    "after", ["", "C", "\nC", "\n\nC", "\n  {% if a %}\nC{% endif %}", "\n  C", "  {%- if a %}C{% endif %}"]
-)
-def test_a_passage_in_place_keeps_its_line_breaks(monkeypatch, tmp_path, before, passage, after):
-    (tmp_path / "shared").mkdir()
-    (tmp_path / "shared" / "b.jinja").write_text(passage)
-    monkeypatch.setattr(MODULE, "FOLDER", tmp_path)
-    ending = "{% endif %}" if "if" in before else ""
-    text = f'{before}{{% include "shared/b.jinja" %}}{after}{ending}'
-    environment = MODULE._environment.__wrapped__()
-    assert environment.from_string(MODULE._with_passages(text)).render(a=1) == environment.from_string(text).render(a=1)
-
-
-@pytest.mark.parametrize("name", TEMPLATES)
 def test_the_same_prompt_gives_the_same_messages(real, name):
     prompt = real[name][0]
     again = Prompt(prompt.name, json.loads(json.dumps(prompt.fields)), prompt.reply)
