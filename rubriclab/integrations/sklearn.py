@@ -34,8 +34,6 @@ from rubriclab.store.engine import moved
 
 # Columns of labels, which an estimator takes from `y`.
 LABELS = ("scores", "annotations")
-# Options of `Lab` that are parameters of the estimator.
-OWN = ("store", "judge", "mapping")
 
 
 class RubricRegressor(TransformerMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -109,7 +107,7 @@ class RubricRegressor(TransformerMixin, RegressorMixin, BaseEstimator):  # type:
         Raises:
             ValueError: if `y` or `groups` is not a one-dimensional array of n values, or a score is not finite.
             DataError: if the texts cannot be learned from.
-            SettingsError: for a judge that may cost money, without a store, and for `lab_options` that are parameters.
+            SettingsError: for a judge that may cost money, without a store.
             RubriclabError: as `Lab.learn` does.
         """
         if y is None:
@@ -208,12 +206,8 @@ class RubricRegressor(TransformerMixin, RegressorMixin, BaseEstimator):  # type:
         return Lab(self.store_, self.judge, mapping=self._columns(), **options)
 
     def _check_options(self) -> None:
-        """Check that no option is given twice, and no answer paid for and then deleted with a temporary store."""
+        """Check that no answer is paid for and then deleted with a temporary store."""
         given = (self.learn_options or {}, self.lab_options or {})
-        if own := [name for name in OWN if name in given[1]]:
-            raise SettingsError(
-                f"lab_options: RubricRegressor itself takes {', '.join(own)}.", f"Write RubricRegressor({own[0]}=...)."
-            )
         named = [self.judge, self.generator, *(each.get(role) for each in given for role in ("judge", "generator"))]
         costly = [judge for judge in named if judge not in (None, EMBEDDED) and not str(judge).startswith(RECORDED)]
         if costly and self.store is None:

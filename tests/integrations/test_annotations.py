@@ -41,22 +41,6 @@ def test_comments_are_reasons_of_the_scores_of_their_rater_and_no_scores() -> No
     ]
 
 
-def test_short_comments_under_a_name_of_comments_are_no_scores() -> None:
-    given = [Annotation("a", "tone", 4.0, "anna"), Annotation("a", "tone_reason", "good", "anna")]
-    assert annotated_rows([{"id": "a"}], given)[0]["reasons"] == {"tone": {"anna": "good"}}
-    given = [Annotation("a", "reasoning", "good", "anna")]
-    assert annotated_rows([{"id": "a"}], given)[0]["annotations"] == {"reasoning": {"anna": "good"}}
-
-
-def test_of_several_comments_of_a_rater_the_last_one_counts() -> None:
-    given = [
-        Annotation("a", "comment", WHY, "anna"),
-        Annotation("a", "comment", "late", "anna"),
-        Annotation("a", "x", 1.0, "anna"),
-    ]
-    assert annotated_rows([{"id": "a"}], given)[0]["reasons"] == {"x": {"anna": "late"}}
-
-
 LIKERT = ["Strongly disagree", "Disagree", "Neither agree nor disagree", "Agree", "Strongly agree"]
 GERMAN = ["stimme ganz und gar nicht zu", "stimme zu", "stimme ganz und gar ohne Vorbehalt zu"]
 
@@ -82,11 +66,6 @@ def test_an_aspect_with_more_comments_than_words_for_levels_has_comments() -> No
     given = [Annotation(str(n), "thoughts", text, "anna") for n, text in enumerate(said)]
     found = annotated_rows([{"id": str(n)} for n in range(5)], given)
     assert found == [{"id": str(n), "answers": {"thoughts": {"anna": text}}} for n, text in enumerate(said)]
-
-
-def test_a_word_that_was_given_once_is_a_score() -> None:
-    given = [Annotation("a", "q", "helpful", "anna")]
-    assert annotated_rows([{"id": "a"}], given) == [{"id": "a", "annotations": {"q": {"anna": "helpful"}}}]
 
 
 def test_a_comment_is_about_the_longest_aspect_that_its_name_contains_and_no_other() -> None:
@@ -119,18 +98,6 @@ def test_known_raters_keep_their_names_and_their_last_scores_beside_unknown_ones
         },
         {"id": "b", "annotations": {"q": [2.0, 2.0]}, "reasons": {"q": "One.\nTwo."}},
     ]
-
-
-def test_comments_of_several_unknown_raters_are_all_kept() -> None:
-    given = [Annotation("a", "comment", "short"), Annotation("a", "comment", "shorter")]
-    assert annotated_rows([{"id": "a"}], given)[0]["answers"] == {"comment": {"": "short\nshorter"}}
-
-
-def test_words_given_once_outnumber_a_comment() -> None:
-    given = [Annotation("a", "q", text, str(n)) for n, text in enumerate(["helpful", "kind", WHY])]
-    (row,) = annotated_rows([{"id": "a"}], given)
-    assert row["annotations"] == {"q": {"0": "helpful", "1": "kind"}}
-    assert row["answers"] == {"q": {"2": WHY}}
 
 
 def test_texts_without_output_and_unclear_ones_that_nobody_scored_are_left_out() -> None:
@@ -168,12 +135,6 @@ def test_different_words_under_a_name_of_comments_are_comments() -> None:
     given = [Annotation(str(n), "comment", text, "anna") for n, text in enumerate(said)]
     found = annotated_rows([{"id": str(n)} for n in range(len(said))], given)
     assert [row.get("answers") for row in found] == [{"comment": {"anna": text}} for text in said]
-
-
-def test_many_texts_that_come_twice_under_a_name_of_comments_are_comments() -> None:
-    given = [Annotation(str(n), "comment", f"note {n // 2}", "anna") for n in range(40)]
-    found = annotated_rows([{"id": str(n)} for n in range(40)], given)
-    assert not any("annotations" in row for row in found)
 
 
 def test_an_unknown_rater_does_not_get_the_name_of_a_known_one() -> None:

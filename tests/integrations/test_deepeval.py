@@ -14,8 +14,7 @@ from parity_table import same_scores
 from pytest_projects import BAD, GOOD, TEXTS, UNSCORABLE
 from server import RunningServer
 
-from rubriclab import Lab
-from rubriclab.errors import BudgetReached, SettingsError
+from rubriclab.errors import BudgetReached
 
 for name in ("DEEPEVAL_TELEMETRY_OPT_OUT", "DEEPEVAL_DISABLE_DOTENV", "DEEPEVAL_NO_INSPECT_PROMPT"):
     os.environ[name] = "1"
@@ -94,18 +93,6 @@ def test_a_cap_and_a_test_case_without_output_raise(store: Path) -> None:
         measured = (metric.measure(case(text)) for text in TEXTS)
         with pytest.raises(BudgetReached):
             list(measured)
-
-
-def test_a_threshold_off_the_scale_is_refused(store: Path) -> None:
-    with pytest.raises(SettingsError, match=r"The threshold 0\.5 is not on the scale of remote@1, 1 to 5"):
-        RubricMetric("remote", 0.5, store=store)
-
-
-def test_an_open_rubric_is_a_metric_too(store: Path) -> None:
-    with Lab(store, judge="embedded", progress=None).scorer("planted") as opened:
-        metric = RubricMetric(opened)
-        assert metric.measure(case(TEXTS[0])) == opened.share_of_scale(opened(TEXTS[0]["output"]).score)
-        assert metric.is_successful() is None
 
 
 def test_the_fields_of_a_test_case_are_those_of_a_row() -> None:

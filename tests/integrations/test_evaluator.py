@@ -15,10 +15,6 @@ def test_a_field_without_a_value_leaves_the_only_other_input_the_source(field: s
     assert row_of_text({"question": "Why?", field: None}, "a") == {"source": "Why?", "output": "a"}
 
 
-def test_a_field_beside_the_only_other_input_is_kept() -> None:
-    assert row_of_text({"question": "Why?", "reference": "b"}, "a")["source"] == "Why?"
-
-
 @pytest.mark.parametrize(
     ("inputs", "metadata", "expected"),
     [

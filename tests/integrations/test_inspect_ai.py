@@ -18,7 +18,6 @@ from pytest_projects import GOOD, TEXTS, UNSCORABLE
 from server import RunningServer
 
 from rubriclab import Lab
-from rubriclab.errors import NotInStore
 
 # Inspect's mock model counts tokens with a table that it would fetch from the network; litellm has a copy.
 os.environ["TIKTOKEN_CACHE_DIR"] = f"{find_spec('litellm').submodule_search_locations[0]}/litellm_core_utils/tokenizers"
@@ -127,11 +126,6 @@ def test_the_row_is_that_of_the_sample_or_of_a_function(store: Path) -> None:
         expected = opened("It rained. So they stayed in.", source="Rain.").score
     assert scores_of(log)[7].value == expected
     assert seen == [{"output": "O", "source": "I", "id": "7", "reference": "T", "context": "C", "group": "g"}]
-
-
-def test_an_unknown_rubric_is_named_before_the_task_runs(store: Path) -> None:
-    with pytest.raises(NotInStore):
-        rubric_scorer("nothing", store=str(store))
 
 
 def test_a_log_is_scored_again_by_the_name_of_the_scorer(store: Path) -> None:

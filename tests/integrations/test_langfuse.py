@@ -16,7 +16,7 @@ from pytest_projects import GOOD, TEXTS, UNSCORABLE
 from server import RunningServer
 
 import rubriclab as rl
-from rubriclab.errors import DataError, NotInStore
+from rubriclab.errors import DataError
 
 pytest.importorskip("langfuse", reason="needs Langfuse: run make test-integrations")
 
@@ -85,11 +85,6 @@ def test_a_cap_holds_for_all_texts(store: Path, client: Langfuse, server: Runnin
         found = run(TEXTS[:4], evaluator, client)
     assert len(server.bodies) == 2
     assert [] in found.values()
-
-
-def test_an_unknown_rubric_is_named_before_anything_runs(store: Path) -> None:
-    with pytest.raises(NotInStore):
-        LangfuseEvaluator("nothing", store=store)
 
 
 def test_the_fields_of_a_row_are_those_of_the_item() -> None:

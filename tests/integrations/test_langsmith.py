@@ -18,7 +18,7 @@ from pytest_projects import GOOD, TEXTS, UNSCORABLE
 from server import RunningServer
 
 import rubriclab as rl
-from rubriclab.errors import DataError, NotInStore
+from rubriclab.errors import DataError
 
 pytest.importorskip("langsmith", reason="needs LangSmith: run make test-integrations")
 
@@ -106,20 +106,6 @@ def test_a_text_without_a_score_has_no_number_but_the_reason(store: Path, client
     assert good.score is not None
     assert (bad.score, bad.extra["error"]) == (None, True)
     assert "criteria without a usable rating" in bad.comment
-
-
-def test_a_cap_is_an_error_of_the_texts_that_it_concerns(store: Path, client: Client, server: RunningServer) -> None:
-    with LangSmithEvaluator("remote", store=store, row=row_of_example, max_calls=2) as evaluator:
-        found = run(TEXTS[:4], evaluator, client)
-    assert len(server.bodies) == 2
-    stopped = [result for result in found.values() if result.score is None]
-    assert stopped
-    assert all("BudgetReached" in result.comment and result.extra == {"error": True} for result in stopped)
-
-
-def test_an_unknown_rubric_is_named_before_anything_runs(store: Path) -> None:
-    with pytest.raises(NotInStore):
-        LangSmithEvaluator("nothing", store=store)
 
 
 def finished(inputs: dict[str, Any], outputs: dict[str, Any] | None, **fields: Any) -> Run:

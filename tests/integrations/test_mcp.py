@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from commands import CHECKOUT, Commands
 from parity_table import same_scores
-from pytest_projects import TEXTS, UNSCORABLE
+from pytest_projects import TEXTS
 from server import RunningServer
 from waiting import PATIENCE, until
 
@@ -184,17 +184,6 @@ def test_a_call_under_way_when_the_connection_is_closed_is_finished(store: Path,
     used(store, server, lambda client: cancelled_call(client, server), "--allow-calls", "--max-calls", "20")
     assert used(store, server, lambda client: called(client, "score_texts", rubric="remote", texts=ROWS[:1]))["scores"]
     assert len(server.bodies) == 2 * CALLS_PER_TEXT
-
-
-def test_a_text_without_a_score_has_the_reason(store: Path, server: RunningServer) -> None:
-    text = {**ROWS[0], "output": f"It is {UNSCORABLE}."}
-
-    async def use(client: Any) -> Any:
-        return await called(client, "score_texts", rubric="remote", texts=[text, ROWS[1]])
-
-    failed, good = used(store, server, use, "--allow-calls", "--max-calls", "20")["scores"]
-    assert (failed["score"], good["unscored"]) == (None, None)
-    assert "criteria without a usable rating" in failed["unscored"]
 
 
 def test_what_is_wrong_is_said_to_the_assistant(store: Path, server: RunningServer) -> None:

@@ -100,13 +100,6 @@ async def test_a_text_without_a_score_has_no_number_but_the_reason(store: Path) 
     assert "criteria without a usable rating" in bad["explanation"]
 
 
-def test_a_cap_is_an_error_of_the_texts_that_it_concerns(store: Path, server: RunningServer) -> None:
-    with PhoenixEvaluator("remote", store=store, max_calls=2) as evaluator:
-        found = run(TEXTS[:4], evaluator)
-    assert len(server.bodies) == 2
-    assert any("The cap of 2 calls is reached" in str(each.error) for each in found.values())
-
-
 def test_the_offline_judge_is_code_and_an_unknown_rubric_is_named_at_once(store: Path) -> None:
     with PhoenixEvaluator("planted", store=store, judge="embedded", name="coherence") as evaluator:
         assert (evaluator.kind, evaluator.name) == ("CODE", "coherence")

@@ -18,7 +18,7 @@ from pytest_projects import GOOD, TEXTS, UNSCORABLE, brain
 from server import RunningServer
 
 from rubriclab.errors import BudgetReached, DataError, NotInStore, SettingsError
-from rubriclab.integrations.promptfoo import call_api, get_assert, row_of
+from rubriclab.integrations.promptfoo import call_api, get_assert
 
 PAGE = CHECKOUT / "docs" / "integrations" / "promptfoo.md"
 FOLDER = Path(os.environ.get("RUBRICLAB_PROMPTFOO", CHECKOUT / ".promptfoo"))
@@ -196,9 +196,3 @@ def test_faulty_settings_are_named(store: Path) -> None:
         check(fields={"source": "article"})
     with pytest.raises(NotInStore):
         check(rubric="none")
-
-
-def test_variables_named_like_fields_are_the_fields_of_the_row() -> None:
-    variables = {"source": "S", "reference": "R", "answer": "A", "article": "T"}
-    assert row_of("O", variables) == {"source": "S", "reference": "R", "output": "O"}
-    assert row_of("O", variables, {"source": "article"}) == {"source": "T", "reference": "R", "output": "O"}

@@ -17,7 +17,6 @@ from pytest_projects import brain
 from server import RunningServer
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -85,13 +84,6 @@ def test_a_language_model_needs_a_store_that_keeps_its_answers() -> None:
             regressor(**options).fit(TEXTS, SCORES)
 
 
-@pytest.mark.parametrize("option", [{"judge": "embedded"}, {"mapping": {"output": "text"}}, {"store": "a.db"}])
-def test_options_of_the_lab_that_are_parameters_of_the_estimator_are_refused(option: dict[str, Any]) -> None:
-    (name,) = option
-    with pytest.raises(SettingsError, match=f"lab_options: RubricRegressor itself takes {name}"):
-        regressor(lab_options=option).fit(TEXTS, SCORES)
-
-
 def test_a_copy_finds_the_store_from_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     one = regressor(store="own.db").fit(TEXTS, SCORES)
@@ -151,25 +143,11 @@ def test_rows_without_texts_are_refused_and_the_column_is_named(fitted: RubricRe
         fitted.predict(FRAME[:2].assign(source=""))
 
 
-def test_one_method_is_given_by_its_name() -> None:
-    (part,) = regressor(methods="direct").fit(TEXTS, SCORES).version_.rubric.parts
-    assert part.method == "direct"
-    with pytest.raises(SettingsError, match="there is no method 'nothing'"):
-        regressor(methods="nothing").fit(TEXTS, SCORES)
-
-
 def test_labels_among_the_fields_of_texts_are_not_read() -> None:
     labelled = FRAME.assign(scores=1)
     labelled["annotations.coherence.anna"] = 5
     without = regressor().fit(FRAME, SCORES)
     assert regressor().fit(labelled, SCORES).predict(FRAME).tolist() == without.predict(labelled).tolist()
-
-
-def test_parameters_are_kept_and_a_clone_is_not_fitted(fitted: RubricRegressor) -> None:
-    other = clone(fitted).set_params(seed=7)
-    assert other.get_params() == {**fitted.get_params(), "seed": 7}
-    with pytest.raises(NotFittedError):
-        other.predict(TEXTS)
 
 
 def test_what_is_no_texts_or_has_too_few_scores_is_refused() -> None:

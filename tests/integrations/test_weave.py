@@ -17,7 +17,7 @@ from pytest_projects import GOOD, TEXTS, UNSCORABLE
 from server import RunningServer
 
 from rubriclab import Lab
-from rubriclab.errors import DataError, NotInStore
+from rubriclab.errors import DataError
 
 os.environ["WEAVE_DISABLED"] = "true"
 pytest.importorskip("weave", reason="needs Weave: run make test-integrations")
@@ -76,18 +76,6 @@ def test_a_text_without_a_score_has_none_and_does_not_count_in_the_mean(store: P
     assert bad["score"] is None
     assert "criteria without a usable rating" in bad["reason"]
     assert summary["remote"]["score"]["mean"] == good["score"]
-
-
-def test_a_cap_holds_for_all_texts(store: Path, server: RunningServer) -> None:
-    with WeaveScorer("remote", store=store, max_calls=2) as scorer:
-        found, _ = run(TEXTS[:4], scorer)
-    assert len(server.bodies) == 2
-    assert any(not each for each in found.values())
-
-
-def test_an_unknown_rubric_is_named_before_anything_runs(store: Path) -> None:
-    with pytest.raises(NotInStore):
-        WeaveScorer("nothing", store=store)
 
 
 def test_the_fields_of_a_row_are_the_columns() -> None:
