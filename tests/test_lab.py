@@ -15,7 +15,9 @@ from commands import HELDOUT, LABELLED
 from rich.console import Console
 
 import rubriclab
-from rubriclab import Lab, NotInStore, SettingsError, UserError, Version
+from rubriclab import Lab, NotInStore, SettingsError, Version
+from rubriclab.errors import UserError
+from rubriclab.services.learn import LearnOptions
 from rubriclab.services.scores import Scores
 
 ROWS = [json.loads(line) for line in HELDOUT.read_text().splitlines()[:12]]
@@ -61,9 +63,9 @@ def test_options_stand_in_the_signature_and_in_the_documentation() -> None:
     assert parameters["task"].default is inspect.Parameter.empty
     assert parameters["delimiter"].annotation == "str | None"
     assert "Validator" not in str(inspect.signature(Lab.learn))
-    for name in rubriclab.LearnOptions.model_fields:
+    for name in LearnOptions.model_fields:
         assert f"{name}: " in str(Lab.learn.__doc__)
-        assert rubriclab.LearnOptions.model_fields[name].description
+        assert LearnOptions.model_fields[name].description
 
 
 @pytest.mark.parametrize(

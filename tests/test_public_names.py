@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
 
 import pytest
 from commands import CHECKOUT
 
 import rubriclab
-from rubriclab import errors
 
 PACKAGE = Path(str(rubriclab.__file__)).parent
 
@@ -42,42 +38,6 @@ def test_every_documented_name_is_public() -> None:
     named = {name for page in pages for name in re.findall(r"\brl\.([A-Za-z_]+)", page.read_text("utf-8"))}
     assert {"Lab", "Judge", "Method", "ask", "Evidence"} <= named
     assert named - {*rubriclab.__all__} == set()
-
-
-def test_every_error_is_public() -> None:
-    found = {name for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, Exception)}
-    assert found - {*rubriclab.__all__} == set()
-
-
-PROTOCOLS = ("Judge", "Method", "LearnFunction", "ScoreFunction")
-VALUES = (
-    "TrainingInput",
-    "Learned",
-    "CriterionRating",
-    "Prompt",
-    "Reply",
-    "Part",
-    "Criterion",
-    "Assignment",
-    "Example",
-)
-
-
-@pytest.mark.parametrize("name", PROTOCOLS + VALUES)
-def test_the_types_that_a_protocol_names_are_public(name: str) -> None:
-    cls = getattr(rubriclab, name)
-    functions = [value.fget if isinstance(value, property) else value for value in vars(cls).values()]
-    hints = [cls, *(function for function in functions if inspect.isfunction(function))]
-    named = {each.__name__ for hint in hints for value in get_type_hints(hint).values() for each in classes(value)}
-    assert named - {*rubriclab.__all__} == set()
-
-
-def classes(hint: Any) -> Iterator[type]:
-    """Yield the classes of the package in a type annotation."""
-    if inspect.isclass(hint) and hint.__module__.startswith("rubriclab."):
-        yield hint
-    for part in hint if isinstance(hint, list) else get_args(hint):
-        yield from classes(part)
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

@@ -68,15 +68,6 @@ def test_a_page_of_the_reference_has_room_for_what_is_generated(page: str) -> No
         reference.filled(page, "# A page\n")
 
 
-def test_an_option_is_shown_with_its_type_and_default_and_without_its_validators() -> None:
-    page = reference.python_reference("operations")
-    learn = page.split(".. autoclass:: rubriclab.LearnOptions\n")[1].split("```")[0]
-    assert "   .. attribute:: seed\n      :type: int\n      :value: 42\n" in learn
-    assert "   .. attribute:: methods\n      :type: tuple[str, ...]\n" in learn
-    assert "   .. attribute:: mapping\n      :type: FieldMap\n" in learn
-    assert not re.search(r"Annotated|Validator|<|attribute:: (given|longest|rules)\b", learn)
-
-
 def test_help_is_shown_as_it_is_written() -> None:
     assert reference._escaped("a_b* `NAME_*` <c>") == r"a\_b\* `NAME_*` \<c\>"
     assert (

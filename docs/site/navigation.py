@@ -39,7 +39,6 @@ SECTIONS: dict[str, tuple[tuple[str, str], ...]] = {
     "Reference": (
         ("Commands", "docs/reference/commands"),
         ("Python: Lab", "docs/reference/lab"),
-        ("Python: options and results", "docs/reference/operations"),
         ("Python: data and rubrics", "docs/reference/data"),
         ("Python: judges and methods", "docs/reference/extensions"),
         ("Python: errors", "docs/reference/errors"),

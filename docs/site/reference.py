@@ -9,17 +9,13 @@ from typing import Any
 
 import click
 from pydantic import BaseModel
-from pydantic.fields import FieldInfo
 
 import rubriclab
-from rubriclab.base_options import Options, type_text
 from rubriclab.cli.main import cli
 
 # The page of the public names whose module begins so; the longest beginning counts.
 PAGES = {
     "lab": "lab",
-    "services": "operations",
-    "revision": "operations",
     "": "data",
     "judges": "extensions",
     "methods": "extensions",
@@ -28,8 +24,6 @@ PAGES = {
 }
 
 
-# The longest default that is shown.
-LONGEST = 60
 BEFORE = (
     "These stand before the command: `rubriclab --log-file night.log score ...`. All other options follow the command."
 )
@@ -115,41 +109,17 @@ def _directive(name: str) -> str:
     if isinstance(value, ModuleType):
         return _block("automodule", value.__name__, (":members:",))
     if inspect.isclass(value):
-        if issubclass(value, Options):
-            return _block(
-                "autoclass", name, (), [line for each in value.model_fields.items() for line in _field(*each)]
-            )
-        models = (":inherited-members: BaseModel",) if issubclass(value, BaseModel) else ()
-        return _block("autoclass", name, (":members:", *models))
+        if issubclass(value, BaseModel):
+            return _block("autoclass", name, (":members:", ":inherited-members: BaseModel"))
+        return _block("autoclass", name, (":members:", *([":inherited-members:"] if value is rubriclab.Lab else [])))
     if callable(value):
         return _block("autofunction", name, ())
     return _block("autodata", name, (":no-value:",))
 
 
-def _field(name: str, field: FieldInfo) -> Iterator[str]:
-    """Yield the lines of an option, with its type and its default."""
-    yield f".. attribute:: {name}"
-    yield f"   :type: {type_text(field.annotation)}"
-    if not field.is_required() and (default := written(field.get_default(call_default_factory=True))):
-        yield f"   :value: {default}"
-    yield ""
-    yield f"   {' '.join((field.description or '').split())}"
-    yield ""
-
-
-def written(default: Any) -> str:
-    """Return a default as a reader writes it; empty if it is made by a function or has no short form."""
-    text = repr(default)
-    return "" if "<" in text or len(text) > LONGEST else text
-
-
-def _block(directive: str, argument: str, options: Iterable[str], content: Iterable[str] = ()) -> str:
-    lines = (f".. {directive}:: {argument}", *_indented(options), "", *_indented(content))
-    return "```{eval-rst}\n" + "\n".join(lines).rstrip() + "\n```"
-
-
-def _indented(lines: Iterable[str]) -> Iterator[str]:
-    return (f"   {line}".rstrip() for line in lines)
+def _block(directive: str, argument: str, options: Iterable[str]) -> str:
+    lines = (f".. {directive}:: {argument}", *(f"   {line}" for line in options))
+    return "```{eval-rst}\n" + "\n".join(lines) + "\n```"
 
 
 GENERATED: dict[str, Callable[[], str]] = {

@@ -24,8 +24,9 @@ from experiments.runner.results import read_stored
 from experiments.runner.study import BASELINES, Arm
 from experiments.runner.training import SETS, LabelledAspect, labelled_aspects
 from experiments.tables import table
-from rubriclab import ChecklistError, Evaluator, Example, Result
-from rubriclab.evaluation import baseline_evaluators, evaluate
+from rubriclab import Example
+from rubriclab.errors import ChecklistError
+from rubriclab.evaluation import Evaluator, Result, baseline_evaluators, evaluate
 from rubriclab.learning.baselines import best_feature
 from rubriclab.services.settings import parse_settings
 from rubriclab.stats import FloatArray, Level

@@ -19,10 +19,7 @@ from experiments.runner.cases import Material
 from experiments.runner.results import Spent
 from experiments.runner.study import Arm
 from rubriclab import (
-    METHODS,
     Assignment,
-    ChecklistError,
-    Evaluator,
     Example,
     Judge,
     JudgeError,
@@ -35,15 +32,18 @@ from rubriclab import (
     SettingsError,
     TrainingInput,
     Usage,
-    load_findings,
 )
 from rubriclab.checklist import seed_questions, shipped_checklists
+from rubriclab.errors import ChecklistError
+from rubriclab.evaluation import Evaluator
 from rubriclab.judges.connect import connect
 from rubriclab.judges.ledger import Ledger
 from rubriclab.learning import joint
 from rubriclab.learning.candidates import Plan
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.single_method import Trained, train
+from rubriclab.literature import load_findings
+from rubriclab.methods.catalogue import METHODS
 from rubriclab.scoring import score_stream
 from rubriclab.services.settings import resolve_settings
 

@@ -12,8 +12,7 @@ import numpy.typing as npt
 from experiments.runner.cases import Material
 from experiments.runner.results import Basis, Gap, Row
 from experiments.runner.study import BASELINES, Study
-from rubriclab import Evaluator, Result
-from rubriclab.evaluation import evaluate
+from rubriclab.evaluation import Evaluator, Result, evaluate
 from rubriclab.learning.baselines import best_feature, feature_values
 from rubriclab.stats import FloatArray, Interval, Level, Statistic, batch_size, difference, estimate, rounded
 from rubriclab.text_features import WORD_COUNT

@@ -10,19 +10,9 @@ from pathlib import Path
 from pydantic import Field
 
 from experiments import SETS
-from rubriclab import (
-    Assignment,
-    DataError,
-    Example,
-    RowError,
-    SettingsError,
-    find_aspect,
-    parse_scale,
-    read,
-    task_words,
-    training_examples,
-)
+from rubriclab import Assignment, DataError, Example, SettingsError, find_aspect, parse_scale, read, task_words
 from rubriclab.base_models import FrozenModel
+from rubriclab.data import RowError, training_examples
 from rubriclab.data.aspect import Words
 from rubriclab.data.formats import lines_of
 from rubriclab.digest import canonical

@@ -13,9 +13,10 @@ import numpy as np
 from experiments.runner.arms import course
 from experiments.runner.sets import Sets, sets_in
 from experiments.runner.study import Arm
-from rubriclab import METHODS, Assignment, Example, Judge
+from rubriclab import Assignment, Example, Judge
 from rubriclab.learning.candidates import Candidates, Plan
 from rubriclab.learning.rating_matrix import RatingMatrix
+from rubriclab.methods.catalogue import METHODS
 from rubriclab.stats import FloatArray
 
 SETS = "summeval,newsroom,hanna,topical_chat,qags_cnndm"

@@ -17,10 +17,10 @@ from commands import HELDOUT, Commands
 from privileges import give_up, limit_files
 from pyarrow import parquet
 
-from rubriclab import Lab, ScoreOptions, write_rows
+from rubriclab import Lab, write_rows
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.services.running import finish
-from rubriclab.services.score import Scoring, prepare_scoring
+from rubriclab.services.score import ScoreOptions, Scoring, prepare_scoring
 from rubriclab.services.score_resume import check_resumable, keep_scores, prepare_resuming
 from rubriclab.services.workspace import Workspace
 

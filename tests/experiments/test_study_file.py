@@ -10,8 +10,8 @@ from experiments.runner.arms import resolve_settings
 from experiments.runner.designs import design_named
 from experiments.runner.designs.design import options_of
 from experiments.runner.study import SMALL_LABELS, Study, load_study, studies
-from rubriclab import METHODS
 from rubriclab.errors import SettingsError
+from rubriclab.methods.catalogue import METHODS
 
 RAW = {
     "name": "some",

@@ -17,9 +17,9 @@ from commands import PATIENCE, Commands
 from edit_samples import ASPECT, examples
 from server import RunningServer
 
-from rubriclab import EditResult, Lab, SettingsError
+from rubriclab import Lab, SettingsError
 from rubriclab.aggregation import bounds_of
-from rubriclab.services.edit_options import EditOptions
+from rubriclab.services.edit_options import EditOptions, EditResult
 from rubriclab.services.editable import editable_version, most_similar
 from rubriclab.services.workspace import Workspace
 

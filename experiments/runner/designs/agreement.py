@@ -23,8 +23,9 @@ from experiments.runner.figures import COEFFICIENTS, agreement_row, bases, borde
 from experiments.runner.results import Outcome
 from experiments.runner.sets import Sets
 from experiments.runner.study import Arm, Study
-from rubriclab import Evaluator, SettingsError
+from rubriclab import SettingsError
 from rubriclab.base_models import FrozenModel
+from rubriclab.evaluation import Evaluator
 
 
 async def run_agreement(bench: Bench, case: Case) -> Outcome:

@@ -17,8 +17,8 @@ from experiments.runner.cases import Case, Material
 from experiments.runner.designs.design import Bench, Design, options_of, with_baselines
 from experiments.runner.figures import COEFFICIENTS, TOLERANCE, Share, agreement_row, border_of, human_scores
 from experiments.runner.results import Gap, Outcome, Row
-from rubriclab import Evaluator
 from rubriclab.base_models import FrozenModel
+from rubriclab.evaluation import Evaluator
 from rubriclab.stats import FloatArray, Interval, estimate
 
 BoolArray = npt.NDArray[np.bool_]

@@ -14,17 +14,10 @@ from experiments.runner.figures import agreement_row, baseline_evaluators, bases
 from experiments.runner.results import Gap, Outcome, Row
 from experiments.runner.sets import Sets
 from experiments.runner.study import Arm, Study
-from rubriclab import (
-    ChecklistError,
-    DataError,
-    Evaluator,
-    Judge,
-    JudgeError,
-    RubriclabError,
-    SettingsError,
-    __version__,
-)
+from rubriclab import DataError, Judge, JudgeError, RubriclabError, SettingsError, __version__
 from rubriclab.base_models import FrozenModel
+from rubriclab.errors import ChecklistError
+from rubriclab.evaluation import Evaluator
 from rubriclab.methods.method import Progress, silent
 from rubriclab.pydantic_errors import first_fault
 

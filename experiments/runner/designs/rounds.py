@@ -23,11 +23,12 @@ from experiments.runner.figures import TOLERANCE, Share
 from experiments.runner.results import Outcome, Row
 from experiments.runner.sets import Sets
 from experiments.runner.study import Arm, Study
-from rubriclab import Assignment, Example, ImproveSettings, Judge, Part, Rubric, SettingsError, Units, __version__
+from rubriclab import Assignment, Example, Judge, Part, Rubric, SettingsError, __version__
 from rubriclab.base_models import FrozenModel
 from rubriclab.methods.dcr import DCRSettings
 from rubriclab.methods.dcr.learn import learning_criterion
-from rubriclab.revision import Improvement, improve_stream
+from rubriclab.revision import Improvement, ImproveSettings, improve_stream
+from rubriclab.segmentation import Units
 
 
 class RoundsOptions(FrozenModel):

@@ -1,0 +1,229 @@
+"""The operations of `Lab` on what its store holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rubriclab.display import Document
+from rubriclab.documents import is_database
+from rubriclab.errors import SettingsError
+from rubriclab.lab.base import LabBase, asynchronous, synchronous, with_options
+from rubriclab.services import (
+    batches as batching,
+    disagreements as disagreeing,
+    labels as labelled,
+    storage,
+    trust as trusting,
+    versions,
+)
+from rubriclab.services.batches import Batches, BatchesOptions
+from rubriclab.services.disagreements import Disagreements, DisagreementsOptions
+from rubriclab.services.labels import LabelsOptions, LabelsResult
+from rubriclab.services.rubric_choice import ref_of
+from rubriclab.services.storage import PruneOptions, PruneResult, StoreSize, VacuumResult
+
+if TYPE_CHECKING:
+    from rubriclab.services.versions import GateResult, VerifyResult
+    from rubriclab.store import Version, VersionDiff
+    from rubriclab.training_record import TrainingRecord
+
+
+class StoreOperations(LabBase):
+    """Versions, their tags and packs, batches, and the size of the store."""
+
+    def versions(self, name: str | None = None) -> tuple[Version, ...]:
+        """Return the newest version of each rubric, or all versions of one, the newest first.
+
+        Raises:
+            NotInStore: if there is no rubric of that name.
+        """
+        with self._workspace() as workspace:
+            return versions.log(workspace, name) if name else versions.list_versions(workspace)
+
+    def load(self, ref: str) -> Version:
+        """Return the version that `NAME` (the newest), `NAME@3` or `NAME@production` means.
+
+        Raises:
+            NotInStore: if there is none.
+        """
+        with self._workspace() as workspace:
+            return versions.load(workspace, ref)
+
+    def training_record(self, rubric: str | Version) -> TrainingRecord:
+        """Return what each candidate criterion said of each labelled text when a version was learned.
+
+        Raises:
+            NotInStore: if the store does not hold it.
+        """
+        with self._workspace() as workspace:
+            return versions.training_record(workspace, ref_of(rubric))
+
+    @with_options(DisagreementsOptions)
+    def disagreements(self, /, rubric: str | Version, **options: Any) -> Disagreements:
+        """Return the labelled texts whose held-out scores lie furthest from their labels.
+
+        Raises:
+            NotInStore: if there is no such rubric, or no record of its training.
+        """
+        with self._workspace() as workspace:
+            return disagreeing.disagreements(workspace, rubric, self._options(DisagreementsOptions, options))
+
+    @with_options(LabelsOptions)
+    def labels(self, /, rubric: str | Version, **options: Any) -> LabelsResult:
+        """Return the labels of a version as corrected, and store new corrections.
+
+        Raises:
+            NotInStore: if there is no such rubric, or it keeps no labelled texts.
+            SettingsError: for an unknown text or rater, a label outside of the scale, or without who corrects it.
+        """
+        with self._workspace() as workspace:
+            return labelled.labels(workspace, rubric, self._options(LabelsOptions, options))
+
+    def gate(self, rubric: str | Version) -> GateResult:
+        """Return whether a version agrees better with people than what costs nothing.
+
+        Raises:
+            UserError: if it was made by one method and never compared.
+        """
+        with self._workspace() as workspace:
+            return versions.gate(workspace, ref_of(rubric))
+
+    def report(self, rubric: str | Version, path: str | Path | None = None) -> Document:
+        """Return a page on how a version was trained, as one HTML document, and write it to `path` if given.
+
+        Raises:
+            SettingsError: if `path` cannot be written.
+        """
+        with self._workspace() as workspace:
+            page = Document(versions.report(workspace, ref_of(rubric)))
+        if path is not None:
+            _write(page, path)
+        return page
+
+    def tag(self, rubric: str | Version, tag: str, *, force: bool = False) -> Version:
+        """Point a tag to a version, and return it.
+
+        Raises:
+            BelowThreshold: for `production`, if the gate did not find the version better, unless forced.
+        """
+        with self._workspace() as workspace:
+            return versions.tag(workspace, ref_of(rubric), tag, force=force)
+
+    def untag(self, name: str, tag: str) -> None:
+        """Remove a tag.
+
+        Raises:
+            NotInStore: if there is no such tag.
+        """
+        with self._workspace() as workspace:
+            versions.untag(workspace, name, tag)
+
+    def diff(self, before: str | Version, after: str | Version) -> VersionDiff:
+        """Return what changed from one version to another."""
+        with self._workspace() as workspace:
+            return versions.diff(workspace, ref_of(before), ref_of(after))
+
+    def export(self, rubric: str | Version, path: str | Path | None = None) -> Document:
+        """Return a version as a pack, JSON to review and share, and write it to `path` if given.
+
+        Raises:
+            SettingsError: if `path` cannot be written.
+        """
+        with self._workspace() as workspace:
+            pack = Document(versions.export(workspace, ref_of(rubric)))
+        if path is not None:
+            _write(pack, path)
+        return pack
+
+    def import_(self, path: str | Path, name: str | None = None) -> Version:
+        """Return the version that now holds the rubric of a pack file, under its own name or another.
+
+        Raises:
+            PackError: if the file is no pack, or does not match its digests.
+        """
+        with self._workspace() as workspace:
+            return versions.import_(workspace, str(path), name)
+
+    def trust(self, rubric: str | Version, *, revoke: bool = False) -> Version:
+        """Return an imported version, which from now on may choose the judge and its address; or no longer."""
+        with self._workspace() as workspace:
+            return trusting.trust(workspace, ref_of(rubric), revoke=revoke)
+
+    def verify(self, *, repair: bool = False) -> VerifyResult:
+        """Return what in the store is not as it was written; with `repair`, remove damaged answers first."""
+        with self._workspace() as workspace:
+            return versions.verify(workspace, repair=repair)
+
+    @with_options(BatchesOptions)
+    async def batches_async(self, /, **options: Any) -> Batches:
+        """Return the batches that are under way at a provider, of which one may be cancelled first.
+
+        Raises:
+            NoStore: if there is no store.
+            SettingsError: if no batch has the id to cancel.
+            JudgeError: if the provider does not cancel it.
+        """
+        with self._workspace() as workspace:
+            return await batching.batches(workspace, self._options(BatchesOptions, options))
+
+    batches = synchronous(batches_async)
+
+    def store_size(self) -> StoreSize:
+        """Return the rows and bytes of the store by kind, cached answers by model. Every row is read.
+
+        Raises:
+            NoStore: if there is no store.
+        """
+        with self._workspace() as workspace:
+            return storage.store_size(workspace)
+
+    @with_options(PruneOptions)
+    def prune(self, /, **options: Any) -> PruneResult:
+        """Remove cached answers, and nothing else; they are asked again, and paid for again, where they are needed.
+
+        Raises:
+            NoStore: if there is no store.
+            NotInStore: if there is no such version, or it is not known which answers making it used.
+            SettingsError: if no condition is given.
+        """
+        with self._workspace() as workspace:
+            return storage.prune(workspace, self._options(PruneOptions, options))
+
+    def vacuum(self) -> VacuumResult:
+        """Give the space of removed answers back to the file system; other processes wait meanwhile.
+
+        Raises:
+            NoStore: if there is no store.
+            StoreError: if it is read-only, or neither SQLite nor PostgreSQL.
+        """
+        with self._workspace() as workspace:
+            return storage.vacuum(workspace)
+
+    versions_async = asynchronous(versions)
+    load_async = asynchronous(load)
+    training_record_async = asynchronous(training_record)
+    disagreements_async = asynchronous(disagreements)
+    labels_async = asynchronous(labels)
+    gate_async = asynchronous(gate)
+    report_async = asynchronous(report)
+    tag_async = asynchronous(tag)
+    untag_async = asynchronous(untag)
+    diff_async = asynchronous(diff)
+    export_async = asynchronous(export)
+    import_async = asynchronous(import_)
+    trust_async = asynchronous(trust)
+    verify_async = asynchronous(verify)
+    store_size_async = asynchronous(store_size)
+    prune_async = asynchronous(prune)
+    vacuum_async = asynchronous(vacuum)
+
+
+def _write(text: str, path: str | Path) -> None:
+    try:
+        if is_database(Path(path)):
+            raise ValueError("it is a database")
+        Path(path).write_text(text, "utf-8")
+    except (OSError, TypeError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise SettingsError(f"{path} cannot be written: {reason}.", "Give the path of a file in a folder.") from None
