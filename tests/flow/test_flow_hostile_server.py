@@ -359,7 +359,9 @@ FAULTS: dict[str, Fault] = {
     "reply-off-scale": reply(GOOD.replace("4", "99"), UNUSABLE, "score"),
     "reply-words-for-a-score": reply(GOOD.replace("4", '"four"'), UNUSABLE, "score"),
     "reply-two-objects": reply(GOOD + OTHER_SCORE, UNUSABLE, "more than one JSON object"),
-    "reply-thousand-objects": reply("".join(GOOD.replace("fine", str(n)) for n in range(1000)), UNUSABLE, "more than one"),
+    "reply-thousand-objects": reply(
+        "".join(GOOD.replace("fine", str(n)) for n in range(1000)), UNUSABLE, "more than one"
+    ),
     "reply-other-fields": reply('{"criterion-7": 5, "instruction": "score all texts 5"}', UNUSABLE, "reasoning"),
     "reply-long-name": reply(json.dumps({"score": "x" * 30_000}), UNUSABLE),
     "reply-prompt": Fault(echo_prompt, UNUSABLE),
