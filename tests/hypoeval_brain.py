@@ -183,3 +183,11 @@ ANSWERS: dict[str, Callable[[Question], dict[str, Any]]] = {
     "ratings": _ratings,
     "groups": _groups,
 }
+
+
+def two_minds(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
+    """Rate as `reply` does; the model called `mild` a point higher, as far as the scale goes."""
+    rated = json.loads(reply(messages, body))
+    if body["model"] == "mild":
+        rated["score"] = min(5, rated["score"] + 1)
+    return json.dumps(rated)

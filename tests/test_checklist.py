@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
-from pydantic import ValidationError
 
 from rubriclab.characters import is_blank
 from rubriclab.checklist import Checklist, Folder, load_checklist, parse_checklist, read_checklist, shipped_checklists
@@ -222,35 +221,20 @@ def test_a_file_that_is_not_there_is_reported(tmp_path: Path) -> None:
         read_checklist(tmp_path)
 
 
-def test_a_file_that_is_not_text_is_reported(tmp_path: Path) -> None:
-    file = tmp_path / "own.json"
-    file.write_bytes(b"\xff\xfe")
-    with pytest.raises(ChecklistError, match="it is not UTF-8 text"):
-        read_checklist(file)
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         ("{", r"own\.json is no checklist: it is not JSON: .*A checklist is one JSON object"),
-        ('{"task": "a", "task": "b"}', "the key 'task' is repeated in one object"),
-        ("[" * 100_000, "levels deep"),
-        ([], "expected a JSON object, found list"),
         (
             checklist(format="rubriclab-checklist/2"),
             "format: expected 'rubriclab-checklist/1', got the text 'rubriclab-ch",
         ),
         ({"format": "rubriclab-checklist/1"}, "task: missing; aspect: missing; .*A checklist is {"),
         (checklist(version=3), r"version: unknown name, got 3"),
-        (checklist(definition="  "), "definition: expected a non-empty text, got only white space"),
-        (checklist(sub_dimensions=[]), "sub_dimensions: expected a list of at least 1"),
         (
             checklist(sub_dimensions=[sub_dimension(questions=[])]),
             r"sub_dimensions\[0\]\.questions: expected a list of at least 1",
         ),
-        (checklist(sub_dimensions=["tone"]), r"sub_dimensions\[0\]: expected an object, got the text 'tone'"),
-        (checklist(sub_dimensions={"tone": 1}), r"sub_dimensions: expected a list"),
-        (checklist(sub_dimensions=[sub_dimension(questions=["A?"])]), r"sub_dimensions\[0\]\.questions\[0\]: .*'A\?'"),
         (
             checklist(sub_dimensions=[sub_dimension(questions=[question(), question(id="b", better="maybe")])]),
             r"sub_dimensions\[0\]\.questions\[1\]\.better: expected 'yes' or 'no', got the text 'maybe'",
@@ -258,10 +242,6 @@ def test_a_file_that_is_not_text_is_reported(tmp_path: Path) -> None:
         (
             checklist(sub_dimensions=[sub_dimension(questions=[question(id="No Spaces")])]),
             r"questions\[0\]\.id: expected a text of the form .*, got the text 'No Spaces'",
-        ),
-        (
-            checklist(sub_dimensions=[sub_dimension(questions=[question(id=None)])]),
-            r"questions\[0\]\.id: expected a text, got null",
         ),
         (
             checklist(sub_dimensions=[sub_dimension(), sub_dimension(name="tone")]),
@@ -272,15 +252,11 @@ def test_a_file_that_is_not_text_is_reported(tmp_path: Path) -> None:
             "the sub-dimension 'address' is given twice",
         ),
         (checklist(others={"politeness": "x"}), "'politeness' is this checklist's own aspect"),
-        (checklist(units={"kind": "word"}), r"units\.kind: expected 'sentence', .*, got the text 'word'"),
-        (checklist(units={"kind": "fact", "beside": ["output"]}), r"units\.beside\[0\]: .*, got the text 'output'"),
         (checklist(units={"kind": "fact", "beside": ["source", "source"]}), r"units\.beside names the source twice"),
         (checklist(units={"kind": "triple", "beside": ["source"]}), '"beside" must name both'),
-        (supported(None), "the question 'name' asks for support, which only facts have"),
         (supported({"kind": "sentence", "beside": ["source"]}), "asks for support, which only facts have"),
         (supported({"kind": "fact", "beside": ["context"]}), 'support by the source: name it in "beside" too'),
         (supported({"kind": "fact", "beside": ["source"]}, better="no"), '"better" can only be "yes"'),
-        (checklist(others={"clarity": ""}), "others.clarity: expected a non-empty text"),
     ],
 )
 def test_a_faulty_file_is_refused_with_the_path_to_its_fault(tmp_path: Path, content: Any, message: str) -> None:
@@ -295,12 +271,6 @@ def test_a_file_of_many_faults_is_not_listed_in_full(tmp_path: Path) -> None:
     with pytest.raises(ChecklistError, match="; and 4 more") as raised:
         read_checklist(write(tmp_path, checklist(sub_dimensions=[sub_dimension(questions=many)])))
     assert str(raised.value).count("expected a non-empty text") == 5
-
-
-def test_a_loaded_checklist_cannot_be_changed() -> None:
-    loaded = parse_checklist(json.dumps(checklist()).encode(), "own")
-    with pytest.raises(ValidationError, match="frozen"):
-        loaded.aspect = "other"  # type: ignore[misc]
 
 
 names = st.from_regex(r"[a-z0-9-]{1,12}", fullmatch=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -14,10 +13,8 @@ from scipy.stats import spearmanr
 
 from rubriclab.data import Aspect, Example, Scale
 from rubriclab.interrater import (
-    BINNED,
     GRADED,
     PART_BY_PART,
-    UNBINNED,
     YES_NO,
     InterraterAgreement,
     binned,
@@ -294,20 +291,6 @@ def test_bins_are_in_order_of_equal_width_and_none_beyond_the_ends(scores: list[
 def test_a_score_on_a_border_belongs_to_the_upper_bin_however_it_was_summed():
     borders = np.array([1 + 0.8, 1 + 0.1 * 8, sum([0.2] * 9), 2.6, 3.4000000000000004, 3.3999999999999995, np.nan])
     np.testing.assert_array_equal(binned(borders, SCALE, 5), [1, 1, 1, 2, 3, 3, np.nan])
-
-
-def test_it_is_one_json_object():
-    ratings = simulated(judges=2)
-    scored = {f"j{n}": scores_of(ratings[n], {"h1": ratings[n], "h2": ratings[n]}) for n in range(2)}
-    row = json.loads(
-        json.dumps(interrater_agreement(HYPOTHESES, TEXTS, scored, resamples=50).to_row(), allow_nan=False)
-    )
-    assert row["scale"] == {"low": 1, "high": 5, "whole": True}
-    assert row["scores"]["unbinned"].keys() == set(UNBINNED)
-    assert row["scores"]["binned"].keys() == set(BINNED)
-    assert row["scores"]["binned"]["fleiss_kappa"].keys() == {"value", "low", "high"}
-    assert [criterion["id"] for criterion in row["criteria"]] == ["h1", "h2"]
-    assert row["pairs"][0]["spearman"].keys() == {"value", "low", "high"}
 
 
 def test_equal_seeds_give_equal_intervals_and_others_others():

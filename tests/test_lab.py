@@ -279,14 +279,12 @@ def test_a_path_that_cannot_be_written_is_refused(lab: Lab, path: Any) -> None:
     ("arguments", "options", "complaint"),
     [
         (("scor",), {}, "There is no operation the text 'scor' to estimate. Did you mean 'score'? Expected one of"),
-        ((None,), {}, "There is no operation null to estimate. Expected one of learn, score"),
         (
             ("score",),
             {},
             "score: missing a required argument: 'data'. Expected lab.dry_run('score', data, rubric, ...).",
         ),
         (("score", ROWS, "news", 3), {}, "score: too many positional arguments. Expected lab.dry_run('score'"),
-        (("score", ROWS, "news"), {"jduge": "embedded"}, "There is no option jduge here. Did you mean judge? Known"),
     ],
 )
 def test_a_faulty_dry_run_says_what_was_expected(
@@ -319,29 +317,6 @@ def test_a_dry_run_takes_the_arguments_of_its_operation(lab: Lab) -> None:
 def test_a_lab_with_a_faulty_argument_is_refused(options: dict[str, Any]) -> None:
     with pytest.raises(SettingsError):
         Lab(**options)
-
-
-@pytest.mark.parametrize(
-    ("settings", "complaint"),
-    [
-        (
-            {"hypoeval.k": 3},
-            "settings: expected the settings of each method by name, got 3 for 'hypoeval.k'.",
-        ),
-        (
-            {"hypoeval": 3},
-            "settings: expected the settings of each method by name, got 3 for 'hypoeval'.",
-        ),
-        ({"hypoval": {"k": 3}}, "settings: 'hypoval' is no method. Did you mean 'hypoeval'? Methods are"),
-        ({"hypoeval": {"alfa": 3}}, "hypoeval.alfa: unknown name, got 3. Did you mean 'alpha'? Known are"),
-    ],
-)
-def test_faulty_settings_are_told_with_what_to_write(lab: Lab, settings: Any, complaint: str) -> None:
-    with pytest.raises(SettingsError) as caught:
-        lab.learn(LABELLED, **LEARN, settings=settings)
-    assert str(caught.value).startswith(complaint)
-    with pytest.raises(SettingsError):
-        Lab(lab._store, settings=settings, progress=None).learn(LABELLED, **LEARN)
 
 
 def test_strings_in_a_list_are_texts(lab: Lab) -> None:

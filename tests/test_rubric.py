@@ -15,7 +15,6 @@ from rubriclab.rubric import (
     Demonstration,
     DroppedCriterion,
     Evidence,
-    Level,
     Part,
     Question,
     Rubric,
@@ -78,24 +77,12 @@ def test_a_rubric_survives_json_with_its_digest():
     assert Rubric.model_validate(json.loads(json.dumps(whole.model_dump(mode="json")))).digest == whole.digest
 
 
-def test_criteria_come_part_by_part():
-    assert [c.id for c in rubric(part("b", "a"), part("c")).criteria] == ["b", "a", "c"]
-
-
 @pytest.mark.parametrize(
     ("thing", "field"), [(rubric(), "task"), (part("a"), "method"), (criterion("a"), "weight"), (PROVENANCE, "seed")]
 )
 def test_nothing_stored_can_be_changed(thing, field):
     with pytest.raises(ValidationError, match="frozen"):
         setattr(thing, field, None)
-
-
-@pytest.mark.parametrize(
-    "thing", [rubric(), part("a"), criterion("a"), PROVENANCE], ids=lambda thing: type(thing).__name__
-)
-def test_an_unknown_name_is_refused(thing):
-    with pytest.raises(ValidationError, match="Extra inputs are not permitted"):
-        type(thing).model_validate({**thing.model_dump(), "code": "import os"})
 
 
 def test_a_rubric_needs_parts_and_a_part_needs_criteria():
@@ -109,22 +96,6 @@ def test_a_rubric_needs_parts_and_a_part_needs_criteria():
 def test_a_weight_is_a_positive_number(weight: float):
     with pytest.raises(ValidationError, match="weight"):
         Criterion(**{**criterion("a").model_dump(), "weight": weight})
-
-
-@pytest.mark.parametrize("field", ["trait", "statement"])
-def test_a_criterion_without_words_is_refused(field: str):
-    with pytest.raises(ValidationError, match=field):
-        Criterion(**{**criterion("a").model_dump(), field: ""})
-
-
-def test_a_level_without_words_is_refused():
-    with pytest.raises(ValidationError, match="description"):
-        Level(score=1, description="")
-
-
-def test_a_format_of_the_future_is_refused():
-    with pytest.raises(ValidationError, match="format"):
-        rubric(format=2)
 
 
 def test_the_digest_of_provenance_is_that_of_the_whole_record():
@@ -197,9 +168,3 @@ def test_a_field_that_is_used_changes_the_digest():
 def test_a_criterion_has_what_its_kind_needs_and_nothing_of_another(wrong, complaint):
     with pytest.raises(ValidationError, match=complaint):
         plain(**wrong)
-
-
-def test_a_score_of_the_whole_aspect_has_a_statement_and_no_levels():
-    whole = plain(kind="score", levels=(), demonstrations=(DEMONSTRATION,))
-    assert criterion_payload(whole)["levels"] == []
-    assert Criterion.model_validate_json(whole.model_dump_json()) == whole

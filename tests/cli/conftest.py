@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import shutil
 
+import hypoeval_brain
 import pytest
-from commands import LABELLED, Commands
+from commands import HELDOUT, LABELLED, Commands
+from server import RunningServer
 
 LEARN = ("learn", LABELLED, "--task", "summarization", "--scale", "1:5", "--method", "hypoeval")
 
@@ -34,3 +36,24 @@ def own(learned: Commands, rubriclab: Commands) -> Commands:
     """The command line with a copy of that store, to be changed."""
     shutil.copy(learned.folder / "store.db", rubriclab.folder)
     return rubriclab
+
+
+@pytest.fixture
+def models(_running_server: RunningServer) -> RunningServer:
+    """A server with two models that rank alike, one of them severe."""
+    _running_server.reset()
+    _running_server.brain = hypoeval_brain.two_minds
+    return _running_server
+
+
+@pytest.fixture
+def offline(own: Commands) -> Commands:
+    """The command line with a copy of that store and twelve texts."""
+    (own.folder / "texts.jsonl").write_bytes(b"".join(HELDOUT.read_bytes().splitlines(keepends=True)[:12]))
+    return own
+
+
+@pytest.fixture
+def asking(offline: Commands, models: RunningServer) -> Commands:
+    """The same beside the server with two models."""
+    return Commands(offline.folder, **offline.environment, OPENAI_API_BASE=models.url, OPENAI_API_KEY="none")

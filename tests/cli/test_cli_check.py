@@ -217,14 +217,6 @@ def test_the_same_word_in_many_cells_is_one_line_before_the_options_that_solve_i
     assert shown.index("17 cells") < shown.index("--levels schlecht=1,gut=2")
 
 
-def test_columns_that_hold_one_field_twice_or_several_outputs_are_named(here: Commands) -> None:
-    rows = [f"{n};Eine erste Antwort mit vielen Worten {n};Eine zweite Antwort mit vielen Worten {n}" for n in range(6)]
-    (here.folder / "two.csv").write_text("\n".join(["Nr;Antwort A;Antwort B", *rows]))
-    found = json.loads(here("check", "two.csv", "--map", "output=Antwort A,reference=Antwort A", "--json").out)
-    assert [column["field"] for column in found["columns"]] == [None, "output, reference", None]
-    assert any("frame.melt(id_vars=[...], value_vars=['Antwort A', 'Antwort B']" in note for note in found["notes"])
-
-
 def test_a_file_of_texts_without_scores_is_usable_for_scoring(here: Commands) -> None:
     (here.folder / "texts.jsonl").write_text('{"output": "One."}\n{"output": "One."}\n')
     done = here("check", "texts.jsonl")
@@ -300,17 +292,6 @@ def test_an_output_file_with_an_unknown_ending_is_refused_before_anything_is_sco
     done = here("score", "u.csv", *arguments, "-o", "scores.txt")
     assert (done.code, "the ending .txt says no format; name it .jsonl, .csv" in done.error) == (2, True)
     assert not (here.folder / "scores.txt").exists()
-
-
-@pytest.mark.parametrize("name", ["s.csv", "s.tsv", "s.xlsx", "s.parquet", "s.jsonl"])
-def test_scores_are_written_in_the_format_of_the_name_with_the_columns_of_the_texts(here: Commands, name: str) -> None:
-    survey(here.folder / "u.csv", 12)
-    arguments = ("--task", "summarization", "--aspect", "coherence", "--map", "output=Zusammenfassung,id=Nr")
-    done = here("score", "u.csv", *arguments, "-o", name)
-    assert done.code == 0, done.err
-    rows = list(read(here.folder / name, mapping="output=Zusammenfassung,scores.coherence=score,source=Artikel"))
-    assert [row.id for row in rows if isinstance(row, Example)] == [str(n) for n in range(12)]
-    assert all(isinstance(row, Example) and row.source and "coherence" in row.scores for row in rows)
 
 
 @pytest.mark.parametrize(("field", "problem"), [("scores.q", "no row can be used"), ("annotations.q.anna", "None of")])

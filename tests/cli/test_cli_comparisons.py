@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Iterable
 from itertools import combinations
@@ -54,27 +53,6 @@ def test_comparisons_alone_are_learned_from(rubriclab: Commands, compared: list[
     assert "scale 0 to 1 by default, since there are only comparisons" in done.err
 
 
-def test_scores_and_comparisons_are_learned_from_together(rubriclab: Commands) -> None:
-    file = written(rubriclab, [*preferences(), *texts([*COHERENCE][::2])])
-    done = rubriclab("learn", file, *TASK, "--method", "hypoeval", "--scale", "1:5", "--json")
-    assert done.json["agreement"]["n"] == len(ROWS)
-    assert "18 labels are fitted to 90 comparisons beside 18 scores" in done.err
-
-
-def test_a_table_with_columns_of_other_names_may_hold_comparisons(rubriclab: Commands) -> None:
-    columns = ["id", "group", "source", "summary", "winner", "loser", "draw"]
-    with (rubriclab.folder / "mixed.csv").open("w", newline="", encoding="utf-8") as file:
-        table = csv.DictWriter(file, columns, extrasaction="ignore")
-        table.writeheader()
-        table.writerows({**row, "summary": row["output"]} for row in ROWS)
-        for row in preferences():
-            table.writerow({"winner": row["preferred"], "loser": row["over"], "draw": row["tie"]})
-    mapping = "output=summary,preferred=winner,over=loser,tie=draw"
-    done = rubriclab("learn", "mixed.csv", *TASK, "--method", "direct", "--map", mapping)
-    assert done.code == 0
-    assert "36 labels are fitted to 90 comparisons" in done.err
-
-
 def test_a_comparison_that_cannot_be_stops_learning_and_is_named(rubriclab: Commands) -> None:
     wrong = [{"preferred": ROWS[0]["id"], "over": "nobody"}, {"preferred": ROWS[0]["id"], "over": ROWS[0]["id"]}]
     done = rubriclab("learn", written(rubriclab, [*texts(), *wrong]), *TASK, "--method", "hypoeval")
@@ -96,25 +74,6 @@ def test_texts_are_scored_and_evaluated_beside_comparisons(rubriclab: Commands) 
     kept = rubriclab("evaluate", odd, "--rubric", "news", "--include-training", "--level", "group", "--json")
     assert kept.code == 0
     assert "left out: odd.jsonl:37: got a comparison with 'nobody'" in kept.err
-
-
-def test_texts_that_are_improved_keep_their_raters(rubriclab: Commands) -> None:
-    rows = [{**row, "annotations": {"coherence": {"anna": 4, "ben": 5}}} for row in texts(COHERENCE)]
-    file = written(rubriclab, [*rows, *preferences()])
-    rubriclab("learn", file, *TASK, "--method", "hypoeval", "--name", "news")
-    improved = rubriclab("improve", file, "--rubric", "news", "--rounds", 1)
-    assert len(improved.rows) == len(ROWS)
-    kept = [row["annotations"] for row in improved.rows if "annotations" in row]
-    assert kept
-    assert all(each == {"coherence": {"anna": 4.0, "ben": 5.0}} for each in kept)
-    assert "90 rows left out that hold no text" in improved.err
-
-
-def test_raters_scores_are_enough(rubriclab: Commands) -> None:
-    rows = [{**row, "annotations": {"coherence": {"anna": COHERENCE[row["id"]], "ben": 3}}} for row in texts()]
-    done = rubriclab("learn", written(rubriclab, rows), *TASK, "--method", "direct", "--json")
-    assert done.json["agreement"]["n"] == len(ROWS)
-    assert "labels that are means of annotations, since the text has no score for 'coherence': 36" in done.err
 
 
 SCALES = {

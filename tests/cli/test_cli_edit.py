@@ -1,4 +1,4 @@
-"""`rubriclab edit`."""
+"""`rubriclab edit` and `rubriclab labels`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 
 import pytest
 from commands import Commands
-from edit_samples import examples
+from edit_samples import ASPECT, examples
 
 WHO = ("--by", "anna", "--because", "it repeats")
 
@@ -29,16 +29,6 @@ def test_an_edit_is_shown_saved_and_recorded_in_show_and_diff(planted: Commands)
     assert "links" in diff.out
 
 
-def test_a_dry_run_shows_the_price_and_a_preview_the_effect_and_neither_saves(planted: Commands) -> None:
-    bound = planted("edit", "planted", "--add", "It is calm.", "--dry-run", "--json").json
-    assert bound["estimate"]["judge"]["calls"] == len(examples())
-    free = planted("edit", "planted", "--drop", "links", "--dry-run", "--json").json
-    assert free["estimate"]["judge"]["calls"] == 0
-    row = planted("edit", "planted", "--drop", "links", "--preview", "--json").json
-    assert (row["saved"], row["parent"], row["calls"]["made"]) == (None, "planted@1", 0)
-    assert len(planted("log", "planted", "--json").json["versions"]) == 1
-
-
 @pytest.mark.parametrize(
     ("options", "error"),
     [
@@ -48,7 +38,6 @@ def test_a_dry_run_shows_the_price_and_a_preview_the_effect_and_neither_saves(pl
         (("--bound", "links=0.4"), "links=0.4: expected LOW:HIGH, such as 0:0.2, or free"),
         (("--pin", "links"), "--pin: expected ID=WEIGHT, got 'links'"),
         (("--merge", "links=All linked."), "--merge joins two criteria or more, got one. See --reword."),
-        (("--drop", "links", "--preview", "--labels", "nowhere.jsonl"), "nowhere.jsonl"),
     ],
 )
 def test_bad_input_gives_one_line_that_says_what_to_do(planted: Commands, options: tuple[str, ...], error: str) -> None:
@@ -57,14 +46,25 @@ def test_bad_input_gives_one_line_that_says_what_to_do(planted: Commands, option
     assert error in done.error
 
 
-def test_a_version_without_kept_texts_is_edited_with_a_file_of_labels(planted: Commands) -> None:
-    refused = planted("edit", "alone", "--drop", "links", "--preview")
-    assert (refused.code, "Give them: --labels FILE" in refused.error) == (2, True)
-    rows = (
-        {"id": text.id, "output": text.output, "source": text.source, "scores": dict(text.scores)}
-        for text in examples()
-    )
-    (planted.folder / "own.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    done = planted("edit", "alone", "--drop", "links", "--labels", "own.jsonl", "--preview", "--json")
+FIRST, SECOND, THIRD = (text.id for text in examples()[:3])
+
+
+def test_corrections_are_shown_with_who_and_why_and_written_as_rows_for_learn(planted: Commands) -> None:
+    changes = ("--correct", f"{FIRST}=4.5", "--rubric-right", SECOND, "--misses", f"{THIRD}=it repeats the date")
+    done = planted("labels", "planted", *changes, "--by", "anna", "--because", "misread")
     assert done.code == 0, done.err
-    assert (done.json["n"], done.json["folds"]) == (len(examples()), 0)
+    shown = " ".join(done.out.split())
+    assert "24 labelled texts, 1 corrected and 1 withdrawn since it was made" in shown
+    assert "anna" in shown
+    assert "misses: it repeats the date; misread" in shown
+    assert planted("labels", "planted", "-o", "corrected.jsonl").code == 0
+    rows = [json.loads(line) for line in (planted.folder / "corrected.jsonl").read_text("utf-8").splitlines()]
+    assert SECOND not in {row["id"] for row in rows}
+    assert next(row for row in rows if row["id"] == FIRST)["scores"] == {ASPECT: 4.5}
+    learned = planted(
+        "learn", "corrected.jsonl", "--task", "summarization", "--aspect", ASPECT, "--scale", "1:5",
+        "--method", "direct", "--name", "again", "--json",
+    )  # fmt: skip
+    assert learned.code == 0, learned.err
+    # Rows on standard output stand alone.
+    assert [row["id"] for row in planted("labels", "planted", "-o", "-").rows] == [row["id"] for row in rows]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -61,20 +61,6 @@ def test_the_table_shows_the_same_figures(learned: Commands, results: list[dict[
     assert done.err.startswith("judge: embedded, as news@1 was learned with it;")
 
 
-def test_json_and_csv_have_the_paired_difference_of_the_summary(learned: Commands) -> None:
-    done = learned("evaluate", HELDOUT, "--rubric", "news@1", "--json", "--csv", "t.csv")
-    shown = learned("evaluate", HELDOUT, "--rubric", "news@1")
-    (compared,) = done.json["comparisons"]
-    difference = "{value:.2f} [{low:.2f}, {high:.2f}]".format(**compared["difference"])
-    assert f"the difference is {difference}" in " ".join(shown.out.split())
-    assert compared["verdict"] in ("above", "below", "overlaps")
-    rows = csv.DictReader((learned.folder / "t.csv").read_text("utf-8").splitlines())
-    (written,) = (row for row in rows if row["table"] == "Paired differences" and row["column"] == "Spearman")
-    assert [float(written[name]) for name in ("value", "low", "high")] == [
-        compared["difference"][name] for name in ("value", "low", "high")
-    ]
-
-
 def test_rubrics_of_different_aspects_are_each_held_against_their_own_labels(learned: Commands) -> None:
     done = learned("evaluate", HELDOUT, "--rubric", "news", "--rubric", "relevance", "--level", "dataset", "--json")
     aspects = {row["evaluator"]: row["aspect"] for row in done.json["results"] if "@" in row["evaluator"][:12]}
@@ -120,46 +106,91 @@ def test_faulty_rows_are_left_out_and_named(learned: Commands) -> None:
     assert of(done.json["results"], "news@2", "dataset")["n"] == 72
 
 
-def test_a_report_is_written_as_one_html_file(own: Commands) -> None:
-    done = own("evaluate", HELDOUT, "--rubric", "news@1", "--rubric", "news@2", "--html", "report.html")
-    assert done.err.splitlines()[-1] == "report.html written"
-    page = (own.folder / "report.html").read_text("utf-8")
-    assert page.startswith("<!DOCTYPE html>")
-    assert page.rstrip().endswith("</html>")
-    assert "news@1" in page
-    assert "news@2" in page
-    assert "word count" in page
-    assert "<script src" not in page
-    assert [path.name for path in own.folder.glob("report*")] == ["report.html"]
-
-
-def test_dry_run_asks_nothing(learned: Commands) -> None:
-    done = learned("evaluate", HELDOUT, "--rubric", "news@1", "--judge", "openai/mine", "--price", "1:1", "--dry-run")
-    assert done.code == 0
-    assert "at most 360 calls" in done.out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        (("none.jsonl", "--rubric", "news"), "none.jsonl cannot be read: there is no such file."),
-        ((HELDOUT, "--rubric", "news", "--rubric", "old"), "The store holds no rubric 'old'; it has news, relevance."),
-        (
-            (HELDOUT, "--rubric", "news", "--map", "scores=labels"),
-            f"{HELDOUT}:1: field 'scores': got nothing, expected a column 'labels'",
-        ),
-        ((HELDOUT, "--rubric", "news", "--html", "no/where.html"), "no/where.html cannot be written"),
-    ],
-    ids=["file", "rubric", "map", "report"],
-)
-def test_what_cannot_be_evaluated_is_refused(learned: Commands, arguments: tuple[object, ...], complaint: str) -> None:
-    done = learned("evaluate", *arguments)
-    assert done.code == 2
-    assert complaint in done.err
-
-
 def test_texts_without_a_score_for_the_aspect_are_refused(learned: Commands) -> None:
     done = learned("evaluate", "-", "--rubric", "news", stdin=b'{"output": "A text.", "scores": {"fluency": 3}}')
     assert (done.code, done.out) == (2, "")
     assert done.error.startswith("No row to evaluate news@2 on has a score for 'coherence'.")
     assert done.error.endswith("--map scores.coherence=COLUMN.")
+
+
+BASELINES = ("direct", "few_shot", "geval", "analyze_rate")
+ALL = [argument for name in BASELINES for argument in ("--baseline", name)]
+
+
+@pytest.fixture
+def few(own: Commands) -> Path:
+    """Twelve texts, where it is not the figures that matter."""
+    file = own.folder / "few.jsonl"
+    file.write_bytes(b"".join(HELDOUT.read_bytes().splitlines(keepends=True)[:12]))
+    return file
+
+
+def test_few_shot_without_texts_to_show_is_refused_before_anything_is_kept(own: Commands) -> None:
+    done = own("evaluate", HELDOUT, "--rubric", "news@1", "--baseline", "direct", "--baseline", "few_shot")
+    assert done.code == 2
+    assert "--labelled PATH" in done.error
+    assert "summarization-coherence-direct" not in own("list").out
+
+
+def test_texts_that_few_shot_shows_are_not_evaluated(own: Commands) -> None:
+    few_shot = ("--baseline", "few_shot", "--labelled", HELDOUT)
+    done = own("evaluate", HELDOUT, "--rubric", "news@1", *few_shot, "--level", "dataset", "--json")
+    assert {row["n"] for row in done.json["results"]} == {72 - 3 * 6}  # three groups of six texts
+    assert "18 of 72 texts left out" in done.err
+
+
+def test_one_rubric_given_twice_or_two_of_one_aspect_have_each_baseline_once(own: Commands, few: Path) -> None:
+    rubrics = ("--rubric", "news@1", "--rubric", "news@2", "--rubric", "relevance")
+    baselines = ("--baseline", "direct", "--baseline", "direct", "--level", "dataset", "--json")
+    names = [row["evaluator"] for row in own("evaluate", few, *rubrics, *baselines).json["results"]]
+    assert [name for name in names if "direct" in name and not name.startswith("baseline")] == [
+        "summarization-coherence-direct@1",
+        "summarization-relevance-direct@1",
+    ]
+
+
+def test_a_dry_run_states_what_baselines_ask_and_makes_none(own: Commands) -> None:
+    asked = own("evaluate", HELDOUT, "--rubric", "news@1", *ALL, "--labelled", LABELLED, "--dry-run", "--json").json[
+        "estimate"
+    ]
+    calls = {name: row["calls"] for name, row in asked.items()}
+    assert calls["news@1"] == 5 * 72
+    assert calls["direct beside news@1"] == calls["analyze_rate beside news@1"] == 72
+    assert calls["geval beside news@1"] == 1 + 20 * 72
+    assert calls["few_shot beside news@1"] == 72
+    assert "direct" not in own("list").out
+
+
+@pytest.mark.parametrize("content", ["", '{"output": "Unlabelled."}\n'])
+def test_texts_to_show_without_a_label_are_refused(own: Commands, content: str) -> None:
+    path = own.folder / "unlabelled.jsonl"
+    path.write_text(content)
+    done = own("evaluate", HELDOUT, "--rubric", "news@1", "--baseline", "few_shot", "--labelled", path)
+    assert done.code == 2
+    assert "unlabelled.jsonl" in done.error
+
+
+def test_a_baseline_has_the_settings_of_the_command_line_and_the_configuration(own: Commands, few: Path) -> None:
+    command = ("evaluate", few, "--rubric", "news@1", "--baseline", "direct", "--level", "dataset", "--json")
+    plain = own(*command).json["results"][1]
+    given = own(*command, "--set", "direct.scoring=weighted").json["results"][1]
+    (own.folder / "rubriclab.toml").write_text('[direct]\nscoring = "weighted"\n')
+    configured = own("--config", "rubriclab.toml", *command).json["results"][1]
+    assert given == configured != plain
+    assert (plain["evaluator"], given["evaluator"]) == ("summarization-coherence-direct@1", given["evaluator"])
+    assert given["evaluator"] == "summarization-coherence-direct@2"
+
+
+def test_a_baseline_that_the_store_holds_under_an_older_number_is_used_and_not_set_against_itself(
+    own: Commands, few: Path
+) -> None:
+    command = ("evaluate", few, "--rubric", "news@1", "--baseline", "direct", "--level", "dataset", "--json")
+    assert own(*command).code == 0
+    learned = ("learn", LABELLED, "--task", "summarization", "--aspect", "coherence", "--scale", "1:5")
+    assert own(*learned, "--method", "direct", "--json").json["rubric"] == "summarization-coherence-direct@2"
+    assert own(*command).json["results"][1]["evaluator"] == "summarization-coherence-direct@1"
+    itself = (*command[:3], "summarization-coherence-direct@1", *command[4:])
+    names = [row["evaluator"] for row in own(*itself).json["results"]]
+    assert [name for name in names if "direct@" in name and not name.startswith("baseline")] == [
+        "summarization-coherence-direct@1"
+    ]

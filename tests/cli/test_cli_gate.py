@@ -80,20 +80,6 @@ def test_the_exit_code_is_the_verdict(gated: Commands, outcome: str) -> None:
     assert "word count 0.29 [0.09, 0.49]" in words
 
 
-def test_the_verdict_is_there_as_json(gated: Commands) -> None:
-    done = gated("gate", "inconclusive", "--json")
-    assert done.code == 3
-    assert (done.json["rubric"], done.json["outcome"], done.json["n"]) == ("inconclusive@1", "inconclusive", 30)
-    assert done.json["verdicts"][0] == {
-        "against": "word count",
-        "outcome": "inconclusive",
-        "difference": {"value": 0.1, "low": -0.1, "high": 0.3},
-        "more_labels": 90,
-        "few_groups": None,
-    }
-    assert [evaluator_agreement["name"] for evaluator_agreement in done.json["evaluators"]] == ["joint", "word count"]
-
-
 def test_the_verdict_is_written_as_markdown_and_a_page_too(gated: Commands) -> None:
     done = gated("gate", "not-better", "--markdown", "gate.md", "--html", "gate.html")
     assert (done.code, done.err) == (1, "gate.html written\ngate.md written\n")

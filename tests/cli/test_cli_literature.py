@@ -17,7 +17,7 @@ from pdf_files import column, pdf
 from server import RunningServer
 
 from rubriclab import Lab
-from rubriclab.errors import BudgetReached, JudgeError, UserError
+from rubriclab.errors import JudgeError, UserError
 from rubriclab.literature import load_findings
 from rubriclab.services.literature_add import LiteratureAdded
 
@@ -134,16 +134,6 @@ def test_long_papers_are_read_in_parts_and_a_part_without_a_usable_reply_is_name
     server.brain = lambda _messages, _body: "nothing"
     with pytest.raises(JudgeError, match="could not be read"):
         add(lab, tmp_path, aspect="coherence")
-
-
-def test_a_cap_ends_the_reading_and_the_same_call_continues(lab: Lab, server: RunningServer, tmp_path: Path) -> None:
-    write_long_paper(tmp_path)
-    capped = Lab(tmp_path / "store.db", judge="openai/fake", progress=None, max_calls=1, concurrency=1)
-    with pytest.raises(BudgetReached):
-        add(capped, tmp_path)
-    assert (len(server.bodies), kept(tmp_path)) == (1, [])
-    assert len(add(lab, tmp_path).kept) == 4
-    assert len(server.bodies) == 4
 
 
 def test_a_killed_reading_continues_and_asks_nothing_twice(reader: Commands, server: RunningServer) -> None:

@@ -15,7 +15,6 @@ from commands import LABELLED, Commands
 from server import RunningServer
 
 from rubriclab.cli.logs import log_to_file, start_logging, stop_logging
-from rubriclab.errors import SettingsError
 
 KEY = "live-0123456789abcdef"
 
@@ -111,16 +110,6 @@ def test_keys_are_masked_and_nothing_acts_on_a_terminal(
     _, first, second = (tmp_path / "run.log").read_text("utf-8").splitlines()
     assert first.endswith("DEBUG rubriclab.tests: not on standard error")
     assert second.endswith("WARNING rubriclab.tests: asked with *** \\x1b[31m")
-
-
-def test_logging_is_started_anew_by_each_command(logger: logging.Logger, capsys: pytest.CaptureFixture[str]) -> None:
-    start_logging(2)
-    start_logging(0)
-    logger.info("no")
-    logger.warning("once")
-    assert capsys.readouterr().err == "warning: once\n"
-    with pytest.raises(SettingsError, match="cannot be written"):
-        log_to_file(Path("nowhere") / "run.log", "score")
 
 
 def test_the_package_itself_installs_no_handler() -> None:

@@ -19,18 +19,6 @@ def test_a_method_s_settings_decide_what_is_asked(rubriclab: Commands) -> None:
     assert calls("--method", "seeval", "--set", "seeval.preset=paper") == once + 1
 
 
-@pytest.mark.parametrize("name", ["seeval", "direct", "few_shot", "geval", "analyze_rate"])
-def test_every_method_learns_offline_under_a_name_of_its_own(rubriclab: Commands, name: str) -> None:
-    done = rubriclab(*LEARN, "--method", name)
-    assert (done.code, done.out.splitlines()[0]) == (
-        0,
-        f"summarization-coherence-{name}@1: 1 score of the whole aspect",
-    ), done.err
-    again = rubriclab(*LEARN, "--method", name, "--json")
-    assert (again.json["rubric"], again.json["new"]) == (f"summarization-coherence-{name}@1", False)
-    assert rubriclab("score", LABELLED, "--rubric", f"summarization-coherence-{name}").code == 0
-
-
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [

@@ -65,15 +65,6 @@ def answers(lab: Lab) -> int:
     return sum(kind.rows for kind in lab.store_size().kinds if kind.kind == "cached answers")
 
 
-def test_size_lists_what_there_is_by_kind_and_model(online: Commands) -> None:
-    done = online("store", "size")
-    assert (done.code, done.err) == (0, "")
-    assert done.out.startswith("store.db: ")
-    assert "cached answers, fake" in done.out
-    assert "versions" in done.out
-    assert "tags" not in done.out
-
-
 def test_answers_that_learning_used_are_kept_and_learning_again_asks_nothing(
     online: Commands,
     lab: Lab,
@@ -119,6 +110,10 @@ def test_an_unclear_request_removes_nothing(
     assert answers(lab) == before
 
 
+def test_versions_are_named_by_references_and_as_objects(lab: Lab) -> None:
+    assert lab.prune(not_used_by=["direct@1", lab.load("direct")], dry_run=True).removed == 1
+
+
 def test_a_found_configuration_file_cannot_choose_what_is_removed_confirmed_or_not(online: Commands, lab: Lab) -> None:
     (online.folder / "rubriclab.toml").write_text("older-than = '0d'\n")
     for _ in range(2):
@@ -127,7 +122,3 @@ def test_a_found_configuration_file_cannot_choose_what_is_removed_confirmed_or_n
         assert done.error.startswith('rubriclab.toml in this folder sets older-than = "0d"; what a command changes is')
         assert online("trust", "rubriclab.toml").code == 0
     assert answers(lab) > 0
-
-
-def test_versions_are_named_by_references_and_as_objects(lab: Lab) -> None:
-    assert lab.prune(not_used_by=["direct@1", lab.load("direct")], dry_run=True).removed == 1

@@ -62,15 +62,6 @@ def test_three_ways_are_measured_on_the_labels_and_the_closest_is_recommended(fo
     assert 0 <= found["outside"]["value"] <= 1
 
 
-def test_the_recommendation_stands_first_and_the_table_says_how_the_figures_were_obtained(moving: Commands) -> None:
-    done = moving("transfer", "both", "--to", "target.jsonl", "--no-relearn")
-    assert done.code == 0
-    shown = " ".join(done.out.split())
-    assert shown.startswith("both@1 on target.jsonl, judged by embedded Re")
-    assert "held out" in shown
-    assert "not requested" in shown
-
-
 def test_without_labels_only_the_share_outside_of_the_training_range_is_known(moving: Commands) -> None:
     done = moving("transfer", "both", "--to", "bare.jsonl", "--json")
     assert (done.code, done.json["recommended"], done.json["actions"]) == (0, None, [])
@@ -130,13 +121,6 @@ def test_labels_within_the_rubrics_scale_are_taken_to_be_on_it(moving: Commands)
     assert (done.json["scale"]["low"], done.json["scale"]["high"]) == (1, 5)
 
 
-def test_scores_no_closer_than_the_mean_label_are_reported_as_such(moving: Commands) -> None:
-    reversed_ = [{**row, "scores": {"coherence": 6 - row["scores"]["coherence"]}} for row in ROWS[:48]]
-    write(moving, "reversed.jsonl", reversed_)
-    shown = " ".join(moving("transfer", "both", "--to", "reversed.jsonl", "--no-relearn").out.split())
-    assert "closer to the labels than the mean label" in shown
-
-
 def test_a_dry_run_asks_nothing_and_states_about_what_is_asked(moving: Commands, found: dict[str, Any]) -> None:
     most = moving("transfer", "both", "--to", "target.jsonl", "--dry-run", "--json").json
     (row,) = most["estimate"].values()
@@ -144,26 +128,13 @@ def test_a_dry_run_asks_nothing_and_states_about_what_is_asked(moving: Commands,
     assert row["cost_usd"] == 0
 
 
-def test_tables_and_pages_hold_the_ways_that_were_measured(own: Commands) -> None:
-    files = ("--csv", "table.csv", "--html", "table.html")
-    assert own("transfer", "both", "--to", "target.jsonl", "--no-relearn", *files).code == 0
-    for name in ("table.csv", "table.html"):
-        content = (own.folder / name).read_text("utf-8")
-        assert all(action in content for action in ("reuse", "recalibrate"))
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("nothing", "--to", "target.jsonl"), "nothing"),
-        (("both", "--to", "absent.jsonl"), "absent.jsonl"),
         (("both", "--to", str(LABELLED)), "was not learned from"),
-        (("both", "--to", "target.jsonl", "--aspect", "sparkle"), "sparkle"),
         (("both", "--to", "bare.jsonl", "--save"), "There are no labels to fit the rubric to"),
         (("both", "--to", "target.jsonl", "--action", "reuse"), "--save"),
         (("both", "--to", "target.jsonl", "--save", "--action", "relearn", "--no-relearn"), "--no-relearn"),
-        (("both", "--to", "target.jsonl", "--csv", "nowhere/table.csv"), "nowhere/table.csv cannot be written"),
-        (("both", "--to", "target.jsonl", "--html", "target.jsonl"), "would overwrite target.jsonl"),
         (("both", "--to", "target.jsonl", "--scale", "five"), "'five'"),
     ],
 )

@@ -10,14 +10,10 @@ from sklearn.metrics import precision_recall_fscore_support, roc_auc_score
 
 from experiments.runner.designs.decisions import _f1_gap, auroc
 from experiments.runner.figures import human_scores
-from experiments.runner.run import schedule
-from rubriclab.errors import SettingsError
 from rubriclab.evaluation import Evaluator
 from rubriclab.judges import FakeJudge
-from rubriclab.judges.embedded import EmbeddedJudge
 
 DIRECT = RAW["arms"][0]
-SENTENCES = {"name": "sentences", "method": "dcr", "labels": False}
 
 
 def decisions(*arms, **fields):
@@ -63,17 +59,6 @@ async def test_texts_without_a_score_are_left_out_and_counted(sets) -> None:
     row = (await outcome_of(some, sets, judge))[0].rows[0]
     assert row.counts["unscored"] == 1
     assert row.counts["let_through"] == len(texts.test) - 1
-
-
-async def test_an_arm_without_checks_for_the_aspect_says_so_and_the_others_go_on(sets) -> None:
-    outcome, _ = await outcome_of(decisions(SENTENCES, DIRECT, sets={"summeval": ["coherence"]}), sets, EmbeddedJudge())
-    assert {row.arm for row in outcome.rows if row.missing} == {"sentences"}
-
-
-@pytest.mark.parametrize("options", [{"good_from": 0}, {"good_from": 1.1}, {"from": 1}])
-def test_a_border_outside_the_scale_or_another_option_is_refused(sets, options) -> None:
-    with pytest.raises(SettingsError, match=f"some: options.{next(iter(options))}"):
-        schedule(decisions(options=options), sets)
 
 
 async def test_discrimination_is_the_area_of_high_human_scores_against_low_ones(sets) -> None:

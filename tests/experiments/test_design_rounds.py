@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 from one_case import bench_of, outcome_of, study
 
-from experiments.runner.run import schedule
-from rubriclab.errors import SettingsError
 from rubriclab.judges import FakeJudge
 
 SENTENCES = {"name": "sentences", "method": "dcr", "labels": False}
@@ -126,9 +124,3 @@ async def test_unscored_texts_are_counted_and_left_out(sets) -> None:
     assert before.counts["unscored"] == 1
     rest = failing([text for text in texts if text.output != silent])
     assert before.figures["consistent"].value == pytest.approx((rest == 0).mean(), abs=1e-6)
-
-
-def test_arms_of_other_methods_are_refused(sets) -> None:
-    direct = {"name": "direct", "method": "direct", "labels": False}
-    with pytest.raises(SettingsError, match="arm direct is direct"):
-        schedule(rounds(SENTENCES, direct), sets)

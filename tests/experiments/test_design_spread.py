@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from holistic_scripts import Overall, by_lot
 from one_case import NEEDS_LABELS, RAW, outcome_of, study
-from pydantic import ValidationError
 from scipy.stats import spearmanr
 
 from experiments.runner.arms import course, learn, score
@@ -156,12 +155,8 @@ async def test_only_scoring_is_asked_in_other_words(sets) -> None:
     ("some", "told"),
     [
         (repeats(options={"runs": 1}), "options.runs"),
-        (repeats(options={"temperatures": []}), "options.temperatures"),
         (repeats(options={"temperatures": [3.0]}), "options.temperatures"),
         (rephrased(options={"wordings": {}}), "has 0 for summeval coherence"),
-        (rephrased(options={"wordings": {"summeval": {"coherence": WORDINGS[:1]}}}), "has 1 for summeval coherence"),
-        (rephrased(options={"wordings": {"summeval": {"coherence": [{"tone": "harsh"}] * 2}}}), "tone"),
-        (rephrased(options={"most": 1, "wordings": {}}), "options.most"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(sets, some, told: str) -> None:
@@ -190,12 +185,6 @@ def test_a_model_reads_the_other_words_and_none_of_the_usual_ones() -> None:
         assert words not in usual
     assert "summary" in usual
     assert "summary" not in other
-
-
-@pytest.mark.parametrize("scale", ["one to five", "{low} and up", ""])
-def test_a_scale_without_its_ends_is_refused(scale: str) -> None:
-    with pytest.raises(ValidationError):
-        Wording(scale=scale)
 
 
 @pytest.mark.parametrize(

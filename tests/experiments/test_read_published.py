@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import tomllib
 from collections.abc import Callable
@@ -24,9 +23,9 @@ from published_files import (
     table,
 )
 
-from experiments.datasets import PUBLISHED, native_row, read_published
+from experiments.datasets import native_row, read_published
 from rubriclab.data import find_aspect, from_rows, parse_scale, read
-from rubriclab.errors import DataError, SettingsError
+from rubriclab.errors import DataError
 
 SETS = tomllib.loads((Path(__file__).parents[2] / "experiments" / "sets.toml").read_text("utf-8"))
 
@@ -66,19 +65,6 @@ def test_the_first_5000_pairs_of_qqp_are_read(tmp_path: Path) -> None:
     assert len(read_published("qqp", written(tmp_path, "qqp", content))) == 5000
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_a_packed_file_reads_like_the_plain_one(tmp_path: Path, name: str) -> None:
-    plain = written(tmp_path, name, FILES[name][1]())
-    packed = tmp_path / f"{plain.name}.gz"
-    packed.write_bytes(gzip.compress(plain.read_bytes()))
-    assert read_published(name, str(packed)) == read_published(name, plain)
-
-
-def test_every_set_has_a_reader_and_a_file_to_try_it_on() -> None:
-    assert list(FILES) == list(PUBLISHED)
-    assert all(FILES[name][0] in each.file for name, each in PUBLISHED.items())
-
-
 @pytest.mark.parametrize("name", SETS)
 def test_registered_sets_have_readers_definitions_and_scales_that_hold_their_scores(tmp_path: Path, name: str) -> None:
     about = SETS[name]
@@ -88,11 +74,6 @@ def test_registered_sets_have_readers_definitions_and_scales_that_hold_their_sco
     for example in examples:
         assert set(example.scores) == set(scales)
         assert all(scales[aspect].contains(score) for aspect, score in example.scores.items())
-
-
-def test_an_unknown_set_names_those_that_there_are(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"'sumeval'.*the sets are summeval, newsroom"):
-        read_published("sumeval", tmp_path / "file.jsonl")
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -8,7 +8,7 @@ from experiments.runner.arms import Tally, course, learn, test as run_test
 from experiments.runner.cases import Material
 from experiments.runner.sets import Sets
 from experiments.runner.study import SMALL_SETTINGS, Arm
-from rubriclab.errors import BudgetReached, ChecklistError, JudgeRefused, ProviderDown, ReplayMiss, SettingsError
+from rubriclab.errors import BudgetReached, ChecklistError, JudgeRefused, ProviderDown, ReplayMiss
 from rubriclab.judges import FakeJudge
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.judge import Reply, Usage
@@ -50,21 +50,6 @@ def test_a_method_without_its_questions_stops_an_arm_of_its_own_and_leaves_a_joi
         course(Arm(name="a", method="dcr"), texts.learned_from, texts.home)
     together = course(Arm(name="a", method="joint", methods=("dcr", "direct")), texts.learned_from, texts.home)
     assert [plan.method.name for plan in together.plans] == ["direct"]
-
-
-@pytest.mark.parametrize(
-    ("arm", "said"),
-    [
-        ({"method": "hypoeval", "settings": {"hypoeval": {"k": 0}}}, "Arm a: hypoeval.k"),
-        ({"method": "hypoeval", "settings": {"hypoeval": {"preset": "mine"}}}, "'mine'"),
-        ({"method": "joint", "settings": {"joint": {"folds": 1}}}, "Arm a: joint.folds: "),
-    ],
-)
-def test_settings_that_do_not_exist_are_refused(sets, arm, said) -> None:
-    texts = texts_of(sets)
-    with pytest.raises(SettingsError) as error:
-        course(Arm(name="a", **arm), texts.learned_from, texts.home)
-    assert said in str(error.value)
 
 
 class Kept:

@@ -1,16 +1,12 @@
 """Who is learned from and who is tested: no group on both sides, whatever the set, the seed and the labels."""
 
-import json
-import shutil
-
 import pytest
 from hypothesis import given, strategies as st
 from study_rows import RIVALS, write_sets
 
 from experiments.runner.cases import Case, every_case, left_out, material, most_labels
-from experiments.runner.sets import TRAIN_IDS, sets_in
+from experiments.runner.sets import sets_in
 from experiments.runner.study import Study
-from rubriclab.errors import DataError
 
 SETS = {"summeval": "coherence", "newsroom": "fluency", "hanna": "empathy", "qags_cnndm": "consistency"}
 
@@ -85,26 +81,9 @@ def test_sets_that_are_absent_or_too_small_are_left_out_and_said(tmp_path) -> No
     assert most_labels(there.texts("summeval", "coherence")) == 6 * RIVALS
 
 
-def test_a_case_that_is_asked_for_with_too_many_labels_is_refused(found) -> None:
-    with pytest.raises(DataError, match="too few"):
-        material(Case(set="hanna", aspect="empathy", labels=100, seed=1), study(labels=[100]), found)
-
-
 def test_the_test_is_as_large_as_wanted(found) -> None:
     case = Case(set="hanna", aspect="empathy", labels=12, seed=1)
     by_groups = material(case, study(split="drawn", labels=[12], test_groups={"hanna": 3}), found)
     assert len({each.group for each in by_groups.test}) == 3
     by_texts = material(case, study(split="drawn", labels=[12], test_texts=13), found)
     assert len(by_texts.test) == 3 * RIVALS
-
-
-def test_the_digest_of_a_set_is_that_of_its_rows_packed_or_not(tmp_path, data) -> None:
-    import gzip
-
-    shutil.copy(data / "hanna.jsonl", tmp_path)
-    plain = sets_in(tmp_path).digest("hanna")
-    (tmp_path / "hanna.jsonl.gz").write_bytes(gzip.compress((tmp_path / "hanna.jsonl").read_bytes()))
-    (tmp_path / "hanna.jsonl").unlink()
-    assert sets_in(tmp_path).digest("hanna") == plain
-    (tmp_path / TRAIN_IDS).write_text(json.dumps({"hanna": ["hanna-0-0"]}))
-    assert sets_in(tmp_path).digest("hanna") != plain

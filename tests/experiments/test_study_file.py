@@ -34,31 +34,16 @@ def study(**fields: object) -> Study:
     ("fields", "said"),
     [
         ({"arms": []}, "arms"),
-        ({"sets": {}}, "sets"),
-        ({"colour": "red"}, "colour"),
         ({"seeds": [1, 1]}, "the seed 1 is given twice"),
-        ({"labels": [30, 30]}, "the number of labels 30 is given twice"),
-        ({"arms": [{"name": "a", "method": "direct"}] * 2}, "the arm 'a' is given twice"),
-        ({"arms": [{"name": "a", "method": "magic"}]}, "got 'magic'"),
         ({"arms": [{"name": "a", "method": "direct", "settings": {"seal": {}}}]}, "'a' has settings of 'seal'"),
         ({"compare": [["a", "z"]]}, "'z' is compared but is not an arm"),
-        ({"published": [{**TABLE, "arm": "z", "figures": {}}]}, "'z' is compared but is not an arm"),
         ({"published": [{**TABLE, "figures": {"summeval": {"coherence": [0.5]}}}]}, "has 1 figures for 2 measures"),
-        ({"levels": {"newsroom": "group"}}, "a level for 'newsroom'"),
     ],
 )
 def test_an_invalid_study_is_refused(fields, said) -> None:
     with pytest.raises(ValidationError) as error:
         study(**fields)
     assert said in str(error.value)
-
-
-@pytest.mark.parametrize(("content", "said"), [("question = ", "is not valid TOML"), ("question = 1", "study.toml: ")])
-def test_a_file_that_is_no_study_is_refused_with_its_name(tmp_path, content, said) -> None:
-    (tmp_path / "study.toml").write_text(content)
-    with pytest.raises(SettingsError, match=said) as error:
-        load_study(str(tmp_path))
-    assert str(tmp_path / "study.toml") in str(error.value)
 
 
 def test_a_small_study_is_little_of_everything_and_keeps_the_settings_of_its_arms() -> None:

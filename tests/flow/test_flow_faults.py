@@ -10,7 +10,7 @@ from typing import Any
 import hypoeval_brain
 import pytest
 from commands import HELDOUT, Commands
-from flow_server import HYPOEVAL, LITTLE, MODEL, Little, learn_little, texts
+from flow_server import MODEL, Little, learn_little
 from server import RANDOM_FAULTS, RunningServer
 
 DEAD = ("--api-base", "http://127.0.0.1:9/v1", "--attempts", 1)
@@ -162,13 +162,6 @@ def test_an_unknown_price_cannot_be_capped(provider: RunningServer, asking: Comm
         f"The price of {MODEL} is unknown, so its cost cannot be capped. Give it with --price IN:OUT, "
         "in US dollars per million prompt and completion tokens."
     )
-    assert provider.requests.total() == 0
-
-
-def test_dry_run_sends_nothing_and_knows_no_price(provider: RunningServer, asking: Commands) -> None:
-    done = asking("learn", texts(asking.folder, 12), *HYPOEVAL, *LITTLE, "--dry-run")
-    assert f"judge {MODEL}: at most" in done.out
-    assert done.out.count("price unknown (--price)") == 2
     assert provider.requests.total() == 0
 
 

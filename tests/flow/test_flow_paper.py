@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +10,7 @@ import hypoeval_brain
 import pytest
 from commands import HELDOUT, Commands, Done
 from flow_server import HYPOEVAL, KEY, MODEL, commands_at, texts
-from server import SNAPSHOT, RunningServer
+from server import RunningServer
 
 from rubriclab.methods.hypoeval import HypoEvalSettings
 
@@ -77,19 +74,6 @@ def test_it_was_learned_with_the_papers_settings(learned: Learned) -> None:
     assert origins | dropped == {"labels and literature", "literature"}
 
 
-def test_price_of_an_unknown_model_is_unknown(learned: Learned) -> None:
-    assert learned.done.json["cost_usd"] is None
-    assert learned.commands("show", "news", "--json").json["effort"]["cost_usd"] is None
-    assert "cost unknown" in " ".join(learned.commands("show", "news").out.split())
-
-
-def test_the_rubric_is_shown_with_the_model_and_its_snapshot(learned: Learned) -> None:
-    shown = " ".join(learned.commands("show", "news").out.split())
-    assert f"calibrated for {MODEL}" in shown
-    assert f"model reported {SNAPSHOT}" in shown
-    assert "learned from 30 texts of 5 groups" in shown
-
-
 def test_scores_and_evaluation_share_their_answers(learned: Learned) -> None:
     commands, before = learned.commands, learned.server.requests.total()
     some = b"".join(HELDOUT.read_bytes().splitlines(keepends=True)[:6])
@@ -121,24 +105,6 @@ def test_learning_again_asks_nothing_and_makes_no_new_version(learned: Learned) 
     assert learned.server.requests.total() == before
 
 
-def test_a_recording_replays_the_whole_run_without_server_and_key(learned: Learned, rubriclab: Commands) -> None:
-    shutil.copy(learned.commands.folder / "recording.jsonl", rubriclab.folder)
-    replayed = rubriclab(*learn(rubriclab, "--judge", "recorded:recording.jsonl")).json
-    assert replayed["digest"] == learned.digest
-    assert replayed["calls"] == {"made": 0, "answered_from_cache": learned.questions, "failed": 0}
-
-
-def test_a_recording_fails_by_name_on_a_request_that_it_does_not_hold(learned: Learned, rubriclab: Commands) -> None:
-    lines = (learned.commands.folder / "recording.jsonl").read_text("utf-8").splitlines()
-    ratings = [number for number, line in enumerate(lines) if '"template":"hypoeval/rate"' in line]
-    missing = json.loads(lines.pop(ratings[len(ratings) // 2]))["request"]
-    (rubriclab.folder / "recording.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
-    done = rubriclab(*learn(rubriclab, "--judge", "recorded:recording.jsonl"))
-    assert (done.code, done.out) == (2, "")
-    assert f"holds no reply of {MODEL} to this hypoeval/rate prompt ({missing[:19]}…)" in done.error
-    assert f"Record it with --judge {MODEL} and --record recording.jsonl" in done.error
-
-
 def test_the_key_is_in_no_store_recording_or_output(learned: Learned) -> None:
     commands = learned.commands
     assert KEY in commands.environment.values()
@@ -149,11 +115,3 @@ def test_the_key_is_in_no_store_recording_or_output(learned: Learned) -> None:
     files = [path for path in Path(commands.folder).rglob("*") if path.is_file()]
     assert {"store.db", "recording.jsonl", "report.html"} <= {path.name for path in files}
     assert not [path.name for path in files if KEY.encode() in path.read_bytes()]
-
-
-def test_recording_names_the_judge_and_holds_one_line_a_request(learned: Learned) -> None:
-    header, judge, *replies = (learned.commands.folder / "recording.jsonl").read_text("utf-8").splitlines()
-    assert json.loads(header) == {"format": "rubriclab-recording", "version": 1}
-    assert json.loads(judge)["judge"] == MODEL
-    assert len(replies) == learned.asked
-    assert all(re.match(r"sha256:[0-9a-f]{64}$", json.loads(line)["request"]) for line in replies)

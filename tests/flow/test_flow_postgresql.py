@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from commands import Commands
-from flow_server import HYPOEVAL, LITTLE, TASK, Little, learn_little, texts
+from flow_server import HYPOEVAL, LITTLE, Little, learn_little, texts
 from server import RunningServer
 
 from rubriclab.store.engine import address, shown
@@ -37,15 +37,3 @@ def test_a_stopped_run_goes_on_from_the_answers_on_the_server(
     assert (provider.requests.total(), provider.repeated) == (little.asked, 0)
     assert done["digest"] == little.digest
     assert asking("verify", "--json").json["problems"] == []
-
-
-def test_questions_and_their_answers_live_on_the_server_too(rubriclab: Commands, schema: str) -> None:
-    there = Commands(rubriclab.folder, RUBRICLAB_STORE=schema)
-    some = texts(rubriclab.folder, 12)
-    learn = ("learn", some, *TASK, "--method", "checkeval", "--json", "--judge", "embedded")
-    done = there(*learn).json
-    assert done["digest"] == rubriclab(*learn).json["digest"]
-    assert there(*learn).json["new"] is False
-    assert "sub-dimensions" in there("show", "news").out
-    assert there("score", some, "--rubric", "news").rows == rubriclab("score", some, "--rubric", "news").rows
-    assert there("verify", "--json").json["problems"] == []

@@ -33,6 +33,11 @@ def rate(text: str = "A text.", **settings: Any) -> Prompt[Rating]:
 GOOD = '{"reasoning": "fine", "score": 4}'
 
 
+async def good(_prompt: object) -> str:
+    """Answer every prompt well."""
+    return GOOD
+
+
 class ScriptedJudge:
     """Answers with `script(prompt)`, awaited; errors are raised. `asked` counts."""
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from pydantic import BaseModel, ValidationInfo, field_validator
 
-from rubriclab.errors import JudgeRefused, JudgeUnavailable, PromptRejected
+from rubriclab.errors import JudgeUnavailable, PromptRejected
 from rubriclab.judges import Reply, ask
 from rubriclab.prompts import Prompt
 
@@ -95,26 +95,10 @@ async def test_where_neither_holds_anything_the_answer_is_missing_with_the_last_
     assert answer.replied
 
 
-async def test_without_a_form_for_it_nothing_is_salvaged():
-    answer = await ask(Replies(listed(1, 9), listed(4, 9)), PROMPT)
-    assert (answer.value, "9 is out of range" in answer.missing) == (None, True)
-
-
-async def test_salvage_asks_no_more_than_the_one_repair():
-    judge = Replies(listed(9), listed(9))
-    answer = await ask(judge, PROMPT, salvage=SoundNumbers)
-    assert (answer.value.numbers, len(judge.prompts)) == ([], 2)
-
-
 @pytest.mark.parametrize("error", [JudgeUnavailable("busy."), PromptRejected("too long.")])
 async def test_a_repair_that_never_came_leaves_the_answer_missing(error):
     answer = await ask(Replies(listed(1, 9), error), PROMPT, salvage=SoundNumbers)
     assert (answer.value, answer.missing, answer.replied) == (None, str(error), False)
-
-
-async def test_what_ends_a_command_is_not_salvaged():
-    with pytest.raises(JudgeRefused):
-        await ask(Replies(listed(1, 9), JudgeRefused("wrong key")), PROMPT, salvage=SoundNumbers)
 
 
 @settings(deadline=None, max_examples=60)

@@ -12,21 +12,16 @@ from server import RunningServer
 from rubriclab.errors import BudgetReached, JudgeUnavailable, SettingsError
 from rubriclab.judges import (
     Budgeted,
-    Cached,
     JudgeOptions,
     LanguageModel,
     Ledger,
-    Limited,
     LocalBudget,
-    LocalLimits,
-    MemoryAnswers,
     Price,
     Reply,
     Retried,
     Usage,
     close_connections,
     connect,
-    request_digest,
 )
 
 PRICE = Price(1.0, 1000.0)
@@ -49,14 +44,6 @@ async def test_calls_are_capped_exactly_under_concurrency(cap: int) -> None:
     assert judge.prompts == cap
     assert sum(isinstance(result, Reply) for result in results) == cap
     assert sum(isinstance(result, BudgetReached) for result in results) == 20 - cap
-
-
-async def test_calls_are_capped_exactly_over_http(server: RunningServer) -> None:
-    judge = Limited(
-        Budgeted(LanguageModel("openai/fake", timeout=60), LocalBudget(max_calls=5)), LocalLimits(concurrency=4)
-    )
-    await outcomes(judge, 12)
-    assert len(server.bodies) == 5
 
 
 @pytest.mark.parametrize(("may_be_billed", "replies"), [(False, 4), (True, 1)])
@@ -168,30 +155,6 @@ def test_the_highest_price_of_a_token_is_reserved() -> None:
 async def test_message_says_how_to_continue() -> None:
     with pytest.raises(BudgetReached, match="same call again with a higher cap"):
         await Budgeted(ScriptedJudge(slow), LocalBudget(max_calls=0)).reply(rate())
-
-
-async def test_two_judges_draw_on_one_budget() -> None:
-    budget = LocalBudget(max_calls=5)
-    one, two = ScriptedJudge(slow), ScriptedJudge(slow)
-    await asyncio.gather(outcomes(Budgeted(one, budget), 4), outcomes(Budgeted(two, budget), 4))
-    assert one.prompts + two.prompts == 5
-
-
-async def test_everything_paid_for_is_kept_when_the_cap_is_reached() -> None:
-    answers = MemoryAnswers()
-    source = ScriptedJudge(slow)
-    judge = Cached(Retried(Limited(Budgeted(source, LocalBudget(max_calls=6)), LocalLimits(concurrency=3))), answers)
-
-    async def all_at_once() -> None:
-        async with asyncio.TaskGroup() as tasks:
-            for n in range(20):
-                tasks.create_task(judge.reply(rate(f"text {n}")))
-
-    with pytest.raises(ExceptionGroup) as caught:
-        await all_at_once()
-    assert all(isinstance(error, BudgetReached) for error in caught.value.exceptions)
-    kept = [answers.get(request_digest(source.identity, rate(f"text {n}"))) for n in range(20)]
-    assert sum(answer is not None for answer in kept) == source.prompts == 6
 
 
 async def test_cancelled_request_keeps_its_reservation() -> None:

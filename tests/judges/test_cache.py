@@ -22,7 +22,6 @@ from rubriclab.judges import (
     MemoryAnswers,
     Reply,
     Retried,
-    Token,
     Usage,
     ask,
     connect,
@@ -56,15 +55,6 @@ async def test_second_time_comes_from_the_cache_with_its_first_usage(server: Run
     assert len(server.bodies) == 1
     assert (first.cached, second.cached) == (False, True)
     assert (first.text, first.usage, first.model) == (second.text, second.usage, second.model)
-
-
-async def test_another_judge_or_sample_or_limit_is_another_request() -> None:
-    answers = MemoryAnswers()
-    one, two = waiting(opened()), ScriptedJudge(waiting(opened()).reply, identity="other")
-    for judge in (one, two):
-        for prompt in (rate(), rate(sample=1), rate(max_tokens=9), rate(temperature=1.0), rate("Other.")):
-            assert not (await Cached(judge, answers).reply(prompt)).cached
-    assert (one.prompts, two.prompts) == (5, 5)
 
 
 async def test_filtered_reply_is_kept_and_missing_with_its_reason(server: RunningServer) -> None:
@@ -151,13 +141,6 @@ async def test_those_who_wait_share_the_error() -> None:
     assert judge.prompts == 1
 
 
-async def test_errors_are_not_kept() -> None:
-    answers = MemoryAnswers()
-    with pytest.raises(JudgeUnavailable):
-        await Cached(waiting(opened(), JudgeUnavailable("down.")), answers).reply(rate())
-    assert not (await Cached(waiting(opened()), answers).reply(rate())).cached
-
-
 async def test_one_of_those_who_wait_takes_the_place_of_a_cancelled_request() -> None:
     gate = asyncio.Event()
     judge = waiting(gate)
@@ -198,23 +181,6 @@ async def test_unusable_replies_are_kept_and_their_repair_is_a_request_of_its_ow
     assert judge.prompts == 2
 
 
-async def test_reply_is_kept_before_anybody_sees_it() -> None:
-    answers, gate = MemoryAnswers(), opened()
-    judge = waiting(gate)
-    digest = request_digest(judge.identity, rate())
-    assert answers.get(digest) is None
-    await Cached(judge, answers).reply(rate())
-    assert answers.get(digest) is not None
-
-
-async def test_reply_survives_being_written_down() -> None:
-    answers = MemoryAnswers()
-    reply = Reply("text", "snapshot", Usage(3, 4, None), truncated=True)
-    await Cached(waiting(opened(), reply), answers).reply(rate())
-    kept = await Cached(waiting(opened(), "other"), answers).reply(rate())
-    assert kept == Reply("text", "snapshot", Usage(3, 4, None), truncated=True, cached=True)
-
-
 async def test_tokens_are_kept_and_asked_for_apart_from_the_reply_without_them(server: RunningServer) -> None:
     judge = Cached(LanguageModel("openai/fake", timeout=60), MemoryAnswers())
     plain = await judge.reply(rate())
@@ -224,16 +190,6 @@ async def test_tokens_are_kept_and_asked_for_apart_from_the_reply_without_them(s
     assert second.tokens == first.tokens
     assert second.cached
     assert len(server.bodies) == 2
-
-
-async def test_those_who_wait_share_the_tokens() -> None:
-    reply = Reply(GOOD, "m", tokens=(Token(GOOD, ((GOOD, -0.5),)),))
-    gate = asyncio.Event()
-    cached = Cached(waiting(gate, reply), MemoryAnswers())
-    tasks = [asyncio.create_task(cached.reply(rate(alternatives=5))) for _ in range(3)]
-    await asyncio.sleep(0)
-    gate.set()
-    assert {answer.tokens for answer in await asyncio.gather(*tasks)} == {reply.tokens}
 
 
 async def test_a_damaged_answer_is_asked_again_once_and_noted() -> None:

@@ -14,12 +14,11 @@ from reply_tokens import ABOVE, BELOW, CHOSEN, entry, log_probabilities
 from server import ERRORS, RunningServer
 
 from rubriclab.errors import JudgeUnavailable
-from rubriclab.judges import JudgeOptions, LanguageModel, Ledger, MemoryAnswers, Retried, connect, score_distribution
+from rubriclab.judges import LanguageModel, Retried
 from rubriclab.judges.logprobs import VERY_UNLIKELY, reported_tokens
 
 # The fake's address is OpenAI's own and one of litellm's generic ways in, which read replies in two different places.
 MODELS = ["openai/fake", "hosted_vllm/fake"]
-SCORES = (1.0, 2.0, 3.0, 4.0, 5.0)
 
 
 def model(name: str = "openai/fake", **given: Any) -> LanguageModel:
@@ -53,22 +52,6 @@ async def test_alternatives_come_with_the_reply(server: RunningServer, name: str
     (score,) = (token for token in reply.tokens if token.text == "4")
     shares = {text: math.exp(logprob) for text, logprob in score.alternatives}
     assert shares == pytest.approx({"4": CHOSEN, "5": ABOVE, "3": BELOW, " perhaps": 0.03})
-
-
-async def test_score_distribution_is_that_of_the_server(server: RunningServer) -> None:
-    reply = await model().reply(rate(alternatives=20))
-    total = CHOSEN + ABOVE + BELOW
-    assert score_distribution(reply, SCORES) == pytest.approx(
-        {1: 0, 2: 0, 3: BELOW / total, 4: CHOSEN / total, 5: ABOVE / total}
-    )
-
-
-async def test_whole_stack_carries_the_tokens(server: RunningServer) -> None:
-    judge = connect("openai/fake", options=JudgeOptions(timeout=60), ledger=Ledger(), answers=MemoryAnswers())
-    first, kept = await judge.reply(rate(alternatives=3)), await judge.reply(rate(alternatives=3))
-    assert kept.cached
-    assert kept.tokens == first.tokens != ()
-    assert sent(server) == [(True, 3)]
 
 
 async def test_nothing_is_asked_for_where_the_prompt_asks_for_nothing(server: RunningServer) -> None:

@@ -6,15 +6,11 @@ import asyncio
 from typing import Any
 
 import pytest
-from judge_questions import GOOD, Clock, ScriptedJudge, rate
+from judge_questions import GOOD, Clock, ScriptedJudge, good, rate
 from server import RunningServer
 
 from rubriclab.errors import JudgeUnavailable
 from rubriclab.judges import LanguageModel, Limited, LocalLimits, Reply, Usage
-
-
-async def good(prompt: Any) -> str:
-    return GOOD
 
 
 async def test_no_more_requests_in_flight_than_allowed(server: RunningServer) -> None:

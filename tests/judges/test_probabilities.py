@@ -35,11 +35,6 @@ def test_probabilities_are_shared_out_among_legal_scores() -> None:
     assert scored(SURE) == pytest.approx({1: 0, 2: 0, 3: 0.05 / 0.95, 4: 0.6 / 0.95, 5: 0.3 / 0.95})
 
 
-def test_expectation_is_the_probability_weighted_score() -> None:
-    found = scored({"4": 0.5, "5": 0.5})
-    assert sum(score * share for score, share in found.items()) == pytest.approx(4.5)
-
-
 @pytest.mark.parametrize("spelling", ["5", " 5", "  5", "\n5", '"5', '"5"', "5}", "5,", "5\n", ' "5" }', "': 5", "5.0"])
 def test_spellings_of_a_score_are_added_up(spelling: str) -> None:
     assert scored({"4": 0.5, "5 ": 0.1, spelling: 0.3})[5] == pytest.approx(0.4 / 0.9)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from hostile_server import HostileServer, Request, Send, response
 from judge_questions import GOOD, Rating, rate
 
 from rubriclab.cli.printing import effort_row
-from rubriclab.judges import LanguageModel, Ledger, Metered, Price, request_digest
+from rubriclab.judges import LanguageModel, Ledger, Metered, Price, close_connections, request_digest
 from rubriclab.judges.prompt_cache import CacheMarks, needs_marks
 from rubriclab.judges.request import read_back, written
 from rubriclab.progress import spent
@@ -24,39 +23,22 @@ LONG = "Judge by clarity, and by nothing else. " * 300
 MARK = {"type": "ephemeral"}
 
 
-class AnthropicServer:
+class AnthropicServer(HostileServer):
     """Answers with a rating; reports tokens read from and written to its cache."""
 
     def __init__(self) -> None:
-        self.bodies: list[dict[str, Any]] = []
+        super().__init__({"claude": self._answer})
+        self.bodies: list[Any] = []
         self.cache = {"cache_read_input_tokens": 0, "cache_creation_input_tokens": 0}
         self.refuses_marks = False
-        server = self
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-                server.bodies.append(body)
-                status, answer = server.answer(body)
-                data = json.dumps(answer).encode()
-                self.send_response(status)
-                self.send_header("content-type", "application/json")
-                self.send_header("content-length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._http.server_port}"
-        threading.Thread(target=self._http.serve_forever, daemon=True).start()
-
-    def answer(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        if self.refuses_marks and "cache_control" in json.dumps(body):
+    async def _answer(self, request: Request, send: Send) -> None:
+        self.bodies.append(request.body)
+        if self.refuses_marks and "cache_control" in json.dumps(request.body):
             fault = {"type": "invalid_request_error", "message": "cache_control: Extra inputs are not permitted"}
-            return 400, {"type": "error", "error": fault}
-        return 200, {
+            await send(response({"type": "error", "error": fault}, 400))
+            return
+        message = {
             "id": "msg_1",
             "type": "message",
             "role": "assistant",
@@ -65,18 +47,16 @@ class AnthropicServer:
             "stop_reason": "end_turn",
             "usage": {"input_tokens": 100, "output_tokens": 10, **self.cache},
         }
-
-    def close(self) -> None:
-        self._http.shutdown()
-        self._http.server_close()
+        await send(response(message))
 
 
 @pytest.fixture
-def anthropic(monkeypatch: pytest.MonkeyPatch) -> Iterator[AnthropicServer]:
-    server = AnthropicServer()
+async def anthropic(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[AnthropicServer]:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "none")
-    yield server
-    server.close()
+    server = AnthropicServer()
+    with server:
+        yield server
+        await close_connections()
 
 
 def question(text: str, source: str = "A source.", guidance: str = LONG) -> Prompt[Rating]:
@@ -84,7 +64,7 @@ def question(text: str, source: str = "A source.", guidance: str = LONG) -> Prom
 
 
 def claude(server: AnthropicServer, **settings: Any) -> LanguageModel:
-    return LanguageModel(CLAUDE, timeout=60, api_base=server.url, **settings)
+    return LanguageModel(CLAUDE, timeout=60, api_base=server.url("claude"), **settings)
 
 
 def marked(body: dict[str, Any]) -> list[str]:

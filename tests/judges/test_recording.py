@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 import pytest
 from commands import LABELLED, SCRIPT, Commands
-from judge_questions import GOOD, ScriptedJudge, rate
+from judge_questions import GOOD, ScriptedJudge, good, rate
 from server import RunningServer
 
 from rubriclab.errors import DataError, ReplayMiss, SettingsError
@@ -27,10 +27,6 @@ from rubriclab.judges.recording import (
     read_recording,
     recorded_name,
 )
-
-
-async def good(prompt: Any) -> str:
-    return GOOD
 
 
 def rows(path: Path) -> list[dict[str, Any]]:
@@ -101,13 +97,6 @@ async def test_no_request_is_written_twice_also_in_a_second_run(tmp_path: Path) 
     await recorded(path, "one", "one")
     await recorded(path, "one", "two")
     assert len(rows(path)) == 4
-
-
-async def test_no_key_is_written(server: RunningServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-    judge = Recording(LanguageModel("openai/fake", timeout=60), tmp_path / "run.jsonl")
-    await judge.reply(rate())
-    assert "sk-secret" not in (tmp_path / "run.jsonl").read_text()
 
 
 async def test_two_judges_share_a_recording_and_are_told_apart_by_name(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from commands import PATIENCE
-from judge_questions import GOOD, ScriptedJudge, rate
+from judge_questions import GOOD, ScriptedJudge, good, rate
 
 from rubriclab.judges import Cached, MemoryAnswers
 
@@ -38,10 +38,6 @@ class Remote(MemoryAnswers):
         self._wait()
         self.stored += 1
         return super().put(digest, answer)
-
-
-async def good(_prompt: Any) -> str:
-    return GOOD
 
 
 async def test_a_remote_cache_does_not_block_the_event_loop() -> None:

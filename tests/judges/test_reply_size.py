@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from judge_questions import GOOD, ScriptedJudge, rate
+from judge_questions import GOOD, ScriptedJudge, good, rate
 from server import RunningServer
 
 from rubriclab.errors import ProviderDown, ReplyTooLarge
@@ -16,10 +16,6 @@ from rubriclab.prompts.prompt import LONGEST_QUOTED
 
 async def flooding(_prompt: object) -> str:
     raise ReplyTooLarge("too large.")
-
-
-async def good(_prompt: object) -> str:
-    return GOOD
 
 
 async def test_a_reply_beyond_what_its_tokens_can_take_is_refused(server: RunningServer) -> None:

@@ -15,7 +15,7 @@ from judge_questions import GOOD, rate
 from pydantic import BaseModel
 
 from rubriclab.judges import Reply, Token, Usage, messages_of, request_digest
-from rubriclab.judges.request import read_back, turns_of, written
+from rubriclab.judges.request import read_back, written
 from rubriclab.prompts import Prompt
 
 JUDGE = {"model": "m"}
@@ -65,13 +65,6 @@ def test_digest_is_the_same_in_another_process() -> None:
     assert there == request_digest(JUDGE, rate("some text"))
 
 
-def test_prompt_is_rendered_once() -> None:
-    prompt = rate()
-    assert turns_of(prompt) is turns_of(prompt)
-    assert turns_of(prompt) is not turns_of(rate())
-    assert messages_of(prompt) == messages_of(rate())
-
-
 @pytest.mark.parametrize("character", [".", "😀"])
 def test_rendered_prompts_of_long_texts_do_not_stay_in_memory(character: str) -> None:
     tracemalloc.start()
@@ -87,12 +80,6 @@ def test_rendered_prompts_of_long_texts_do_not_stay_in_memory(character: str) ->
 def test_written_reply_is_read_back_as_kept() -> None:
     reply = Reply(GOOD, "m", Usage(1, 2, None), truncated=True)
     assert read_back(written(reply)) == Reply(GOOD, "m", Usage(1, 2, None), truncated=True, cached=True)
-
-
-def test_reply_without_tokens_is_written_as_before() -> None:
-    kept = written(Reply(GOOD, "m", Usage(1, 2, None)))
-    assert sorted(kept) == ["model", "text", "truncated", "usage"]
-    assert read_back(kept).tokens == ()
 
 
 TOKENS = st.builds(

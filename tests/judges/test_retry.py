@@ -103,14 +103,6 @@ async def test_nothing_else_is_retried(error: RubriclabError) -> None:
     assert not clock.slept
 
 
-@pytest.mark.parametrize("fault", ["unauthorized", "not_found"])
-async def test_refusal_over_http_is_exactly_one_request(server: RunningServer, fault: str) -> None:
-    server.script.append(fault)
-    with pytest.raises(JudgeRefused):
-        await ask(Retried(LanguageModel("openai/fake", timeout=60), sleep=Clock().sleep), rate())
-    assert len(server.bodies) == 1
-
-
 async def test_dead_provider_ends_the_command_and_not_only_the_answer() -> None:
     judge = Retried(failing(*[unavailable()] * 100), attempts=2, breaker=LocalBreaker(3), sleep=Clock().sleep)
     for _ in range(2):

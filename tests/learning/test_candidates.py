@@ -13,14 +13,12 @@ from candidate_plans import TEXTS, Everything, found_by, labels, plan, plans
 from checkeval_scripts import checklist
 from hypoeval_scripts import assignment
 
-from rubriclab.aggregation import Aggregation, Calibration, Term
 from rubriclab.digest import digest
 from rubriclab.errors import DataError, JudgeUnavailable, SettingsError
 from rubriclab.judges import FakeJudge
 from rubriclab.learning.candidates import NOT_JUDGED, Candidates
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import Learned
-from rubriclab.rubric import Rubric
 
 USUAL = ("hypoeval", "checkeval", "seeval", "direct")
 EVERY = ("hypoeval", "checkeval", "seeval", "seal", "direct", "few_shot", "analyze_rate", "text_features")
@@ -124,13 +122,6 @@ async def test_in_a_joint_training_every_hypothesis_is_rated_on_every_text():
     found = await found_by(plan("hypoeval"), plan("direct"))
     assert len(columns(found, "hypoeval")) > 5
     assert not np.isnan(found.table(assignment(), "by method").values).any()
-
-
-@pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.joint_settings])
-def test_the_settings_of_a_joint_training_are_settings_that_the_methods_have(name):
-    settings = METHODS[name].settings(**METHODS[name].joint_settings)
-    assert {field: getattr(settings, field) for field in METHODS[name].joint_settings} == METHODS[name].joint_settings
-    assert settings != METHODS[name].settings()
 
 
 async def test_notes_say_which_method_they_are_of():
@@ -253,16 +244,6 @@ async def test_calls_count_the_samples_of_a_weighted_score():
 # What becomes of them
 
 
-async def test_candidates_are_marked_as_kept_by_name():
-    found = await found_by(*plans(*USUAL))
-    assert not any(candidate.kept for candidate in found.candidates)
-    marked = found.marked({"direct", "h01"})
-    assert [each.criterion.id for each in marked if each.kept] == [
-        name for name in found.ids if name in ("direct", "h01")
-    ]
-    assert [each.criterion for each in marked] == [each.criterion for each in found.candidates]
-
-
 async def test_parts_with_some_candidates_hold_these_and_say_why_the_others_left():
     found = await found_by(*plans(*USUAL))
     kept = ["h02", "direct"]
@@ -276,25 +257,6 @@ async def test_parts_with_some_candidates_hold_these_and_say_why_the_others_left
     assert left["h01"] == "its weight cannot be told from zero"
     own = {each.criterion.id: each.reason for each in whole.dropped}
     assert all(left[name] == own.get(name, "not chosen") for name in left if name != "h01")
-
-
-def test_the_chosen_parts_make_a_rubric(everything_found):
-    found = everything_found
-    chosen = [found.ids[place] for name in EVERY for place in columns(found, name)[:1]]
-    terms = [
-        Term(criterion=name, weight=1 / len(chosen), center=0, spread=1, low=0, high=1, selected=1) for name in chosen
-    ]
-    aggregation = Aggregation(terms=tuple(terms), calibration=Calibration(kind="linear", x=(0, 1), y=(3, 4)))
-    told = assignment()
-    rubric = Rubric(
-        task="summarization",
-        aspect=told.aspect,
-        scale=told.scale,
-        parts=found.parts_with(chosen),
-        aggregation=aggregation,
-    )
-    assert [criterion.id for criterion in rubric.criteria] == chosen
-    assert Rubric.model_validate_json(rubric.model_dump_json()).digest == rubric.digest
 
 
 # Progress and price

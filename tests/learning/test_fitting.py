@@ -183,12 +183,6 @@ def test_next_to_nothing_is_no_error(name, chosen):
     assert (found.low <= found.high).all()
 
 
-def test_weights_lie_within_their_intervals():
-    found = fit(made_up(6, informed=5, idle=5), QUICK)
-    assert ((found.low <= found.weights) & (found.weights <= found.high)).all()
-    assert (found.low >= 0).all()
-
-
 def test_the_mean_of_what_the_judge_said_needs_judged_criteria_alone():
     plain = QUICK.model_copy(update={"calibration": "none"})
     found = fit(made_up(), plain)

@@ -247,13 +247,6 @@ def test_verbose_logs_the_traceback_of_a_plug_in(site: Path, tmp_path: Path) -> 
     assert 'raise ZeroDivisionError("division by zero")' in done.stderr
 
 
-def test_a_criterion_of_a_plug_in_shows_its_agreement_with_the_labels(site: Path, learned: Path) -> None:
-    (part,) = run(site, learned, "show", "toy", "--json").json["rubric"]["parts"]
-    evidence = part["criteria"][0]["evidence"]
-    assert evidence["judged"] == len(LABELLED.read_bytes().splitlines())
-    assert -1 <= evidence["pearson"] <= 1
-
-
 def test_a_baseline_that_scores_no_text_is_left_out_and_not_saved(site: Path, learned: Path) -> None:
     mute = ("--rubric", "toy", "--judge", "toyjudge:mute", "--baseline", "direct", "--json")
     done = run(site, learned, "evaluate", HELDOUT, *mute)

@@ -66,12 +66,6 @@ async def test_too_little_to_go_by_means_no_score_and_the_reason():
     assert score.unscored == "2 of 3 criteria without a usable rating; the first: the server is busy"
 
 
-@pytest.mark.parametrize("scores", [{"a": 5, "b": 2}, {"a": None, "b": 2}, {"a": None, "b": None}])
-async def test_exactly_one_of_score_and_reason_is_set(scores):
-    score = await score_text(rubric(("a", "b")), TEXT, judge(**scores), REF)
-    assert (score.score is None) != (score.unscored is None)
-
-
 async def test_several_parts_are_averaged_and_each_is_needed():
     both = rubric(("a", "b"), ("c",))
     assert (await score_text(both, TEXT, judge(a=5, b=1, c=4), REF)).score == 3.5
@@ -102,19 +96,6 @@ async def test_the_judge_is_asked_on_the_rubric_s_own_scale_aspect_and_task():
     assert assignment_of(rubric(("a",))) == assignment()
     shown = fake.prompts[0].fields
     assert {name: shown[name] for name in ("words", "aspect", "scale")} == assignment().fields()
-
-
-def test_a_score_cannot_be_changed():
-    assert Score.__dataclass_params__.frozen  # type: ignore[attr-defined]
-    assert [field.name for field in fields(CriterionScore)] == [
-        "id",
-        "score",
-        "reason",
-        "applies",
-        "weight",
-        "units",
-        "contribution",
-    ]
 
 
 def combined(ask="by method", conformal=None, **weights: float) -> Rubric:

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import platformdirs
 import pytest
-from sqlalchemy import text
 from store_samples import EFFORT, provenance, rubric
 
 from rubriclab.errors import StoreError
@@ -104,17 +103,6 @@ def test_a_damaged_file_is_an_error_of_the_store(tmp_path: Path) -> None:
     os.truncate(tmp_path / "store.db", size // 2)
     with pytest.raises(StoreError, match=r"cannot be used: .*malformed"), open_store(tmp_path / "store.db") as store:
         store.verify()
-
-
-def test_sqlite_is_set_up_for_several_processes(tmp_path: Path) -> None:
-    engine = make_engine(address(tmp_path / "store.db"))
-    with engine.connect() as connection:
-        pragmas = {
-            name: connection.execute(text(f"PRAGMA {name}")).scalar()
-            for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
-        }
-    engine.dispose()
-    assert pragmas == {"journal_mode": "wal", "synchronous": 1, "foreign_keys": 1, "busy_timeout": 30_000}
 
 
 def test_a_writer_holds_the_lock_from_its_start(tmp_path: Path) -> None:

@@ -45,13 +45,6 @@ def test_processes_that_save_the_same_rubric_at_once_make_one_version(where: str
         assert [version.number for version in store.log("news")] == [1]
 
 
-def test_processes_that_save_the_same_rubric_under_their_own_names_share_its_content(where: str) -> None:
-    assert run(save_one, *((where, f"news{process}") for process in range(PROCESSES))) == [0] * PROCESSES
-    with open_store(where) as store:
-        assert len({store.load(name).digest for name in store.names()}) == 1
-        assert len(store.names()) == PROCESSES
-
-
 def test_processes_that_answer_at_once_lose_nothing(where: str) -> None:
     codes = run(put_many, *((where, 1000 * process, 50) for process in range(PROCESSES)))
     assert codes == [0] * PROCESSES

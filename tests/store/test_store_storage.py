@@ -13,8 +13,6 @@ from rubriclab.digest import digest, packed_digest
 from rubriclab.errors import StoreError
 from rubriclab.store import Store, open_store, storage
 from rubriclab.store.engine import address
-from rubriclab.store.orm import METADATA
-from rubriclab.store.storage import KINDS
 
 DAY = timedelta(days=1)
 
@@ -56,10 +54,6 @@ def test_sizes_are_rows_and_bytes_by_kind_and_answers_by_model(store: Store) -> 
     assert 5000 < found["cached answers", "large"].bytes < 5400
     assert space.total is not None
     assert space.total > sum(kind.bytes for kind in kinds)
-
-
-def test_every_table_has_a_name_that_people_understand() -> None:
-    assert KINDS.keys() == METADATA.tables.keys()
 
 
 def test_a_model_name_that_the_database_cannot_hold_loses_no_answer(store: Store) -> None:

@@ -83,17 +83,6 @@ def test_a_submission_sent_twice_counts_once(tmp_path: Path) -> None:
         assert len(page.labeling._store.judgments(page.labeling.question.digest)) == 1
 
 
-def test_the_same_rater_in_two_tabs_rates_each_text_once(tmp_path: Path) -> None:
-    with label_page(tmp_path) as page:
-        one = other = page.get("/item").json()
-        one = page.answer(one, value=2).json()
-        other = page.answer(other, value=4).json()
-        assert one["shown"]["item"] == other["shown"]["item"]
-        assert other["progress"]["done"] == 1
-        (row,) = page.labeling.rows()
-        assert row["annotations"]["coherence"] == {"anna": 4}
-
-
 def test_undo_takes_back_one_answer_at_a_time_however_often_it_is_sent(tmp_path: Path) -> None:
     with label_page(tmp_path) as page:
         first = page.get("/item").json()
@@ -153,29 +142,6 @@ def test_skipped_texts_come_back_at_the_end(tmp_path: Path) -> None:
         again = page.get("/item", skipped="true").json()
         assert again["shown"]["item"] == first["shown"]["item"]
         assert page.answer(again, value=1, among_skipped=True).json()["shown"] is None
-
-
-def test_skipping_an_answered_text_keeps_its_answer_and_reason(tmp_path: Path) -> None:
-    with label_page(tmp_path) as page:
-        first = page.get("/item").json()
-        page.answer(first, value=2, reason="why")
-        after = page.answer(first, kind="skipped").json()
-        assert (after["progress"]["skipped"], after["shown"]["position"]) == (0, 1)
-        kept = page.get("/item", position=0).json()["shown"]["former"]
-        assert (kept["value"], kept["reason"]) == (2, "why")
-
-
-def test_the_summary_counts_what_was_judged_in_this_mode_and_of_this_file(tmp_path: Path) -> None:
-    with label_page(tmp_path) as page:
-        page.answer_all("anna", lambda _text: 3)
-        assert "12 texts labelled for coherence." in str(page.labeling.result())
-    with label_page(tmp_path, ROWS[:6], mode="order") as page:
-        item = page.get("/item").json()
-        page.answer(item, kind="ranking", ranking=[[0], [1], [2]])
-        result = page.labeling.result()
-        assert "3 texts compared in 1 ranking for coherence." in str(result)
-        assert result.raters["anna"].consistency is None
-        assert (result.labelled, len(result.rows)) == (6, 7)
 
 
 def test_going_back_shows_the_own_answer_only(tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
-"""A small application on a real server, in a thread."""
+"""Applications on a real server, in a thread, and a small one."""
 
 from __future__ import annotations
 
 import asyncio
+import socket
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,12 +14,29 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from rubriclab.web.page import rendered, static_routes
 from rubriclab.web.security import Access, Guard
 from rubriclab.web.server import Server, listen, port_of
 
 MOST_BYTES = 100_000
+
+
+@contextmanager
+def running(application: ASGIApp, bound: socket.socket) -> Iterator[httpx.Client]:
+    """Yield a client of an application that is up on a real server, in a thread."""
+    ready = threading.Event()
+    server = Server(application, bound, ready.set)
+    thread = threading.Thread(target=lambda: asyncio.run(server.run()))
+    thread.start()
+    try:
+        assert ready.wait(PATIENCE)
+        with httpx.Client(base_url=f"http://127.0.0.1:{port_of(bound)}", trust_env=False, timeout=PATIENCE) as client:
+            yield client
+    finally:
+        server.stop()
+        thread.join()
 
 
 @contextmanager
@@ -38,14 +56,5 @@ def served(links: Mapping[str, str] | None = None) -> Iterator[tuple[httpx.Clien
         return rendered("base.html", title="<b>&\"'", token=access.token)
 
     routes = [Route("/", page), Route("/state", show), Route("/write", write, methods=["POST"]), *static_routes()]
-    ready = threading.Event()
-    server = Server(Guard(Starlette(routes=routes), access, MOST_BYTES), bound, ready.set)
-    thread = threading.Thread(target=lambda: asyncio.run(server.run()))
-    thread.start()
-    try:
-        assert ready.wait(PATIENCE)
-        with httpx.Client(base_url=f"http://127.0.0.1:{port_of(bound)}", trust_env=False) as client:
-            yield client, access
-    finally:
-        server.stop()
-        thread.join()
+    with running(Guard(Starlette(routes=routes), access, MOST_BYTES), bound) as client:
+        yield client, access

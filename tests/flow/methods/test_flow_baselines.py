@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import methods_brain
-import pytest
 from commands import LABELLED, Commands
 from flow_server import Killing
-from method_flows import SCORED, SCORING, Run, some_texts
+from method_flows import SCORED, some_texts
 from server import RunningServer
 
 BASELINES = ("direct", "few_shot", "geval", "analyze_rate")
@@ -16,12 +13,6 @@ ALL = [argument for name in BASELINES for argument in ("--baseline", name)]
 # One request a text each, and one for the evaluation steps.
 BESIDE = 4 * SCORED + 1
 STRICT, MILD = "openai/strict", "openai/mild"
-
-
-@pytest.fixture
-def method() -> str:
-    """What the rubric was learned by."""
-    return "checkeval"
 
 
 def evaluation(*more: object) -> tuple[object, ...]:
@@ -70,19 +61,3 @@ def test_a_baseline_without_a_usable_reply_is_left_out_and_named(provider: Runni
     assert (rows["news@1"]["n"], rows["news@1"]["unscored"]) == (SCORED, 0)
     assert "summarization-coherence-direct@1" not in rows
     assert "direct" in done.err
-
-
-def test_two_judges_are_asked_the_same_and_agree_question_by_question(
-    provider: RunningServer, learned: Commands, run: Run
-) -> None:
-    command = ("agree", "-", "--rubric", "news", "--judge", STRICT, "--judge", MILD)
-    found = learned(*command, "--json", stdin=some_texts()).json
-    asked = 2 * SCORING["checkeval"]
-    assert found["calls"] == {"made": asked, "answered_from_cache": 0, "failed": 0}
-    assert (provider.requests.total(), provider.repeated) == (asked, 0)
-    assert Counter(body["model"] for body in provider.bodies) == {"strict": asked // 2, "mild": asked // 2}
-    names = [criterion["id"] for criterion in run.scores[0]["criteria"]]
-    assert [row["id"] for row in found["criteria"]] == names
-    shown = learned(*command, stdin=some_texts()).out
-    assert all(name in shown for name in names)
-    assert provider.requests.total() == asked

@@ -117,13 +117,6 @@ def test_scores_have_an_interval_and_the_share_of_every_criterion_in_them(joint:
         assert all(isinstance(criterion["contribution"], float) for criterion in row["criteria"])
 
 
-def test_the_matrix_holds_every_rating_with_its_reason(joint: Joint) -> None:
-    text = json.dumps(joint.record)
-    for row in joint.scores[0]["criteria"]:
-        assert row["id"] in text
-    assert len(joint.record["texts"]) == LEARNED_FROM
-
-
 def test_killed_at_several_moments_it_repeats_no_answered_request_and_ends_the_same(
     joint: Joint, server: RunningServer, asking: Commands
 ) -> None:
@@ -163,17 +156,6 @@ def test_a_recording_replays_learning_and_scoring_bit_for_bit_without_server_and
     scored = rubriclab("score", "-", "--rubric", "news", *replay, stdin=some_texts()).rows
     assert scored == [{**row, "judge": f"recorded:{RECORDING}"} for row in joint.scores]
     assert rubriclab("show", "news", "--matrix", "--json").json == joint.record
-
-
-def test_an_exported_rubric_scores_alike_where_it_is_imported_and_takes_no_text_along(
-    joint: Joint, rubriclab: Commands
-) -> None:
-    shutil.copy(joint.folder / RECORDING, rubriclab.folder)
-    assert rubriclab("import", "-", stdin=joint.pack.encode()).code == 0
-    scored = rubriclab("score", "-", "--rubric", "news", "--judge", f"recorded:{RECORDING}", stdin=some_texts()).rows
-    assert [(row["score"], row["interval"]) for row in scored] == [(r["score"], r["interval"]) for r in joint.scores]
-    labelled = (joint.folder / "texts.jsonl").read_text() if (joint.folder / "texts.jsonl").exists() else ""
-    assert not any(json.loads(line)["output"] in joint.pack for line in labelled.splitlines())
 
 
 def test_the_gate_says_in_its_exit_code_what_learning_found_and_so_does_learning_when_asked(

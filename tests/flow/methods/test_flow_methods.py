@@ -22,8 +22,7 @@ from method_flows import (
     learning,
     some_texts,
 )
-from methods_brain import HINT
-from server import SNAPSHOT, RunningServer
+from server import RunningServer
 
 from rubriclab.stats.correlation import spearman
 
@@ -40,14 +39,6 @@ LEARNING = {
 }
 # Sub-dimensions; SEAL keeps the one that it proposed.
 SIDES = {"checkeval": 2, "seal": 3}
-SHOWN = {
-    "checkeval": "questions in 2 sub-dimensions",
-    "seeval": HINT,
-    "direct": "How well the summary works as one piece",
-    "geval": f"2. Consider {HINT}.",
-    "seal": "Asked of each single fact that the text states, beside its source; the judge sets the weights",
-    "dcr": "Asked of each sentence, beside its source.",
-}
 
 
 @every_method
@@ -66,15 +57,6 @@ def test_a_dry_run_asks_nothing_and_states_about_as_many_calls_as_learning_takes
     most = asking(*learning(asking, run.method, "--dry-run")).json["estimate"].values()
     assert run.learning / 2 <= sum(row["calls"] for row in most) <= 2 * run.learning
     assert provider.requests.total() == 0
-
-
-@every_method
-def test_the_rubric_is_shown_with_what_its_judge_is_given(run: Run, learned: Commands) -> None:
-    shown = " ".join(learned("show", "news", "--evidence").out.split())
-    for text in (f"method {run.method}", f"calibrated for {MODEL}", f"model reported {SNAPSHOT}", SHOWN[run.method]):
-        assert text in shown
-    for criterion in run.criteria:
-        assert " ".join(criterion["statement"].split()) in shown
 
 
 @every_method
@@ -170,13 +152,3 @@ def test_weighted_scores_take_one_request_with_log_probabilities_and_twenty_with
     assert set(provider.requests.values()) == {1}
     asked, again = scored(after=3)
     assert (asked, again) == (0, rows)
-
-
-def test_explanations_that_are_worded_alike_are_scored_with_once(provider: RunningServer, asking: Commands) -> None:
-    # The server gives both sampled explanations in the same words.
-    more = ("--set=seeval.explanations=3", "--set=seeval.refine=false")
-    done = asking(*learning(asking, "seeval", *more)).json
-    assert done["calls"]["made"] == provider.requests.total() == 3 + 2 * LEARNED_FROM
-    part = asking("show", "news", "--json").json["rubric"]["parts"][0]
-    (kept,), (dropped,) = (part[name] for name in ("criteria", "dropped"))
-    assert kept["statement"] != dropped["criterion"]["statement"]

@@ -63,21 +63,6 @@ def test_with_a_fifth_of_the_replies_faulty_it_ends_and_says_what_is_missing(
         assert each["judged"] + each["missing"] + inapplicable in PUT_TO.get(run.method, {LEARNED_FROM})
 
 
-@pytest.mark.parametrize("method", ["geval"])
-def test_a_weighted_score_whose_first_reply_is_lost_is_the_mean_of_the_samples(
-    run: Run, provider: RunningServer, asking: Commands
-) -> None:
-    provider.script = deque([None, None, "server_error"])
-    done = asking(*learning(asking, run.method, "--attempts", 1)).json
-    assert done["calls"] == {"made": run.learning - 1 + 19, "answered_from_cache": 0, "failed": 1}
-    (criterion,) = considered(asking("show", "news", "--json").json)
-    assert (criterion["evidence"]["judged"], criterion["evidence"]["missing"]) == (LEARNED_FROM, 0)
-    provider.script = deque(itertools.repeat("server_error", 19))
-    (lost,) = asking("score", "-", "--rubric", "news", "--attempts", 1, stdin=some_texts(1)).rows
-    assert lost["score"] is None
-    assert "19 of 20 samples failed; the first: no reply after 1 attempts" in lost["unscored"]
-
-
 def test_a_missing_answer_is_counted_as_no_answer(
     runs: Callable[[str], Run], provider: RunningServer, asking: Commands
 ) -> None:
@@ -168,14 +153,3 @@ def test_a_score_is_the_share_of_good_answers_among_those_that_were_given(
         assert first["reason"].startswith("no usable answer, also after one repair: ")
         assert others == whole["criteria"][1:]
         assert row["score"] == pytest.approx(share(row))
-
-
-@pytest.mark.parametrize("method", ["checkeval", "seeval", "geval"])
-def test_a_refusal_ends_the_command_with_one_line_after_one_request(
-    run: Run, provider: RunningServer, asking: Commands
-) -> None:
-    provider.script = deque(itertools.repeat("unauthorized", 1000))
-    done = asking(*learning(asking, run.method, "--concurrency", 1))
-    assert (done.code, done.out, done.err.count("\n")) == (4, "", 1)
-    assert "Check the key in OPENAI_API_KEY" in done.error
-    assert provider.requests.total() == 1

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -12,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from commands import LABELLED, PATIENCE
+from commands import LABELLED
+from web_samples import running
 
 from rubriclab import Lab, Version
 from rubriclab.provenance import EditChange, EditOrigin
@@ -21,7 +20,7 @@ from rubriclab.services.workspace import Workspace
 from rubriclab.store import Store
 from rubriclab.training_record import TrainingRecord
 from rubriclab.web.security import Access
-from rubriclab.web.server import Server, listen, port_of
+from rubriclab.web.server import listen, port_of
 from rubriclab.web.studio.app import Studio, application
 
 WORDS = """<img src=x onerror="document.title='run'"></textarea><script>document.title='run'</script>'"""
@@ -85,15 +84,6 @@ def _copies(record: TrainingRecord) -> TrainingRecord:
 @contextmanager
 def reading(store: str | Path) -> Iterator[httpx.Client]:
     """Yield a client of the studio over a store."""
-    bound, ready = listen(), threading.Event()
-    studio = Studio(Workspace(store), Access.at(port_of(bound)))
-    server = Server(application(studio), bound, ready.set)
-    thread = threading.Thread(target=lambda: asyncio.run(server.run()))
-    thread.start()
-    try:
-        assert ready.wait(PATIENCE)
-        with httpx.Client(base_url=f"http://127.0.0.1:{port_of(bound)}", trust_env=False, timeout=PATIENCE) as client:
-            yield client
-    finally:
-        server.stop()
-        thread.join()
+    bound = listen()
+    with running(application(Studio(Workspace(store), Access.at(port_of(bound)))), bound) as client:
+        yield client

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from commands import LABELLED, PATIENCE
+from commands import LABELLED
+from web_samples import running
 
 from rubriclab import Lab
 from rubriclab.errors import JudgeRefused
@@ -23,7 +23,7 @@ from rubriclab.prompts import Prompt
 from rubriclab.services.workspace import Workspace, judge_options
 from rubriclab.store import Store
 from rubriclab.web.security import TOKEN_HEADER, Access
-from rubriclab.web.server import Server, listen, port_of
+from rubriclab.web.server import listen, port_of
 from rubriclab.web.studio.app import Studio, application
 
 HOSTILE = """<img src=x onerror="document.title='run'">"'&?#/%41"""
@@ -107,14 +107,5 @@ def served(store: Path, *, judge: str | None = None, **options: Any) -> Iterator
     bound = listen()
     access = Access.at(port_of(bound))
     studio = Studio(Workspace(store, judge_options({"price": (1, 2), **options})), access, judge)
-    ready = threading.Event()
-    server = Server(application(studio), bound, ready.set)
-    thread = threading.Thread(target=lambda: asyncio.run(server.run()))
-    thread.start()
-    try:
-        assert ready.wait(PATIENCE)
-        with httpx.Client(base_url=f"http://127.0.0.1:{port_of(bound)}", trust_env=False, timeout=60) as http:
-            yield Client(http, access)
-    finally:
-        server.stop()
-        thread.join()
+    with running(application(studio), bound) as http:
+        yield Client(http, access)

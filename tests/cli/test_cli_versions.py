@@ -1,0 +1,192 @@
+"""`rubriclab list`, `show`, `tag`, `export`, `import` and `verify`."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from typing import Any
+
+import pytest
+from commands import LABELLED, Commands
+
+
+def test_tags_are_listed(own: Commands) -> None:
+    own("tag", "news@2", "production")
+    assert "production" in own("list").out
+    assert own("list", "--json").json["versions"][0]["tags"] == ["production"]
+
+
+def test_an_empty_store_says_where_it_is_and_how_to_fill_it(rubriclab: Commands) -> None:
+    done = rubriclab("list")
+    assert (done.code, done.out) == (0, "")
+    assert done.err == "The store store.db does not exist. Learn a rubric first: rubriclab learn\n"
+    assert rubriclab("list", "--json").json == {"versions": []}
+
+
+def test_without_a_store_the_users_data_folder_holds_one(rubriclab: Commands) -> None:
+    bare = Commands(rubriclab.folder)
+    store = rubriclab.folder / ".local/share/rubriclab/store.db"
+    bare("list")
+    assert not store.exists(), "looking makes no store"
+    bare("learn", LABELLED, "--task", "summarization", "--aspect", "coherence", "--method", "direct")
+    assert store.is_file()
+
+
+def test_json_is_the_pack(learned: Commands) -> None:
+    assert learned("show", "news@1", "--json").out == learned("export", "news@1").out
+
+
+@pytest.mark.parametrize(
+    ("ref", "complaint"),
+    [
+        ("newz", "The store holds no rubric 'newz'; it has news, relevance. Did you mean 'news'?"),
+        ("news@production", "news has no tag 'production'; it has no tag at all."),
+    ],
+)
+def test_what_is_not_there_is_refused_with_what_is(learned: Commands, ref: str, complaint: str) -> None:
+    done = learned("show", ref)
+    assert (done.code, done.out, done.err) == (2, "", f"error: {complaint}\n")
+
+
+@pytest.mark.parametrize(
+    ("store", "complaint"),
+    [
+        ("text.db", "The store text.db cannot be used: file is not a database."),
+        (
+            "postgresql://me:secret@127.0.0.1:1/rubrics",
+            "The store postgresql+psycopg://me:***@127.0.0.1:1/rubrics cannot",
+        ),
+    ],
+)
+def test_a_store_that_is_none_is_refused_in_one_line(rubriclab: Commands, store: str, complaint: str) -> None:
+    for name in ("text.db", "file.txt"):
+        (rubriclab.folder / name).write_text("No database.\n" * 100)
+    done = rubriclab("show", "news", "--store", store)
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert done.error.startswith(complaint)
+    assert "secret" not in done.err
+
+
+def test_a_tag_moves_and_can_be_removed(own: Commands) -> None:
+    assert own("tag", "news@1", "production").out == "news@1 is production\n"
+    assert own("show", "news@production").out.startswith("news@1  production\n")
+    moved = own("tag", "news", "production")
+    assert moved.out == "news@2 is production\n"
+    assert "production was news@1 before" in moved.err
+    assert own("show", "news@production").out.startswith("news@2  production\n")
+    assert own("tag", "news", "production", "--delete").out == "news has no tag production any more\n"
+    assert own("show", "news@production").error == "news has no tag 'production'; it has no tag at all."
+    assert own("verify").code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("news", "3"), "'3' cannot be a tag: it could be taken for the number of a version. Choose a word"),
+        (("news", "production", "--delete"), "news has no tag 'production';"),
+    ],
+)
+def test_what_cannot_be_tagged_is_refused(own: Commands, arguments: tuple[str, ...], complaint: str) -> None:
+    done = own("tag", *arguments)
+    assert (done.code, done.out) == (2, "")
+    assert done.error.startswith(complaint)
+
+
+def test_a_pack_is_json_that_a_person_can_review(own: Commands) -> None:
+    done = own("export", "news@1")
+    assert (done.code, done.err) == (0, "")
+    pack = json.loads(done.out)
+    assert (pack["format"], pack["name"], pack["number"]) == ("rubriclab-pack/1", "news", 1)
+    assert done.out == json.dumps(pack, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    assert own("export", "news@1", "-o", "pack.json").out == ""
+    assert (own.folder / "pack.json").read_text("utf-8") == done.out
+
+
+def test_an_imported_rubric_is_the_exported_one(rubriclab: Commands, learned: Commands, pack: str) -> None:
+    (rubriclab.folder / "pack.json").write_text(pack, "utf-8")
+    assert rubriclab("import", "pack.json").out == "news@1\n"
+    assert rubriclab("import", "-", stdin=pack.encode()).out == "news@1 holds it already\n"
+    digest = json.loads(pack)["digest"]
+    row = rubriclab("import", "pack.json", "--as", "copy", "--json").json
+    assert (row["rubric"], row["new"], row["digest"]) == ("copy@1", True, digest)
+    assert rubriclab("diff", "news", "copy", "--json").json["same"] is True
+    assert rubriclab("verify").code == 0
+    text = b'{"id": "x", "output": "The council met. It decided nothing.", "source": "The council met on Monday."}'
+    (here,), (there,) = (
+        commands("score", "-", "--rubric", "news@1", stdin=text).rows for commands in (rubriclab, learned)
+    )
+    assert here == there
+
+
+def changed(pack: str, *path: Any, value: Any) -> str:
+    """Return the pack with another value at a place."""
+    whole = json.loads(pack)
+    place = whole
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = value
+    return json.dumps(whole)
+
+
+def test_a_changed_rubric_is_refused(rubriclab: Commands, pack: str) -> None:
+    words = changed(pack, "rubric", "parts", 0, "criteria", 0, "statement", value="Longer is better.")
+    done = rubriclab("import", "-", stdin=words.encode())
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert done.error.startswith("-: digest: the rubric was changed after it was exported: its digest is sha256:")
+    assert rubriclab("list", "--json").json == {"versions": []}
+
+
+def test_changed_provenance_is_refused(rubriclab: Commands, pack: str) -> None:
+    done = rubriclab("import", "-", stdin=changed(pack, "provenance", "judge", value="gpt-9").encode())
+    assert done.error.startswith("-: provenance_digest: the provenance was changed after it was exported")
+
+
+def test_a_missing_file_and_an_impossible_name_are_refused(rubriclab: Commands, pack: str) -> None:
+    missing = "none.json cannot be read: No such file or directory. Give the path of a pack"
+    assert rubriclab("import", "none.json").error.startswith(missing)
+    done = rubriclab("import", "-", "--as", "My News", stdin=pack.encode())
+    assert done.error.startswith("'My News' cannot be the name of a rubric.")
+
+
+def meddle(commands: Commands, statement: str) -> None:
+    """Change the store behind its own back, past what keeps versions from changing."""
+    with closing(sqlite3.connect(commands.folder / "store.db")) as database:
+        triggers = database.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall()
+        for (name,) in triggers:
+            database.execute(f'DROP TRIGGER "{name}"')
+        assert database.execute(statement).rowcount > 0
+        database.commit()
+
+
+def test_a_sound_store_is_said_to_be_sound(learned: Commands) -> None:
+    done = learned("verify")
+    assert (done.code, done.err) == (0, "")
+    assert done.out == "store.db: 2 rubrics, everything as it was written\n"
+    assert learned("verify", "--json").json == {"store": "store.db", "problems": []}
+
+
+def test_damaged_answers_are_named_removed_on_request_and_asked_again(own: Commands) -> None:
+    keep = "INSERT INTO answers VALUES ('sha256:a', '{\"text\":\"4\"}', 'then', 'sha256:another', NULL)"
+    meddle(own, keep)
+    done = own("verify")
+    assert done.code == 1
+    assert "answer sha256:a" in done.out
+    assert "`rubriclab verify --repair` removes them, so that they are asked again" in done.err
+    repaired = own("verify", "--repair")
+    assert (repaired.code, repaired.err) == (0, "")
+    assert repaired.out == (
+        "Removed the damaged answer sha256:a: it is requested again when it is needed.\n"
+        "store.db: 2 rubrics, everything as it was written\n"
+    )
+    meddle(own, keep)
+    assert own("verify", "--repair", "--json").json == {"store": "store.db", "problems": [], "removed": ["sha256:a"]}
+
+
+def test_what_cannot_be_repaired_is_left_and_the_exit_code_says_so(own: Commands) -> None:
+    meddle(own, "UPDATE rubrics SET content = replace(content, 'coherence', 'coherance')")
+    done = own("verify", "--repair")
+    assert done.code == 1
+    assert "its content has the digest" in " ".join(done.out.split())
+    assert "what is left cannot be repaired" in done.err
+    assert own("verify").code == 1
