@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from rubriclab.data.decimal_mark import _number_reader
+from rubriclab.data.decimal_mark import decimal_mark
 from rubriclab.data.reading import DEFAULTS
 from rubriclab.judges.embedded.support import roots
 from rubriclab.judges.embedded.wording import values_of
@@ -60,7 +60,7 @@ def test_missing_result_is_cached_like_any_other() -> None:
         (read_answer, 400_000, 20),
         (roots, 40_000, 200),
         (lambda text: values_of({"output": text}), 1_000_000, 30),
-        (_number_reader(DEFAULTS), 100_000, 200),
+        (lambda text: decimal_mark("file", [(1, {"output": "One.", "coherence": text})], DEFAULTS), 100_000, 200),
     ],
     ids=["answers", "sentences", "features", "cells"],
 )

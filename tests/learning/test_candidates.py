@@ -17,7 +17,6 @@ from rubriclab.digest import digest
 from rubriclab.errors import DataError, JudgeUnavailable, SettingsError
 from rubriclab.judges import FakeJudge
 from rubriclab.learning.candidates import NOT_JUDGED, Candidates
-from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import Learned
 
 USUAL = ("hypoeval", "checkeval", "seeval", "direct")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import platformdirs
 import pytest
+from sqlalchemy import text
 from store_samples import EFFORT, provenance, rubric
 
 from rubriclab.errors import StoreError
@@ -29,6 +30,17 @@ def test_a_file_is_found_by_path_and_by_url_alike(tmp_path: Path) -> None:
         store.save("news", rubric(), provenance(), EFFORT)
     with open_store(str(tmp_path / "100%#?.db")) as store:
         assert store.names() == ("news",)
+
+
+def test_sqlite_is_set_up_for_several_processes(tmp_path: Path) -> None:
+    engine = make_engine(address(tmp_path / "store.db"))
+    with engine.connect() as connection:
+        pragmas = {
+            name: connection.execute(text(f"PRAGMA {name}")).scalar()
+            for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
+        }
+    engine.dispose()
+    assert pragmas == {"journal_mode": "wal", "synchronous": 1, "foreign_keys": 1, "busy_timeout": 30_000}
 
 
 def test_without_an_address_the_store_is_in_the_users_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
