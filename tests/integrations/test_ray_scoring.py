@@ -250,6 +250,42 @@ print("the same")
     assert done.stdout.endswith("the same\n"), done.stderr[-3000:]
 
 
+def test_a_named_run_keeps_what_it_has_spent_and_takes_the_cap_that_was_given_last(
+    planted: Commands, server: RunningServer
+) -> None:
+    code = """
+import os, ray
+from rubriclab.integrations.ray import Scorer
+texts = [{"id": f"t{n}", "output": f"Text {n} says that it rained.", "source": f"Rain {n}."} for n in range(40)]
+ray.init(num_cpus=3, include_dashboard=False, log_to_driver=False)
+def score(cap):
+    settings = {"rubric": "planted", "store": os.environ["RUBRICLAB_STORE"], "judge": "openai/fake", "run": "named",
+                "max_calls": cap, "concurrency": 4}
+    scored = ray.data.from_items(texts, override_num_blocks=5).map_batches(
+        Scorer, fn_constructor_kwargs=settings, batch_size=7, compute=ray.data.ActorPoolStrategy(size=2))
+    try:
+        scored.materialize()
+    except Exception as error:
+        assert f"The cap of {cap} calls is reached" in str(error), error
+        print("reached", flush=True)
+score(10)
+score(25)
+"""
+    environment = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": "none", "RAY_USAGE_STATS_ENABLED": "0"}
+    store = {"RUBRICLAB_STORE": str(planted.folder / "store.db")}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=planted.folder,
+        env={**planted.environment, **environment, **store},
+        timeout=LONGEST,
+        check=False,
+    )
+    assert done.stdout == "reached\n" * 2, done.stderr[-3000:]
+    assert 10 < server.requests.total() <= 25
+
+
 def test_the_example_of_the_documentation_works(planted: Commands, schema: str, server: RunningServer) -> None:
     imported = planted("export", "planted", "-o", "pack.json"), planted("import", "pack.json", "--store", schema)
     tagged = planted("tag", "planted@1", "production", "--force", "--store", schema)

@@ -129,8 +129,9 @@ def test_prompts_in_batches_are_counted_apart_from_calls(batch_server: BatchServ
     assert (found["batch_prompts_waiting"], found["requests_waiting"], found["texts_scored_total"]) == (0, 0, 12)
 
 
-def test_metrics_of_a_cluster_are_refused(tmp_path: Path) -> None:
-    with Lab(tmp_path / "store.db", "openai/fake", metrics=0) as lab:
-        with pytest.raises(SettingsError, match="the requests are sent by a cluster") as caught:
-            lab.score(TEXTS, **TASK, engine="ray")
-        assert "leave metrics or engine out" in str(caught.value)
+def test_metrics_of_workers_are_refused(tmp_path: Path) -> None:
+    with (
+        Lab(tmp_path / "store.db", "openai/fake", metrics=0) as lab,
+        pytest.raises(SettingsError, match="workers=2: metrics works in one process only"),
+    ):
+        lab.score(TEXTS, **TASK, workers=2)
