@@ -29,7 +29,7 @@ from rubriclab.judges.judge import Judge, Reply
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.price import FREE, Price, estimated_tokens
 from rubriclab.judges.recording import PREFIX
-from rubriclab.methods.baselines.definition import whole_aspect
+from rubriclab.methods.baselines import whole_aspect
 from rubriclab.methods.holistic import HolisticSettings, ScoreFormat, holistic_prompt
 from rubriclab.methods.method import LearningCalls
 from rubriclab.methods.single_call import judge_rivals, rival_calls

@@ -17,7 +17,7 @@ from rubriclab.errors import DataError
 from rubriclab.learning.baselines import FEATURE_NAMES, feature_values
 from rubriclab.learning.fitting import significant
 from rubriclab.learning.rating_matrix import centers_and_spreads, standardised
-from rubriclab.methods.baselines.definition import BaselineSettings, whole_aspect
+from rubriclab.methods.baselines import BaselineSettings, whole_aspect
 from rubriclab.methods.text_features import TextFeatureSettings, feature_criterion
 from rubriclab.option_names import option
 from rubriclab.rubric import Part, Rubric

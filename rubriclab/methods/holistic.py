@@ -23,8 +23,8 @@ from rubriclab.errors import JudgeError
 from rubriclab.judges.ask import JudgeAnswer, ask
 from rubriclab.judges.judge import Judge
 from rubriclab.judges.logprobs import score_distribution
-from rubriclab.methods.gathering import gathered
 from rubriclab.methods.method import CriterionRating, Learned, Progress, ScoreFunction, TrainingInput
+from rubriclab.methods.prompting import gathered
 from rubriclab.methods.replies import OnScale, Rating, Whole
 from rubriclab.option_names import option
 from rubriclab.prompts import Prompt

@@ -1,10 +1,11 @@
-"""What the prompts of several methods share: chunks of many items, labelled texts, and repeated samples."""
+"""What the requests of several methods share: several at once, chunks, labelled texts, and repeated samples."""
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -15,7 +16,37 @@ from rubriclab.judges.ask import JudgeAnswer, ask
 from rubriclab.judges.judge import Judge
 from rubriclab.prompts import Prompt
 
+S = TypeVar("S")
 T = TypeVar("T")
+
+
+async def gathered(requests: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """Return the results of coroutines that run concurrently, in order; the first error is raised, as by `gather`.
+
+    A single one runs in the caller's task: a task of its own would take longer than the offline judge's reply.
+    """
+    coroutines = list(requests)
+    if len(coroutines) == 1:
+        return [await coroutines[0]]
+    return await asyncio.gather(*coroutines)
+
+
+async def for_each(
+    items: Sequence[S], request: Callable[[S], Coroutine[Any, Any, T]], on_done: Callable[[int], None]
+) -> list[T]:
+    """Return the result of a request for each item, in order; `on_done` is called with how many are done."""
+    done = 0
+
+    async def counted(item: S) -> T:
+        nonlocal done
+        result = await request(item)
+        done += 1
+        on_done(done)
+        return result
+
+    return await asyncio.gather(*map(counted, items))
+
+
 R = TypeVar("R", bound=BaseModel)
 
 # Independent samples that are requested at most until one is usable.

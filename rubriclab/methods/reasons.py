@@ -7,7 +7,7 @@ and replies do not mention any.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -17,18 +17,10 @@ from pydantic.json_schema import SkipJsonSchema
 from rubriclab.characters import plain
 from rubriclab.data.example import Example, named_annotations, named_reasons
 from rubriclab.digest import digest
-from rubriclab.judges.price import estimated_tokens
-from rubriclab.prompts import Message
 from rubriclab.rubric import CitedReason
 
 # Reasons shown for one text. With more raters, some are drawn, since one text should not fill a prompt.
 MOST_PER_TEXT = 6
-
-# As long as the words and markers around a reason in a prompt.
-AROUND_REASON = (
-    "Reason 100 (from someone who gave 100.25): "
-    "<<<reason 100 0123456789abcdef>>> <<<end of reason 100 0123456789abcdef>>>"
-)
 
 _NUMBER = re.compile(r"[^\d-]*(\d{1,6})\D*", re.ASCII)
 
@@ -74,16 +66,6 @@ def cited_reasons(numbers: Iterable[int], reasons: Sequence[NumberedReason]) -> 
     """Return the reasons with these numbers in the order of the prompt; unknown numbers are left out."""
     cited = set(numbers)
     return tuple(CitedReason(example=each.example, rater=each.rater) for each in reasons if each.number in cited)
-
-
-def most_reason_tokens(examples: Iterable[Example], aspect: str) -> int:
-    """Return an upper estimate of the tokens that the reasons for one text take in a prompt."""
-    shown = ([reason.fields() for reason in numbered_reasons([example], aspect)] for example in examples)
-    return max((sum(map(_tokens, reasons)) for reasons in shown), default=0)
-
-
-def _tokens(reason: Mapping[str, Any]) -> int:
-    return estimated_tokens([Message(role="user", content=f"{reason['text']}{AROUND_REASON}")])
 
 
 def _drawn(example: Example, aspect: str) -> list[tuple[str, str]]:

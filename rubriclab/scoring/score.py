@@ -16,8 +16,8 @@ from rubriclab.errors import SettingsError
 from rubriclab.judges.judge import Judge
 from rubriclab.judges.ledger import FAULTY_ROW, RATINGS_MISSING, SCORED, count_text, texts_span
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.gathering import gathered
 from rubriclab.methods.method import CriterionRating, UnitVerdict
+from rubriclab.methods.prompting import gathered
 from rubriclab.methods.single_call import can_join, judge_all, judge_rivals, rival_calls
 from rubriclab.option_names import option
 from rubriclab.rubric import Part, Rubric

@@ -12,7 +12,7 @@ from rubriclab.data.reading import ReadingOptions
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.estimate import CallEstimate, estimate_learning
 from rubriclab.learning import train
-from rubriclab.methods.baselines.few_shot import FewShotSettings, demonstrations
+from rubriclab.methods.baselines import FewShotSettings, demonstrations
 from rubriclab.methods.method import TrainingInput
 from rubriclab.methods.names import BASELINE_NAMES
 from rubriclab.option_names import option

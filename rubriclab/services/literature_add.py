@@ -24,7 +24,7 @@ from rubriclab.estimate import DryRun, dry_run, estimate_prompts
 from rubriclab.judges.ask import ask
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.literature import Finding, benchmark_name, read_findings, write_findings
-from rubriclab.methods.gathering import for_each
+from rubriclab.methods.prompting import for_each
 from rubriclab.methods.replies import NewName, Whole, Wording, at_most, keep_valid
 from rubriclab.option_names import option
 from rubriclab.papers.paper import Paper, parts, read_paper

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from rubriclab.methods.gathering import gathered
+from rubriclab.methods.prompting import gathered
 
 
 async def test_results_are_in_the_order_of_the_requests_and_these_run_concurrently() -> None:

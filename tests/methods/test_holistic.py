@@ -15,7 +15,7 @@ from hypothesis import given, settings, strategies as st
 from rubriclab.data import Scale
 from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable
 from rubriclab.judges import FakeJudge, Reply, request_digest
-from rubriclab.methods.baselines.definition import Analysis, BaselineSettings
+from rubriclab.methods.baselines import Analysis, BaselineSettings
 from rubriclab.methods.holistic import (
     BareScore,
     HolisticSettings,

@@ -13,7 +13,7 @@ from rubriclab.bounds import LONGEST_WORDING, first_bounds_fault
 from rubriclab.data.fields import LONGEST_NAME
 from rubriclab.judges.ask import read
 from rubriclab.judges.judge import Reply
-from rubriclab.methods.baselines.geval import Steps
+from rubriclab.methods.baselines import Steps
 from rubriclab.methods.checkeval.replies import PlainElaboration, PlainVerdicts, WrittenSeeds
 from rubriclab.methods.deduplication import Groups
 from rubriclab.methods.hypoeval.propose import ProposalContext, propose

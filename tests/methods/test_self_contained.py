@@ -3,7 +3,7 @@
 import pytest
 
 from rubriclab.checklist import load_checklist
-from rubriclab.methods.self_contained import leaning
+from rubriclab.methods.replies import leaning
 from rubriclab.shipped_files import content_path
 
 

@@ -16,8 +16,8 @@ from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.checkeval.replies import BareAnswers, ChecklistAnswers, asked_ids
 from rubriclab.methods.checkeval.settings import AnswerForm, Ask, CheckEvalScoringSettings
-from rubriclab.methods.gathering import gathered
 from rubriclab.methods.method import MISSING_SHARE, CriterionRating
+from rubriclab.methods.prompting import gathered
 from rubriclab.methods.questions import YesNo, by_trait, payload, question_of
 from rubriclab.methods.replies import why_missing
 from rubriclab.prompts import Prompt

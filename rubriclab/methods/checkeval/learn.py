@@ -19,11 +19,9 @@ from rubriclab.data.example import Example
 from rubriclab.errors import ChecklistError, JudgeError
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.checkeval.answer import QuestionAnswer, ask_questions, rate_question, text_score
-from rubriclab.methods.checkeval.augment import augment, explained_texts
+from rubriclab.methods.checkeval.augment import augment, explained_texts, planned_size, starting_checklist
 from rubriclab.methods.checkeval.filtering import MOST_QUESTIONS, FilterResult, filter_questions
-from rubriclab.methods.checkeval.seeds import planned_size, starting_checklist
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
-from rubriclab.methods.gathering import for_each
 from rubriclab.methods.method import (
     CriterionRating,
     Learned,
@@ -34,6 +32,7 @@ from rubriclab.methods.method import (
     scores_of,
     silent,
 )
+from rubriclab.methods.prompting import for_each
 from rubriclab.methods.questions import AnswerMatrix, SelectedQuestions, select_questions
 from rubriclab.option_names import option
 from rubriclab.rubric import Criterion, DroppedCriterion, Part

@@ -23,8 +23,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from rubriclab.methods.questions import YesNo, YesOrNo, read_answer
 from rubriclab.methods.reasons import CitedNumbers, NothingToCite
-from rubriclab.methods.replies import NewName, Reason, Wording, bare_id, is_salvage, keep_usable
-from rubriclab.methods.self_contained import leaning
+from rubriclab.methods.replies import NewName, Reason, Wording, bare_id, is_salvage, keep_usable, leaning
 
 # The subject of a question that is about none of the aspects named.
 ELSEWHERE = "something else"

@@ -12,13 +12,12 @@ from typing import Any
 from rubriclab.data.example import Example
 from rubriclab.errors import ChecklistError, DataError
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.dcr.checks import make_criterion, reference_field
-from rubriclab.methods.dcr.evaluate import comparisons
+from rubriclab.methods.dcr.evaluate import comparisons, make_criterion, reference_field
 from rubriclab.methods.dcr.score import rate
 from rubriclab.methods.dcr.settings import DCRSettings
-from rubriclab.methods.gathering import for_each
 from rubriclab.methods.holistic import learned_single, require_scores
 from rubriclab.methods.method import Learned, LearningCalls, Progress, TrainingInput, silent
+from rubriclab.methods.prompting import for_each
 from rubriclab.option_names import option
 from rubriclab.rubric import Criterion
 from rubriclab.segmentation import Material, Units

@@ -11,13 +11,14 @@ from typing import Any
 from rubriclab.data.aspect import Assignment
 from rubriclab.data.example import Example
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.dcr.checks import listed_checks, reference_field
 from rubriclab.methods.dcr.evaluate import (
     ReferenceComparison,
     comparisons,
     convert_reasons,
     evaluate_prompts,
     judge_sentences,
+    listed_checks,
+    reference_field,
 )
 from rubriclab.methods.dcr.replies import Mark, Reason, SentenceVerdict, Sign
 from rubriclab.methods.dcr.settings import DCRScoringSettings

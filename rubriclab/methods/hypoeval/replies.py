@@ -24,8 +24,7 @@ from rubriclab.characters import is_blank
 from rubriclab.data.fields import LONGEST_NAME
 from rubriclab.data.scale import show
 from rubriclab.methods.reasons import CitedNumbers, NothingToCite
-from rubriclab.methods.replies import Number, OnScale, at_most
-from rubriclab.methods.self_contained import leaning
+from rubriclab.methods.replies import Number, OnScale, at_most, leaning
 from rubriclab.rubric import Criterion, Level
 from rubriclab.text_features.lexicon import word_set
 

@@ -13,10 +13,10 @@ from rubriclab.data.aspect import Assignment
 from rubriclab.data.example import Example
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.gathering import gathered
 from rubriclab.methods.hypoeval.replies import HypothesisRatings
 from rubriclab.methods.hypoeval.settings import Ask, HypoEvalScoringSettings
 from rubriclab.methods.method import CriterionRating, scores_of
+from rubriclab.methods.prompting import gathered
 from rubriclab.methods.replies import Rating
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, Part, by_id, criterion_payload

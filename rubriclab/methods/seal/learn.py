@@ -20,8 +20,8 @@ import numpy as np
 from rubriclab.checklist import Checklist
 from rubriclab.errors import ChecklistError, JudgeError
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.gathering import for_each
 from rubriclab.methods.method import Learned, LearningCalls, Progress, TrainingInput, cross_validated, scores_of, silent
+from rubriclab.methods.prompting import for_each
 from rubriclab.methods.questions import (
     FEWEST_ANSWERS,
     AnswerMatrix,

@@ -1,4 +1,8 @@
-"""A judge's verdicts on the units of a text by all questions (SEAL, section 3.4, equation 4)."""
+"""A judge's verdicts on the units of a text by all questions (SEAL, section 3.4, equation 4).
+
+A judge that is shown whole materials answers yes or no. One that is shown their facts names those that support a unit,
+and the verdict follows from whether the named facts exist.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ from rubriclab.judges.ask import JudgeAnswer, ask, read
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.questions import question_of
 from rubriclab.methods.replies import why_missing
-from rubriclab.methods.seal.prompts import TextVerification, VerificationPlan, verdict_prompts
+from rubriclab.methods.seal.prompts import TextVerification, VerificationPlan, facts_by_id, verdict_prompts
 from rubriclab.methods.seal.replies import (
     FORMS,
     NamedSupport,
@@ -27,10 +31,10 @@ from rubriclab.methods.seal.replies import (
     entries_of,
     shown_facts,
 )
-from rubriclab.methods.seal.support import supporting_facts, with_facts
-from rubriclab.methods.seal.units import Decomposition, Unit, decompose, whole_text
+from rubriclab.methods.seal.units import Decomposition, Facts, Unit, decompose, extract_facts, whole_text
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion
+from rubriclab.segmentation import Material
 from rubriclab.stats.interval import DIGITS
 
 # The ids of a unit and a question.
@@ -166,3 +170,38 @@ def _weighed(judged: TextVerdicts, prompt: Prompt[Any], answer: JudgeAnswer[Any]
     if weights is None:
         return replace(judged, fault=f"there are no weights by the judge: {complaint}")
     return replace(judged, weights={each.question: each.weight for each in weights.weights})
+
+
+async def with_facts(verification: TextVerification, judge: Judge) -> TextVerification:
+    """Return the verification with facts in place of whole texts."""
+    plan, texts = verification.plan, verification.texts
+    words = plan.assignment.words
+    requests = (extract_facts(text, name, words, judge) for name, text in texts.items())
+    facts: dict[Material, Facts] = dict(zip(texts, await asyncio.gather(*requests), strict=True))
+    # With only some of the facts, units that a lost fact supports would count as wrong.
+    incomplete = {name: _why_incomplete(name, each, verification) for name, each in facts.items() if each.lost}
+    needed = ((question.id, question_of(question).support) for question in plan.questions)
+    return replace(
+        verification,
+        texts={name: text for name, text in texts.items() if name in incomplete},
+        facts={name: facts_by_id(name, [fact.text for fact in each.found]) for name, each in facts.items()},
+        incomplete=frozenset(incomplete),
+        lacking={**verification.lacking, **{name: incomplete[of] for name, of in needed if of in incomplete}},
+    )
+
+
+def supporting_facts(entry: NamedSupport, shown: Mapping[str, str]) -> tuple[tuple[str, ...], str]:
+    """Return the texts of the named facts that exist, and the reason; it says so if none of those named exists.
+
+    Args:
+        shown: the facts in the prompt, by id.
+    """
+    named = list(dict.fromkeys(entry.facts))
+    support = tuple(shown[name] for name in named if name in shown)
+    unknown = f"the fact named does not exist: {', '.join(named)}" if named and not support else ""
+    return support, "; ".join(filter(None, (unknown, entry.reason.strip())))
+
+
+def _why_incomplete(material: Material, facts: Facts, verification: TextVerification) -> str:
+    why = next(iter(facts.lost.values()))
+    return f"the facts of the {verification.plan.assignment.words.called(material)} could not all be had: {why}"

@@ -19,7 +19,7 @@ import numpy as np
 
 from rubriclab.data.example import Example
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.baselines.geval import written_steps
+from rubriclab.methods.baselines import written_steps
 from rubriclab.methods.holistic import require_scores, score_all, values, with_evidence
 from rubriclab.methods.method import (
     CriterionRating,

@@ -11,10 +11,9 @@ from rubriclab.judges.ask import JudgeAnswer, ask, read
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.checkeval.answer import QuestionAnswer, rate_question
-from rubriclab.methods.gathering import gathered
 from rubriclab.methods.method import CriterionRating
-from rubriclab.methods.single_call.prompt import can_join, judge_prompt
-from rubriclab.methods.single_call.replies import HolisticScore, Judgments
+from rubriclab.methods.prompting import gathered
+from rubriclab.methods.single_call.prompt import HolisticScore, Judgments, can_join, judge_prompt
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, Part
 

@@ -7,7 +7,13 @@ about, whatever the order of the input.
 from __future__ import annotations
 
 import asyncio
+import functools
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, BeforeValidator, ValidationInfo, create_model, model_validator
 
 from rubriclab.aggregation import RivalLimits
 from rubriclab.data.aspect import Assignment
@@ -19,10 +25,9 @@ from rubriclab.judges.price import estimated_tokens
 from rubriclab.methods.checkeval.answer import TOKENS_PER_ANSWER
 from rubriclab.methods.method import CriterionRating
 from rubriclab.methods.prompting import chunks
-from rubriclab.methods.replies import why_missing
+from rubriclab.methods.replies import is_salvage, keep_usable, why_missing
 from rubriclab.methods.single_call.judge import alone, in_order, ratings_in
-from rubriclab.methods.single_call.prompt import can_join, shown_criteria
-from rubriclab.methods.single_call.rival_replies import RivalJudgments, rivals_form
+from rubriclab.methods.single_call.prompt import Judgments, can_join, judgments_form, shown_criteria
 from rubriclab.prompts import Message, Prompt, render
 from rubriclab.rubric import Part
 
@@ -170,3 +175,62 @@ def _longest(parts: Sequence[Part]) -> int:
     """Return the tokens of the longest useful entry about one text."""
     kinds = [criterion.kind for part in parts for criterion in part.criteria]
     return TOKENS_PER_TEXT + sum(TOKENS_PER_ANSWER if kind == "question" else TOKENS_PER_ITEM for kind in kinds)
+
+
+_NUMBER = re.compile(r"\D*(\d{1,6})\D*")
+
+
+def numbers_asked(fields: Mapping[str, Any]) -> list[int]:
+    """Return the numbers of the texts that a prompt's fields show, in order."""
+    return [text["number"] for text in fields["texts"]]
+
+
+def _number(value: Any) -> Any:
+    """Return the number in `text 3`; any other value unchanged."""
+    found = _NUMBER.fullmatch(value) if isinstance(value, str) else None
+    return int(found[1]) if found else value
+
+
+def _number_of(item: Mapping[str, Any], _info: ValidationInfo) -> int | None:
+    number = _number(item.get("text"))
+    return number if isinstance(number, int) and not isinstance(number, bool) else None
+
+
+def _single(items: Any, info: ValidationInfo) -> Any:
+    """Return the entries, in salvage mode without texts that have several: it is unknown which entry is meant."""
+    if not (is_salvage(info) and isinstance(items, list)):
+        return items
+    numbers = [_number_of(item, info) if isinstance(item, dict) else None for item in items]
+    often = Counter(numbers)
+    return [item for item, number in zip(items, numbers, strict=True) if often[number] == 1]
+
+
+class RivalJudgments(BaseModel):
+    """One entry for each text, in the order of their numbers."""
+
+    texts: Sequence[Any]
+
+    @model_validator(mode="after")
+    def _complete(self, info: ValidationInfo) -> Self:
+        if info.context and not is_salvage(info):
+            expected, got = numbers_asked(info.context), [entry.text for entry in self.texts]
+            if sorted(got) != expected:
+                listed = [", ".join(map(str, numbers)) or "none" for numbers in (expected, got)]
+                raise ValueError(f"`texts` needs one entry each for the texts {listed[0]}; got {listed[1]}")
+        return self
+
+
+def rivals_form(fields: Mapping[str, Any]) -> type[RivalJudgments]:
+    """Return the reply model with exactly the lists for which the prompt's fields show criteria."""
+    return _form(judgments_form(fields))
+
+
+@functools.cache
+def _form(judgments: type[Judgments]) -> type[RivalJudgments]:
+    number = Annotated[int, BeforeValidator(_number)]
+    lists: dict[str, Any] = {name: (field.annotation, field) for name, field in judgments.model_fields.items()}
+    entry = create_model("TextJudgments", __base__=Judgments, __doc__=Judgments.__doc__, text=(number, ...), **lists)
+    # Entries numbered from 0 would each be about another text.
+    usable = keep_usable(numbers_asked, _number_of, position=lambda number: number)
+    texts = Annotated[list[entry], usable, BeforeValidator(_single)]
+    return create_model("RivalJudgments", __base__=RivalJudgments, __doc__=RivalJudgments.__doc__, texts=(texts, ...))

@@ -22,8 +22,7 @@ from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.embedded.judge import ANSWERS
 from rubriclab.judges.embedded.wording import BY_NAME
 from rubriclab.judges.request import read_back, written
-from rubriclab.methods.baselines.few_shot import FORM as FEW_SHOT
-from rubriclab.methods.baselines.geval import FORM as GEVAL, GEvalSettings, steps_prompt
+from rubriclab.methods.baselines import FEW_SHOT_FORM as FEW_SHOT, GEVAL_FORM as GEVAL, GEvalSettings, steps_prompt
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.holistic import HolisticSettings, ScoreFormat, holistic_prompt
 from rubriclab.methods.seeval import SEEvalSettings

@@ -10,7 +10,7 @@ from rubriclab.checklist import load_checklist
 from rubriclab.data import Assignment, Example, Scale, find_aspect, read, task_words
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.methods.dcr import DCRSettings
-from rubriclab.methods.dcr.checks import make_criterion
+from rubriclab.methods.dcr.evaluate import make_criterion
 from rubriclab.revision.faults import TextFault
 from rubriclab.revision.improve import ImproveSettings, improve_text
 from rubriclab.revision.record import Improvement

@@ -16,9 +16,9 @@ from rubriclab.judges.embedded.questions import own_question
 from rubriclab.judges.embedded.units import LEAST_WEIGHT, verify
 from rubriclab.methods.method import CriterionRating, TrainingInput
 from rubriclab.methods.seal import SEAL, SealSettings
-from rubriclab.methods.seal.facts import fact_prompts
 from rubriclab.methods.seal.learn import pack_questions
 from rubriclab.methods.seal.propose import SubDimensionProposal, propose_prompt
+from rubriclab.methods.seal.units import fact_prompts
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Part
 from rubriclab.text_features import CATALOGUE

@@ -13,7 +13,7 @@ from rubriclab.judges import FakeJudge
 from rubriclab.judges.ask import read
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.judge import Reply
-from rubriclab.methods.baselines.definition import Analysis
+from rubriclab.methods.baselines import Analysis
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.prompts import Prompt
 

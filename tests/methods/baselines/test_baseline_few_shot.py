@@ -13,7 +13,7 @@ from hypoeval_scripts import ASPECT, assignment, example
 from hypothesis import given, settings, strategies as st
 
 from rubriclab.errors import JudgeError
-from rubriclab.methods.baselines.few_shot import FewShotSettings, demonstrations
+from rubriclab.methods.baselines import FewShotSettings, demonstrations
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.prompts import render
 

@@ -9,7 +9,7 @@ from hypoeval_scripts import assignment, example
 from rubriclab.data import Scale
 from rubriclab.errors import JudgeError
 from rubriclab.judges import FakeJudge
-from rubriclab.methods.baselines.geval import GEvalSettings, steps_prompt
+from rubriclab.methods.baselines import GEvalSettings, steps_prompt
 from rubriclab.methods.catalogue import METHODS
 
 TEXTS = graded(8)

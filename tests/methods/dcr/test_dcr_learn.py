@@ -10,7 +10,7 @@ from rubriclab.errors import ChecklistError, DataError, JudgeError
 from rubriclab.learning import train
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.dcr import DCR, DCRSettings
-from rubriclab.methods.dcr.checks import listed_checks
+from rubriclab.methods.dcr.evaluate import listed_checks
 from rubriclab.methods.dcr.learn import learn
 from rubriclab.methods.method import TrainingInput
 from rubriclab.segmentation import Units

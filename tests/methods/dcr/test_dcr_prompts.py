@@ -12,8 +12,7 @@ from jinja2 import UndefinedError, meta
 
 from rubriclab.data import Assignment, find_aspect, task_words
 from rubriclab.methods.dcr import DCR
-from rubriclab.methods.dcr.checks import listed_checks
-from rubriclab.methods.dcr.evaluate import comparisons, convert_prompt, evaluate_prompts
+from rubriclab.methods.dcr.evaluate import comparisons, convert_prompt, evaluate_prompts, listed_checks
 from rubriclab.methods.dcr.replies import Reasons, SentenceVerdicts
 from rubriclab.methods.dcr.settings import DCRScoringSettings
 from rubriclab.prompts import Prompt, render

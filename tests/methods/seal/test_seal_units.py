@@ -8,9 +8,17 @@ from seal_scripts import assignment, scripted, sentences
 
 from rubriclab.judges import FakeJudge
 from rubriclab.methods.prompting import chunks
-from rubriclab.methods.seal.facts import Fact, Facts, extract_facts
 from rubriclab.methods.seal.settings import SealScoringSettings
-from rubriclab.methods.seal.units import Decomposition, Unit, decompose, decompose_by_rule, fact_units
+from rubriclab.methods.seal.units import (
+    Decomposition,
+    Fact,
+    Facts,
+    Unit,
+    decompose,
+    decompose_by_rule,
+    extract_facts,
+    fact_units,
+)
 from rubriclab.sentences import split_sentences
 
 WORDS = assignment().words
