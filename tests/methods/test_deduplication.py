@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from planted import Bank, banks, replies
 from rubriclab.errors import JudgeUnavailable
 from rubriclab.judges import FakeJudge
 from rubriclab.judges.embedded import EmbeddedJudge
-from rubriclab.methods.deduplication import blocks, find_redundant, group_prompt, opposed, wording as plain
+from rubriclab.methods.deduplication import blocks, find_redundant, opposed, wording as plain
 from rubriclab.rubric import Criterion, Level
 
 BANKS = list(zip(banks(), replies(), strict=True))
@@ -24,7 +23,6 @@ KNOWLEDGE = {
     "Does the response stay with the present subject?",
     "Does the response move away from the present subject?",
 }
-PAIRS = [pair for bank, _ in BANKS for pair in bank.pairs]
 
 
 def group(*members: str, relation: str = "same", best: str | None = None) -> dict[str, Any]:
@@ -56,12 +54,6 @@ def found(bank: Bank, out: dict[str, str], *relations: str) -> float:
 
 
 # Planted repetitions
-
-
-def test_there_are_forty_planted_pairs_of_four_kinds_and_three_aspects():
-    assert len(PAIRS) >= 40
-    assert {relation for relation, *_ in PAIRS} == {"same", "nested", "opposite", "related"}
-    assert len(set(NAMES)) == 3
 
 
 @pytest.mark.parametrize(("bank", "reply"), BANKS, ids=NAMES)
@@ -231,13 +223,3 @@ def busy(_: Any) -> Any:
 @pytest.mark.parametrize("script", [busy, lambda _: "none", lambda _: {"groups": [group("a", "z")]}])
 async def test_without_a_usable_reply_everything_stays(script):
     assert await find_redundant([of_names("abc")], "question", assignment(), FakeJudge(script)) == {}
-
-
-async def test_one_unusable_group_spoils_no_other():
-    reply = {"groups": [group("a", "z"), group("b", "c"), group("c"), "x", group("[A]", "b", best="q")]}
-    assert list(await find_redundant([of_names("abc")], "question", assignment(), FakeJudge(lambda _: reply))) == ["c"]
-
-
-def test_the_schema_speaks_of_entries_only():
-    prompt = group_prompt(of_names("ab"), "question", assignment())
-    assert "criteri" not in json.dumps(prompt.reply.model_json_schema())

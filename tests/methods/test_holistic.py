@@ -8,13 +8,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from holistic_scripts import graded, labels_of, overall, part, ratings_asked, weighing, whole
-from hypoeval_scripts import ASPECT, assignment, example, examples, rating
+from holistic_scripts import overall, weighing, whole
+from hypoeval_scripts import assignment, example, examples, rating
 from hypothesis import given, settings, strategies as st
 
 from rubriclab.data import Scale
 from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable
-from rubriclab.judges import FakeJudge, Reply, request_digest
+from rubriclab.judges import FakeJudge, request_digest
 from rubriclab.methods.baselines import Analysis, BaselineSettings
 from rubriclab.methods.holistic import (
     BareScore,
@@ -24,15 +24,10 @@ from rubriclab.methods.holistic import (
     holistic_rating,
     learn_single,
     require_scores,
-    score_all,
-    scorer,
-    scoring_estimator,
-    values,
     with_answer_scale,
     with_evidence,
 )
 from rubriclab.methods.method import CriterionRating, TrainingInput, silent
-from rubriclab.methods.replies import Rating
 from rubriclab.rubric import Evidence
 
 TEXT = example(1, 3, source="A source.")
@@ -79,24 +74,12 @@ async def test_one_answer_at_temperature_0_is_one_call(form):
     assert (prompt.temperature, prompt.sample, prompt.alternatives) == (0, 0, 0)
 
 
-async def test_the_reason_is_the_judge_s_own():
-    assert (await scored(FakeJudge(lambda _: rating(2, "It wanders.")))).reason == "It wanders."
-    analysed = FakeJudge(lambda _: {"analysis": "Sentence by sentence.", "score": 2})
-    assert (await scored(analysed, form=ANALYSED)).reason == "Sentence by sentence."
-
-
 async def test_decimals_are_a_score_where_the_scale_has_any_and_missing_where_it_has_whole_ones_only():
     judge = FakeJudge(lambda _: rating(3.4))
     assert (await scored(judge, scale=SCALES[1])).score == 3.4
     found = await scored(judge, scale=SCALES[0])
     assert found.score is None
     assert "whole numbers only; got 3.4" in found.reason
-
-
-@pytest.mark.parametrize("scale", SCALES, ids=Scale.describe)
-async def test_a_score_beyond_the_ends_of_the_scale_is_missing(scale):
-    for beyond in (scale.low - 1, scale.high + 1):
-        assert (await scored(FakeJudge(lambda _, given_=beyond: rating(given_)), scale=scale)).score is None  # type: ignore[misc]
 
 
 # Weighted, with log-probabilities
@@ -154,13 +137,6 @@ async def test_the_score_is_the_mean_of_the_samples_with_their_shares():
     assert (found.score, found.reason) == (3, "Mean of 4 samples: 1: 25%, 3: 25%, 4: 50%.")
 
 
-async def test_samples_of_an_analysis_ask_for_no_log_probabilities():
-    judge = overall(lambda _: 4)
-    found = await scored(judge, HolisticSettings(scoring="weighted", samples=3), form=ANALYSED)
-    assert found.score == 4
-    assert [(p.alternatives, p.reply, p.max_tokens) for p in judge.prompts] == [(0, Analysis, 1024)] * 3
-
-
 @settings(deadline=None, max_examples=60)
 @given(replies=st.lists(st.none() | st.just("None, sorry.") | st.integers(1, 5), min_size=2, max_size=9))
 def test_failed_samples_are_left_out_as_long_as_half_remain(replies):
@@ -204,34 +180,7 @@ async def test_single_answers_of_a_weighted_score_are_whole_where_the_ends_allow
     assert holistic_prompt(TEXT, whole(), assignment(scale), FORM, ONCE).fields["scale"]["whole"] == scale.whole
 
 
-async def test_from_0_to_1_with_decimals_samples_are_averaged():
-    judge = in_turn(0.25, 0.5, 0.75, 1)
-    found = await scored(judge, HolisticSettings(scoring="weighted", samples=4), scale=SCALES[3])
-    assert found.score == 0.625
-    assert len(judge.prompts) == 4
-
-
-async def test_of_log_probabilities_on_a_scale_of_decimals_nothing_is_made():
-    judge = FakeJudge(lambda p: weighing({0.5: 1.0}) if p.alternatives else {"score": 0.25})
-    found = await scored(judge, HolisticSettings(scoring="weighted", samples=2), scale=SCALES[3])
-    assert found.score == 0.375
-
-
-async def test_a_weighted_score_of_a_scale_with_decimals_lies_between_its_whole_answers():
-    judge = FakeJudge(lambda _: weighing({2: 0.25, 3: 0.75}))
-    assert (await scored(judge, WEIGHTED, scale=SCALES[1])).score == 2.75
-    half = HolisticSettings(scoring="weighted", samples=2)
-    assert (await scored(in_turn(2.5, 2.5), half, scale=SCALES[1])).score is None
-
-
 # Faults
-
-
-@pytest.mark.parametrize("chosen", [ONCE, WEIGHTED], ids=lambda chosen: chosen.scoring)
-async def test_a_provider_that_gives_no_reply_leaves_the_score_missing_with_its_reason(chosen):
-    found = await scored(overall(lambda _: None), chosen)
-    assert found.score is None
-    assert f"busy with {TEXT.output}" in found.reason
 
 
 @pytest.mark.parametrize("chosen", [ONCE, WEIGHTED], ids=lambda chosen: chosen.scoring)
@@ -244,30 +193,6 @@ async def test_what_concerns_every_text_is_not_swallowed(chosen):
 
 
 # Parts and lessons
-
-
-async def test_a_part_is_scored_by_the_settings_it_was_learned_with_whatever_came_or_went_since():
-    old = part("direct", scoring="weighted", samples=3)
-    old = old.model_copy(update={"settings": {**old.settings, "a setting of old": 1}})
-    judge = overall(lambda _: 2)
-    value, (found,) = await scorer(FORM)(TEXT, old, assignment(), judge)
-    assert (value, found.score, len(judge.prompts)) == (2, 2, 3)
-    assert scoring_estimator(FORM)(TEXT, old, assignment()).calls == 3
-
-
-async def test_each_example_is_scored_under_its_id():
-    texts = graded(5)
-    label = labels_of(texts)
-    rated = await score_all(
-        TrainingInput(texts, assignment()), whole(), overall(lambda p: label[p.fields["output"]]), FORM, ONCE
-    )
-    assert {name: each.score for name, each in rated.items()} == {text.id: text.scores[ASPECT] for text in texts}
-
-
-def test_scores_stand_in_the_order_of_the_names_and_are_missing_where_there_is_none():
-    rated = {"a": CriterionRating("score", 2, ""), "b": CriterionRating("score", None, "busy")}
-    assert np.array_equal(values(rated, ["b", "c", "a"]), [np.nan, np.nan, 2], equal_nan=True)
-    assert values({}, []).shape == (0,)
 
 
 def test_no_score_at_all_is_an_error_and_no_text_at_all_is_none():
@@ -289,21 +214,6 @@ async def learned(texts, judge, chosen=None):
     )
 
 
-async def test_texts_without_a_reply_are_missing_and_the_others_count():
-    texts = graded(10)
-    label = labels_of(texts)
-    gone = {texts[3].output, texts[7].output}
-    found = await learned(texts, overall(lambda p: None if p.fields["output"] in gone else label[p.fields["output"]]))
-    assert [text for text, score in zip(found.examples, found.scores, strict=True) if np.isnan(score)] == ["t03", "t07"]
-    evidence = found.part.criteria[0].evidence
-    assert (evidence.judged, evidence.missing, evidence.pearson) == (8, 2, 1)
-
-
-async def test_no_reply_for_any_text_is_an_error():
-    with pytest.raises(JudgeError, match=r"no usable score for any training text: busy with"):
-        await learned(graded(4), overall(lambda _: None))
-
-
 async def test_without_examples_nothing_is_asked_and_nothing_measured():
     judge = overall()
     found = await learned((), judge)
@@ -321,12 +231,6 @@ async def test_what_is_learned_does_not_hang_on_the_order_of_the_examples_and_ha
     assert not first.optimistic
 
 
-async def test_one_call_a_text_scores_once():
-    judge = overall()
-    await learned(graded(7), judge)
-    assert len(ratings_asked(judge)) == len(judge.prompts) == 7
-
-
 def test_evidence_tells_how_the_scores_track_the_labels():
     scores, labels = np.array([1, 2, np.nan, 3]), np.array([2.0, 4, 5, 6])
     evidence = with_evidence(whole(), scores, labels).evidence
@@ -335,15 +239,3 @@ def test_evidence_tells_how_the_scores_track_the_labels():
     assert (constant.pearson, constant.judged) == (None, 4)
     assert with_evidence(whole(), np.array([1.0]), np.array([2.0])).evidence.pearson is None
     assert with_evidence(whole(), np.array([]), np.array([])).evidence == Evidence(origin="definition")
-
-
-@pytest.mark.parametrize("model", [Rating, BareScore, Analysis])
-def test_a_truth_value_is_no_score(model):
-    with pytest.raises(ValueError, match="a number was expected; got True"):
-        model.model_validate({"reasoning": "", "analysis": "", "score": True})
-
-
-async def test_a_reply_that_is_prose_is_asked_for_once_more():
-    judge = FakeJudge(lambda p: rating(4) if p.repair else Reply("Four.", "fake"))
-    assert (await scored(judge)).score == 4
-    assert len(judge.prompts) == 2

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from holistic_scripts import BASELINES, WITHOUT_LABELS
-from hypoeval_scripts import ASPECT, assignment, example, examples, findings
+from holistic_scripts import WITHOUT_LABELS
+from hypoeval_scripts import ASPECT, assignment, examples, findings
 from hypothesis import given, settings as tries, strategies as st
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -19,7 +19,7 @@ from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.embedded.judge import ANSWERS
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import TrainingInput, chosen_settings, cross_validated, silent
-from rubriclab.methods.names import BASELINE_NAMES, BUILT_IN, METHOD_NAMES
+from rubriclab.methods.names import BUILT_IN, METHOD_NAMES
 from rubriclab.prompts.render import FOLDER
 
 # Measures are part of rubrics and nothing to learn by alone: they have no settings and ask nothing.
@@ -42,10 +42,6 @@ PRESETS = {"published": {"bonus": "stale"}}
 def test_every_method_is_found_by_its_own_name():
     assert {name: method.name for name, method in METHODS.items()} == {name: name for name in BUILT_IN}
     assert sorted(NAMES) == sorted(METHOD_NAMES)
-
-
-def test_baselines_are_methods_by_the_same_names():
-    assert set(BASELINE_NAMES) == set(BASELINES) <= set(METHODS)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -95,39 +91,12 @@ def test_the_methods_that_need_no_labels_are_known():
     )
 
 
-# Lessons
-
-
-def test_a_lesson_knows_its_labels_by_id():
-    texts = (example(1, 2), replace(example(2, 4.5), scores={ASPECT: 4.5, "fluency": 1}))
-    assert TrainingInput(texts, assignment()).labels == {"t01": 2, "t02": 4.5}
-    assert TrainingInput((), assignment()).labels == {}
-
-
 # Settings
-
-
-def test_values_are_set_and_the_rest_stays_as_it_is():
-    assert chosen_settings(Settings, PRESETS, {}) == Settings()
-    assert chosen_settings(Settings, PRESETS, {"k": 3}) == Settings(k=3)
-    assert chosen_settings(Settings, PRESETS, {"preset": None}) == Settings()
 
 
 def test_the_published_preset_comes_first_and_single_values_after_it():
     assert chosen_settings(Settings, PRESETS, {"preset": "published"}) == Settings(bonus="stale")
     assert chosen_settings(Settings, PRESETS, {"bonus": "mine", "preset": "published"}) == Settings(bonus="mine")
-
-
-@pytest.mark.parametrize("preset", ["", "mine", 1, True, ["published"]])
-def test_another_preset_is_unknown(preset):
-    with pytest.raises(ValueError, match=r"unknown preset .*; expected 'published'"):
-        chosen_settings(Settings, PRESETS, {"preset": preset})
-
-
-def test_choosing_changes_neither_the_values_nor_the_published_ones():
-    given_, presets = {"preset": "published", "k": 2}, {"published": {"bonus": "stale"}}
-    chosen_settings(Settings, presets, given_)
-    assert (given_, presets) == ({"preset": "published", "k": 2}, PRESETS)
 
 
 @pytest.mark.parametrize("values", [{"kk": 1}, {"k": 0}, {"k": "many"}])
@@ -159,11 +128,6 @@ def test_each_text_is_predicted_once_from_exactly_the_texts_of_other_groups(grou
     else:
         assert found.tolist() == list(range(len(groups)))
         assert len(calls) == len(set(groups))
-
-
-def test_what_cannot_be_predicted_is_missing():
-    predicted = cross_validated(["a", "b", "a"], lambda _others, inside: np.where(inside[inside], np.nan, 0))
-    assert np.isnan(predicted).all()
 
 
 class Recording(EmbeddedJudge):

@@ -16,7 +16,6 @@ from rubriclab.judges import FakeJudge
 from rubriclab.judges.plug_ins import PlugIn
 from rubriclab.methods.method import CriterionRating, Learned, Method, TrainingInput, silent
 from rubriclab.methods.plug_ins import guarded
-from rubriclab.report.describe import contents
 from rubriclab.rubric import Criterion, Evidence, Part
 
 PLUG_IN = PlugIn("method", "toy", "the package toy 1.0")
@@ -149,10 +148,6 @@ def test_agreement_that_the_method_gives_itself_is_kept() -> None:
     own = trait("length", evidence=Evidence(origin="definition", pearson=0.25, judged=4))
     part = learn(learned(part=PART.model_copy(update={"criteria": (own, trait("order"))}))).part
     assert (part.criteria[0].evidence.pearson, part.criteria[0].evidence.judged) == (0.25, 4)
-
-
-def test_traits_are_not_called_scores_of_the_whole_aspect() -> None:
-    assert contents(PART.criteria) == "2 rated traits"
 
 
 def test_a_method_of_another_name_cannot_be_used() -> None:

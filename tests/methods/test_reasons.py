@@ -25,7 +25,7 @@ from rubriclab.methods.hypoeval.learn import learn
 from rubriclab.methods.hypoeval.propose import ProposalContext, propose, propose_prompt, refine
 from rubriclab.methods.hypoeval.settings import HypoEvalSettings
 from rubriclab.methods.method import Learned, Method, TrainingInput, silent
-from rubriclab.methods.reasons import MOST_PER_TEXT, _numbers, cited_reasons, numbered_reasons
+from rubriclab.methods.reasons import MOST_PER_TEXT, _numbers, numbered_reasons
 from rubriclab.methods.seeval.explain import Mistake, refine as rewrite, refine_prompt
 from rubriclab.prompts import Prompt, render
 from rubriclab.rubric import CitedReason, Evidence
@@ -104,11 +104,6 @@ def test_citations_are_whole_numbers_and_anything_else_is_left_out(said: Any, nu
     assert _numbers(said) == numbers
 
 
-def test_unknown_and_repeated_citations_are_left_out() -> None:
-    found = cited_reasons([3, 1, 1, 0, -2, 4, 10**9], numbered_reasons(GIVEN, ASPECT))
-    assert found == (CitedReason(example="t00", rater="anna"), CitedReason(example="t01"))
-
-
 # Prompts
 
 
@@ -133,11 +128,6 @@ def test_a_hostile_reason_stays_inside_its_markers(kind: int, hostile: str) -> N
     assert mended.replace(other, tag) == harmless
     assert not re.search(r"[\x00-\x08\x1b\u202a-\u202e\u2066-\u2069]", attacked)
     assert "<<<" not in hostile or "<<<" in inside
-
-
-@pytest.mark.parametrize("kind", range(3))
-def test_the_name_of_a_rater_is_not_shown(kind: int) -> None:
-    assert "kunigunde" not in everything(prompts_of((explained(TEXTS[0], kunigunde="It wanders."),))[kind])
 
 
 @pytest.mark.parametrize("kind", range(2))
@@ -203,12 +193,6 @@ async def test_a_diversified_question_names_its_reasons_and_an_elaborated_one_ha
     assert evidence["a1"] == Evidence(origin="written by hand")
     assert evidence["a1-e1"] == Evidence(origin="seed questions")
     assert not any("Reason 1" in everything(each) for each in checkeval_scripts.of_kind(generator, "elaborate"))
-
-
-def test_evidence_without_reasons_has_the_same_content_as_ever() -> None:
-    assert "reasons" not in Evidence(origin="labels").model_dump(mode="json")
-    cited = Evidence(origin="labels", reasons=(CitedReason(example="t00", rater="anna"),))
-    assert Evidence.model_validate_json(cited.model_dump_json()) == cited
 
 
 # Blindness

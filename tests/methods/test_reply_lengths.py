@@ -9,7 +9,7 @@ import pytest
 from hypoeval_scripts import assignment, proposal, scripted
 from pydantic import BaseModel
 
-from rubriclab.bounds import LONGEST_WORDING, first_bounds_fault
+from rubriclab.bounds import LONGEST_WORDING
 from rubriclab.data.fields import LONGEST_NAME
 from rubriclab.judges.ask import read
 from rubriclab.judges.judge import Reply
@@ -88,8 +88,3 @@ async def test_a_hypothesis_that_is_too_long_is_asked_for_once_more() -> None:
     generator = scripted(propose=lambda prompt: proposal("a") if prompt.repair else long)
     proposed, failure = await propose(1, ProposalContext(), assignment(), generator)
     assert ([found.trait for found in proposed], failure) == (["a"], None)
-
-
-def test_steps_of_a_judge_s_own_are_storable_at_the_length_of_a_statement() -> None:
-    assert first_bounds_fault({"steps": "x" * LONGEST_WORDING}) is None
-    assert first_bounds_fault({"steps": "x" * (LONGEST_WORDING + 1)}) is not None

@@ -12,9 +12,7 @@ from scipy.stats import pearsonr
 from rubriclab.errors import DataError
 from rubriclab.judges import FakeJudge
 from rubriclab.learning import train
-from rubriclab.methods.catalogue import METHODS
-from rubriclab.methods.method import Learned, LearningCalls, TrainingInput
-from rubriclab.methods.names import METHOD_NAMES
+from rubriclab.methods.method import Learned, TrainingInput
 from rubriclab.methods.text_features import TEXT_FEATURES, TextFeatureSettings
 from rubriclab.rubric import Rubric
 from rubriclab.text_features import CATALOGUE, extract_features
@@ -42,11 +40,6 @@ async def learned(texts=TEXTS) -> Learned:
     return await TEXT_FEATURES.learn(  # type: ignore[call-arg]
         TrainingInput(tuple(texts), assignment()), TextFeatureSettings(), judge=nobody(), generator=nobody(), seed=1
     )
-
-
-def test_it_is_a_part_of_rubrics_and_no_method_to_learn_by_alone():
-    assert METHODS["text_features"] is TEXT_FEATURES
-    assert "text_features" not in METHOD_NAMES
 
 
 async def test_every_measure_that_is_defined_and_varies_becomes_a_criterion_and_no_other():
@@ -78,11 +71,6 @@ async def test_a_criterion_says_what_is_counted_and_how_it_tracks_the_labels():
     assert (criterion.evidence.judged, criterion.evidence.missing) == (12, 0)
 
 
-async def test_the_order_of_texts_does_not_matter():
-    first, again = await learned(), await learned(TEXTS[::-1])
-    assert (first.part, first.examples, first.ratings) == (again.part, again.examples, again.ratings)
-
-
 async def test_it_has_no_score_of_the_whole():
     found = await learned()
     assert np.isnan(found.scores).all()
@@ -109,21 +97,11 @@ async def test_a_measure_undefined_for_one_training_text_is_left_out():
     assert "words_from_source" not in found.candidates
 
 
-async def test_texts_that_nothing_tells_apart_are_refused():
-    with pytest.raises(DataError, match="No text feature varies over the 1 labelled texts"):
-        await learned(TEXTS[:1])
-
-
 async def test_a_measure_that_is_not_known_is_an_error_that_names_it():
     part = (await learned()).part
     strange = part.model_copy(update={"criteria": (part.criteria[0].model_copy(update={"id": "sparkle"}),)})
     with pytest.raises(DataError, match="does not have: 'sparkle'"):
         await TEXT_FEATURES.score(TEXTS[0], strange, assignment(), nobody())
-
-
-async def test_it_asks_nothing():
-    training_input = TrainingInput(TEXTS, assignment())
-    assert TEXT_FEATURES.learning_calls(training_input, TextFeatureSettings()) == LearningCalls(0)
 
 
 async def test_a_rubric_of_measures_survives_its_json():

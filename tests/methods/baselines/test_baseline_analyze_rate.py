@@ -10,12 +10,7 @@ from hypoeval_scripts import assignment, example
 
 from rubriclab.errors import JudgeUnavailable
 from rubriclab.judges import FakeJudge
-from rubriclab.judges.ask import read
-from rubriclab.judges.embedded import EmbeddedJudge
-from rubriclab.judges.judge import Reply
-from rubriclab.methods.baselines import Analysis
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.prompts import Prompt
 
 TEXT = example(1, 3, source="A source.")
 SCORE = METHODS["analyze_rate"].score
@@ -59,17 +54,3 @@ async def test_half_of_the_analyses_are_enough():
     five = part("analyze_rate", scoring="weighted", samples=5)
     value, (found,) = await SCORE(TEXT, five, assignment(), FakeJudge(script))
     assert (value, found.reason) == (None, "3 of 5 samples failed; the first: busy")
-
-
-@pytest.mark.parametrize("scoring", ["once", "weighted"])
-async def test_the_offline_judge_analyses_too(scoring):
-    chosen = part("analyze_rate", scoring=scoring, samples=3)
-    value, _ = await SCORE(TEXT, chosen, assignment(), EmbeddedJudge())
-    assert assignment().scale.holds(value)
-
-
-def test_an_analysis_is_read_off_a_reply_with_prose_around_it():
-    prompt = Prompt("analyze_rate/rate", assignment().fields(), Analysis)
-    value, complaint = read(Reply('Here: {"analysis": "Long.", "score": "4"} Done.', "m"), prompt)
-    assert (value, complaint) == (Analysis(analysis="Long.", score=4), "")
-    assert value.reasoning == "Long."

@@ -14,12 +14,11 @@ from holistic_scripts import (
     part,
     ratings_asked,
     said,
-    whole,
 )
 from hypoeval_scripts import ASPECT, assignment, example, examples, rating
 
 from rubriclab.data import Scale
-from rubriclab.errors import DataError, JudgeError
+from rubriclab.errors import DataError
 from rubriclab.judges import FakeJudge
 from rubriclab.learning import train
 from rubriclab.methods.catalogue import METHODS
@@ -65,32 +64,6 @@ async def test_a_weighted_score_is_asked_for_bare():
 
 
 @pytest.mark.parametrize("name", BASELINES)
-async def test_scoring_once_is_one_call_a_text(name):
-    judge = overall()
-    learned = await learn(name, TEXTS, judge=judge, scoring="once")
-    assert len(ratings_asked(judge)) == len(learned.examples)
-    before = len(judge.prompts)
-    await METHODS[name].score(TEXTS[0], learned.part, assignment(), judge)
-    assert len(judge.prompts) - before == 1
-
-
-@pytest.mark.parametrize("name", BASELINES)
-async def test_a_baseline_asks_with_its_own_templates_alone(name):
-    judge = overall()
-    await learn(name, TEXTS, judge=judge)
-    assert {prompt.name for prompt in judge.prompts} == set(METHODS[name].prompts)
-
-
-@pytest.mark.parametrize("name", BASELINES)
-async def test_what_was_learned_scores_as_it_did_when_it_was_learned(name):
-    judge = overall()
-    learned = await learn(name, TEXTS, judge=judge, scoring="once")
-    by_id = {text.id: text for text in TEXTS}
-    for ident, expected in zip(learned.examples, learned.scores, strict=True):
-        assert (await METHODS[name].score(by_id[ident], learned.part, assignment(), judge))[0] == expected
-
-
-@pytest.mark.parametrize("name", BASELINES)
 async def test_neither_order_nor_repetition_changes_what_is_learned(name):
     first, again = await learn(name, TEXTS), await learn(name, TEXTS[::-1])
     assert first.part == again.part
@@ -131,12 +104,6 @@ async def test_a_text_without_a_reply_is_missing_and_no_number(name):
 
 
 @pytest.mark.parametrize("name", BASELINES)
-async def test_no_reply_for_any_text_is_an_error(name):
-    with pytest.raises(JudgeError, match=r"no usable score for any training text: .*busy"):
-        await learn(name, TEXTS, judge=overall(lambda _: None))
-
-
-@pytest.mark.parametrize("name", BASELINES)
 @pytest.mark.parametrize(
     "scale",
     [Scale(low=0, high=1, whole=False), Scale(low=1, high=5, whole=False), Scale(low=-3, high=3, whole=True)],
@@ -159,13 +126,3 @@ async def test_a_version_holds_its_settings_and_the_wording_of_its_prompts(name)
     assert trained.provenance.prompts == prompts_digest(method.prompts)
     assert trained.provenance.agreement.optimistic is False
     assert trained.provenance.agreement.reselected == trained.provenance.agreement.spearman
-
-
-@pytest.mark.parametrize("name", BASELINES)
-async def test_a_judge_is_shown_no_id_and_no_evidence_of_the_criterion(name):
-    marked = whole("Words.", id="an-id", evidence={"origin": "labels", "examples": ("an-example",)})
-    judge = overall()
-    await METHODS[name].score(TEXTS[0], part(name, marked, scoring="once"), assignment(), judge)
-    told = said(judge.prompts[0])
-    assert "an-id" not in told
-    assert "an-example" not in told

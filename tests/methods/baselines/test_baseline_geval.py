@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from holistic_scripts import graded, learn, of_template, overall, part, ratings_asked, said, weighing, whole
+from holistic_scripts import graded, learn, of_template, overall, part, said, weighing
 from hypoeval_scripts import assignment, example
 
 from rubriclab.data import Scale
@@ -28,14 +28,6 @@ async def test_the_steps_are_written_once_by_the_generator_and_numbered():
     assert (criterion.kind, criterion.evidence.origin) == ("score", "prior knowledge")
 
 
-async def test_every_text_is_scored_by_the_steps_that_the_version_keeps():
-    judge = overall(lambda _: 3)
-    learned = await learn("geval", TEXTS, judge=judge, scoring="once")
-    for prompt in ratings_asked(judge):
-        assert prompt.fields["steps"] == learned.part.criteria[0].statement
-        assert "1. Read it.\\n2. Settle on a score." in said(prompt)
-
-
 async def test_the_score_is_weighted_by_default_and_20_samples_stand_in_for_probabilities():
     assert GEvalSettings().scoring == "weighted"
     sampled = overall(lambda prompt: 1 + prompt.sample // 10 % 4)
@@ -43,12 +35,6 @@ async def test_the_score_is_weighted_by_default_and_20_samples_stand_in_for_prob
     sure = FakeJudge(lambda _: weighing({4: 0.75, 5: 0.25}))
     assert (await METHODS["geval"].score(TEXT, part("geval"), assignment(), sure))[0] == pytest.approx(4.25)
     assert (len(sampled.prompts), len(sure.prompts)) == (20, 1)
-
-
-async def test_learning_scores_each_text_by_one_call_where_there_are_probabilities():
-    judge = FakeJudge(lambda p: {"steps": ["Read."]} if p.name == "geval/steps" else weighing({2: 1.0}))
-    await learn("geval", TEXTS, judge=judge)
-    assert len(ratings_asked(judge)) == len(TEXTS)
 
 
 @pytest.mark.parametrize("steps", [[], [""], ["Read.", "  "], "Read."], ids=str)
@@ -71,8 +57,3 @@ def test_the_steps_speak_of_the_scores_as_they_will_be_asked_for():
     given = assignment(Scale(low=1, high=5, whole=False))
     assert "whole numbers only" in said(steps_prompt(given, GEvalSettings()))
     assert "decimals allowed" in said(steps_prompt(given, GEvalSettings(scoring="once")))
-
-
-async def test_an_aspect_that_is_another_s_has_its_own_steps():
-    learned = await learn("geval", (), judge=overall(geval__steps=lambda _: {"steps": ["Only this."]}))
-    assert learned.part.criteria == (whole("1. Only this.", evidence={"origin": "prior knowledge"}),)

@@ -3,13 +3,12 @@
 from typing import Any
 
 import pytest
-from checkeval_scripts import answers as reply_to, assignment, by_lot, question, scripted, text, wording
+from checkeval_scripts import answers as reply_to, assignment, by_lot, question, scripted, text
 
 from rubriclab.errors import BudgetReached, JudgeUnavailable
 from rubriclab.judges import FakeJudge
 from rubriclab.methods.checkeval.answer import QuestionAnswer, answer_prompts, ask_questions
 from rubriclab.methods.checkeval.settings import CheckEvalScoringSettings
-from rubriclab.prompts import render
 
 QUESTIONS = (question("a1"), question("b1", "Side 2"), question("a2"), question("b2", "Side 2"))
 DIMENSIONS = {"Side 1": "What the first is.", "Side 2": "What the second is."}
@@ -48,45 +47,11 @@ async def test_questions_are_grouped_as_the_setting_says_with_one_call_each(how:
     }
 
 
-def test_fields_are_those_that_judges_know():
-    first, second = prompts()
-    assert set(first.fields) == {
-        "words",
-        "aspect",
-        "scale",
-        "source",
-        "context",
-        "output",
-        "sub_dimensions",
-        "bare",
-    }
-    assert second.fields["sub_dimensions"] == [
-        {
-            "name": "Side 2",
-            "definition": "What the second is.",
-            "questions": [{"id": name, "text": wording(name), "absent": None, "broken": None} for name in ("b1", "b2")],
-        }
-    ]
-
-
 def test_no_prompt_tells_which_answer_is_better():
     turned = (question("a1", better="no"),)
     shown = answer_prompts(text(), turned, {}, assignment(), settings=CheckEvalScoringSettings())
     same = answer_prompts(text(), (question("a1"),), {}, assignment(), settings=CheckEvalScoringSettings())
     assert [prompt.fields for prompt in shown] == [prompt.fields for prompt in same]
-
-
-def test_a_sub_dimension_without_a_definition_is_shown_by_its_name():
-    (prompt,) = answer_prompts(text(), QUESTIONS[:1], {}, assignment(), settings=CheckEvalScoringSettings())
-    assert "\nSide 1\n[a1]" in render(prompt)[1]["content"]
-
-
-async def test_the_better_answer_is_no_business_of_the_reading():
-    judge = FakeJudge(lambda prompt: reply_to(prompt, lambda *_: "no"))
-    found = await ask_questions(
-        text(), (question("a1", better="no"),), {}, assignment(), judge, settings=CheckEvalScoringSettings()
-    )
-    assert found == {"a1": QuestionAnswer("no", "Seen.")}
 
 
 async def test_one_group_without_a_usable_reply_costs_no_other_group():
@@ -113,8 +78,3 @@ async def test_what_ends_a_command_is_not_swallowed():
 
     with pytest.raises(BudgetReached):
         await run(FakeJudge(broke))
-
-
-def test_room_for_the_reply_grows_with_the_questions():
-    together, single = prompts(ask="together")[0], prompts(ask="one by one")[0]
-    assert together.max_tokens - single.max_tokens == 3 * 96

@@ -15,16 +15,14 @@ from checkeval_scripts import (
     verdicts,
     wording,
 )
-from hypothesis import given, strategies as st
 
 from rubriclab.checklist import Checklist
 from rubriclab.data import Assignment, Scale, find_aspect, task_words
 from rubriclab.errors import JudgeUnavailable
 from rubriclab.judges import FakeJudge
-from rubriclab.methods.checkeval.augment import augment
 from rubriclab.methods.checkeval.filtering import FilterResult, by_preference, filter_questions, other_aspects
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
-from rubriclab.methods.questions import is_seed, question_of
+from rubriclab.methods.questions import question_of
 from rubriclab.rubric import Criterion
 
 TWO = checklist((1, 2))
@@ -59,21 +57,6 @@ def reasons(found: FilterResult) -> dict[str, str]:
 
 
 # What is asked
-
-
-async def test_one_call_per_sub_dimension_shows_all_its_questions():
-    _, generator = await run()
-    shown = [[each["id"] for each in p.fields["questions"]] for p in of_kind(generator, "filter")]
-    assert shown == [["a1", "d1", "a1-e1", "a1-e2"], ["b1", "b2", "b1-e1", "b2-e1"]]
-    assert len(generator.prompts) == 2 + 1
-
-
-async def test_a_question_is_shown_without_what_was_said_of_its_polarity():
-    _, generator = await run()
-    fields = of_kind(generator, "filter")[0].fields
-    assert set(fields) == {"words", "aspect", "scale", "sub_dimension", "questions", "others", "self_contained"}
-    assert fields["questions"][0] == {"id": "a1", "text": wording("a1"), "absent": None, "broken": None}
-    assert fields["sub_dimension"] == {"name": "Side 1", "definition": TWO.sub_dimensions[0].definition}
 
 
 async def test_the_other_aspects_are_those_of_the_checklist_or_else_the_task_s():
@@ -201,12 +184,6 @@ async def test_redundancy_is_looked_for_across_sub_dimensions_and_the_seed_stays
     assert "a1-e1" not in [entry["id"] for entry in prompt.fields["entries"]]
 
 
-async def test_what_the_filter_took_out_makes_nothing_redundant():
-    pool = tuple(each.model_copy(update={"statement": wording("b1")}) if each.id == "b2" else each for each in POOL)
-    found, _ = await run(pool, generator=faulting(b1={"style": "trifling"}))
-    assert list(reasons(found)) == ["b1"]
-
-
 # Settings
 
 
@@ -229,33 +206,9 @@ async def test_no_more_questions_stay_than_allowed(monkeypatch: pytest.MonkeyPat
     assert (most < 3) or {"a1", "b1", "b2"} <= set(ids(found))
 
 
-async def test_every_question_is_kept_or_dropped(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("rubriclab.methods.checkeval.filtering.MOST_QUESTIONS", 9)
-    pool = await augment(TWO, assignment(), scripted(), CheckEvalSettings())
-    generator = faulting(a1_e2={"style": "trifling"}, b1={"about": "fluency"})
-    found, _ = await run(pool.questions, generator=generator)
-    assert sorted([*ids(found), *reasons(found)]) == sorted(each.id for each in pool.questions)
-    assert len(found.kept) == 9
-
-
 # Preference
 
 
 def test_sub_dimensions_and_seeds_take_turns():
     order = [each.id for each in by_preference(POOL)]
     assert order == ["a1", "b1", "b2", "d1", "b1-e1", "a1-e1", "b2-e1", "a1-e2"]
-
-
-@given(st.permutations(POOL))
-def test_preference_loses_nothing_and_puts_seeds_first(pool: list[Criterion]):
-    order = by_preference(pool)
-    assert sorted(each.id for each in order) == sorted(each.id for each in pool)
-    assert [is_seed(each) for each in order] == sorted((is_seed(each) for each in order), reverse=True)
-
-
-@given(st.integers(1, 5))
-def test_a_shorter_list_covers_the_sub_dimensions_alike(most: int):
-    generated = [each for each in POOL if not is_seed(each)]
-    kept = Counter(each.trait for each in by_preference(generated)[:most])
-    # Side 2 has two generated questions, side 1 three.
-    assert abs(kept["Side 1"] - kept["Side 2"]) <= 1

@@ -25,11 +25,9 @@ from rubriclab.data import Scale
 from rubriclab.digest import digest
 from rubriclab.errors import ChecklistError, JudgeError, JudgeUnavailable
 from rubriclab.judges import FakeJudge
-from rubriclab.learning import train
 from rubriclab.methods.checkeval import CHECKEVAL, CheckEvalSettings
 from rubriclab.methods.checkeval.learn import learn
-from rubriclab.methods.checkeval.settings import PRESETS
-from rubriclab.methods.method import Learned, TrainingInput, chosen_settings, silent
+from rubriclab.methods.method import Learned, TrainingInput, silent
 from rubriclab.methods.questions import question_of
 from rubriclab.rubric import Criterion
 
@@ -105,24 +103,6 @@ async def test_one_call_per_sub_dimension_and_text_and_none_twice():
     assert max(sent.values()) == 1
 
 
-async def test_all_texts_are_answered_for_at_once():
-    open_, most = 0, 0
-
-    class Slow(FakeJudge):
-        async def reply(self, prompt):
-            nonlocal open_, most
-            import asyncio
-
-            open_ += 1
-            most = max(most, open_)
-            await asyncio.sleep(0)
-            open_ -= 1
-            return await super().reply(prompt)
-
-    await run(judge=Slow(Scripted()))
-    assert most == 2 * len(TEXTS)
-
-
 async def test_the_judge_never_sees_a_label():
     first, judge, generator = await run()
     others = [replace(text, scores={ASPECT: 6 - text.scores[ASPECT]}) for text in TEXTS]
@@ -133,15 +113,6 @@ async def test_the_judge_never_sees_a_label():
 
 
 # What comes of it
-
-
-async def test_the_part_holds_every_question_once_with_its_sub_dimension():
-    learned, _, _ = await run()
-    assert len({each.id for each in everybody(learned)}) == len(everybody(learned)) == 3 + 2 * 2 + 3 * 2
-    assert learned.part.dimensions == {sub.name: sub.definition for sub in TWO.sub_dimensions}
-    assert {each.trait for each in everybody(learned)} <= set(learned.part.dimensions)
-    assert learned.part.method == "checkeval"
-    assert learned.part.settings == CheckEvalSettings(**SMALL).model_dump(mode="json")
 
 
 async def test_every_question_put_to_texts_carries_its_evidence():
@@ -201,17 +172,6 @@ async def test_what_the_labels_speak_against_leaves_with_its_evidence():
     assert dropped["a1"].evidence.answers == {"yes": 24, "no": 0, "n/a": 0}
 
 
-async def test_the_model_s_reasons_stand_beside_those_of_the_labels():
-    generator = scripted(filter=lambda p: verdicts(p, a1_e1={"style": "trifling"}))
-    judge = scripted(answer=lambda p: answers(p, lambda name, w, o: "yes" if name == "a1" else by_lot(name, w, o)))
-    learned, _, _ = await run(judge=judge, generator=generator)
-    assert reasons(learned)["a1-e1"].startswith("it asks for something trifling")
-    assert reasons(learned)["a1"].startswith("the same answer")
-    assert "a1-e1" not in learned.candidates
-    never = next(each.criterion for each in learned.part.dropped if each.criterion.id == "a1-e1")
-    assert never.evidence.answers is None
-
-
 async def test_where_the_labels_speak_against_all_the_best_stay_and_it_is_said():
     learned, _, _ = await run(judge=scripted(answer=lambda p: answers(p, lambda *_: "yes")))
     assert [each.trait for each in learned.part.criteria] == ["Side 1", "Side 2"]
@@ -240,14 +200,6 @@ async def test_scores_are_those_that_scoring_gives(chosen: dict[str, Any]):
         for each in ratings:
             kept = learned.matrix[at, learned.candidates.index(each.criterion)]
             assert each.score == kept or (each.score is None and np.isnan(kept))
-
-
-async def test_scores_lie_on_the_declared_scale():
-    scale = Scale(low=0, high=1, whole=False)
-    texts = [replace(text, scores={ASPECT: (text.scores[ASPECT] - 1) / 4}) for text in TEXTS]
-    learned, _, _ = await run(texts, judge=tracking(), scale=scale)
-    assert np.nanmin(learned.scores) >= 0
-    assert np.nanmax(learned.scores) <= 1
 
 
 async def test_the_left_out_scores_owe_nothing_to_the_group_s_own_labels():
@@ -298,25 +250,9 @@ async def test_without_labels_the_paper_s_way_works(chosen: dict[str, Any]):
     assert all(each.evidence.answers is None for each in learned.part.criteria)
 
 
-async def test_a_rubric_learned_without_labels_scores():
-    learned, _, _ = await run(())
-    value, ratings = await CHECKEVAL.score(TEXTS[0], learned.part, assignment(), scripted())
-    assert value is not None
-    assert len(ratings) == 13
-
-
 async def test_without_seed_questions_there_is_nothing_to_start_from():
     with pytest.raises(ChecklistError, match="checklist='FILE'"):
         await run(given=None)
-
-
-async def test_the_paper_s_preset_learns():
-    settings = chosen_settings(CheckEvalSettings, PRESETS, {"preset": "paper", "seeds_per_sub_dimension": 0, **SMALL})
-    training_input = TrainingInput(TEXTS, assignment(), checklist=TWO)
-    generator = scripted()
-    learned = await learn(training_input, settings, judge=scripted(), generator=generator)  # type: ignore[arg-type]
-    assert len(of_kind(generator, "group")) == 1
-    assert len(learned.part.criteria) == 13
 
 
 # Failures
@@ -356,53 +292,3 @@ async def test_the_same_examples_in_another_order_give_the_same_result():
         assert (again.examples, again.candidates) == (first.examples, first.candidates)
         np.testing.assert_array_equal(again.scores, first.scores)
         np.testing.assert_array_equal(again.reselected, first.reselected)
-
-
-async def test_no_seed_changes_anything():
-    training_input = TrainingInput(TEXTS, assignment(), checklist=TWO)
-    parts = [
-        (
-            await learn(training_input, CheckEvalSettings(**SMALL), judge=scripted(), generator=scripted(), seed=seed)
-        ).part
-        for seed in (1, 2)
-    ]
-    assert parts[0] == parts[1]
-
-
-async def test_only_the_labels_of_the_aspect_are_looked_at():
-    others = [replace(text, scores={**text.scores, "fluency": 1.0}, annotations={ASPECT: (1.0, 5.0)}) for text in TEXTS]
-    assert (await run(others))[0].part == (await run())[0].part
-
-
-# As a method
-
-
-async def test_it_is_trained_as_every_method_is():
-    trained = await train(
-        CHECKEVAL,
-        TrainingInput(TEXTS, assignment(), checklist=TWO),
-        CheckEvalSettings(**SMALL),
-        judge=tracking(0.6),
-        generator=scripted(),
-        seed=1,
-    )
-    assert trained.provenance.agreement.n == len(TEXTS)
-    assert trained.provenance.agreement.optimistic
-    assert trained.rubric.parts[0].method == "checkeval"
-
-
-async def test_it_is_trained_without_labels_too():
-    training_input = TrainingInput((), assignment(), checklist=TWO)
-    trained = await train(
-        CHECKEVAL, training_input, CheckEvalSettings(**SMALL), judge=scripted(), generator=scripted(), seed=1
-    )
-    assert trained.provenance.agreement is None
-    assert len(trained.rubric.criteria) == 13
-
-
-def test_it_needs_seeds_and_no_labels():
-    assert (CHECKEVAL.name, CHECKEVAL.needs_checklist(CheckEvalSettings()), CHECKEVAL.needs_labels) == (
-        "checkeval",
-        True,
-        False,
-    )

@@ -112,13 +112,6 @@ async def test_fifteen_times_yes_of_twenty_gives_three_quarters():
     assert (await CHECKEVAL.score(text(), part, SHARES, judge))[0] == 0.75
 
 
-async def test_questions_of_one_sub_dimension_share_a_call():
-    learned = await learned_without_labels("summarization", "coherence")
-    judge = scripted()
-    await CHECKEVAL.score(text(), learned.part, assignment(), judge)
-    assert len(judge.prompts) == len({each.trait for each in learned.part.criteria}) == 4
-
-
 async def test_without_seeds_the_generator_writes_them():
     """Three sub-dimensions with one question each: 3 seeds, 3 x 2 other sides, 3 x 3 finer ones make 18."""
     generator = scripted(seeds=lambda _: written_seeds(3))

@@ -43,47 +43,11 @@ def simple(*scores: float | str | None, trait: str = "A") -> tuple[list[Criterio
 
 
 @given(CELLS)
-def test_a_share_is_none_or_between_0_and_1(cells):
-    found = good_share(*build(cells))
-    assert found is None or 0 <= found <= 1
-
-
-@given(CELLS, st.data())
-def test_a_better_answer_never_lowers_a_share(cells, data):
-    at = data.draw(st.integers(0, len(cells) - 1))
-    weight, value, applies, trait = cells[at]
-    if value is None:
-        return
-    better = [*cells[:at], (weight, data.draw(st.floats(value, 1)), applies, trait), *cells[at + 1 :]]
-    before, after = good_share(*build(cells)), good_share(*build(better))
-    assert (before is None) == (after is None)
-    assert before is None or after >= before - 1e-12
-
-
-@given(CELLS, st.randoms(use_true_random=False))
-def test_the_order_of_questions_does_not_change_a_score(cells, lot):
-    questions, ratings = build(cells)
-    shuffled = list(questions)
-    lot.shuffle(shuffled)
-    scale = Scale(low=1, high=5, whole=True)
-    assert text_score(questions, ratings, scale) == text_score(shuffled, ratings, scale)
-
-
-@given(CELLS)
 def test_a_share_is_the_weighted_mean_of_the_answers_there_are(cells):
     found = good_share(*build(cells))
     if found is not None:
         given_ = [(weight, value) for weight, value, applies, _ in cells if applies and value is not None]
         assert found == pytest.approx(sum(w * v for w, v in given_) / sum(w for w, _ in given_))
-
-
-def test_the_share_of_good_answers_is_the_paper_s_example():
-    assert good_share(*simple(*[1.0] * 15, *[0.0] * 5)) == 0.75
-
-
-def test_n_a_leaves_the_denominator():
-    assert good_share(*simple(1.0, 0.0, "-", "-")) == 0.5
-    assert good_share(*simple(1.0, "-", "-", "-")) == 1.0
 
 
 @pytest.mark.parametrize(
@@ -176,13 +140,6 @@ async def test_scoring_follows_the_settings_that_the_part_was_learned_with():
     before = len(judge.prompts)
     await score(text(), part(ask="together"), assignment(), judge)
     assert len(judge.prompts) == before + 1
-
-
-async def test_learned_weights_weigh():
-    first, *others = seeds(checklist((1, 2)))
-    judge = FakeJudge(lambda p: answers(p, lambda name, *_: "yes" if name == "a1" else "no"))
-    heavy = (first.model_copy(update={"weight": 2.0}), *others)
-    assert (await score(text(), part(heavy), assignment(), judge))[0] == 3.0
 
 
 async def test_a_text_with_nothing_to_ask_is_unscored_and_nothing_failed():

@@ -6,9 +6,8 @@ import pytest
 from dcr_scripts import CHECKS, CONVERTED, checklist, of_kind, scripted, sentences, text
 from hypoeval_scripts import ASPECT, assignment
 
-from rubriclab.errors import ChecklistError, DataError, JudgeError
+from rubriclab.errors import ChecklistError, DataError
 from rubriclab.learning import train
-from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.dcr import DCR, DCRSettings
 from rubriclab.methods.dcr.evaluate import listed_checks
 from rubriclab.methods.dcr.learn import learn
@@ -36,11 +35,6 @@ async def run(texts=(), given=None, judge=None, on_progress=None, **chosen):
     return await learn(training_input, DCRSettings(**CONVERTED | chosen), judge=judge, generator=judge, seed=1, **told)
 
 
-def test_the_method_stands_in_the_catalogue():
-    assert METHODS["dcr"] is DCR
-    assert (DCR.checklists, DCR.needs_checklist(None), DCR.needs_labels) == ("comparisons", True, False)
-
-
 async def test_the_criterion_lists_the_checks_and_which_answer_is_good():
     learned = await run()
     (criterion,) = learned.part.criteria
@@ -53,13 +47,6 @@ async def test_the_criterion_lists_the_checks_and_which_answer_is_good():
     assert listed_checks(criterion) == [CHECKS[0], f"{CHECKS[1]} (No is the good answer.)"]
     assert learned.part.units == Units(kind="sentence", beside=("source",))
     assert learned.part.settings == DCRSettings(**CONVERTED).model_dump(mode="json")
-
-
-async def test_a_check_of_several_lines_stays_one_check():
-    told = checklist().model_dump()
-    told["sub_dimensions"][0]["questions"][0]["text"] = "Is all\n- of it\nsaid there?"
-    learned = await run(given=type(checklist()).model_validate(told))
-    assert listed_checks(learned.part.criteria[0])[0] == "Is all - of it said there?"
 
 
 async def test_without_labels_nothing_is_asked():
@@ -82,12 +69,6 @@ async def test_labelled_texts_are_evidence_and_decide_nothing():
     assert other.part.criteria[0].evidence.pearson == -1.0
     assert other.part.criteria[0].statement == learned.part.criteria[0].statement
     assert other.scores.tolist() == learned.scores.tolist()
-
-
-async def test_the_order_of_the_texts_does_not_matter():
-    texts = labelled()
-    first, second = await run(texts), await run(texts[::-1])
-    assert (first.part, first.examples) == (second.part, second.examples)
 
 
 async def test_a_version_tells_how_it_agrees_with_labels_that_had_no_part_in_it():
@@ -119,12 +100,6 @@ async def test_where_no_text_has_it_learning_fails_before_anything_is_asked(mate
     assert (await run(there, beside)).part.units.beside == (material,)
 
 
-async def test_a_judge_without_a_usable_reply_fails_with_its_words_and_not_with_those_of_a_gap_in_the_data():
-    texts = (replace(labelled((0,))[0], id="a", source=None), *labelled())
-    with pytest.raises(JudgeError, match="no usable score for any training text: 4 of 4 sentences"):
-        await run(texts, judge=scripted(evaluate=lambda _: "?"))
-
-
 @pytest.mark.parametrize(
     ("units", "came"),
     [
@@ -145,15 +120,3 @@ async def test_a_checklist_for_something_else_is_refused_with_what_was_expected(
     with pytest.raises(ChecklistError, match=came) as raised:
         await run(labelled(), given)
     assert '"units": {"kind": "sentence", "beside": ["source"]}' in raised.value.hint
-
-
-async def test_without_a_checklist_there_is_nothing_to_go_by():
-    with pytest.raises(ChecklistError, match="DCR goes by the checks of a checklist"):
-        await learn(TrainingInput((), assignment()), DCRSettings(), judge=scripted(), generator=scripted(), seed=1)
-
-
-async def test_progress_is_told_text_by_text():
-    told = []
-    await run(labelled(), on_progress=lambda doing, share: told.append((doing, share)))
-    assert told[0] == ("1 of 4 texts scored", 0.25)
-    assert told[-1] == ("4 of 4 texts scored", 1.0)

@@ -1,17 +1,12 @@
 """DCR's templates, with the fields that the method really gives them."""
 
-import json
 import re
 import sys
-from dataclasses import replace
 
 import pytest
 from dcr_scripts import CHECKS, CONVERTED, SOURCE, part, text
 from hypoeval_scripts import assignment
-from jinja2 import UndefinedError, meta
 
-from rubriclab.data import Assignment, find_aspect, task_words
-from rubriclab.methods.dcr import DCR
 from rubriclab.methods.dcr.evaluate import comparisons, convert_prompt, evaluate_prompts, listed_checks
 from rubriclab.methods.dcr.replies import Reasons, SentenceVerdicts
 from rubriclab.methods.dcr.settings import DCRScoringSettings
@@ -39,43 +34,12 @@ def prompts(output=OUTPUT, source=SOURCE, given=None, material="source", **chose
     return [prompt for each in compare for prompt in evaluate_prompts(each, shown, own, settings)]  # type: ignore[arg-type]
 
 
-def real() -> list[Prompt]:
-    """Return prompts of every kind."""
-    kinds = [{}, {"direction": "both"}, {"level": "paragraph"}, {"most_per_call": 1}, {"verdict": "with the reason"}]
-    kinds.append({"level": "paragraph", "verdict": "with the reason"})
-    evaluating = [prompt for chosen in kinds for prompt in prompts(**chosen)]
-    return [*evaluating, convert_prompt({1: "Consistent."}), convert_prompt({1: "Consistent.", 3: "It is not."})]
-
-
 def user(prompt: Prompt) -> str:
     return render(prompt)[1]["content"]
 
 
 def blocks(prompt: Prompt) -> list[tuple[str, str]]:
     return [(match["label"], match["text"]) for match in FENCE.finditer(user(prompt))]
-
-
-@pytest.mark.parametrize("prompt", real(), ids=lambda prompt: prompt.name)
-def test_a_template_renders_whole(prompt):
-    messages = render(prompt)
-    assert [message["role"] for message in messages] == ["system", "user"]
-    whole = "".join(message["content"] for message in messages)
-    assert not re.search(r"\{%|%\}|\{\{ |\{#|\bNone\b|Undefined|=== ", re.sub(r"JSON schema:\n.*", "", whole))
-    assert not re.search(r"\n\n\n|  | $", re.sub(r"JSON schema:\n.*", "", whole).removesuffix(" "))
-    assert json.loads(json.dumps(prompt.fields)) == prompt.fields
-    assert "<<<" in messages[0]["content"]
-
-
-def test_every_template_is_used_and_a_name_that_is_missing_fails():
-    by_name = {prompt.name: prompt for prompt in reversed(real())}
-    assert sorted(by_name) == sorted(DCR.prompts)
-    assert sorted(f"dcr/{path.stem}" for path in (MODULE.FOLDER / "dcr").glob("*.md")) == sorted(by_name)
-    for name, prompt in by_name.items():
-        parsed = MODULE._environment().parse((MODULE.FOLDER / f"{name}.md").read_text("utf-8"))
-        for field in meta.find_undeclared_variables(parsed):
-            without = {key: value for key, value in prompt.fields.items() if key != field}
-            with pytest.raises(UndefinedError, match=field):
-                render(replace(prompt, fields=without))
 
 
 def test_the_evaluator_is_shown_both_texts_each_sentence_and_the_checks():
@@ -124,25 +88,12 @@ def test_a_verdict_is_asked_for_only_where_no_second_call_gives_it():
         assert "End the reason with the finding in plain words" in user(not_asked)
 
 
-def test_words_are_those_of_the_task():
-    dialogue = Assignment(task_words("dialogue"), find_aspect("dialogue", "groundedness"), assignment().scale)
-    (prompt,) = prompts(given=dialogue)
-    assert [label for label, _ in blocks(prompt)][:2] == ["dialogue so far", "response"]
-    assert "summary" not in user(prompt)
-
-
 def test_the_converter_sees_nothing_but_reasons():
     prompt = convert_prompt({1: "Consistent.", 3: "It is not."})
     assert prompt.fields == {"reasons": [{"id": 1, "text": "Consistent."}, {"id": 3, "text": "It is not."}]}
     assert blocks(prompt) == [("report 1", "Consistent."), ("report 3", "It is not.")]
     assert "Here are 2 reports" in user(prompt)
     assert "Here is one report" in user(convert_prompt({7: "Consistent."}))
-
-
-def test_room_for_the_reply_grows_with_the_sentences():
-    together, single = prompts()[0], prompts(most_per_call=1)[0]
-    assert together.max_tokens - single.max_tokens == 128
-    assert convert_prompt({1: "a", 2: "b"}).max_tokens - convert_prompt({1: "a"}).max_tokens == 64
 
 
 @pytest.mark.parametrize("attack", ATTACKS)

@@ -7,9 +7,8 @@ from dcr_scripts import evaluation as evaluate, marks as convert, part, repairs,
 from hypoeval_scripts import assignment
 
 from rubriclab.errors import BudgetReached, JudgeUnavailable
-from rubriclab.judges.schema import strict_schema
 from rubriclab.methods.dcr import DCR
-from rubriclab.methods.dcr.replies import Marks, Reasons, SentenceVerdicts
+from rubriclab.methods.dcr.replies import Marks, SentenceVerdicts
 
 FOUR = sentences(4, bad=[2])
 SOUND = "+-++"
@@ -133,13 +132,6 @@ async def test_verdicts_are_read_as_answers_to_a_yes_no_question(given, code):
     counts(code, rated)
 
 
-async def test_a_verdict_without_a_reason_is_none():
-    told = reasoned(OK, "", OK, OK)
-    for entry in told["sentences"]:
-        entry["consistent"] = "yes"
-    assert (await read(scripted(evaluate=lambda _: told), verdict="with the reason"))[0] == "+?++"
-
-
 @pytest.mark.parametrize("name", ["evaluate", "convert"])
 async def test_a_repair_in_good_form_mends_everything(name):
     sound = {"evaluate": evaluate, "convert": convert}[name]
@@ -168,12 +160,6 @@ async def test_only_reasons_that_exist_are_converted():
     assert found == "+?-+"
 
 
-async def test_without_any_reason_nothing_is_converted():
-    judge = scripted(evaluate=lambda _: "no")
-    assert (await read(judge))[0] == "????"
-    assert {prompt.name for prompt in judge.prompts} == {"dcr/evaluate"}
-
-
 @pytest.mark.parametrize("name", ["evaluate", "convert"])
 async def test_what_never_came_is_missing_with_the_provider_s_words(name):
     def down(_):
@@ -190,11 +176,6 @@ async def test_what_ends_a_command_is_not_swallowed():
 
     with pytest.raises(BudgetReached):
         await read(scripted(convert=broke))
-
-
-@pytest.mark.parametrize("form", [Reasons, SentenceVerdicts, Marks])
-def test_providers_take_the_forms_as_strict_schemas(form):
-    assert strict_schema(form)
 
 
 def test_the_reason_is_asked_for_before_what_it_comes_to():

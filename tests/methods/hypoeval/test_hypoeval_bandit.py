@@ -38,23 +38,10 @@ def test_utility_is_the_paper_s_on_its_own_scale(rating, label):
 
 @settings(deadline=None, max_examples=60)
 @given(scale=SCALES, rating=SHARES, label=SHARES)
-def test_utility_lies_between_0_and_1_on_every_scale(scale, rating, label):
-    gain = utility(on(scale, rating), on(scale, label), scale)
-    assert -1e-9 <= gain <= 1
-
-
-@settings(deadline=None, max_examples=60)
-@given(scale=SCALES, rating=SHARES, label=SHARES)
 def test_utility_does_not_depend_on_the_scale_s_unit(scale, rating, label):
     same = utility(on(scale, rating), on(scale, label), scale)
     unit = Scale(low=0, high=1, whole=False)
     assert same == pytest.approx(utility(rating, label, unit), abs=1e-6)
-
-
-def test_utility_is_1_for_a_hit_and_0_from_end_to_end():
-    scale = Scale(low=-3, high=7, whole=True)
-    assert utility(2, 2, scale) == 1
-    assert utility(-3, 7, scale) == 0
 
 
 def test_reward_of_the_first_hypotheses_is_the_paper_s():
@@ -66,14 +53,6 @@ def test_reward_of_the_first_hypotheses_is_the_paper_s():
     assert point.bonus == pytest.approx(0.5 * math.sqrt(math.log(5) / 5), abs=1e-6)
 
 
-def test_reward_after_an_update_is_the_paper_s():
-    # Update t = 12 after |S_init| = 5: the bonus is alpha * sqrt(log(12 + 5) / visits).
-    arm = visited_arm("h01", (1.0, 0.75, 0.9375), 17)
-    point = reward(arm, 17, 2.0, "improved")
-    assert point.utility == pytest.approx((1 + 0.75 + 0.9375) / 3, abs=1e-6)
-    assert point.bonus == pytest.approx(2.0 * math.sqrt(math.log(17) / 3), abs=1e-6)
-
-
 def test_an_arm_without_a_visit_has_no_utility_and_the_largest_bonus():
     fresh, visited = Arm("h02"), visited_arm("h01", (1.0, 1.0), 9)
     assert reward(fresh, 9, 0.5, "improved").utility == 0
@@ -81,30 +60,11 @@ def test_an_arm_without_a_visit_has_no_utility_and_the_largest_bonus():
     assert reward(Arm("h03"), 0, 0.5, "improved").bonus == 0
 
 
-def test_a_bonus_of_few_visits_outweighs_many_by_what_the_published_code_s_reading_found():
-    # At t = 30: 5 visits against 20 are worth 0.206, which is 3.3 squared points on 1 to 5.
-    few, many = visited_arm("h01", (0.5,) * 5, 30), visited_arm("h02", (0.5,) * 20, 30)
-    gap = reward(few, 30, 0.5, "improved").bonus - reward(many, 30, 0.5, "improved").bonus
-    assert gap == pytest.approx(0.206, abs=5e-4)
-    assert gap * 16 == pytest.approx(3.3, abs=0.01)
-
-
 def test_the_published_bonus_goes_stale_and_the_fresh_one_does_not():
     early, late = visited_arm("h02", (0.9,) * 5, 5), visited_arm("h01", (0.9,) * 5, 30)
     assert total(early, 30) == total(late, 30)
     stale = total(late, 30, procedure="paper") - total(early, 30, procedure="paper")
     assert stale == pytest.approx(0.5 * (math.sqrt(math.log(30) / 5) - math.sqrt(math.log(5) / 5)), abs=1e-5)
-
-
-def test_a_stale_bonus_puts_the_worse_but_recent_hypothesis_first():
-    better, recent = visited_arm("h01", (0.9,) * 5, 5), visited_arm("h02", (0.85,) * 5, 30)
-    assert [arm.id for arm in ranked([better, recent], 30, 0.5, "improved")] == ["h01", "h02"]
-    assert [arm.id for arm in ranked([better, recent], 30, 0.5, "paper")] == ["h02", "h01"]
-
-
-def test_both_rules_agree_at_the_step_of_the_visit():
-    arm = visited_arm("h01", (0.3, 0.4), 11)
-    assert reward(arm, 11, 0.5, "improved") == reward(arm, 11, 0.5, "paper")
 
 
 def test_without_exploration_the_mean_utility_decides():
@@ -143,25 +103,12 @@ def test_the_ranking_is_by_reward_and_never_by_the_order_of_arrival(arms, step, 
         )
 
 
-def test_wrong_is_more_than_theta_points_of_the_paper_s_scale():
-    assert not is_wrong(3, 2.5, 0.5, ONE_TO_FIVE)
-    assert is_wrong(3, 2.4, 0.5, ONE_TO_FIVE)
-    assert is_wrong(1, 2, 0.5, ONE_TO_FIVE)
-
-
 @settings(deadline=None, max_examples=60)
 @given(scale=SCALES, rating=SHARES, label=SHARES, theta=st.floats(0.05, 4))
 def test_the_threshold_scales_with_the_width_of_the_scale(scale, rating, label, theta):
     distance = abs(rating - label) * 4
     if abs(distance - theta) > 1e-6:
         assert is_wrong(on(scale, rating), on(scale, label), theta, scale) == (distance > theta)
-
-
-@pytest.mark.parametrize(("width", "threshold"), [(1, 0.125), (2, 0.25), (4, 0.5), (10, 1.25), (100, 12.5)])
-def test_half_a_point_of_1_to_5_is_an_eighth_of_every_scale(width, threshold):
-    scale = Scale(low=0, high=width, whole=False)
-    assert not is_wrong(threshold * 0.999, 0, 0.5, scale)
-    assert is_wrong(threshold * 1.001, 0, 0.5, scale)
 
 
 def test_w_hyp_rises_from_nothing_as_in_the_published_code():

@@ -14,21 +14,10 @@ def bank() -> Bank:
     return bank
 
 
-def test_ids_are_given_in_the_order_of_arrival(bank: Bank):
-    assert [(c.id, c.trait) for c in bank.alive] == [("h01", "a"), ("h02", "b"), ("h03", "c")]
-    assert [c.id for c in bank.add([criterion("d")])] == ["h04"]
-
-
 def test_an_id_is_never_used_again(bank: Bank):
     bank.drop("h03", "gone")
     assert [c.id for c in bank.add([criterion("d")])] == ["h04"]
     assert bank.every_id() == ("h01", "h02", "h03", "h04")
-
-
-def test_adding_changes_nothing_but_the_id(bank: Bank):
-    given = criterion("d")
-    (added,) = bank.add([given])
-    assert added == given.model_copy(update={"id": added.id})
 
 
 def test_the_best_reward_comes_first_and_equal_ones_by_id(bank: Bank):
@@ -37,14 +26,6 @@ def test_the_best_reward_comes_first_and_equal_ones_by_id(bank: Bank):
             bank.visit(name, utility, step)
     assert [c.id for c in bank.top(2, 2)] == ["h02", "h01"]
     assert [c.id for c in bank.top(10, 2)] == ["h02", "h01", "h03"]
-
-
-def test_a_hypothesis_not_yet_visited_is_tried_before_poor_ones(bank: Bank):
-    for step in range(1, 11):
-        bank.visit("h01", 0.1, step)
-        bank.visit("h02", 0.9, step)
-    # At step 10: 0.1 + 0.24, 0.9 + 0.24 and, without a visit, 0 + 0.76.
-    assert [c.id for c in bank.top(3, 10)] == ["h02", "h03", "h01"]
 
 
 def test_settings_choose_the_bonus():
@@ -68,18 +49,6 @@ def test_trimming_keeps_the_best_and_says_why_others_left(bank: Bank):
     assert dropped.reason == "reward below the best 2 after 7 labelled texts"
 
 
-def test_trimming_a_small_bank_drops_nobody(bank: Bank):
-    bank.trim(3, 5)
-    assert len(bank.alive) == 3
-    assert bank.dropped() == ()
-
-
-def test_the_dropped_stand_in_the_order_of_arrival(bank: Bank):
-    bank.drop("h03", "first to go")
-    bank.drop("h01", "second to go")
-    assert [(d.criterion.id, d.reason) for d in bank.dropped()] == [("h01", "second to go"), ("h03", "first to go")]
-
-
 def test_rewards_over_time_are_kept_also_by_those_who_left(bank: Bank):
     bank.visit("h01", 1.0, 4)
     bank.visit("h01", None, 5)
@@ -90,10 +59,3 @@ def test_rewards_over_time_are_kept_also_by_those_who_left(bank: Bank):
     assert [(p.step, p.visits, p.utility) for p in evidence.rewards] == [(4, 1, 1.0), (6, 2, 0.75)]
     assert (evidence.pearson, evidence.judged, evidence.missing) == (0.25, 2, 1)
     assert evidence.origin == "labels"
-
-
-def test_an_unknown_or_departed_hypothesis_cannot_be_visited(bank: Bank):
-    bank.drop("h02", "gone")
-    with pytest.raises(KeyError):
-        bank.visit("h02", 0.5, 3)
-    assert bank.get("h02").trait == "b"

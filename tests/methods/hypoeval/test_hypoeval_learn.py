@@ -13,19 +13,16 @@ from hypoeval_scripts import (
     examples,
     findings,
     of_kind,
-    proposal,
     rating,
     scripted,
     training_input,
 )
 
-from rubriclab.digest import digest
 from rubriclab.errors import SettingsError
 from rubriclab.judges import FakeJudge
 from rubriclab.methods.hypoeval import HypoEvalSettings
 from rubriclab.methods.hypoeval.learn import _HypoEvalRun, learn
 from rubriclab.methods.hypoeval.settings import PRESETS
-from rubriclab.prompts import render
 
 # What is asked, and how much
 
@@ -63,11 +60,6 @@ async def test_the_published_behaviour_asks_about_every_pair_inside_each_of_the_
     assert len(others) > 3
 
 
-async def test_one_call_groups_what_repeats_in_the_whole_union():
-    _, judge, _ = await run(sources="literature")
-    assert len(of_kind(judge, "group")) == 1
-
-
 async def test_new_hypotheses_are_grouped_with_those_in_the_bank_before_anything_is_rated_by_them():
     learned, judge, generator = await run()
     refills = [p for p in of_kind(generator, "propose") if p.fields["tolerance"] is not None]
@@ -97,16 +89,6 @@ async def test_a_new_hypothesis_that_repeats_one_in_the_bank_is_dropped_and_neve
     assert not any(p.fields["criteria"][0]["trait"] == twin.criterion.trait for p in of_kind(judge, "rate"))
 
 
-async def test_proposals_and_refinements_list_the_hypotheses_that_exist():
-    _, _, generator = await run()
-    first, *later = generator.prompts
-    assert first.fields["known"] == []
-    for prompt in later:
-        ids = [each["id"] for each in prompt.fields["known"]]
-        assert ids
-        assert all(f"\n[{name}] " in render(prompt)[1]["content"] for name in ids)
-
-
 async def test_a_wrong_text_shows_what_each_hypothesis_predicted_and_in_which_direction_it_missed():
     _, _, generator = await run()
     labels = {text.output: text.scores[ASPECT] for text in TEXTS}
@@ -118,13 +100,6 @@ async def test_a_wrong_text_shows_what_each_hypothesis_predicted_and_in_which_di
             off = each["score"] - labels[item["output"]]
             assert each["verdict"] == ("close" if abs(off) <= 0.5 else "too high" if off > 0 else "too low")
         assert [each["id"] for each in item["predictions"]] == sorted(each["id"] for each in item["predictions"])
-
-
-async def test_redundancy_is_looked_for_across_the_union():
-    generator = scripted(propose=lambda p: proposal("a", "b") if p.fields["observations"] else proposal("b", "c"))
-    learned, _, _ = await run(generator=generator, wrong_bank=50)
-    reasons = {d.criterion.id: d.reason for d in learned.part.dropped}
-    assert reasons["h03"] == "worded like h02"
 
 
 async def test_the_bank_never_holds_more_than_its_size(monkeypatch):
@@ -160,12 +135,6 @@ async def test_hopeless_hypotheses_leave_in_two_rounds_and_are_not_asked_about_a
         assert rated == texts[: 4 if "when 4" in dropped.reason else 7]
 
 
-async def test_without_early_rejection_the_whole_bank_is_rated_on_all_texts():
-    learned, _, _ = await run(drop_hopeless=False)
-    assert len(learned.candidates) == 8
-    assert not np.isnan(learned.matrix).any()
-
-
 # Sources
 
 
@@ -193,15 +162,6 @@ async def test_prior_knowledge_shows_neither_labels_nor_literature():
     assert prompt.fields["observations"] == prompt.fields["findings"] == []
     assert {c.evidence.origin for c in everybody(learned)} == {"prior knowledge"}
     assert len(judge.prompts) == 2 * len(TEXTS)
-
-
-async def test_both_sources_add_half_a_bank_from_literature_alone():
-    learned, _, generator = await run()
-    alone = [p for p in of_kind(generator, "propose") if not p.fields["observations"]]
-    assert [p.fields["count"] for p in alone] == [4]
-    origins = Counter(c.evidence.origin for c in everybody(learned))
-    assert origins["literature"] == 4
-    assert origins["labels and literature"] >= 3
 
 
 async def test_literature_alone_without_any_is_the_user_s_to_mend():
@@ -241,12 +201,6 @@ async def test_the_concatenated_rubric_is_learned_criterion_by_criterion_and_mea
     assert list(learned.scores) == [text.scores[ASPECT] for text in order_of(learned)]
 
 
-async def test_scores_are_what_scoring_would_give():
-    learned, _, _ = await run()
-    columns = [learned.candidates.index(c.id) for c in learned.part.criteria]
-    np.testing.assert_allclose(learned.scores, learned.matrix[:, columns].mean(axis=1), atol=1e-6)
-
-
 # Wrong examples and refinement
 
 
@@ -269,12 +223,6 @@ async def test_a_full_bank_of_wrong_examples_is_shown_to_the_generator_and_nothi
     assert {c.evidence.examples for c in from_wrong} == {tuple(order[place].id for place in (4, 5, 9))}
 
 
-async def test_a_judge_that_is_right_needs_no_new_hypotheses():
-    _, _, generator = await run(judge=wrong_on([]))
-    assert [len(seen_texts(p)) for p in of_kind(generator, "propose")] == [3, 0]
-    assert of_kind(generator, "refine") == []
-
-
 async def test_every_further_text_is_rated_by_the_k_of_the_highest_reward():
     # Of the three first hypotheses the second is always wrong; without exploration it is not asked any more.
     def script(prompt):
@@ -287,16 +235,6 @@ async def test_every_further_text_is_rated_by_the_k_of_the_highest_reward():
     first, further = asked[:9], asked[9 : 9 + 2 * 11]
     assert Counter(first) == Counter(itertools.product(outputs[:3], ["trait 0.0", "trait 0.1", "trait 0.2"]))
     assert further == [(output, trait) for output in outputs[3:] for trait in ("trait 0.0", "trait 0.2")]
-
-
-async def test_exploration_brings_back_who_was_rated_little():
-    def visits(learned):
-        return sorted(len(c.evidence.rewards) for c in everybody(learned))
-
-    bold, _, _ = await run(sources="labels", k=1, alpha=5, wrong_bank=50)
-    greedy, _, _ = await run(sources="labels", k=1, alpha=0, wrong_bank=50, judge=wrong_on([]))
-    assert visits(bold) == [6, 7, 7]
-    assert visits(greedy) == [3, 3, 14]
 
 
 async def test_what_one_of_the_best_misses_counts_early_and_not_late():
@@ -336,22 +274,6 @@ async def test_the_published_code_s_refinement_begins_with_literature():
     assert rounds == [([], 2), (hard, 0), ([], 2)]
 
 
-async def test_every_refinement_starts_from_the_one_before():
-    order = order_of((await run())[0])
-    _, _, generator = await run(judge=wrong_on([text.output for text in order[3:6]]), refine_rounds=6)
-    shown = [[h["trait"] for h in p.fields["hypotheses"]] for p in of_kind(generator, "refine")]
-    assert len(shown) == 6
-    assert all(before[0] != after[0] for before, after in itertools.pairwise(shown))
-
-
-async def test_without_literature_refinement_has_the_rounds_of_the_labels_only():
-    order = order_of((await run())[0])
-    hard = [text.output for text in order[3:6]]
-    learned, _, generator = await run(judge=wrong_on(hard), refine_rounds=6, found=())
-    assert [seen_texts(p) for p in of_kind(generator, "refine")] == [hard] * 3
-    assert max(c.evidence.refined for c in everybody(learned)) == 3
-
-
 @pytest.mark.parametrize(("found", "rounds"), [((), 1), (findings(), 2)])
 async def test_refinement_stops_when_neither_labels_nor_literature_change_anything(found, rounds):
     def same(prompt):
@@ -361,14 +283,6 @@ async def test_refinement_stops_when_neither_labels_nor_literature_change_anythi
     generator = scripted(refine=same)
     await run(judge=wrong_on([t.output for t in order[3:6]]), generator=generator, refine_rounds=6, found=found)
     assert len(of_kind(generator, "refine")) == rounds
-
-
-async def test_no_prompt_is_sent_twice():
-    _, judge, generator = await run(refine_rounds=6)
-    sent = Counter(
-        digest([p.name, dict(p.fields), p.sample, p.repair is None]) for p in (*judge.prompts, *generator.prompts)
-    )
-    assert max(sent.values()) == 1
 
 
 # Faulty hypotheses

@@ -1,9 +1,8 @@
 """Ratings: one call each, one for all, or one overall; a failed one is missing with its reason."""
 
 import pytest
-from hypoeval_scripts import assignment, criterion, example, of_kind, rating, scripted
+from hypoeval_scripts import assignment, criterion, example, rating, scripted
 
-from rubriclab.data import Scale
 from rubriclab.errors import JudgeRefused, JudgeUnavailable, PromptRejected
 from rubriclab.methods.hypoeval.score import OVERALL, rate
 from rubriclab.methods.method import CriterionRating
@@ -27,12 +26,6 @@ async def test_ratings_together_take_one_call():
     found = await rate(TEXT, THREE, assignment(), judge, "together")
     assert [(r.criterion, r.score) for r in found] == [("a", 1), ("b", 2), ("c", 5)]
     assert len(judge.prompts) == 1
-
-
-async def test_a_single_criterion_is_asked_alone_also_where_several_would_go_together():
-    judge = scripted()
-    await rate(TEXT, THREE[:1], assignment(), judge, "together")
-    assert [p.name for p in judge.prompts] == ["hypoeval/rate"]
 
 
 async def test_the_concatenated_rating_is_a_single_one_by_all_criteria():
@@ -63,27 +56,6 @@ async def test_a_score_that_the_scale_does_not_have_is_missing_and_no_number(wro
     assert len(judge.prompts) == 2
 
 
-@pytest.mark.parametrize("text", ["", "   ", "4", "Final score: [4]", "{", "{}", '{"score": 4}', '{"reasoning": "x"}'])
-async def test_a_reply_in_another_form_is_missing(text):
-    (found,) = await rate(TEXT, THREE[:1], assignment(), scripted(rate=lambda _: text), "separately")
-    assert found.score is None
-    assert found.reason
-
-
-async def test_one_repair_is_asked_for_with_the_complaint():
-    judge = scripted(rate=lambda p: rating(4) if p.repair else rating(9))
-    (found,) = await rate(TEXT, THREE[:1], assignment(), judge, "separately")
-    assert found.score == 4
-    assert judge.prompts[1].repair.reply == '{"reasoning": "Because.", "score": 9}'
-    assert "got 9" in judge.prompts[1].repair.complaint
-
-
-async def test_decimals_are_legal_where_the_scale_has_them():
-    scale = Scale(low=0, high=1, whole=False)
-    (found,) = await rate(TEXT, THREE[:1], assignment(scale), scripted(rate=lambda _: rating(0.35)), "separately")
-    assert found.score == 0.35
-
-
 @pytest.mark.parametrize("ids", ["ab", "abcd", "abb", "aabc", "xyz", ""])
 async def test_ratings_together_are_all_missing_unless_each_criterion_has_exactly_one(ids):
     judge = scripted(rate_together=lambda _: {"ratings": [{"criterion": name, **rating(3)} for name in ids]})
@@ -110,9 +82,3 @@ async def test_a_refusal_ends_the_run():
 
     with pytest.raises(JudgeRefused):
         await rate(TEXT, THREE, assignment(), scripted(rate=script), "separately")
-
-
-async def test_criteria_are_asked_at_temperature_0_and_once():
-    judge = scripted()
-    await rate(TEXT, THREE, assignment(), judge, "separately")
-    assert all((p.temperature, p.sample) == (0.0, 0) for p in of_kind(judge, "rate"))

@@ -31,12 +31,6 @@ async def test_overlapping_wishes_are_asked_once(how):
     assert len(questions(judge)) == 12
 
 
-async def test_going_together_takes_a_call_per_text():
-    judge = scripted()
-    await RatingTable(assignment(), judge, "together").fill(THREE, TEXTS)
-    assert len(judge.prompts) == 4
-
-
 async def test_learning_asks_for_each_criterion_where_scoring_will_ask_for_one_overall_score():
     judge = scripted()
     await RatingTable(assignment(), judge, "concatenated").fill(THREE, TEXTS)
@@ -70,12 +64,6 @@ async def test_the_matrix_has_nan_for_failed_and_for_unasked_ratings():
     np.testing.assert_array_equal(matrix, [[nan, 4, nan], [nan, 4, nan], [nan, nan, nan]])
 
 
-async def test_a_matrix_of_nothing_has_a_shape():
-    table = RatingTable(assignment(), scripted(), "separately")
-    assert table.matrix([], ["t00"]).shape[1] == 0
-    assert table.matrix(["a", "b"], []).shape == (0, 2)
-
-
 async def test_rows_tell_why_a_score_is_missing():
     table = RatingTable(assignment(), scripted(rate=fails_on_b), "separately")
     await table.fill(THREE[:2], TEXTS[:1])
@@ -84,8 +72,3 @@ async def test_rows_tell_why_a_score_is_missing():
     assert (failed.criterion, failed.score) == ("b", None)
     assert "busy" in failed.reason
     assert unasked == CriterionRating("c", None, NEVER_ASKED)
-
-
-async def test_a_rating_never_asked_for_is_an_error():
-    with pytest.raises(KeyError):
-        RatingTable(assignment(), scripted(), "separately").get("a", "t00")

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypoeval_scripts import assignment, hypothesis, proposal, rating
+from hypoeval_scripts import assignment, hypothesis, rating
 from pydantic import BaseModel, ValidationError
 
 from rubriclab.data import Scale
@@ -57,23 +57,6 @@ def test_a_level_without_words_is_refused():
         Hypothesis.model_validate(told, context=CONTEXT)
 
 
-def test_a_proposal_without_any_hypothesis_is_refused():
-    with pytest.raises(ValidationError, match="at least one"):
-        HypothesisProposal.model_validate(proposal(), context=CONTEXT)
-
-
-def test_one_bad_hypothesis_spoils_the_proposal():
-    spoilt = proposal("a", "b")
-    spoilt["hypotheses"][1]["levels"].pop()
-    with pytest.raises(ValidationError, match="levels needed for 1, 2, 3, 4, 5, got 1, 2, 3, 4"):
-        HypothesisProposal.model_validate(spoilt, context=CONTEXT)
-
-
-@pytest.mark.parametrize("score", [1, 3, 5, 3.0, "4"])
-def test_a_number_on_the_scale_is_read(score: Any):
-    assert Rating.model_validate(rating(score), context=CONTEXT).score == float(score)
-
-
 @pytest.mark.parametrize("score", [0, 6, 3.5, "four", True, False, None, float("nan"), float("inf"), [4], {"x": 4}, ""])
 def test_anything_else_is_no_score(score: Any):
     with pytest.raises(ValidationError):
@@ -85,11 +68,6 @@ def test_a_truth_value_is_no_number_anywhere():
     told["levels"][1]["score"] = True
     with pytest.raises(ValidationError, match="a number was expected"):
         Hypothesis.model_validate(told, context=assignment(SCALES[0]).fields())
-
-
-def test_the_complaint_says_what_came_and_what_was_expected():
-    with pytest.raises(ValidationError, match=r"1 \(lowest\) to 5 \(highest\).*got 7"):
-        Rating.model_validate(rating(7), context=CONTEXT)
 
 
 def test_every_criterion_asked_about_has_one_rating_in_any_order():

@@ -35,12 +35,6 @@ async def test_of_hypotheses_from_literature_the_first_are_kept_in_the_generator
     assert of_kind(judge, "rate") == []
 
 
-async def test_repeated_hypotheses_still_leave():
-    generator = scripted(propose=lambda _: proposal("a", "a", "b"))
-    learned, _, _ = await run((), sources="literature", generator=generator)
-    assert [criterion.trait for criterion in learned.part.criteria] == ["a", "b"]
-
-
 @pytest.mark.parametrize("sources", ["labels", "labels and literature"])
 async def test_hypotheses_from_labels_need_some(sources: str):
     with pytest.raises(DataError, match="hypoeval learns from labelled texts, and there are none"):

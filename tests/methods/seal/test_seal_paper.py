@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypoeval_scripts import assignment
-from seal_scripts import of_kind, pack, pairs_asked, part as part_of, scripted, text
+from seal_scripts import of_kind, pack, part as part_of, scripted, text
 
-from experiments.runner.study import load_study
 from rubriclab.checklist import load_checklist
 from rubriclab.methods.method import chosen_settings
 from rubriclab.methods.seal import SEAL
-from rubriclab.methods.seal.score import dimension_score, normalised
 from rubriclab.sentences import split_sentences
 
 ASPECTS = ("coherence", "consistency", "fluency", "relevance")
@@ -29,28 +25,12 @@ def test_every_unit_of_a_summary_gets_one_verdict(aspect: str):
     assert len(given.sub_dimensions) == len(given.questions) == 1
 
 
-@pytest.mark.parametrize(("kind", "units"), [("sentence", 4), ("sentence pair", 3)])
-async def test_four_sentences_make_four_units_or_three_pairs(kind: str, units: int):
-    judge = scripted()
-    given = part_of(pack(kind, sizes=(1,)), **paper(sentences="rules"))
-    await SEAL.score(text(4), given, assignment(), judge)
-    assert len(pairs_asked(judge)) == units
-
-
 async def test_two_of_three_coherent_pairs_give_two_thirds_of_the_scale():
     """Verdicts 1, 0, 1 with one question: (1 + 0 + 1) / 3 = 2/3, on 1 to 5 that is 1 + 4 x 2/3 = 3.666667."""
     judge = scripted(lambda _question, unit, _output: "number 2" not in unit.split(". ")[0])
     given = part_of(pack("sentence pair", sizes=(1,)), **paper())
     value, _ = await SEAL.score(text(4), given, assignment(), judge)
     assert value == pytest.approx(3.666667, abs=1e-6)
-
-
-def test_a_weight_of_zero_counts_for_nothing():
-    """Appendix D allows weights of zero. 0.5, 0.5, 0 and verdicts 1, 0, 1: 0.5 x 1 + 0.5 x 0 + 0 x 1 = 0.5."""
-    assert normalised([0.5, 0.5, 0]).tolist() == [0.5, 0.5, 0]
-    import numpy as np
-
-    assert dimension_score(np.array([[1.0, 0.0, 1.0]]), [0.5, 0.5, 0]) == 0.5
 
 
 async def test_a_judge_may_give_a_question_the_weight_zero():
@@ -60,12 +40,6 @@ async def test_a_judge_may_give_a_question_the_weight_zero():
     value, ratings = await SEAL.score(text(1), given, assignment(), judge)
     assert value == 5
     assert [rating.weight for rating in ratings] == [1, 0]
-
-
-async def test_weights_that_are_all_zero_leave_no_score():
-    judge = scripted(weights={"a1": 0, "a2": 0})
-    given = part_of(pack("response", sizes=(2,), weights="judge"), **paper())
-    assert (await SEAL.score(text(1), given, assignment(), judge))[0] is None
 
 
 async def test_where_only_weightless_questions_are_left_there_is_no_score():
@@ -111,22 +85,3 @@ async def test_a_split_that_is_not_the_text_is_no_split(parts: list[str]):
     value, (rating,) = await SEAL.score(text(SPLIT), given, assignment(), judge)
     assert value is None
     assert "did not split" in rating.units[0].reason
-
-
-@pytest.mark.parametrize(("kind", "chosen"), [("sentence", {"sentences": "rules"}), ("response", {}), ("fact", {})])
-async def test_nothing_else_is_split_by_the_judge(kind: str, chosen: dict):
-    judge = scripted()
-    await SEAL.score(text(4), part_of(pack(kind, sizes=(1,)), **paper(**chosen)), assignment(), judge)
-    assert not of_kind(judge, "split")
-
-
-@pytest.mark.parametrize("name", ["seal-main", "seal-ablations"])
-def test_both_sets_of_qags_are_in_the_studies(name: str):
-    assert {"qags_factuality", "qags_xsum_factuality"} <= set(load_study(name).sets)
-
-
-async def test_an_empty_text_is_not_split():
-    judge = scripted()
-    given = part_of(pack("sentence", sizes=(1,)), **paper())
-    value, _ = await SEAL.score(replace(text(1), output=" … "), given, assignment(), judge)
-    assert (value, judge.prompts) == (None, [])

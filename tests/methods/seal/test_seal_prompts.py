@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 import sys
 from dataclasses import replace
 
 import pytest
 from hypoeval_scripts import examples
-from jinja2 import UndefinedError, meta
-from seal_scripts import always, assignment, exam, of_kind, pack, scripted, sentences, text
+from seal_scripts import always, assignment, exam, pack, scripted, sentences, text
 
-from rubriclab.data import Assignment, find_aspect, task_words
 from rubriclab.methods.method import TrainingInput
-from rubriclab.methods.seal import SEAL, SealSettings
+from rubriclab.methods.seal import SealSettings
 from rubriclab.methods.seal.learn import learn
 from rubriclab.methods.seal.verify import judge_text
 from rubriclab.prompts import Prompt, render
@@ -63,36 +60,6 @@ def user(prompt: Prompt) -> str:
     return render(prompt)[1]["content"]
 
 
-def test_every_template_is_used(real):
-    assert sorted(real) == sorted(SEAL.prompts)
-    assert sorted(f"seal/{path.stem}" for path in (MODULE.FOLDER / "seal").glob("*.md")) == sorted(real)
-    for name in ("seal/verify", "seal/support", "seal/rate"):
-        assert {prompt.fields["weigh"] for prompt in real[name]} == {True, False}
-
-
-@pytest.mark.parametrize("name", SEAL.prompts)
-def test_a_template_renders_whole(real, name):
-    for prompt in real[name]:
-        messages = render(prompt)
-        assert [message["role"] for message in messages] == ["system", "user"]
-        whole = "".join(message["content"] for message in messages)
-        assert not re.search(r"\{%|%\}|\{\{ |\{#|\bNone\b|Undefined|=== ", re.sub(r"JSON schema:\n.*", "", whole))
-        assert "\n\n\n" not in whole
-        assert "<<<" in messages[0]["content"]
-        assert json.loads(json.dumps(prompt.fields)) == prompt.fields
-
-
-@pytest.mark.parametrize("name", SEAL.prompts)
-def test_a_template_names_no_field_that_the_method_does_not_give(real, name):
-    mentioned = meta.find_undeclared_variables(
-        MODULE._environment().parse((MODULE.FOLDER / f"{name}.md").read_text("utf-8"))
-    )
-    for prompt in real[name]:
-        assert mentioned <= set(prompt.fields)
-    with pytest.raises(UndefinedError):
-        render(replace(real[name][0], fields={}))
-
-
 def test_every_unit_question_and_fact_is_shown_with_its_id(real):
     for name in ("seal/verify", "seal/support", "seal/rate"):
         for prompt in real[name]:
@@ -110,34 +77,11 @@ def test_every_unit_question_and_fact_is_shown_with_its_id(real):
                 assert f"{question['name']}: {question['definition']}" in content
 
 
-def test_sentences_are_shown_with_their_numbers_and_how_many_facts_are_wanted(real):
-    wanted = {prompt.fields["most"]: user(prompt) for prompt in real["seal/facts"]}
-    assert "makes 6 facts at most" in wanted[6]
-    for prompt in real["seal/facts"]:
-        blocks = {match["label"]: match["text"] for match in FENCE.finditer(user(prompt))}
-        assert all(blocks[f"sentence {each['id']}"] == each["text"] for each in prompt.fields["sentences"])
-        assert ("before" in blocks) == bool(prompt.fields["before"])
-
-
 def test_which_answer_is_good_is_told_to_no_one_who_answers():
     judge = scripted()
     for better in ("yes", "no"):
         asyncio.run(judge_text(text(3), exam(pack(better={"a1": better})), judge))
     assert judge.prompts[0] == judge.prompts[1]
-
-
-def test_how_many_entries_are_wanted_is_told(real):
-    for prompt in real["seal/verify"]:
-        count = len(prompt.fields["units"]) * len(prompt.fields["questions"])
-        told = (
-            "an empty list in `verdicts`"
-            if not count
-            else "One entry is expected in `verdicts`."
-            if count == 1
-            else f"{count} entries are expected in `verdicts`."
-        )
-        assert told in user(prompt)
-        assert ("`weights`" in user(prompt)) == prompt.fields["weigh"]
 
 
 def as_they_stand(prompt: Prompt) -> dict[str, list[dict[str, object]]]:
@@ -159,13 +103,3 @@ def test_judged_text_stays_inside_its_fences(kind: str, place: str):
     hostile, calm = asked(ATTACK), asked("calm")
     assert any(ATTACK in content for content in hostile)
     assert [FENCE.sub("", content) for content in hostile] == [FENCE.sub("", content) for content in calm]
-
-
-def test_words_are_those_of_the_task():
-    story = Assignment(task_words("story"), find_aspect("story", "surprise"), assignment().scale)
-    judge = scripted()
-    for kind in ("response", "sentence pair"):
-        asyncio.run(judge_text(text(4), replace(exam(pack(kind, beside=("source",))), assignment=story), judge))
-    for prompt in of_kind(judge, "verify"):
-        assert "summary" not in user(prompt)
-        assert (story.aspect.definition in user(prompt)) == prompt.fields["weigh"]

@@ -99,17 +99,3 @@ async def test_only_new_ones_are_taken_and_no_more_than_asked_for(sides: Any, ke
     assert [question.trait for question in questions] == (kept or [])
     assert (failure is None) == bool(kept)
     assert len(of_kind(judge, "propose")) == (1 if kept else SAMPLES)
-
-
-async def test_a_proposal_that_fails_is_tried_again_with_another_sample():
-    judge = FakeJudge(
-        lambda p: {"reasoning": "So.", "sub_dimensions": [side("New")]} if p.sample == 2 and not p.repair else "no"
-    )
-    questions, _, failure = await propose(training_input(), SealSettings(), judge)
-    assert (len(questions), failure) == (1, None)
-
-
-async def test_none_are_made_where_none_are_wanted():
-    judge = scripted()
-    assert await propose(training_input(), SealSettings(proposed=0), judge) == ((), {}, None)
-    assert judge.prompts == []

@@ -219,23 +219,7 @@ async def test_a_claim_holds_only_if_a_fact_that_is_named_exists(named: Any, val
     assert [found.verdicts[f"u{n}", "a1"].value for n in range(2, 7)] == [1.0] * 5
 
 
-async def test_a_fact_that_does_not_exist_is_asked_about_once_more():
-    judge = scripted(per_sentence=2, support=lambda p: naming(*[["c1" if p.repair else "c9"]] * 6))
-    found = await judge_text(text(3, source="A source."), exam(SUPPORTED), judge)
-    assert {verdict.value for verdict in found.verdicts.values()} == {1.0}
-    assert "there is no fact 'c9'; there are c1 to c2" in judge.prompts[-1].repair.complaint
-
-
 # Ratings
-
-
-@pytest.mark.parametrize(
-    ("score", "value"), [(5, 1.0), (1, 0.0), (2, 0.25), ("4", 0.75), (2.5, None), (0, None), (True, None)]
-)
-async def test_a_rating_counts_for_its_share_of_the_scale(score: Any, value: Any):
-    said = {"ratings": [{"unit": "u1", "question": "a1", "reason": "So.", "score": score}]}
-    found = await judge_text(text(1), exam(ONE), FakeJudge(lambda _: said))
-    assert found.verdicts["u1", "a1"].value == value
 
 
 def test_every_form_has_a_strict_schema_with_the_reason_before_the_verdict_and_the_weights_last():

@@ -8,13 +8,9 @@ import pytest
 from seal_scripts import always, assignment, exam, pack, part, scripted, text
 
 from rubriclab.data import Scale
-from rubriclab.judges import FakeJudge
-from rubriclab.methods.seal import SEAL
 from rubriclab.methods.seal.score import TOLD, score, score_verdicts
 from rubriclab.methods.seal.units import Unit
 from rubriclab.methods.seal.verify import PairVerdict, TextVerdicts
-from rubriclab.rubric import Rubric
-from rubriclab.scoring import score_text
 
 QUESTIONS = exam(pack(sizes=(1, 1))).questions
 ONE_TO_FIVE = assignment().scale
@@ -89,13 +85,6 @@ def test_an_unscored_text_says_why_in_a_rating_without_a_score(rows: Any, why: s
     assert all(rating.units for rating in ratings)
 
 
-def test_a_fault_of_the_text_is_every_rating_s_reason_and_the_verdicts_stay():
-    value, ratings = score_verdicts(found((1, 1), fault="no weights"), QUESTIONS, ONE_TO_FIVE)
-    assert value is None
-    assert {(rating.score, rating.reason) for rating in ratings} == {(None, "no weights")}
-    assert ratings[0].units[0].value == 1
-
-
 # As a method
 
 
@@ -107,23 +96,3 @@ async def test_a_part_scores_as_it_was_learned_to():
     bare = given.model_copy(update={"dimensions": None, "units": None})
     value, ratings = await score(text(4), bare, assignment(), scripted(always))
     assert (value, len(ratings[0].units)) == (5.0, 1)
-
-
-@pytest.mark.parametrize(("output", "told"), [("", "there is no sentence in the summary"), (3, "no usable verdict")])
-async def test_why_a_text_has_no_score_is_told_with_the_score(output: Any, told: str):
-    rubric = Rubric(
-        task="summarization", aspect=assignment().aspect, scale=ONE_TO_FIVE, parts=(part(pack(sizes=(1,))),)
-    )
-    judge = FakeJudge(lambda _: '{"verdicts": [{"unit": "u1", "question": "a1", "reason": "", "answer": "yes"}]}')
-    row = await score_text(rubric, text(output), judge, "r@1")
-    assert row.score is None
-    assert told in row.unscored
-
-
-def test_it_is_a_method_of_its_own():
-    assert (SEAL.name, SEAL.checklists, SEAL.needs_checklist(None), SEAL.needs_labels) == (
-        "seal",
-        "units",
-        False,
-        False,
-    )

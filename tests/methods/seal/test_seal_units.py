@@ -39,14 +39,6 @@ def test_a_text_of_fewer_sentences_than_the_threshold_is_judged_whole(kind: Any,
         assert found.units == (Unit("u1", sentences(count)),)
 
 
-def test_sentences_stand_in_their_own_place():
-    assert [(unit.id, unit.sentences) for unit in units(3, "sentence").units] == [
-        ("u1", (0,)),
-        ("u2", (1,)),
-        ("u3", (2,)),
-    ]
-
-
 def test_a_pair_stands_in_both_of_its_sentences():
     first, second = units(3, "sentence pair").units
     assert (first.sentences, second.sentences) == ((0, 1), (1, 2))
@@ -64,14 +56,6 @@ def test_without_decomposition_a_text_is_one_unit(kind: Any):
     assert units(9, kind, decompose=False).kind == "whole"
 
 
-@tries(max_examples=50)
-@given(st.text(max_size=60), st.sampled_from(["sentence", "sentence pair"]))
-def test_every_text_has_units_that_name_its_sentences(text: str, kind: Any):
-    found, count = decompose_by_rule(text, kind, SealScoringSettings()), len(split_sentences(text))
-    assert found.units
-    assert {place for unit in found.units for place in unit.sentences} in (set(), set(range(count)))
-
-
 # Facts
 
 
@@ -85,14 +69,6 @@ async def test_facts_are_asked_for_in_portions_that_know_what_stands_before_them
     assert judge.prompts[1].fields["before"] == " ".join(split_sentences(sentences(15))[12:])
     assert [fact.sentence for fact in found.found] == list(range(45))
     assert found.lost == {}
-
-
-async def test_asking_for_facts_takes_the_text_and_the_task_s_words_alone():
-    judge = scripted()
-    await extract_facts(sentences(2), "reference", WORDS, judge)
-    (prompt,) = judge.prompts
-    assert set(prompt.fields) == {"words", "what", "label", "before", "sentences", "most"}
-    assert (prompt.fields["what"], prompt.fields["label"]) == ("reference", "reference summary")
 
 
 def said(*entries: tuple[Any, Any]) -> dict[str, Any]:
@@ -184,13 +160,6 @@ def test_a_fact_stands_in_the_sentence_that_states_it_and_a_lost_sentence_in_its
         ("u3", (1,), "cut off"),
         ("u4", (2,), None),
     ]
-
-
-@pytest.mark.parametrize("text", ["?!", "..."])
-async def test_nothing_is_asked_about_the_facts_of_a_text_without_a_sentence(text: str):
-    judge = scripted()
-    assert (await decompose(text, "fact", WORDS, judge, SealScoringSettings())).kind == "whole"
-    assert judge.prompts == []
 
 
 @tries(max_examples=50)

@@ -9,7 +9,6 @@ import pytest
 from seal_scripts import Scripted, always, by_lot, exam, of_kind, pack, pairs_asked, scripted, sentences, text
 
 from rubriclab.judges import FakeJudge
-from rubriclab.methods.seal.score import score_verdicts
 from rubriclab.methods.seal.verify import TextVerdicts, judge_text
 from rubriclab.sentences import split_sentences
 
@@ -59,13 +58,6 @@ async def test_a_long_text_takes_several_calls_of_at_most_so_many_verdicts():
     assert len(set(pairs_asked(judge))) == len(found.verdicts) == 300
 
 
-async def test_more_questions_than_verdicts_per_call_are_split_too():
-    judge = scripted()
-    await judge_text(text(3), exam(pack(), most_per_call=2), judge)
-    assert {len(p.fields["units"]) * len(p.fields["questions"]) for p in judge.prompts} <= {1, 2}
-    assert len(set(pairs_asked(judge))) == 9
-
-
 async def test_an_answer_counts_by_which_one_is_better():
     given = pack("response", better={"b1": "no"})
     for yes in (True, False):
@@ -100,12 +92,6 @@ async def test_ablations_and_short_texts_are_judged_as_the_settings_say(
     assert [unit.sentences == () for unit in found.units] == [whole] * len(found.units)
     assert set(values(found).values()) == {1.0}
     assert found.rated == (template == "rate")
-
-
-async def test_a_response_is_verified_however_short():
-    judge = scripted()
-    await judge_text(text("ok"), exam(pack("response")), judge)
-    assert templates(judge) == ["verify"]
 
 
 async def test_a_text_judged_whole_is_shown_whole_texts_and_no_facts():
@@ -176,14 +162,6 @@ def losing(what: str, first: int = 1, **chosen: Any) -> FakeJudge:
     return FakeJudge(said)
 
 
-async def test_no_claim_is_held_against_a_part_of_the_source_s_facts():
-    judge = losing("source", 16)
-    found = await judge_text(text(3, source=sentences(30)), exam(FACTS), judge)
-    assert set(values(found).values()) == {None}
-    assert of_kind(judge, "support") == []
-    assert "the facts of the source text could not all be had" in found.verdicts["u1", "a1"].reason
-
-
 async def test_a_source_without_any_facts_leaves_its_claims_without_a_verdict_and_is_shown_as_it_is_to_others():
     judge = losing("source")
     found = await judge_text(text(3, source="A source.", reference="Ref is so."), exam(MIXED), judge)
@@ -228,21 +206,6 @@ async def test_a_sentence_of_the_output_that_is_left_out_is_a_unit_without_a_ver
     assert "missing: 4" in reason
 
 
-async def test_many_facts_of_one_sentence_do_not_stand_for_those_that_are_left_out():
-    judge = cutting("output", lambda entries: [{**entries[0], "facts": ["It is so."] * 1000}], says=always)
-    asked = exam(FACTS)
-    found = await judge_text(text(9, source="A source."), asked, judge)
-    assert [unit.lost is None for unit in found.units] == [True] + [False] * 8
-    assert score_verdicts(found, asked.questions, asked.assignment.scale)[0] is None
-
-
-async def test_no_claim_is_held_against_a_source_of_which_a_sentence_is_left_out():
-    judge = cutting("source", lambda entries: entries[:1])
-    found = await judge_text(text(3, source=sentences(9)), exam(FACTS), judge)
-    assert of_kind(judge, "support") == []
-    assert set(values(found).values()) == {None}
-
-
 async def test_where_all_facts_of_the_output_are_lost_nothing_more_is_asked():
     judge = losing("output")
     found = await judge_text(text(3, source="A source."), exam(FACTS), judge)
@@ -265,15 +228,6 @@ async def test_weights_are_asked_for_once_with_all_questions_in_view(most: int, 
     assert len(found.verdicts) == len(set(pairs_asked(judge))) == 120
 
 
-async def test_questions_that_are_asked_in_different_ways_are_weighed_in_a_call_of_its_own():
-    judge = scripted(per_sentence=2)
-    given = MIXED.model_copy(update={"units": MIXED.units.model_copy(update={"weights": "judge"})})
-    found = await judge_text(text(3, source="A source.", reference="Ref is so."), exam(given), judge)
-    first = next(prompt for prompt in judge.prompts if prompt.name != "seal/facts")
-    assert (first.name, first.fields["units"], first.fields["weigh"]) == ("seal/verify", [], True)
-    assert found.weights == {"a1": 1, "b1": 1}
-
-
 @pytest.mark.parametrize(
     ("given", "chosen"),
     [(pack(), {}), (pack(weights="judge"), {"weights": "equal"}), (pack(sizes=(1,), weights="judge"), {})],
@@ -294,13 +248,6 @@ async def test_nothing_is_asked_about_an_empty_text(kind: str, output: str):
     judge = scripted()
     found = await judge_text(text(output), exam(pack(kind)), judge)
     assert (judge.prompts, found.units, found.fault) == ([], (), "there is no sentence in the summary")
-
-
-@pytest.mark.parametrize("kind", ["sentence", "sentence pair", "fact"])
-async def test_a_text_of_one_sentence_is_judged_whole(kind: str):
-    judge = scripted()
-    found = await judge_text(text("One sentence only."), exam(pack(kind)), judge)
-    assert (len(found.units), found.units[0].sentences) == (1, ())
 
 
 async def test_a_text_cannot_forge_ids_or_answers():

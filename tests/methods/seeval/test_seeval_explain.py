@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
-
 import pytest
 from holistic_scripts import of_template, overall, said
 from hypoeval_scripts import assignment, example
 
 from rubriclab.data import Assignment, Scale, find_aspect, task_words
 from rubriclab.errors import JudgeError, JudgeRefused
-from rubriclab.judges import FakeJudge, request_digest
+from rubriclab.judges import FakeJudge
 from rubriclab.methods.seeval import SEEvalSettings
-from rubriclab.methods.seeval.explain import Explanation, Mistake, elicit, explain_prompt, refine, refine_prompt
+from rubriclab.methods.seeval.explain import Mistake, elicit, explain_prompt, refine, refine_prompt
 from rubriclab.prompts import render
 
 SETTINGS = SEEvalSettings()
@@ -32,10 +30,6 @@ async def test_explanations_come_in_order_without_space_around_them():
     )
 
 
-async def test_an_explanation_that_comes_again_is_the_same_one():
-    assert await elicit(4, assignment(), explaining("One.", "Two.", " One.", "Two."), SETTINGS) == ("One.", "Two.")
-
-
 async def test_explanations_without_words_are_left_out():
     assert await elicit(3, assignment(), explaining("", "Two.", "\n"), SETTINGS) == ("Two.",)
 
@@ -51,13 +45,6 @@ def _refused(_prompt):
     raise JudgeRefused("wrong key")
 
 
-def test_each_explanation_is_a_request_of_its_own():
-    prompts = [explain_prompt(number, assignment(), SETTINGS) for number in range(20)]
-    assert len({request_digest({"model": "fake"}, prompt) for prompt in prompts}) == 20
-    # Questions asked again after an unusable reply take the numbers between.
-    assert all(b.sample - a.sample >= 10 for a, b in itertools.pairwise(prompts))
-
-
 @pytest.mark.parametrize(("task", "aspect"), [("summarization", "coherence"), ("dialogue", "naturalness")])
 def test_the_task_is_put_in_the_words_of_its_kind_of_text(task, aspect):
     given = Assignment(task_words(task), find_aspect(task, aspect), Scale(low=1, high=3, whole=True))
@@ -68,10 +55,6 @@ def test_the_task_is_put_in_the_words_of_its_kind_of_text(task, aspect):
     for word in (given.words.output, given.words.source, given.words.context):
         assert word in told
     assert f"{given.words.output}s " not in told
-
-
-def test_no_text_is_shown_before_the_explanation():
-    assert set(explain_prompt(0, assignment(), SETTINGS).fields) == {*assignment().fields(), "steps"}
 
 
 def test_the_explanation_speaks_of_the_scores_as_they_will_be_asked_for():
@@ -99,8 +82,3 @@ def test_the_generator_is_shown_both_scores_of_each_text_as_a_person_writes_them
     assert "The people's score: 2. The rater's score: 4.25\n" in told
     assert "The people's score: 0.667. The rater's score: 3\n" in told
     assert "Mine." in told
-
-
-def test_the_generator_is_asked_for_the_reasoning_first():
-    assert list(refine_prompt("Mine.", MISTAKES, assignment()).reply.model_fields) == ["reasoning", "explanation"]
-    assert list(Explanation.model_fields) == ["explanation"]

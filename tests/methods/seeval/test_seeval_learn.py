@@ -10,14 +10,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from holistic_scripts import by_lot, graded, labels_of, learn, of_template, overall, ratings_asked, said
-from hypoeval_scripts import ASPECT, assignment, example
+from hypoeval_scripts import ASPECT, example
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.errors import BudgetReached, JudgeError, JudgeUnavailable
-from rubriclab.judges.embedded import EmbeddedJudge
+from rubriclab.errors import JudgeError, JudgeUnavailable
 from rubriclab.methods.method import chosen_settings
 from rubriclab.methods.seeval import SEEvalSettings
-from rubriclab.methods.seeval.learn import FEWEST_IN_HALF, _correlation
+from rubriclab.methods.seeval.learn import _correlation
 from rubriclab.methods.seeval.settings import PRESETS
 
 TEXTS = graded(20, groups=10)
@@ -114,25 +113,6 @@ async def test_only_the_best_of_a_trial_on_whole_groups_scores_the_other_texts()
     assert not np.isnan(learned.reselected).any()
 
 
-async def test_of_equal_explanations_the_first_is_kept():
-    fake = by_explanation(e0=lambda label: label, e10=lambda label: label, e20=wrong)
-    assert (await learn("seeval", TEXTS, judge=fake, refine=False)).part.criteria[0].id == "e1"
-
-
-async def test_equal_explanations_are_one_and_scored_once():
-    fake = judge(seeval__explain=lambda _: {"explanation": " The same. "})
-    learned = await learn("seeval", TEXTS, judge=fake, refine=False)
-    assert (learned.candidates, learned.part.criteria[0].statement) == (("e1",), "The same.")
-    assert len(ratings_asked(fake)) == len(TEXTS)
-
-
-async def test_no_text_is_scored_twice_by_one_explanation():
-    fake = judge()
-    await learn("seeval", TEXTS, judge=fake)
-    asked = Counter((p.fields["explanation"], p.fields["output"]) for p in ratings_asked(fake))
-    assert set(asked.values()) == {1}
-
-
 async def test_the_scores_of_every_explanation_are_kept_side_by_side(monkeypatch):
     monkeypatch.setattr(LEARNING, "TRIED", 20)
     fake = by_explanation(e0=wrong, e10=lambda label: label)
@@ -168,18 +148,6 @@ async def test_without_examples_one_explanation_is_elicited_and_nothing_else():
     assert [criterion.statement for criterion in learned.part.criteria] == [FIRST]
     assert (learned.examples, learned.scores.shape, learned.matrix.shape) == ((), (0,), (0, 1))
     assert not learned.optimistic
-
-
-async def test_an_explanation_that_cannot_be_used_is_one_fewer():
-    fake = judge(seeval__explain=lambda p: {"explanation": "  "} if p.sample == 0 else {"explanation": str(p.sample)})
-    learned = await learn("seeval", TEXTS, judge=fake, refine=False)
-    assert learned.candidates == ("e1", "e2")
-    assert {c.statement for c in (*learned.part.criteria, *(d.criterion for d in learned.part.dropped))} == {"10", "20"}
-
-
-async def test_no_explanation_at_all_is_an_error():
-    with pytest.raises(JudgeError, match=r"No explanation could be obtained: .*needs words"):
-        await learn("seeval", TEXTS, judge=judge(seeval__explain=lambda _: {"explanation": ""}))
 
 
 async def test_texts_without_a_reply_are_missing_and_the_run_goes_on():
@@ -218,14 +186,6 @@ async def test_an_explanation_by_which_hardly_a_text_is_scored_is_not_chosen(mon
     assert learned.part.dropped[0].criterion.evidence.missing == 16
 
 
-async def test_what_concerns_every_prompt_ends_the_run():
-    def reached(_prompt):
-        raise BudgetReached("no more calls")
-
-    with pytest.raises(BudgetReached):
-        await learn("seeval", TEXTS, judge=judge(seeval__refine=reached))
-
-
 # Rewriting
 
 
@@ -253,15 +213,6 @@ async def test_rewriting_that_gains_nothing_is_dropped_with_the_reason(after):
     assert set(reasons(learned)) == {"r1", "r2"}
     assert len(of_template(fake, "seeval/refine")) == 2
     assert learned.optimistic
-
-
-async def test_a_rewriting_knows_its_correlation_on_the_half_it_has_not_seen():
-    learned = await learn("seeval", TEXTS, judge=judge(after=lambda label: 6 - label), explanations=1)
-    for dropped in learned.part.dropped:
-        evidence = dropped.criterion.evidence
-        assert evidence.heldout == pytest.approx(-1)
-        assert evidence.judged == 10
-        assert set(evidence.examples) <= {text.id for text in TEXTS}
 
 
 async def test_trial_rewritings_are_made_from_one_half_and_scored_on_the_other():
@@ -310,22 +261,6 @@ def said_by(prompt) -> str:
     return f"Rewritten from: {' '.join(seen(prompt))}"
 
 
-async def test_each_half_is_predicted_by_the_rewriting_that_has_not_seen_it():
-    def score(prompt):
-        label, explanation = LABEL[prompt.fields["output"]], prompt.fields["explanation"]
-        if not explanation.startswith("Rewritten"):
-            return wrong(label)
-        # By the final rewriting all texts score alike, except for the highest.
-        return label if explanation in trials else max(label, 3)
-
-    trials: set[str] = set()
-    fake = overall(score, seeval__refine=lambda p: _remember(trials, p))
-    learned = await learn("seeval", TEXTS, judge=fake, explanations=1)
-    assert learned.reselected.tolist() == [LABEL[text.output] for text in TEXTS]
-    assert learned.scores.tolist() == [max(LABEL[text.output], 3) for text in TEXTS]
-    assert learned.part.criteria[0].evidence.heldout == 1
-
-
 def _remember(trials, prompt):
     if len(trials) < 2:
         trials.add(said_by(prompt))
@@ -369,40 +304,6 @@ async def test_where_no_text_lies_off_the_line_there_is_nothing_to_rewrite_from(
     assert (learned.part.criteria[0].statement, learned.optimistic) == (FIRST, False)
 
 
-async def test_a_judge_that_runs_against_the_labels_is_shown_where(monkeypatch):
-    monkeypatch.setattr(LEARNING, "SHOWN", 2)
-    fake = judge(before=lambda label: 6 - label, after=lambda label: label)
-    await learn("seeval", TEXTS, judge=fake, explanations=1)
-    prompts = of_template(fake, "seeval/refine")
-    assert len(prompts) == 3
-    for prompt in prompts:
-        assert {item["score"] for item in prompt.fields["observations"]} <= {1, 5}
-
-
-@pytest.mark.parametrize(
-    "texts",
-    [
-        graded(2 * FEWEST_IN_HALF - 1, groups=9),
-        tuple(replace(text, group="all") for text in TEXTS),
-        tuple(replace(text, group="most" if place > 3 else text.group) for place, text in enumerate(TEXTS)),
-    ],
-    ids=["few texts", "one group", "one group of nearly all"],
-)
-async def test_too_few_texts_to_hold_out_are_not_rewritten_from(texts):
-    fake = judge()
-    learned = await learn("seeval", texts, judge=fake, explanations=1)
-    assert of_template(fake, "seeval/refine") == []
-    assert learned.part.criteria[0].statement == FIRST
-    assert not learned.optimistic
-
-
-async def test_the_generator_rewrites_and_the_judge_explains_and_scores():
-    fake, generator = judge(), judge()
-    await learn("seeval", TEXTS, judge=fake, generator=generator)
-    assert {prompt.name for prompt in generator.prompts} == {"seeval/refine"}
-    assert {prompt.name for prompt in fake.prompts} == {"seeval/explain", "seeval/rate"}
-
-
 @pytest.mark.parametrize(
     "answer",
     [
@@ -430,13 +331,6 @@ async def test_where_only_the_last_rewriting_fails_the_explanation_stays_with_it
     learned = await learn("seeval", TEXTS, judge=judge(seeval__refine=refine), explanations=1)
     assert learned.part.criteria[0].statement == FIRST
     assert set(reasons(learned)) == {"r1", "r2"}
-
-
-@pytest.mark.parametrize("before", [wrong, lambda label: 6 - label], ids=["astray", "against"])
-async def test_a_rewriting_by_which_nothing_can_be_scored_is_not_kept(before):
-    learned = await learn("seeval", TEXTS, judge=judge(before=before, after=lambda _: None), explanations=1)
-    assert learned.part.criteria[0].statement == FIRST
-    assert learned.part.dropped == ()
 
 
 async def test_a_last_rewriting_by_which_hardly_a_text_is_scored_is_not_kept():
@@ -468,41 +362,9 @@ def test_the_order_of_the_examples_does_not_matter(shuffled, seed):
     assert np.array_equal(again.reselected, first.reselected, equal_nan=True)
 
 
-async def test_the_seed_decides_the_halves():
-    found = set()
-    for seed in range(4):
-        fake = judge()
-        await learn("seeval", TEXTS, judge=fake, explanations=1, seed=seed)
-        found.add(said_by(of_template(fake, "seeval/refine")[0]))
-    assert len(found) > 1
-
-
-async def test_progress_is_told_from_the_first_explanation_to_the_choice():
-    told = []
-    await learn("seeval", TEXTS, judge=judge(), on_progress=lambda doing, share: told.append((share, doing)))
-    assert told[0] == (0.1, "3 explanations elicited")
-    assert told[-1] == (1.0, "explanation chosen")
-    assert [share for share, _ in told] == sorted(share for share, _ in told)
-
-
-async def test_the_settings_in_force_are_kept_with_the_part():
-    learned = await learn("seeval", TEXTS, judge=judge(), explanations=2)
-    assert learned.part.settings == SEEvalSettings(explanations=2).model_dump(mode="json")
-
-
 def test_a_correlation_of_less_than_half_of_the_texts_is_none():
     labels = np.array([1.0, 2, 3, 4])
     assert np.isnan(_correlation(np.array([1, np.nan, np.nan, np.nan]), labels))
     assert _correlation(np.array([1, 2, np.nan, np.nan]), labels) == 0
     assert _correlation(np.array([2.0, 2, 2, 2]), labels) == 0
     assert _correlation(labels * 2, labels) == pytest.approx(1)
-
-
-async def test_the_offline_judge_learns_explains_and_rewrites():
-    texts = [
-        replace(text, output=" ".join(["word"] * int(3 + 9 * text.scores[ASPECT])) + f" number {i}.", source=None)
-        for i, text in enumerate(TEXTS)
-    ]
-    learned = await learn("seeval", texts, judge=EmbeddedJudge())
-    assert (learned.part.criteria[0].evidence.pearson or 0) > 0.9
-    assert assignment().scale.contains(float(np.nanmax(learned.scores)))

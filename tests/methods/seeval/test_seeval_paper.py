@@ -83,12 +83,6 @@ async def test_a_sampled_score_is_the_mean_of_the_samples():
     assert (await asked_of(judge, scoring="sampled"))[0] == pytest.approx(3.0)
 
 
-async def test_one_sample_tells_the_temperature_from_the_number():
-    judge = overall(lambda prompt: 5 if prompt.temperature else 1)
-    value, prompts = await asked_of(judge, scoring="sampled", samples=1)
-    assert (value, len(prompts)) == (5, 1)
-
-
 async def test_a_scale_of_0_and_1_has_two_scores_in_the_paper_s_form():
     """Table 4: groundedness is 0 or 1."""
     judge = overall(lambda _: 1)

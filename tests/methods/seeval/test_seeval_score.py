@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 
 import pytest
-from holistic_scripts import graded, learn, of_template, overall, part, weighing, whole
+from holistic_scripts import overall, part, weighing, whole
 from hypoeval_scripts import assignment, example, rating
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.data import Assignment, Scale, find_aspect, task_words
-from rubriclab.errors import JudgeUnavailable
+from rubriclab.data import Scale
 from rubriclab.judges import FakeJudge
 from rubriclab.methods.holistic import holistic_prompt
 from rubriclab.methods.seeval import SEEVAL, SEEvalSettings
 from rubriclab.methods.seeval.explain import FORM, explain_prompt
-from rubriclab.prompts import Repair, render
+from rubriclab.prompts import render
 from rubriclab.prompts.render import _form
 
 TEXT = example(1, 3, source="A source.", context="Some facts.")
@@ -45,16 +44,6 @@ def test_the_first_two_turns_are_the_elicitation_s_without_the_form_of_its_answe
     assert messages[:2] == [system, question]
 
 
-@pytest.mark.parametrize(("task", "aspect"), [("story", "surprise"), ("dialogue", "naturalness"), ("essay", "wit")])
-def test_so_they_are_for_every_kind_of_text(task, aspect):
-    found = find_aspect(task, aspect, "How witty it is." if task == "essay" else None)
-    given_ = Assignment(task_words(task), found, SCALES[0])
-    first = render(explain_prompt(0, given_, SEEvalSettings()))[1]["content"]
-    again = render(holistic_prompt(TEXT, whole(), given_, FORM, SEEvalSettings()))[1]["content"]
-    assert first.startswith(again)
-    assert first.removeprefix(again).startswith("\n\nAnswer with one JSON object")
-
-
 @pytest.mark.parametrize("scoring", ["once", "weighted"])
 def test_then_comes_the_explanation_as_the_judge_s_own_answer_and_then_the_text(scoring):
     messages, prompt = turns("I see.", SEEvalSettings(scoring=scoring))
@@ -76,15 +65,6 @@ def test_an_explanation_is_told_again_word_for_word_and_changes_no_other_turn(ex
     assert without_tags(messages[3]["content"]) == without_tags(plain[3]["content"])
 
 
-def test_a_repair_follows_after_the_last_turn():
-    messages, prompt = turns("I see.", SEEvalSettings())
-    repaired = render(
-        type(prompt)(prompt.name, prompt.fields, prompt.reply, repair=Repair("Four.", "it held no object."))
-    )
-    assert repaired[:4] == messages
-    assert [message["role"] for message in repaired[4:]] == ["assistant", "user"]
-
-
 async def test_a_text_is_one_call_at_temperature_0_and_its_score_comes_with_the_reason():
     judge = FakeJudge(lambda _: rating(4, "It answers the first question."))
     value, (found,) = await SEEVAL.score(TEXT, part("seeval", whole("I see.")), assignment(), judge)
@@ -100,21 +80,3 @@ async def test_a_weighted_score_takes_one_call_with_log_probabilities_and_20_wit
     sampled = overall(lambda prompt: 1 + prompt.sample // 10 % 2)
     assert (await SEEVAL.score(TEXT, weighted, assignment(), sampled))[0] == 1.5
     assert (len(sure.prompts), len(sampled.prompts)) == (1, 20)
-
-
-async def test_what_was_learned_scores_as_it_did_when_it_was_learned():
-    judge = overall()
-    texts = graded(12)
-    learned = await learn("seeval", texts, judge=judge, explanations=2, refine=False)
-    asked = len(of_template(judge, "seeval/rate"))
-    for text, expected in zip(texts, learned.scores, strict=True):
-        assert (await SEEVAL.score(text, learned.part, assignment(), judge))[0] == expected
-    assert len(of_template(judge, "seeval/rate")) == asked + 12
-
-
-async def test_a_text_without_a_reply_is_unscored_with_the_reason():
-    def busy(_prompt):
-        raise JudgeUnavailable("the server is busy")
-
-    value, (found,) = await SEEVAL.score(TEXT, part("seeval"), assignment(), FakeJudge(busy))
-    assert (value, found.score, found.reason) == (None, None, "the server is busy")

@@ -26,7 +26,7 @@ from rubriclab.data import Scale
 from rubriclab.errors import BudgetReached, JudgeUnavailable
 from rubriclab.judges import FakeJudge
 from rubriclab.methods.method import CriterionRating
-from rubriclab.methods.single_call import can_join, judge_all
+from rubriclab.methods.single_call import judge_all
 from rubriclab.rubric import Demonstration, Part
 
 TEXT = example(1, 3, source="The source.", context="The context.")
@@ -37,7 +37,6 @@ ANALYSED = overall_part("analyze_rate", whole(id="analysed"))
 BARE = part_of("checkeval", question("p1"), answers="yes or no")
 CONCATENATED = part_of("hypoeval", criterion("c1"), criterion("c2"), ask="concatenated")
 MEASURED = part_of("text_features", whole(id="log_words", kind="feature"))
-ALONE = (MEASURED, WEIGHTED, FEW_SHOT, ANALYSED, BARE, CONCATENATED)
 
 
 async def run(judge: Any, parts: tuple[Part, ...] = PARTS, scale: Scale | None = None) -> tuple[CriterionRating, ...]:
@@ -76,11 +75,6 @@ async def test_a_question_that_cannot_be_asked_of_a_text_does_not_apply_and_is_n
     assert found["q1"].applies
 
 
-async def test_the_rubric_s_order_holds_whatever_kinds_its_parts_are_of():
-    found = await run(jointly(), (DIRECT, CHECKLIST, HYPOTHESES))
-    assert [each.criterion for each in found] == ["direct", "q1", "q2", "q3", "h1", "h2"]
-
-
 async def test_entries_count_by_id_and_not_by_position():
     judge = jointly(lambda reply: {name: entries[::-1] for name, entries in reply.items()})
     assert await run(judge) == await run(jointly())
@@ -97,25 +91,6 @@ async def test_lists_of_which_nothing_is_asked_may_be_left_out(parts: tuple[Part
 
 
 # What can join
-
-
-@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.method)
-def test_hypotheses_questions_and_single_scores_can_join(part: Part):
-    assert can_join(part)
-
-
-@pytest.mark.parametrize("part", ALONE, ids=lambda part: part.method)
-def test_what_needs_a_reply_of_its_own_cannot(part: Part):
-    assert not can_join(part)
-
-
-def test_hypotheses_that_are_rated_in_one_call_of_their_own_can_join():
-    assert can_join(part_of("hypoeval", criterion("h1"), ask="together"))
-
-
-@pytest.mark.parametrize("method", ["seal", "dcr"])
-def test_methods_that_take_texts_apart_cannot(method: Any):
-    assert not can_join(part_of(method, question("u1")))
 
 
 async def test_parts_that_cannot_join_are_scored_by_their_own_methods_in_their_place():
@@ -177,11 +152,3 @@ async def test_an_answer_off_the_scale_is_asked_for_once_more():
     found = await run(judge)
     assert all(each.score is not None for each in found)
     assert "whole[0].score: the score must be 1 (lowest) to 5 (highest)" in judge.prompts[1].repair.complaint
-
-
-async def test_scores_keep_to_a_scale_that_is_not_1_to_5():
-    parts = (part_of("hypoeval", criterion("h1", anchors=(0, 0.5, 1))), DIRECT)
-    judge = jointly(lambda reply: {**reply, "whole": [{**reply["whole"][0], "score": 0.25}]})
-    found = await run(judge, parts, Scale(low=0, high=1, whole=False))
-    assert found[1].score == 0.25
-    assert len(judge.prompts) == 1

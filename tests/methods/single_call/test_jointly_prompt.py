@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from checkeval_scripts import question
 from hypoeval_scripts import assignment, criterion, example
 from single_call_scripts import CHECKLIST, DIMENSIONS, DIRECT, EXPLAINED, HYPOTHESES, IDS, PARTS, STEPS, part_of
 
-from rubriclab.data import Assignment, Example, find_aspect, task_words
+from rubriclab.data import Assignment, Example
 from rubriclab.methods.single_call.prompt import can_join, judge_prompt
 from rubriclab.prompts import render, render_turns
 from rubriclab.rubric import Part
@@ -86,19 +85,6 @@ def test_no_prompt_tells_which_answer_is_better():
     assert shown(turned) == shown(plain)
 
 
-def test_the_steps_are_numbered_by_what_is_asked_and_the_whole_comes_last():
-    steps = [line for line in shown(*PARTS).splitlines() if line.startswith("STEP")]
-    assert [line.split(".")[0] + line.split(".")[1] for line in steps] == [
-        "STEP 1 Criteria",
-        "STEP 2 Questions",
-        "STEP 3 The whole",
-    ]
-    assert "Use what you have just found" in steps[-1]
-    alone = shown(DIRECT)
-    assert "STEP 1. The whole. Give one score for" in alone
-    assert "Use what you have just found" not in alone
-
-
 def test_what_a_question_presupposes_stands_behind_it():
     stated = question("q1", seed="q9", absent="n/a", broken="no")
     content = shown(part_of("checkeval", stated, question("q2")))
@@ -124,15 +110,6 @@ def test_a_reason_is_asked_for_before_every_verdict():
     }
 
 
-def test_room_for_the_reply_grows_with_what_is_asked():
-    one = part_of("hypoeval", criterion("h1"))
-    many = part_of("hypoeval", *(criterion(f"h{n}") for n in range(1, 5)))
-    questions = part_of("checkeval", *(question(f"q{n}") for n in range(5)))
-    room = [judge_prompt(TEXT, parts, assignment()).max_tokens for parts in ((one,), (many,), (many, questions))]
-    assert (room[1] - room[0], room[2] - room[1]) == (3 * 128, 5 * 96)
-    assert judge_prompt(TEXT, PARTS, assignment()).max_tokens == 256 + 2 * 128 + 3 * 96 + 3 * 256
-
-
 @pytest.mark.parametrize("attack", ATTACKS)
 @pytest.mark.parametrize("place", ["output", "source", "context"])
 def test_judged_text_stays_whole_inside_its_fence(attack: str, place: str):
@@ -142,11 +119,3 @@ def test_judged_text_stays_whole_inside_its_fence(attack: str, place: str):
     assert blocks == [getattr(attacked, name) for name in ("source", "context", "output")]
     assert messages[0] == calm[0]
     assert FENCE.sub("", messages[1]["content"]) == FENCE.sub("", calm[1]["content"])
-
-
-def test_what_a_text_lacks_is_not_mentioned_and_words_are_those_of_the_task():
-    story: Any = Assignment(task_words("story"), find_aspect("story", "surprise"), assignment().scale)
-    content = shown(*PARTS, text=example(1, 3), about=story)
-    assert [match["label"] for match in FENCE.finditer(content)] == ["story"]
-    assert "summary" not in content.replace(TEXT.output, "")
-    assert "the rest is there" not in content

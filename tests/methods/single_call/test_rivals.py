@@ -50,10 +50,6 @@ async def test_one_call_gives_every_text_its_own_ratings_by_every_criterion() ->
         assert {ratings[name].score for name in ("h1", "h2", "e1", "direct")} == {one_to_five(text.output)}
 
 
-async def test_entries_in_another_order_still_belong_to_the_texts_that_they_name() -> None:
-    assert await rated(judging(lambda entries: entries[::-1])) == await rated(judging())
-
-
 async def test_the_offline_judge_rates_texts_together_as_it_does_apart() -> None:
     together = await judge_rivals(TEXTS, PARTS, assignment(), EmbeddedJudge())
     assert together == [await judge_all(text, PARTS, assignment(), EmbeddedJudge()) for text in TEXTS]
@@ -153,11 +149,6 @@ def test_texts_are_shown_in_an_order_of_their_own_whatever_the_order_of_the_inpu
     assert sorted(call) == [text.id for text in texts] != call
 
 
-def test_groups_differ_in_the_order_of_the_same_texts() -> None:
-    orders = {tuple(calls_of([replace(text, group=name) for text in rivals(6)])[0]) for name in "abcdef"}
-    assert len(orders) > 3
-
-
 def test_only_texts_of_one_group_source_and_context_share_a_call() -> None:
     texts = [
         *rivals(2),
@@ -182,16 +173,6 @@ def test_a_group_beyond_the_limit_of_tokens_is_divided_until_every_call_is_withi
         prompt = rivals_prompt([texts[place] for place in call], (HYPOTHESES,), assignment())
         size = sum(len(message["content"].split()) for message in render(prompt)) + prompt.max_tokens
         assert size <= 6000
-
-
-def test_a_text_too_long_for_the_limit_gets_a_call_of_its_own() -> None:
-    texts = [replace(text, output="word " * 5000 + text.output) for text in rivals(3)]
-    assert [len(call) for call in calls_of(texts, (DIRECT,), tokens=1000)] == [1, 1, 1]
-
-
-def test_texts_of_different_groups_are_refused_in_one_prompt() -> None:
-    with pytest.raises(ValueError, match="one group"):
-        rivals_prompt([*rivals(1), *rivals(1, "g1")], PARTS, assignment())
 
 
 async def test_a_part_that_cannot_join_is_rated_text_by_text() -> None:
