@@ -272,6 +272,6 @@ def _price(judge: str, options: JudgeOptions) -> tuple[Price | None, bool]:
         return price, price is not None and not listed
     if options.price:
         return options.price, False
-    from rubriclab.judges.language_model import price_of
+    from rubriclab.judges.price import price_of
 
     return price_of(judge), False

@@ -11,7 +11,7 @@ from hypoeval_scripts import assignment, example
 from single_call_scripts import HYPOTHESES, PARTS, combined, part_of, sound
 
 from rubriclab.aggregation import Ask
-from rubriclab.data import RowError
+from rubriclab.data import Example, RowError
 from rubriclab.estimate import SAMPLE, dry_run, estimate_learning, estimate_prompts, estimate_scoring
 from rubriclab.judges import FakeJudge
 from rubriclab.judges.options import JudgeOptions
@@ -50,7 +50,7 @@ async def test_scoring_a_few_texts_takes_the_calls_and_tokens_of_the_estimate(
 def test_many_texts_are_estimated_from_the_first_ones_and_faulty_rows_take_no_call() -> None:
     rubric, texts = combined("by method"), [example(number, 3) for number in range(3 * SAMPLE)]
     few = estimate_scoring(rubric, texts[:SAMPLE])
-    rows = [RowError("f.jsonl", 2, "f2", "no text", "a text"), *texts]
+    rows: list[Example | RowError] = [RowError("f.jsonl", 2, "f2", "no text", "a text"), *texts]
     assert estimate_scoring(rubric, rows) == few * 3
     assert estimate_scoring(rubric, rows[:1]).calls == 0
 

@@ -6,12 +6,12 @@ from rubriclab.judges.cache import AnswerCache, Cached, MemoryAnswers
 from rubriclab.judges.connect import connect
 from rubriclab.judges.fake import FakeJudge
 from rubriclab.judges.judge import Judge, Reply, Token, Usage
-from rubriclab.judges.language_model import LanguageModel, close_connections, price_of
+from rubriclab.judges.language_model import LanguageModel, close_connections
 from rubriclab.judges.ledger import Ledger, Metered
 from rubriclab.judges.limits import Limited, Limits, LocalLimits
 from rubriclab.judges.logprobs import score_distribution
 from rubriclab.judges.options import JudgeOptions
-from rubriclab.judges.price import Price, as_price, estimated_tokens
+from rubriclab.judges.price import Price, as_price, estimated_tokens, price_of
 from rubriclab.judges.recording import Recording, Replay
 from rubriclab.judges.request import messages_of, request_digest
 from rubriclab.judges.retry import Retried

@@ -266,7 +266,7 @@ class BatchModel(LanguageModel):
 
 def batch_price_of(model: str) -> tuple[Price | None, bool]:
     """Return the price of `model` in a batch, and whether it is listed; if it is not, half of the usual price."""
-    from rubriclab.judges.language_model import price_of
+    from rubriclab.judges.price import price_of
 
     usual = price_of(model)
     if usual is None:

@@ -14,7 +14,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rubriclab.digest import PREFIX, digest
 from rubriclab.errors import (
@@ -35,6 +35,9 @@ from rubriclab.open_batch import OpenBatch
 from rubriclab.option_names import RUN_AGAIN, option
 from rubriclab.prompts import Prompt
 
+if TYPE_CHECKING:
+    from rubriclab.store.batches import BatchTable
+
 T = TypeVar("T")
 
 # Seconds without a new prompt after which a wave is complete, at most the first pause between two checks.
@@ -50,31 +53,6 @@ QUEUE_PAUSE = 60.0
 MOST_BYTES = 100_000_000
 
 _log = logging.getLogger(__name__)
-
-
-class BatchRecords(Protocol):
-    """The store's open batches."""
-
-    @property
-    def remote(self) -> bool:
-        """Whether calls wait for a network."""
-        ...
-
-    def add(self, batch: OpenBatch, /) -> None:
-        """Store a batch."""
-        ...
-
-    def set_id(self, key: str, batch_id: str, /) -> None:
-        """Store the provider's id of a batch."""
-        ...
-
-    def remove(self, key: str, /) -> None:
-        """Remove a batch, if it is there."""
-        ...
-
-    def open(self, judge: str, /) -> tuple[OpenBatch, ...]:
-        """Return the batches of a judge, by the digest of its identity."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -164,7 +142,7 @@ class Waves(JudgeWrapper):
         self,
         model: BatchModel,
         answers: AnswerCache,
-        batches: BatchRecords,
+        batches: BatchTable,
         limits: WaveLimits,
         notify: Callable[[str], None] = lambda _text: None,
     ) -> None:
@@ -251,7 +229,8 @@ class Waves(JudgeWrapper):
         part: dict[str, _WaitingPrompt] = {}
         lines = bytearray()
         for request in requests:
-            line = self._model.line(_name(request.digest), request.prompt)
+            # Without the prefix: providers take names of at most 64 characters.
+            line = self._model.line(request.digest.removeprefix(PREFIX), request.prompt)
             if part and (len(part) == self._limits.largest or len(lines) + len(line) > MOST_BYTES):
                 yield part, bytes(lines)
                 part, lines = {}, bytearray()
@@ -367,7 +346,7 @@ class Waves(JudgeWrapper):
 
     async def _outcomes(self, batch: OpenBatch, status: BatchStatus) -> dict[str, Reply | Exception]:
         """Return what became of the requests of a batch, with all its answers cached and the batch removed."""
-        names = {_name(key): key for key in batch.requests}
+        names = {key.removeprefix(PREFIX): key for key in batch.requests}
         files = [await self._persistently(partial(self._model.content, file, len(names))) for file in status.files]
         outcomes: dict[str, Reply | Exception] = {}
         for name, answer in answers_in(files, names).items():
@@ -380,7 +359,12 @@ class Waves(JudgeWrapper):
                 outcomes[key] = outcome
         await self._in_store(self._batches.remove, batch.key)
         if len(outcomes) == len(names):
-            await self._delete((batch.file_id, *status.files))
+            # Not essential: the files take up space of the provider's storage.
+            for file in (batch.file_id, *status.files):
+                try:
+                    await self._model.delete(file)
+                except RubriclabError as error:
+                    _log.info("the file %s could not be deleted: %s", file, error.message)
         return outcomes
 
     def _outcome(self, answer: BatchAnswer, prompt: Prompt[Any] | None) -> Reply | Exception | None:
@@ -394,14 +378,6 @@ class Waves(JudgeWrapper):
             unprocessed.may_be_billed = False
             return unprocessed
         return self._model.error_in(answer.status, answer.body, prompt) if prompt else None
-
-    async def _delete(self, files: Iterable[str]) -> None:
-        """Delete files from the provider's storage, which is not essential."""
-        for file in files:
-            try:
-                await self._model.delete(file)
-            except RubriclabError as error:
-                _log.info("the file %s could not be deleted: %s", file, error.message)
 
     async def _persistently(self, request: Callable[[], Awaitable[T]]) -> T:
         """Return the result of a request about a batch, repeated while a retry can help."""
@@ -441,8 +417,3 @@ def _failed(status: BatchStatus) -> JudgeError:
         error.may_be_billed = False
         return error
     return JudgeRefused(fault, f"If the file is too large, give a smaller {option('batch_size')}.")
-
-
-def _name(digest: str) -> str:
-    """Return a request's name in a file: at most 64 characters, as every provider takes."""
-    return digest.removeprefix(PREFIX)

@@ -15,11 +15,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rubriclab.errors import SettingsError
 from rubriclab.judges.batch_model import BatchModel
-from rubriclab.judges.batched import Batched, BatchRecords, WaveLimits, Waves
+from rubriclab.judges.batched import Batched, WaveLimits, Waves
 from rubriclab.judges.budget import Budget, Budgeted, LocalBudget
 from rubriclab.judges.cache import AnswerCache, Cached
 from rubriclab.judges.interruption import Interruptible
@@ -36,6 +36,9 @@ from rubriclab.judges.retry import Breaker, LocalBreaker, Retried
 from rubriclab.judges.traced import Traced, Tracer
 from rubriclab.option_names import option
 
+if TYPE_CHECKING:
+    from rubriclab.store.batches import BatchTable
+
 EMBEDDED = "embedded"
 # Prompts in a row that may fail after all attempts, at least.
 BREAKER = 20
@@ -50,7 +53,7 @@ def connect(
     record: Path | Recorder | None = None,
     budget: Budget | None = None,
     limits: Limits | None = None,
-    batches: BatchRecords | None = None,
+    batches: BatchTable | None = None,
     notify: Callable[[str], None] = lambda _text: None,
     observer: RequestObserver | None = None,
     tracer: Tracer | None = None,
@@ -144,7 +147,7 @@ def _source(
     ledger: Ledger,
     shared: _Shared,
     *,
-    batches: BatchRecords | None,
+    batches: BatchTable | None,
     notify: Callable[[str], None],
 ) -> Judge:
     if options.batch and not makes_requests(spec):
@@ -210,7 +213,7 @@ def _batched(
     shared: _Shared,
     *,
     answers: AnswerCache,
-    batches: BatchRecords,
+    batches: BatchTable,
     notify: Callable[[str], None],
 ) -> Judge:
     """Return a language model that is asked by batches."""

@@ -6,7 +6,6 @@ import asyncio
 import functools
 import logging
 import os
-import re
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -16,10 +15,10 @@ from typing import Any, Literal
 
 from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, PromptRejected
 from rubriclab.judges.address import check_address, check_environment, environment_address, shown_address
-from rubriclab.judges.judge import Reply, Token, Usage
+from rubriclab.judges.judge import Reply, Usage
 from rubriclab.judges.logprobs import reported_tokens
 from rubriclab.judges.mended_settings import LIMIT_NAMES, MendedSettings
-from rubriclab.judges.price import Price, most_tokens
+from rubriclab.judges.price import Price, highest_price_of, most_tokens, price_of
 from rubriclab.judges.prompt_cache import (
     CacheMarks,
     CachePrices,
@@ -33,7 +32,7 @@ from rubriclab.judges.providers import is_loaded, load_litellm, provider_of
 from rubriclab.judges.reasoning import without_reasoning
 from rubriclab.judges.reply_size import DEFAULT_BYTES, RECEPTION, Reception, body_limit, text_limit
 from rubriclab.judges.request import messages_of, turns_of
-from rubriclab.judges.response_body import MOST_TOKENS
+from rubriclab.judges.response_body import clean, reported_name, token_count, tokens_without_keys, why_empty
 from rubriclab.judges.schema import response_format
 from rubriclab.masking import without_keys
 from rubriclab.option_names import did_you_mean
@@ -44,14 +43,8 @@ Structured = Literal["auto", "schema", "text"]
 # litellm limits silence only, so a server that sends a byte now and then passes. Our limit is on the whole request;
 # litellm's is this much longer.
 GRACE_SECONDS = 15.0
-LONGEST_NAME = 200
-LONGEST_REFUSAL = 200
 # For hidden reasoning, which would use up the reply's own tokens.
 REASONING_TOKENS = 4096
-
-# Names in litellm's table.
-_PROMPT_PRICE = re.compile(r"(input_cost_per|cache_creation_input)_token")
-_COMPLETION_PRICE = re.compile(r"output_cost_per_(reasoning_)?token")
 
 # The spare tokens at which the cost of the request in this context was reserved: it must not use more.
 _RESERVED: ContextVar[int] = ContextVar("reserved", default=sys.maxsize)
@@ -280,11 +273,11 @@ class LanguageModel:
     def _messages(self, prompt: Prompt[Any]) -> list[dict[str, Any]]:
         """Return the messages, with cache marks where the model needs them; these are part of no request digest."""
         if self._mended.without_system:
-            contents = [_clean(turn["content"]) for turn in messages_of(prompt)]
+            contents = [clean(turn["content"]) for turn in messages_of(prompt)]
             return [{"role": "user", "content": "\n\n".join(contents)}]
         if self._marks is None:
-            return [{"role": turn["role"], "content": _clean(turn["content"])} for turn in messages_of(prompt)]
-        turns = [replace(turn, parts=tuple(map(_clean, turn.parts))) for turn in turns_of(prompt)]
+            return [{"role": turn["role"], "content": clean(turn["content"])} for turn in messages_of(prompt)]
+        turns = [replace(turn, parts=tuple(map(clean, turn.parts))) for turn in turns_of(prompt)]
         return self._marks.marked(turns)
 
     def _settings(self, prompt: Prompt[Any], spare: int | None = None) -> dict[str, Any]:
@@ -307,21 +300,21 @@ class LanguageModel:
         """Return the reply in a response, at this price, or otherwise at litellm's own."""
         choice = response.choices[0] if response.choices else None
         reason = getattr(choice, "finish_reason", None)
-        text = without_keys(_clean(choice.message.content or "")) if choice else ""
+        text = without_keys(clean(choice.message.content or "")) if choice else ""
         return Reply(
             text=text,
-            model=without_keys(_reported_name(response.model) or self.model),
+            model=without_keys(reported_name(response.model) or self.model),
             usage=self._usage(response, text, price),
             truncated=reason == "length",
             filtered=reason == "content_filter",
-            fault="" if text.strip() or choice is None else without_keys(_why_empty(choice)),
-            tokens=_without_keys(reported_tokens(getattr(choice, "logprobs", None), text)),
+            fault="" if text.strip() or choice is None else without_keys(why_empty(choice)),
+            tokens=tokens_without_keys(reported_tokens(getattr(choice, "logprobs", None), text)),
         )
 
     def _usage(self, response: Any, text: str, price: Price | None) -> Usage:
         usage = getattr(response, "usage", None)
-        read = _count(getattr(usage, "prompt_tokens", None))
-        wrote = _count(getattr(usage, "completion_tokens", None))
+        read = token_count(getattr(usage, "prompt_tokens", None))
+        wrote = token_count(getattr(usage, "completion_tokens", None))
         from_cache, to_cache = tokens_read_and_written(usage, read)
         # A given price has none for the cache.
         saved = 0.0 if price else self._cache_prices.saved(from_cache, to_cache)
@@ -391,29 +384,6 @@ class LanguageModel:
         return bool(load_litellm().supports_response_schema(model, custom_llm_provider=provider))
 
 
-def price_of(model: str) -> Price | None:
-    """Return the price of `model` in litellm's table; `None` if it has none, or zeros only."""
-    litellm = load_litellm()
-    try:
-        info = litellm.get_model_info(model)
-    except Exception:  # litellm raises a bare Exception for an unknown model
-        return None
-    prompt, completion = info.get("input_cost_per_token") or 0.0, info.get("output_cost_per_token") or 0.0
-    return Price(prompt * 1e6, completion * 1e6) if prompt or completion else None
-
-
-def highest_price_of(model: str) -> Price | None:
-    """Return the highest price of a token in litellm's table: of a long prompt, a prompt cache or a service tier."""
-    if price_of(model) is None:
-        return None
-    info = load_litellm().get_model_info(model)
-    prompt, completion = (
-        max(cost for name, cost in info.items() if cost is not None and kind.match(name))
-        for kind in (_PROMPT_PRICE, _COMPLETION_PRICE)
-    )
-    return Price(prompt * 1e6, completion * 1e6)
-
-
 async def close_connections() -> None:
     """Close the connections that language models have opened in this event loop; the next request opens new ones.
 
@@ -429,44 +399,7 @@ async def close_connections() -> None:
         litellm.in_memory_llm_clients_cache.flush_cache()
 
 
-def _why_empty(choice: Any) -> str:
-    """Return why a choice has no text, if it says so."""
-    message = choice.message
-    more = {**(getattr(choice, "provider_specific_fields", None) or {}), **(message.provider_specific_fields or {})}
-    if refusal := more.get("refusal"):
-        return f"the model refused: {_clean(str(refusal)[:LONGEST_REFUSAL])!r}."
-    if choice.finish_reason == "length":
-        return "hidden reasoning reached the limit on tokens before the reply began."
-    if message.tool_calls:
-        return "the answer was in a call of a tool instead of the text."
-    if getattr(message, "reasoning_content", None) or more.get("reasoning"):
-        return "there was hidden reasoning, and no text after it."
-    return "the provider reported an error instead of a reply." if more.get("native_finish_reason") == "error" else ""
-
-
 def _address(model: str, api_base: str | None) -> str | None:
     """Return the server's address, unless it is the provider's own."""
     address = api_base or environment_address(provider_of(model))
     return shown_address(address) if address else None
-
-
-def _without_keys(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
-    """Return the tokens, or none if an alternative contains a key that the server has echoed."""
-    texts = (text for token in tokens for text, _ in token.alternatives)
-    return () if any(without_keys(text) != text for text in texts) else tokens
-
-
-def _count(reported: Any) -> int:
-    """Return the reported number of tokens; 0 (unknown) for an impossible one."""
-    return reported if type(reported) is int and 0 <= reported <= MOST_TOKENS else 0
-
-
-def _reported_name(reported: Any) -> str | None:
-    """Return the model's name as the provider reports it, if it is valid."""
-    is_name = isinstance(reported, str) and len(reported) <= LONGEST_NAME and reported.isprintable()
-    return reported if is_name else None
-
-
-def _clean(text: str) -> str:
-    """Return `text` with lone surrogates replaced, which no provider, file or database accepts."""
-    return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,14 +1,16 @@
-"""Prices of replies, and estimates and bounds of a prompt's tokens."""
+"""Prices of replies, given or listed by litellm, and estimates and bounds of a prompt's tokens."""
 
 from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from rubriclab.errors import SettingsError
+from rubriclab.judges.providers import load_litellm
 from rubriclab.prompts import Message
 
 # English has four to five bytes per token, Chinese and Japanese about three; rare scripts, emoji and base64 have fewer.
@@ -19,6 +21,10 @@ TOKENS_PER_MESSAGE = 4
 MOST_PER_MESSAGE = 16
 MOST_PER_REQUEST = 100
 MOST_PER_SCHEMA = 1000
+
+# Names in litellm's table.
+_PROMPT_PRICE = re.compile(r"(input_cost_per|cache_creation_input)_token")
+_COMPLETION_PRICE = re.compile(r"output_cost_per_(reasoning_)?token")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +64,29 @@ def as_price(value: Any) -> Price:
             "Write US dollars per million prompt and completion tokens, as in 0.15:0.60.",
         ) from None
     return Price(prompt, completion)
+
+
+def price_of(model: str) -> Price | None:
+    """Return the price of `model` in litellm's table; `None` if it has none, or zeros only."""
+    litellm = load_litellm()
+    try:
+        info = litellm.get_model_info(model)
+    except Exception:  # litellm raises a bare Exception for an unknown model
+        return None
+    prompt, completion = info.get("input_cost_per_token") or 0.0, info.get("output_cost_per_token") or 0.0
+    return Price(prompt * 1e6, completion * 1e6) if prompt or completion else None
+
+
+def highest_price_of(model: str) -> Price | None:
+    """Return the highest price of a token in litellm's table: of a long prompt, a prompt cache or a service tier."""
+    if price_of(model) is None:
+        return None
+    info = load_litellm().get_model_info(model)
+    prompt, completion = (
+        max(cost for name, cost in info.items() if cost is not None and kind.match(name))
+        for kind in (_PROMPT_PRICE, _COMPLETION_PRICE)
+    )
+    return Price(prompt * 1e6, completion * 1e6)
 
 
 def estimated_tokens(messages: Iterable[Message]) -> int:

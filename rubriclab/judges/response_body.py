@@ -1,4 +1,7 @@
-"""What is read into the body of a successful response before litellm sees it, which fails at values of other types."""
+"""What is read into the body of a successful response before litellm sees it, and of litellm's response after it.
+
+litellm fails at values of other types than it expects.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,11 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from rubriclab.judges.judge import Token
+from rubriclab.masking import without_keys
+
+LONGEST_NAME = 200
+LONGEST_REFUSAL = 200
 # More tokens than a reply can have.
 MOST_TOKENS = 100_000_000
 
@@ -74,3 +82,40 @@ def _number(value: Any) -> int | None:
         return math.ceil(float(value))
     except (ValueError, OverflowError):  # no number, infinite, or longer than any number of tokens
         return None
+
+
+def why_empty(choice: Any) -> str:
+    """Return why a choice has no text, if it says so."""
+    message = choice.message
+    more = {**(getattr(choice, "provider_specific_fields", None) or {}), **(message.provider_specific_fields or {})}
+    if refusal := more.get("refusal"):
+        return f"the model refused: {clean(str(refusal)[:LONGEST_REFUSAL])!r}."
+    if choice.finish_reason == "length":
+        return "hidden reasoning reached the limit on tokens before the reply began."
+    if message.tool_calls:
+        return "the answer was in a call of a tool instead of the text."
+    if getattr(message, "reasoning_content", None) or more.get("reasoning"):
+        return "there was hidden reasoning, and no text after it."
+    return "the provider reported an error instead of a reply." if more.get("native_finish_reason") == "error" else ""
+
+
+def tokens_without_keys(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
+    """Return the tokens, or none if an alternative contains a key that the server has echoed."""
+    texts = (text for token in tokens for text, _ in token.alternatives)
+    return () if any(without_keys(text) != text for text in texts) else tokens
+
+
+def token_count(reported: Any) -> int:
+    """Return the reported number of tokens; 0 (unknown) for an impossible one."""
+    return reported if type(reported) is int and 0 <= reported <= MOST_TOKENS else 0
+
+
+def reported_name(reported: Any) -> str | None:
+    """Return the model's name as the provider reports it, if it is valid."""
+    is_name = isinstance(reported, str) and len(reported) <= LONGEST_NAME and reported.isprintable()
+    return reported if is_name else None
+
+
+def clean(text: str) -> str:
+    """Return `text` with lone surrogates replaced, which no provider, file or database accepts."""
+    return text.encode("utf-8", "replace").decode("utf-8")
