@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from rubriclab.data.scale import show
@@ -281,7 +280,7 @@ def ranking_view(ranking: SystemRanking, version: Version | None = None) -> View
             f"{system.scored:,}",
             f"{system.groups:,}",
             Figure(system.mean),
-            number_ranges(ranks[tie] for tie in system.ties),
+            ", ".join(map(str, sorted(ranks[tie] for tie in system.ties))),
         )
         for system in ranking.systems
     ]
@@ -289,7 +288,7 @@ def ranking_view(ranking: SystemRanking, version: Version | None = None) -> View
     groups = max(system.groups for system in ranking.systems)
     basis = Paragraph((*_scorer(ranking), f"; {_intervals(groups)}"), "quiet")
     verdict = Paragraph(_best(ranking.systems), "lead")
-    blocks = (verdict, *(verdict_line(version) if version else ()), basis, places, *_differences(ranking, ranks))
+    blocks = (verdict, *(verdict_line(version) if version else ()), basis, places, *_differences(ranking))
     return View("Systems by mean score", blocks, "rubriclab comparison")
 
 
@@ -304,16 +303,14 @@ def _best(systems: Sequence[RankedSystem]) -> Words:
     return (*start, "Not significantly lower: ", quoted(listed(first.ties)), ".")
 
 
-def _differences(ranking: SystemRanking, ranks: Mapping[str, int]) -> Iterator[Block]:
-    """Return the paired differences: all of few systems, those of neighbouring ranks first of many."""
+def _differences(ranking: SystemRanking) -> Iterator[Block]:
+    """Yield the paired differences, those of many systems folded away."""
     remark = "means of groups that both have outputs in; p adjusted for the false discovery rate over all pairs"
     if len(ranking.differences) <= MOST_PAIRS:
         yield Section("Paired differences", (_difference_table(ranking.differences),), remark)
         return
-    neighbours = [each for each in ranking.differences if ranks[each.second] - ranks[each.first] == 1]
-    summary = f"All {len(ranking.differences):,} paired differences"
-    every = Details(summary, (_difference_table(ranking.differences),), hint="JSON, CSV and HTML list them")
-    yield Section("Paired differences of neighbouring ranks", (_difference_table(neighbours), every), remark)
+    shown = (_difference_table(ranking.differences), Paragraph(remark, "quiet"))
+    yield Details(f"All {len(ranking.differences):,} paired differences", shown, hint="JSON and CSV list them")
 
 
 def _difference_table(differences: Sequence[SystemDifference]) -> Table:
@@ -328,13 +325,3 @@ def _difference_table(differences: Sequence[SystemDifference]) -> Table:
         for each in differences
     ]
     return table(("systems", *columns), rows, numeric=columns)
-
-
-def number_ranges(numbers: Iterable[int]) -> str:
-    """Return numbers in ascending order, consecutive ones as a range: `1, 3-5`."""
-    ordered = sorted(numbers)
-    runs = [
-        [number for _, number in run]
-        for _, run in groupby(enumerate(ordered), key=lambda placed: placed[1] - placed[0])
-    ]
-    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}\N{EN DASH}{run[-1]}" for run in runs)

@@ -14,7 +14,7 @@ from rubriclab.report.model import Badge, Block, Bullets, Paragraph, Section, Wo
 from rubriclab.report.wording import count, estimate, figure
 from rubriclab.stats.interval import Interval
 from rubriclab.stats.levels import FEWEST_GROUPS
-from rubriclab.validation import MATTERS, EvaluatorAgreement, FrontierPoint, GateVerdict, Outcome, Validation
+from rubriclab.validation import MATTERS, EvaluatorAgreement, GateVerdict, Outcome, Validation
 
 if TYPE_CHECKING:
     from rubriclab.store.version import Version
@@ -36,14 +36,13 @@ def verdict_line(version: Version) -> tuple[Block, ...]:
     validation = version.provenance.validation
     badge = UNKNOWN if validation is None else badge_of(validation)
     verdict = quoted(f"{badge.words} {badge.remark}".strip(), "strong")
-    banner = offline_banner(version)
     line = Paragraph(("Verdict on the rubric ", quoted(version.ref), ": ", verdict), "quiet")
-    return (line, banner) if banner else (line,)
+    return (line, *offline_banner(version))
 
 
-def offline_banner(version: Version) -> Paragraph | None:
-    """Return the warning that a version was learned with the offline judge; `None` for any other judge."""
-    return Paragraph(OFFLINE, "warning") if version.provenance.judge == EMBEDDED else None
+def offline_banner(version: Version) -> tuple[Paragraph, ...]:
+    """Return the warning that a version was learned with the offline judge; nothing for any other judge."""
+    return (Paragraph(OFFLINE, "warning"),) if version.provenance.judge == EMBEDDED else ()
 
 
 def conclusion(version: Version) -> tuple[Block, ...]:
@@ -83,28 +82,15 @@ def _summary(version: Version, validation: Validation) -> Words:
     rubric, decisive = verdicts.rubric_agreement(validation), validation.verdicts[0]
     other = next((evaluator for evaluator in validation.evaluators if evaluator.name == decisive.against), None)
     reached = f" ({estimate(other.pearson)})" if other and other.pearson.value is not None else ""
-    most = _ceiling(validation, rubric.pearson.value)
+    most = verdicts.ceiling(validation)
+    perfect = "" if most is None else f" A perfect judge would reach about {figure(most)}, because the raters disagree."
     return (
         "With the judge ",
         quoted(describe.judge(version), "strong"),
         f", the scores reach Pearson {estimate(rubric.pearson)} {verdicts.procedure(validation)}. The best free "
         "baseline is ",
         quoted(verdicts.baseline_name(decisive.against), "strong"),
-        f"{reached}; {_compared(decisive.difference, validation.outcome)}{most}",
-    )
-
-
-def _ceiling(validation: Validation, reached: float | None) -> str:
-    """Return what a perfect judge could reach, with a warning if the rubric reaches more."""
-    ceiling = verdicts.ceiling(validation)
-    if ceiling is None:
-        return ""
-    shown = f" A perfect judge would reach about {figure(ceiling)}, because the raters disagree"
-    if reached is None or round(reached, 2) <= round(ceiling, 2):
-        return f"{shown}."
-    return (
-        f"{shown}. That is less than the rubric reaches, so the raters' scores may not be read as meant: compare the "
-        f"raters in `{command('check', '…')}` with your file."
+        f"{reached}; {_compared(decisive.difference, validation.outcome)}{perfect}",
     )
 
 
@@ -133,15 +119,8 @@ def actions(version: Version) -> Iterator[str]:
         return
     if validation.outcome == "inconclusive":
         yield _more_labels(version, validation)
-    if cheaper := _cheaper(validation):
-        yield (
-            f"Consider {verdicts.asked(cheaper)}, with {verdicts.per_text(cheaper.calls)} instead of "
-            f"{verdicts.calls(verdicts.rubric_agreement(validation).calls)}: it is no worse within chance (difference "
-            f"{estimate(cheaper.ahead)}), and `{command('learn', '…', calls_per_text=verdicts.calls(cheaper.calls))}` "
-            "learns it."
-        )
     if validation.outcome == "not better" and not offline:
-        yield from _alternatives(validation)
+        yield "Score with the baseline instead, which needs no judge, or learn with another judge."
     yield from _without_rubric(version, validation)
     if any(shortcut.marked for shortcut in validation.shortcuts):
         yield f"Read the criteria marked with !, which may reward a shortcut: `{command('show', version.ref)}`."
@@ -169,32 +148,6 @@ def _more_labels(version: Version, validation: Validation) -> str:
             "another judge or definition."
         )
     return f"Label about {count(decisive.more_labels, 'more text')} from new sources{planned}."
-
-
-def _cheaper(validation: Validation) -> FrontierPoint | None:
-    """Return the best candidate that takes fewer calls and is not shown to agree less, if there is one."""
-    chosen = next((point for point in validation.frontier if point.chosen), None)
-    if chosen is None:
-        return None
-    candidates = [
-        point
-        for point in validation.frontier
-        if point.calls < chosen.calls and point.ahead.high is not None and point.ahead.high >= 0
-    ]
-    return max(candidates, key=lambda point: point.pearson, default=None)
-
-
-def _alternatives(validation: Validation) -> Iterator[str]:
-    rubric = verdicts.rubric_agreement(validation)
-    judged = [evaluator for evaluator in validation.evaluators if evaluator.kind == "judged"]
-    best = max(judged, key=_pearson, default=None)
-    if best and _pearson(best) > _pearson(rubric):
-        yield f"Compare with {best.name}, which reaches {estimate(best.pearson)} on the same labels."
-    yield "Score with the baseline instead, which needs no judge, or learn with another judge."
-
-
-def _pearson(evaluator: EvaluatorAgreement) -> float:
-    return -1.0 if evaluator.pearson.value is None else evaluator.pearson.value
 
 
 def beside_judge_alone(version: Version) -> str:

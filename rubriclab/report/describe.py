@@ -60,13 +60,6 @@ def scales(rubric: Rubric) -> str:
     return f"{rubric.scores_on.describe()}; criteria are asked on {rubric.scale.describe()}"
 
 
-def score_scale(rubric: Rubric) -> str:
-    """Return the scale of the scores; scores by learned weights lie between whole numbers too."""
-    if rubric.aggregation is None:
-        return rubric.scores_on.describe()
-    return f"{show(rubric.scores_on.low)} (lowest) to {show(rubric.scores_on.high)} (highest)"
-
-
 def carried_over(provenance: Provenance) -> str:
     """Return how a version was transferred from its parent: the action, the number of labels, the former judge."""
     transfer = provenance.transfer
@@ -88,38 +81,19 @@ def labels_proposed(rubric: Rubric) -> bool:
     return any(criterion.evidence.examples for criterion in rubric.criteria)
 
 
-def reselection(rubric: Rubric) -> str:
-    """Return how to read the cross-validated figure, for which each group's labels are held out in turn."""
-    selected = "each group scored by the criteria that the other groups' labels select"
-    if labels_proposed(rubric):
-        return f"{selected}; still optimistic, as labels of all groups helped to propose the criteria"
-    return selected
-
-
-def tally(criteria: Sequence[Criterion], which: str = "") -> str:
-    """Return `3 questions` if they are all questions, else `3 criteria`; `which` stands before the noun."""
-    if criteria and all(criterion.kind == "question" for criterion in criteria):
-        return count(len(criteria), f"{which}question")
-    return counted(len(criteria), f"{which}criterion")
-
-
 def contents(criteria: Sequence[Criterion]) -> str:
     """Return the numbers of criteria by kind, as `5 criteria` or `12 questions in 4 sub-dimensions`."""
-    kinds = [
-        [each for each in criteria if each.kind == kind]
-        for kind in ("hypothesis", "question", "score", "trait", "feature")
-    ]
-    hypotheses, questions, scores, rated_traits, features = kinds
-    traits = {question.trait for question in questions}
-    mixed = sum(map(bool, kinds)) > 1
-    descriptions = (
-        counted(len(hypotheses), "graded criterion" if mixed else "criterion"),
-        f"{count(len(questions), 'question')} in {count(len(traits), 'sub-dimension')}",
-        f"{count(len(scores), 'score')} of the whole aspect",
-        count(len(rated_traits), "rated trait"),
-        count(len(features), "text feature"),
-    )
-    return listed(words for words, criteria_of_kind in zip(descriptions, kinds, strict=True) if criteria_of_kind)
+    kinds = Counter[str](each.kind for each in criteria)
+    traits = len({each.trait for each in criteria if each.kind == "question"})
+    graded = "graded criterion" if len(kinds) > 1 else "criterion"
+    words = {
+        "hypothesis": counted(kinds["hypothesis"], graded),
+        "question": f"{count(kinds['question'], 'question')} in {count(traits, 'sub-dimension')}",
+        "score": f"{count(kinds['score'], 'score')} of the whole aspect",
+        "trait": count(kinds["trait"], "rated trait"),
+        "feature": count(kinds["feature"], "text feature"),
+    }
+    return listed(words[kind] for kind in words if kinds[kind])
 
 
 def title(criterion: Criterion, most: int | None = None) -> str:
@@ -140,30 +114,16 @@ def polarity(criterion: Criterion) -> str:
     return " (no is better)" if criterion.question and criterion.question.better == "no" else ""
 
 
-def source(criterion: Criterion) -> str:
-    """Return the origin of a question, as `diversified from s01`; empty for any other criterion."""
-    if criterion.question is None:
-        return ""
-    question = criterion.question
-    return f"{question.origin} from {question.seed}" if question.seed else question.origin
-
-
 def remark(question: Criterion, *others: str) -> str:
-    """Return the remarks on a question: `others` that are not empty, what supports an answer, and the origin."""
-    return "; ".join(filter(None, (*others, support(question), presupposed(question), source(question))))
-
-
-def presupposed(criterion: Criterion) -> str:
-    """Return the answers stated for absent content and for a broken text; empty if there are none."""
-    question = criterion.question
-    stated = (("if absent", question and question.absent), ("if the text is broken", question and question.broken))
-    return ", ".join(f"{answer} {when}" for when, answer in stated if answer)
-
-
-def support(criterion: Criterion) -> str:
-    """Return what must support a yes; empty if nothing must."""
-    bearing = criterion.question.support if criterion.question else None
-    return f"a fact of the {bearing} must be named" if bearing else ""
+    """Return `others` that are not empty, what supports an answer, answers for absent content, and the origin."""
+    if question.question is None:
+        return "; ".join(filter(None, others))
+    asked = question.question
+    support = f"a fact of the {asked.support} must be named" if asked.support else ""
+    stated = (("if absent", asked.absent), ("if the text is broken", asked.broken))
+    presupposed = ", ".join(f"{answer} {when}" for when, answer in stated if answer)
+    origin = f"{asked.origin} from {asked.seed}" if asked.seed else asked.origin
+    return "; ".join(filter(None, (*others, support, presupposed, origin)))
 
 
 # What a part's criteria are asked of, by the kind of unit.
@@ -207,17 +167,12 @@ def weight(term: Term) -> str:
     return f"{_percent(term.weight)} % [{_percent(term.low)}, {_percent(term.high)}]"
 
 
-def selected(term: Term) -> str:
-    """Return how often a criterion was selected over resamples of the training groups, as `94 %`."""
-    return percent(term.selected)
-
-
 def weighing(term: Term | None) -> str:
-    """Return the weight and how often it was selected; empty without aggregation."""
+    """Return the weight and how often it was selected over resamples of the training groups; empty without any."""
     if term is None:
         return ""
     set_by_hand = f", {limits(term.bounds)} by hand" if term.bounds else ""
-    return f"weight {weight(term)}{set_by_hand}, chosen in {selected(term)} of resamples"
+    return f"weight {weight(term)}{set_by_hand}, chosen in {percent(term.selected)} of resamples"
 
 
 def limits(bounds: Bounds | None) -> str:
@@ -250,20 +205,18 @@ def training_pearson(evidence: Evidence) -> str:
     if not evidence.judged:
         return "not rated on the training texts"
     missing = f", {evidence.missing} missing" if evidence.missing else ""
-    held_out = f"; {heldout(evidence)}" if evidence.heldout is not None else ""
-    return f"Pearson {figure(evidence.pearson)} on {evidence.judged} training texts{missing}{held_out}"
+    return f"Pearson {figure(evidence.pearson)} on {evidence.judged} training texts{missing}{_heldout(evidence)}"
 
 
-def heldout(evidence: Evidence) -> str:
-    """Return the correlation of a criterion with held-out labels; empty if unknown."""
-    return "" if evidence.heldout is None else f"held out {figure(evidence.heldout)}"
+def _heldout(evidence: Evidence) -> str:
+    return "" if evidence.heldout is None else f"; held out {figure(evidence.heldout)}"
 
 
 def question_figures(evidence: Evidence) -> str:
     """Return a question's answers on the training texts and their correlation with the labels; empty if unasked."""
-    pearson = f"Pearson {figure(evidence.pearson)}" if evidence.judged else ""
+    pearson = f"Pearson {figure(evidence.pearson)}{_heldout(evidence)}" if evidence.judged else ""
     given = f"from the reasons for {reasons(evidence)}" if evidence.reasons else ""
-    return "; ".join(filter(None, (answers(evidence), pearson, heldout(evidence), given)))
+    return "; ".join(filter(None, (answers(evidence), pearson, given)))
 
 
 def answers(evidence: Evidence) -> str:
@@ -292,11 +245,6 @@ def answered(part: CriterionScore | Cell, criterion: Criterion | None, *, whole:
 def rounded(score: float | None) -> str:
     """Return a score to two decimals, or `none`."""
     return "none" if score is None else show(round(score, 2))
-
-
-def contribution(points: float) -> str:
-    """Return the contribution of a criterion to the score of an average text, as `added +0.40`."""
-    return f"added {points:+.2f}"
 
 
 def score_interval(ends: tuple[float, float]) -> str:

@@ -22,7 +22,6 @@ from rubriclab.report.model import (
     Section,
     Span,
     View,
-    Words,
     line,
     quoted,
     table,
@@ -30,7 +29,7 @@ from rubriclab.report.model import (
 from rubriclab.rubric import Criterion
 
 if TYPE_CHECKING:
-    from rubriclab.store.diff import CriterionChange, FieldChange, VersionDiff, WeightPair
+    from rubriclab.store.diff import FieldChange, VersionDiff, WeightPair
 
 STATISTICS = {
     "heldout_pearson": "Pearson, held out",
@@ -48,6 +47,10 @@ CONTEXT, EXCERPT = 1, 300
 
 def difference_view(difference: VersionDiff) -> View:
     """Return what changed: fields, training agreement, criteria (added, removed, reworded) and training texts."""
+    tally = (
+        f"{difference.unchanged} unchanged, {len(difference.changed)} changed, {len(difference.added)} added, "
+        f"{len(difference.removed)} removed"
+    )
     blocks = (
         *paired_effect(difference),
         Paragraph(f"The rubrics are {'the same' if difference.same else 'different'}."),
@@ -55,7 +58,7 @@ def difference_view(difference: VersionDiff) -> View:
         *_agreement(difference),
         *_fields(difference.fields),
         *_weights(difference),
-        Section("Criteria", tuple(_criteria(difference)), _tally(difference)),
+        Section("Criteria", tuple(_criteria(difference)), tally),
         *_examples(difference),
     )
     return View((quoted(difference.before), " to ", quoted(difference.after)), blocks, "rubriclab difference")
@@ -136,24 +139,9 @@ def _weights(difference: VersionDiff) -> Iterator[Section]:
 
 
 def _weight(pair: WeightPair) -> tuple[Cell, ...]:
-    sides = (_share(side) for side in (pair.before, pair.after))
-    return (quoted(_ids_of(pair), "id"), *sides, quoted(wording.excerpt(pair.statement)))
-
-
-def _ids_of(pair: WeightPair) -> str:
-    ids = [each for each in (pair.id_before, pair.id_after) if each]
-    return " to ".join(dict.fromkeys(ids))
-
-
-def _share(weight: float | None) -> str:
-    return "" if weight is None else describe.percent(weight)
-
-
-def _tally(difference: VersionDiff) -> str:
-    return (
-        f"{difference.unchanged} unchanged, {len(difference.changed)} changed, {len(difference.added)} added, "
-        f"{len(difference.removed)} removed"
-    )
+    sides = ("" if side is None else describe.percent(side) for side in (pair.before, pair.after))
+    ids = " to ".join(dict.fromkeys(each for each in (pair.id_before, pair.id_after) if each))
+    return (quoted(ids, "id"), *sides, quoted(wording.excerpt(pair.statement)))
 
 
 def _criteria(difference: VersionDiff) -> Iterator[Block]:
@@ -164,7 +152,10 @@ def _criteria(difference: VersionDiff) -> Iterator[Block]:
     for criterion in difference.added:
         yield from _criterion("+", "added", criterion)
     for change in difference.changed:
-        yield from _reworded(change)
+        similarity = Span(f"{change.similarity:.0f} % similar", "quiet")
+        yield Paragraph(line(quoted(f"~ {describe.title(change.after)}", "warning"), similarity))
+        for field in change.changes:
+            yield Indented((Paragraph(quoted(field.field), "quiet"), Indented(tuple(_sides(field)))))
 
 
 def _criterion(sign: str, style: Literal["added", "removed"], criterion: Criterion) -> Iterator[Block]:
@@ -178,13 +169,6 @@ def _criterion(sign: str, style: Literal["added", "removed"], criterion: Criteri
     if criterion.demonstrations:
         blocks.append(Paragraph(f"with {wording.count(len(criterion.demonstrations), 'labelled text')}"))
     yield Indented(tuple(blocks))
-
-
-def _reworded(change: CriterionChange) -> Iterator[Block]:
-    similarity = Span(f"{change.similarity:.0f} % similar", "quiet")
-    yield Paragraph(line(quoted(f"~ {describe.title(change.after)}", "warning"), similarity))
-    for field in change.changes:
-        yield Indented((Paragraph(quoted(field.field), "quiet"), Indented(tuple(_sides(field)))))
 
 
 def _sides(change: FieldChange) -> Iterator[Paragraph]:
@@ -221,14 +205,13 @@ def _line(sign: str, words: str) -> Paragraph:
 def _examples(difference: VersionDiff) -> Iterator[Section]:
     changed = [("+", difference.examples_added), ("-", difference.examples_removed)]
     if any(ids for _, ids in changed):
-        shown = (Paragraph(_ids(sign, ids)) for sign, ids in changed if ids)
+        shown = (
+            Paragraph(quoted(f"{sign} {', '.join(ids[:IDS])}{f' and {len(ids) - IDS} more' if len(ids) > IDS else ''}"))
+            for sign, ids in changed
+            if ids
+        )
         tally = " ".join(f"{sign}{len(ids)}" for sign, ids in changed)
         yield Section("Training texts", (Indented(tuple(shown)),), tally)
-
-
-def _ids(sign: str, ids: Sequence[str]) -> Words:
-    more = f" and {len(ids) - IDS} more" if len(ids) > IDS else ""
-    return quoted(f"{sign} {', '.join(ids[:IDS])}{more}")
 
 
 def _value(value: JsonValue) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rubriclab.aggregation import Term
 from rubriclab.data.example import Example, labelled
-from rubriclab.evaluation import Evaluator, Result, baseline_evaluators
+from rubriclab.evaluation import Result, baseline_evaluators
 from rubriclab.report import charts, describe, version as versions, wording
 from rubriclab.report.conclusion import outcome
 from rubriclab.report.export import COMPARED_WITH
@@ -80,18 +80,18 @@ def evaluation_view(
         ValueError: scores are missing for a version, or belong to other texts.
     """
     summaries = evaluation_summaries(versions, results, scored, examples)
-    aspects = list(summaries)
+    title = ("Agreement with the labels of ", quoted(wording.listed(summaries)) if summaries else "")
     errors = paragraphs(error_sentence(version, _texts(version, scored, examples)) for version in versions)
     summary = Section("Summary", (*_summaries(summaries), *errors), name="summary")
     if brief:
-        return View(_title(aspects), (*_levels(results), summary), "rubriclab evaluation")
+        return View(title, (*_levels(results), summary), "rubriclab evaluation")
     rubrics = (
         _rubric(number, version, _texts(version, scored, examples), summaries[version.rubric.aspect.name])
         for number, version in enumerate(versions, 1)
     )
     agreement = Section("Agreement by level", _levels(results), name="agreement")
     blocks = (summary, agreement, *rubrics)
-    return View(_title(aspects), blocks, "rubriclab evaluation")
+    return View(title, blocks, "rubriclab evaluation")
 
 
 def evaluation_summaries(
@@ -108,11 +108,6 @@ def evaluation_summaries(
     texts = {version.ref: _texts(version, scored, examples) for version in versions}
     aspects = dict.fromkeys(version.rubric.aspect.name for version in versions)
     return {aspect: _summary(aspect, versions, results, texts, examples) for aspect in aspects}
-
-
-def _title(aspects: Sequence[str]) -> tuple[str | Span, ...]:
-    separators = ["Agreement with the labels of ", *[", "] * (len(aspects) - 2), " and "]
-    return tuple(part for pair in zip(separators, map(quoted, aspects), strict=False) for part in pair)
 
 
 def _levels(results: Sequence[Result]) -> tuple[Block, ...]:
@@ -136,14 +131,10 @@ def _summary(
     examples: Sequence[Example],
 ) -> EvaluationSummary | None:
     chosen = [version for version in versions if version.rubric.aspect.name == aspect]
-    baselines = _baselines(chosen, labelled(examples, aspect))
+    # The scores of the free baselines, which the comparison needs and the results do not contain.
+    best = {version.ref: version.provenance.baseline for version in chosen if version.provenance.baseline}
+    baselines = baseline_evaluators(labelled(examples, aspect), best)
     return summarize(aspect, chosen, [result for result in results if result.aspect == aspect], texts, baselines)
-
-
-def _baselines(versions: Sequence[Version], examples: Sequence[Example]) -> list[Evaluator]:
-    """Return the scores of the free baselines, which the comparison needs and the results do not contain."""
-    best = {version.ref: version.provenance.baseline for version in versions if version.provenance.baseline}
-    return baseline_evaluators(examples, best)
 
 
 def _summaries(summaries: Mapping[str, EvaluationSummary | None]) -> Iterator[Block]:
@@ -300,13 +291,8 @@ def _answer(part: CriterionScore, criterion: Criterion | None) -> tuple[Words, W
     name = line(quoted(part.id, "id" if criterion else ""), title)
     added = quiet(f"added {part.contribution:+.2f}") if part.contribution is not None else ""
     answer = line(describe.answered(part, criterion, whole=not part.units), added)
-    return name, answer, Stack((Paragraph(quoted(part.reason)), *map(_unit, _failing_first(part.units))))
-
-
-def _failing_first(units: Sequence[UnitVerdict]) -> list[UnitVerdict]:
-    failing = [unit for unit in units if unit.value is not None and unit.value < 1]
-    ranked = sorted(failing, key=lambda unit: unit.value or 0.0)
-    return ranked + [unit for unit in units if unit not in failing]
+    failing_first = sorted(part.units, key=lambda unit: 1.0 if unit.value is None else unit.value)
+    return name, answer, Stack((Paragraph(quoted(part.reason)), *map(_unit, failing_first)))
 
 
 def _unit(unit: UnitVerdict) -> Paragraph:

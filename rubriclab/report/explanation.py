@@ -15,7 +15,6 @@ from rubriclab.report.model import (
     Row,
     Section,
     Span,
-    Table,
     View,
     Words,
     line,
@@ -38,9 +37,12 @@ COUNTED_AS_AVERAGE = "no rating: counted as average"
 
 def explanation_view(explanation: ScoreExplanation) -> View:
     """Return the score, each criterion's share of it, and the labelled texts with the most similar ratings."""
+    beside = "each adds its share, in points, to the score of an average text"
+    if explanation.average is None:
+        beside = "the rubric has no learned weights, so that criteria have no shares of the score"
     blocks = (
         *_score(explanation),
-        Section("Criteria", tuple(_criteria(explanation)), _beside(explanation), name="shares"),
+        Section("Criteria", tuple(_criteria(explanation)), beside, name="shares"),
         Section("Nearest labelled texts", tuple(_nearest(explanation)), name="nearest"),
         Section("Text", tuple(_text(explanation)), name="text", page_only=True),
     )
@@ -54,7 +56,7 @@ def _score(explanation: ScoreExplanation) -> Iterator[Paragraph]:
         yield Paragraph(quoted(f"No score: {score.unscored}"), "bad")
     else:
         interval = f" {describe.score_interval(score.interval)}" if score.interval else ""
-        on = f"on the scale from {describe.score_scale(rubric)}"
+        on = f"on the scale from {rubric.scores_on.describe()}"
         words = (Span(f"Score {describe.rounded(score.score)}", "strong"), f"{interval} {on}.")
         yield Paragraph(words, "lead")
     if text := explanation.labelled:
@@ -67,58 +69,36 @@ def _score(explanation: ScoreExplanation) -> Iterator[Paragraph]:
             )
 
 
-def _beside(explanation: ScoreExplanation) -> str:
-    if explanation.average is None:
-        return "the rubric has no learned weights, so that criteria have no shares of the score"
-    return "each adds its share, in points, to the score of an average text"
-
-
 def _criteria(explanation: ScoreExplanation) -> Iterator[Block]:
     criteria = {criterion.id: criterion for criterion in explanation.version.rubric.criteria}
     ratings = sorted(explanation.score.criteria, key=lambda each: -abs(each.contribution or 0.0))
+    described = [_described(each, criteria.get(each.id)) for each in ratings]
     if explanation.average is None or explanation.score.score is None:
-        rows = [(_title(each, criteria), _rating(each, criteria), _reason(each)) for each in ratings]
-        yield table(("criterion", "rating", "reason"), rows, numeric=("rating",))
+        yield table(("criterion", "rating", "reason"), described, numeric=("rating",))
         return
-    yield _waterfall(explanation, ratings, criteria)
-
-
-def _waterfall(
-    explanation: ScoreExplanation, ratings: Sequence[CriterionScore], criteria: dict[str, Criterion]
-) -> Table:
-    score, average = explanation.score, explanation.average or 0.0
-    ends = [average]
+    ends = [explanation.average]
     for each in ratings:
         ends.append(ends[-1] + (each.contribution or 0.0))
-    total = score.score if score.score is not None else ends[-1]
-    axis = charts.axis_of((), *ends, total)
-    rows: list[Row] = [_total_row("average text", average, Drawing(charts.step(axis, average, average)))]
-    for each, (start, end) in zip(ratings, pairwise(ends), strict=True):
-        drawing = Drawing(charts.step(axis, start, end))
+    axis = charts.axis_of((), *ends, explanation.score.score)
+    rows = [_total(axis, "average text", explanation.average)]
+    for each, (title, rating, reason), (start, end) in zip(ratings, described, pairwise(ends), strict=True):
         share = f"{each.contribution:+.2f}" if each.contribution is not None else ""
-        rows.append(Row((_title(each, criteria), drawing, share, _rating(each, criteria), _reason(each))))
-    rows.append(_total_row("score", total, Drawing(charts.step(axis, total, total))))
+        rows.append(Row((title, Drawing(charts.step(axis, start, end)), share, rating, reason)))
+    rows.append(_total(axis, "score", explanation.score.score))
     columns = ("criterion", "", "share", "rating", "reason")
     caption = "From the score of an average text to this one: filled bars raise the score, hollow bars lower it."
-    return table(columns, rows, numeric=("share", "rating"), caption=caption, ticks=charts.tick_row(axis))
+    yield table(columns, rows, numeric=("share", "rating"), caption=caption, ticks=charts.tick_row(axis))
 
 
-def _total_row(name: str, value: float, drawing: Drawing) -> Row:
-    return Row((name, drawing, figure(value), "", ""), "total")
+def _total(axis: charts.Axis, name: str, value: float) -> Row:
+    return Row((name, Drawing(charts.step(axis, value, value)), figure(value), "", ""), "total")
 
 
-def _title(each: CriterionScore, criteria: dict[str, Criterion]) -> Words:
-    criterion = criteria.get(each.id)
-    return line(quoted(each.id, "id"), quoted(describe.title(criterion, TITLE) if criterion else ""))
-
-
-def _rating(each: CriterionScore, criteria: dict[str, Criterion]) -> str:
-    return describe.answered(each, criteria.get(each.id), whole=not each.units)
-
-
-def _reason(each: CriterionScore) -> Words:
-    missing = quiet(COUNTED_AS_AVERAGE) if each.score is None else quiet("")
-    return line(quoted(each.reason), missing)
+def _described(each: CriterionScore, criterion: Criterion | None) -> tuple[Words, Words, Words]:
+    """Return a criterion's title, its rating of the text, and the judge's reason."""
+    title = line(quoted(each.id, "id"), quoted(describe.title(criterion, TITLE) if criterion else ""))
+    missing = quiet(COUNTED_AS_AVERAGE if each.score is None else "")
+    return title, describe.answered(each, criterion, whole=not each.units), line(quoted(each.reason), missing)
 
 
 def _nearest(explanation: ScoreExplanation) -> Iterator[Block]:

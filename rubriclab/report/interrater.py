@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
 from rubriclab.data.scale import show
 from rubriclab.interrater import RELIABLE, TENTATIVE
 from rubriclab.report import wording
-from rubriclab.report.model import Cell, Figure, Pairs, Paragraph, Row, Section, View, line, quiet, quoted, table
+from rubriclab.report.model import Cell, Figure, Pairs, Paragraph, Section, View, line, quiet, quoted, table
 
 if TYPE_CHECKING:
     from rubriclab.interrater import CriterionAgreement, Figure as Coefficient, InterraterAgreement, Kind, Reliability
@@ -55,11 +55,8 @@ def interrater_view(ref: str, agreement: InterraterAgreement) -> View:
 
 
 def sentences(agreement: InterraterAgreement) -> Iterator[str]:
-    """Yield a summary: alpha of the scores, severity, criteria agreed on most and least, what is missing."""
+    """Yield a summary: alpha of the scores, and what is missing."""
     yield from _alpha_in_words(agreement)
-    yield from _severity(agreement)
-    for kind in SHOWN:
-        yield from _extremes([criterion for criterion in agreement.criteria if criterion.kind == kind], kind)
     missing = sum(criterion.missing for criterion in agreement.criteria)
     if missing or agreement.scores.missing:
         yield (
@@ -127,24 +124,17 @@ def _criteria(agreement: InterraterAgreement, kind: Kind) -> Iterator[Section]:
         "part-by-part": ("Questions asked part by part", "shares of parts with the good answer; alpha: interval"),
         "graded": ("Graded criteria", f"alpha: ordinal; kappas: in {agreement.bins} bins, with quadratic weights"),
     }
-    inapplicable = any(criterion.inapplicable for criterion in chosen)
-    numeric = (*SHOWN[kind].values(), *(["missing", "n/a"] if inapplicable else ["missing"]))
-    rows: list[Row | str] = [
-        _row(line(quoted(each.id, "id"), quoted(each.trait)), each, inapplicable=inapplicable) for each in chosen
+    numeric = (*SHOWN[kind].values(), "missing", "n/a")
+    named: list[tuple[Cell, CriterionAgreement]] = [
+        (line(quoted(each.id, "id"), quoted(each.trait)), each) for each in chosen
     ]
-    rows += [
-        _row(f"all {pooled.criteria:,} pooled", pooled, inapplicable=inapplicable)
-        for pooled in agreement.pooled
-        if pooled.kind == kind
+    named += [(f"all {each.criteria:,} pooled", each) for each in agreement.pooled if each.kind == kind]
+    rows = [
+        (name, *(Figure(each.figures[figure]) for figure in SHOWN[kind]), f"{each.missing:,}", f"{each.inapplicable:,}")
+        for name, each in named
     ]
     title, beside = headings[kind]
     yield Section(title, (table(("", *numeric), rows, numeric=numeric),), beside)
-
-
-def _row(name: Cell, criterion: CriterionAgreement, *, inapplicable: bool) -> Row:
-    counts = [criterion.missing, criterion.inapplicable] if inapplicable else [criterion.missing]
-    figures = (Figure(criterion.figures[figure]) for figure in SHOWN[criterion.kind])
-    return Row((name, *figures, *(f"{number:,}" for number in counts)))
 
 
 def _alpha_in_words(agreement: InterraterAgreement) -> Iterator[str]:
@@ -165,42 +155,6 @@ def _alpha_in_words(agreement: InterraterAgreement) -> Iterator[str]:
         yield (
             f"Krippendorff (2004) considers data reliable from {RELIABLE:.3f} and allows tentative conclusions from "
             f"{TENTATIVE:.3f}; the interval of the first figure {lies}."
-        )
-
-
-def _severity(agreement: InterraterAgreement) -> Iterator[str]:
-    judged = [
-        (judge.mean, letter)
-        for letter, judge in zip(_letters(agreement), agreement.judges, strict=True)
-        if judge.mean is not None
-    ]
-    correlations = [pair.spearman.value for pair in agreement.pairs if pair.spearman.value is not None]
-    if len(judged) < 2 or not correlations:
-        return
-    (low, lowest), *_, (high, highest) = sorted(judged)
-    mean = sum(correlations) / len(correlations)
-    over = "" if len(agreement.pairs) == 1 else f", mean over {wording.count(len(correlations), 'pair')}"
-    yield (
-        f"Mean scores range from {wording.figure(low)} ({lowest}) to {wording.figure(high)} ({highest}): alpha counts "
-        f"such a difference in severity as disagreement, Spearman's correlation ({wording.figure(mean)}{over}) does "
-        "not."
-    )
-
-
-def _extremes(criteria: Sequence[CriterionAgreement], kind: Kind) -> Iterator[str]:
-    figure = next(iter(SHOWN[kind]))
-    defined = [(row.figures[figure].value, row.id) for row in criteria if row.figures[figure].value is not None]
-    ranked = sorted((value, name) for value, name in defined if value is not None)
-    if ranked and wording.figure(ranked[0][0]) != wording.figure(ranked[-1][0]):
-        (worst, least), (best, most) = ranked[0], ranked[-1]
-        yield (
-            f"Of the {len(criteria)} {kind} criteria, the judges agree most on {most} (alpha {wording.figure(best)}) "
-            f"and least on {least} ({wording.figure(worst)})."
-        )
-    if len(ranked) < len(criteria):
-        yield (
-            f"Alpha is undefined for {len(criteria) - len(ranked)} of the {len(criteria)} {kind} criteria, which got "
-            "one answer throughout or too few."
         )
 
 

@@ -13,11 +13,9 @@ from rubriclab.report import describe
 from rubriclab.report.model import Paragraph, Section, Stack, View, Words, paragraphs, quoted, table
 from rubriclab.report.verdicts import baseline_name, procedure, rubric_agreement, sentence
 from rubriclab.report.wording import count, estimate, excerpt, figure
-from rubriclab.stats.interval import Interval
 from rubriclab.validation import Validation
 
 TITLE, EXCERPT = 60, 120
-HALF = 0.5
 EXPECTED = "expected Pearson"
 
 
@@ -90,7 +88,7 @@ def _for_agreement(advice: StoppingAdvice | None) -> str:
     return (
         f"To raise the agreement, {labels_worth} more {labels} worth it: by the learning curve they raise "
         f"held-out Pearson from {figure(advice.now.value)} at {count(advice.labels, 'label')} to "
-        f"{figure(advice.then.value)} {_range(advice.then)}; further "
+        f"{estimate(advice.then)}; further "
         f"labels add less than {bar}.{_sure(advice)}"
     )
 
@@ -118,26 +116,9 @@ def _sure(advice: StoppingAdvice) -> str:
     if low is None or high is None or round(high) == 0:
         return ""
     most = f"more than {MAX_LABELS}" if high >= MAX_LABELS else f"{high:.0f}"
-    return (
-        f" With {advice.labels} labels this estimate is uncertain: {low:.0f} to {most} further labels at "
-        f"{CONFIDENCE:.0%} confidence."
-    )
-
-
-def _range(interval: Interval) -> str:
-    return estimate(interval).removeprefix(figure(interval.value)).strip()
+    return f" This estimate is uncertain: {low:.0f} to {most} further labels at {CONFIDENCE:.0%} confidence."
 
 
 def _unusual(unusual: UnusualRating) -> str:
-    title = describe.title(unusual.criterion, TITLE)
-    if unusual.criterion.question:
-        return f"“{title}”: {_answer(unusual)}"
-    usual = show(round(unusual.mean, 1))
-    return f"“{title}”: {show(round(unusual.rating, 1))} here, {usual} on average so far"
-
-
-def _answer(unusual: UnusualRating) -> str:
-    """Return the answer as it was given, and how common it has been; scores say whether it speaks for the text."""
-    spoke, share = unusual.rating >= HALF, unusual.mean if unusual.rating >= HALF else 1 - unusual.mean
-    yes = spoke == (unusual.criterion.question is None or unusual.criterion.question.better == "yes")
-    return f"{'yes' if yes else 'no'} here, as for {share:.0%} so far"
+    rating, usual = (show(round(value, 1)) for value in (unusual.rating, unusual.mean))
+    return f"“{describe.title(unusual.criterion, TITLE)}”: {rating} here, {usual} on average so far"

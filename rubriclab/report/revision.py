@@ -106,13 +106,6 @@ def _caution(summary: RevisionSummary) -> Iterator[str]:
         "the judge would have accepted, regardless of the second judge's score. Its gain after its veto cannot be "
         "negative, because rewrites that it scores lower are rejected."
     )
-    higher, equal, lower, unclear = (summary.first_rewritings[name] for name in ("higher", "equal", "lower", "unclear"))
-    if tried := higher + equal + lower + unclear:
-        unknown = f"; {unclear:,} cannot be compared" if unclear else ""
-        yield (
-            f"Of {wording.count(tried, 'such first rewrite')}, the second judge scores {higher:,} higher than the "
-            f"original, {equal:,} equal and {lower:,} lower{unknown}."
-        )
 
 
 def _scores(improvement: Improvement) -> Iterator[str]:

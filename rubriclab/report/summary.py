@@ -158,7 +158,7 @@ def summarize(
 def sentences(summary: EvaluationSummary) -> Iterator[str]:
     """Yield the summary in words: the best rubric, the baselines, the other rubrics, and what limits the figures."""
     best = summary.evaluators[0]
-    others = [(row, row.best) for row in summary.evaluators if row.best]
+    others = [(row.ref, row.best) for row in summary.evaluators if row.best]
     place = wording.LEVELS[summary.level]
     agreement = best.result.agreement
     yield (
@@ -166,9 +166,13 @@ def sentences(summary: EvaluationSummary) -> Iterator[str]:
         f"{wording.estimate(agreement.spearman)} {place}, on {wording.count(agreement.n, 'text')} in "
         f"{wording.count(agreement.groups, 'group')}."
     )
-    yield _against_best_baseline(best)
-    yield from (_against_best(other, contest) for other, contest in others)
-    yield from (_against_baseline(best, contest) for contest in summary.baselines)
+    if best.best_baseline:
+        name, _ = wording.evaluator_parts(best.best_baseline.other.evaluator)
+        yield _beside(best.ref, best.best_baseline, f"the best free baseline, {name}")
+    else:
+        yield "No free baseline was evaluated, so there is nothing to compare with."
+    yield from (_beside(ref, contest, contest.other.evaluator) for ref, contest in others)
+    yield from (_beside(best.ref, contest, f"the baseline {contest.other.evaluator}") for contest in summary.baselines)
     if others:
         yield "The figure of the best of several is slightly optimistic, as the same texts were used to pick it."
     compared = [each for _, each in summary.comparisons if each.difference.low is not None]
@@ -191,58 +195,19 @@ def _among(best: EvaluatorRow, others: int) -> str:
     return f"The baseline {best.ref} has a" if best.baseline else f"{best.ref} has a"
 
 
-def _against_best_baseline(row: EvaluatorRow) -> str:
-    contest = row.best_baseline
-    if contest is None:
-        return "No free baseline was evaluated, so there is nothing to compare with."
-    name, _ = wording.evaluator_parts(contest.other.evaluator)
-    baseline = f"the best free baseline, {name} with {wording.estimate(contest.other.agreement.spearman)}"
-    difference = f"on the same texts the difference is {wording.estimate(contest.difference)}"
-    match contest.verdict:
-        case "above":
-            return f"This is above {baseline}: {difference}, an interval above 0."
-        case "below":
-            return f"This is below {baseline}: {difference}, an interval below 0. The baseline is better."
-        case "overlaps":
-            return f"This is not distinguishable from {baseline}: {difference}, an interval that includes 0."
-        case "too few groups":
-            return f"Whether this differs from {baseline}, is undecided: {difference}, with {_too_few(contest)}."
-    return f"It cannot be compared with {baseline} on the same texts."
-
-
-def _against_best(row: EvaluatorRow, contest: EvaluatorComparison) -> str:
-    figures = f"{row.ref} reaches {wording.estimate(row.result.agreement.spearman)}"
-    best, difference = contest.other.evaluator, wording.estimate(contest.difference)
-    if contest.verdict == "below":
-        return f"{figures}, below {best}: the difference is {difference}, an interval below 0."
-    if contest.verdict == "too few groups":
-        return f"{figures}, {best} {_reached(contest)}: the difference is {difference}, with {_too_few(contest)}."
-    return f"{figures}; these texts do not distinguish it from {best} (difference {difference})."
-
-
-def _against_baseline(best: EvaluatorRow, contest: EvaluatorComparison) -> str:
-    baseline = f"the baseline {contest.other.evaluator}"
-    figures = f"{baseline}, which reaches {wording.estimate(contest.other.agreement.spearman)}"
-    difference = wording.estimate(contest.difference)
+def _beside(ref: str, contest: EvaluatorComparison, other: str) -> str:
+    """Return whether an evaluator agrees better or worse than another on the same texts."""
+    figures = f"{other}, which reaches {wording.estimate(contest.other.agreement.spearman)}"
+    difference = f"the difference on the same texts is {wording.estimate(contest.difference)}"
     match contest.verdict:
         case "above" | "below" as side:
-            return f"{best.ref} is {side} {figures}: the difference is {difference}, an interval {side} 0."
+            return f"{ref} is {side} {figures}: {difference}, an interval {side} 0."
         case "overlaps":
-            return f"These texts do not distinguish {best.ref} from {figures} (difference {difference})."
+            return f"These texts do not distinguish {ref} from {figures}: {difference}, an interval that includes 0."
         case "too few groups":
-            return (
-                f"Whether {best.ref} differs from {figures}, is undecided: the difference is {difference}, with "
-                f"{_too_few(contest)}."
-            )
-    return f"{best.ref} cannot be compared with {figures} on the same texts."
-
-
-def _reached(contest: EvaluatorComparison) -> str:
-    return wording.estimate(contest.other.agreement.spearman)
-
-
-def _too_few(contest: EvaluatorComparison) -> str:
-    return wording.too_few_groups(contest.groups)
+            too_few = wording.too_few_groups(contest.groups)
+            return f"Whether {ref} differs from {figures}, is undecided: {difference}, with {too_few}."
+    return f"{ref} cannot be compared with {figures} on the same texts."
 
 
 def _headline(results: Sequence[Result], refs: Mapping[str, Version]) -> tuple[Level, list[Result]] | None:

@@ -5,7 +5,6 @@ No string goes through rich's markup, and no control character reaches the termi
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -43,9 +42,6 @@ STYLES = {
 INDENT, DEEPEST, GAP = 2, 12, 2
 # Columns that are left to names before figures are set above their intervals.
 NAMES = 20
-
-# A line of a text in paragraphs, which may be an item of a list.
-_LINE = re.compile(r"(?P<indent> *)(?P<mark>(?:[-*•–]|\d{1,3}[.)])(?= ))?(?P<words>.*)", re.DOTALL)
 
 
 def rendered(view: View) -> RenderableType:
@@ -141,18 +137,13 @@ def _indented(view: RenderableType) -> Padding:
 
 def _paragraph(block: model.Paragraph, *, unfolded: bool) -> RenderableType:
     if block.style == "prose":
-        return Group(*(_line(line) for span in spans(block.words) for line in lines(cut(span.words))))
+        return Group(*(_prose(line) for span in spans(block.words) for line in lines(cut(span.words))))
     return _text(block.words, STYLES.get(block.style, ""), unfolded=unfolded)
 
 
-def _line(line: str) -> RenderableType:
-    """Return a line with its indentation; items of lists hang from their mark."""
-    match = _LINE.match(line)
-    if not (line and match):
-        return _text(line)
-    indent, mark, words = match.group("indent", "mark", "words")
-    shown = _item(mark, words) if mark else _text(words)
-    return Padding(shown, (0, 0, 0, min(len(indent), DEEPEST)), expand=False)
+def _prose(line: str) -> RenderableType:
+    indent = min(len(line) - len(line.lstrip(" ")), DEEPEST)
+    return Padding(_text(line), (0, 0, 0, indent), expand=False)
 
 
 def _item(mark: str, words: Words) -> Table:

@@ -52,7 +52,7 @@ def gate_view(version: Version, validation: Validation) -> View:
 def learned_view(version: Version) -> View:
     """Return what learning ends with, on one screen: the conclusion, the main criteria, and what scoring costs."""
     validation = version.provenance.validation
-    blocks = (*_banner(version), *conclusion(version), *main_criteria(version))
+    blocks = (*offline_banner(version), *conclusion(version), *main_criteria(version))
     if validation:
         blocks += (Paragraph(f"Scoring takes {verdicts.per_text(verdicts.rubric_agreement(validation).calls)}."),)
     return View((quoted(version.ref), f": {describe.contents(version.rubric.criteria)}"), blocks, "rubriclab training")
@@ -62,7 +62,7 @@ def evidence_view(version: Version) -> View:
     """Return everything that is known of a version: its criteria with evidence, what was dropped, and its training."""
     brief = versions.version_view(version)
     validation = version.provenance.validation
-    blocks = (*brief.blocks, *_sections(version, validation, None), *_costs(version))
+    blocks = (*brief.blocks, *_sections(version, validation, None))
     return View(brief.title, blocks, brief.kicker, unfolded=True)
 
 
@@ -91,7 +91,7 @@ def overview(version: Version) -> View:
 def _report(version: Version, record: TrainingRecord | None) -> Iterator[Block]:
     judge = quoted(describe.judge(version), "strong")
     yield Paragraph(("Judge: ", judge, f"; {describe.labels(version.provenance)}."))
-    yield from _banner(version)
+    yield from offline_banner(version)
     yield from conclusion(version)
     yield from _sections(version, version.provenance.validation, record)
     agreement = () if version.provenance.validation else tuple(versions.agreement(version))
@@ -100,11 +100,6 @@ def _report(version: Version, record: TrainingRecord | None) -> Iterator[Block]:
     yield Section("The rubric", about, name="criteria")
     made = (versions.facts(version), versions.settings(version))
     yield Section("Provenance", made, name="provenance", folded=True)
-
-
-def _banner(version: Version) -> tuple[Paragraph, ...]:
-    banner = offline_banner(version)
-    return (banner,) if banner else ()
 
 
 def _sections(version: Version, validation: Validation | None, record: TrainingRecord | None) -> Iterator[Block]:
@@ -220,15 +215,3 @@ def _raters(raters: Raters) -> Section:
     blocks = (table(("", *numeric), rows, numeric=numeric), Paragraph(" ".join(verdicts.rater_sentences(raters))))
     beside = "severity: points below the others' mean; noise: standard deviation of that difference"
     return Section("Raters", blocks, beside, name="raters", folded=True)
-
-
-def _costs(version: Version) -> Iterator[Section]:
-    if validation := version.provenance.validation:
-        yield Section("Cost", tuple(_cost(version, validation)))
-
-
-def _cost(version: Version, validation: Validation) -> Iterator[Paragraph]:
-    yield Paragraph(f"Scoring takes {verdicts.per_text(verdicts.rubric_agreement(validation).calls)}.")
-    yield Paragraph(f"Learning took {wording.effort(version.effort)}.")
-    if by_stage := wording.stages(version.effort):
-        yield Paragraph(f"Replies by stage: {by_stage}.")

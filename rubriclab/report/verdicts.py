@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from rubriclab.data.scale import show
-from rubriclab.learning.selection_path import READABLE
 from rubriclab.report.wording import LEVELS, count, counted, estimate, figure, interval
 from rubriclab.stats.interval import Interval
 from rubriclab.stats.levels import FEWEST_GROUPS
@@ -32,10 +31,6 @@ BASELINES: Mapping[str, str] = {
     "best text feature": "the text feature chosen in each fold",
 }
 RUBRIC = "this rubric"
-CHEAPEST = (
-    "the cheapest within one standard error of the best; of equally cheap candidates, the one with the most criteria, "
-    f"up to {READABLE}"
-)
 # The alternative annotator test is passed by who could replace half of the raters (Calderon et al. 2025, section 3).
 PASSED = 0.5
 
@@ -70,15 +65,7 @@ def _needed(verdict: GateVerdict) -> str:
         return f"{verdict.few_groups} groups are too few, labels from at least {FEWEST_GROUPS} are needed"
     if verdict.more_labels is None:
         return f"not even {MOST_LABELS:,} more labels would decide"
-    return f"about {count(verdict.more_labels, 'more label')} would decide{_direction(verdict.difference)}"
-
-
-def _direction(difference: Interval) -> str:
-    """Return what the difference suggests; empty where it is above zero and too small to matter."""
-    value = difference.value or 0.0
-    if 0 <= value < MATTERS:
-        return ""
-    return f", and the estimate suggests: {'not better' if value < 0 else 'better'}"
+    return f"about {count(verdict.more_labels, 'more label')} would decide"
 
 
 def baseline_name(against: str) -> str:
@@ -165,15 +152,9 @@ def optimism(validation: Validation) -> str:
         f"On the labels that it was fitted to, the rubric reaches Pearson {estimate(fitted)}, on held-out labels "
         f"{estimate(held_out)}"
     )
-    noise = (
-        f" Fitted to shuffled labels, it reaches {figure(validation.noise)} on those labels: compare this with "
-        f"{figure(fitted.value)}, its fit to the real ones."
-        if validation.noise
-        else ""
-    )
     if fitted.value is None or held_out.value is None or fitted.value <= held_out.value:
-        return f"{both}.{noise}"
-    return f"{both}: the former is too high by {figure(fitted.value - held_out.value)}.{noise}"
+        return f"{both}."
+    return f"{both}: the former is too high by {figure(fitted.value - held_out.value)}."
 
 
 def asked(point: FrontierPoint) -> str:
@@ -188,18 +169,9 @@ def marks(point: FrontierPoint) -> str:
 
 
 def choice_sentences(validation: Validation) -> Iterator[str]:
-    """Yield what was chosen, what the next dearer rubric would add, and what each method added to the others."""
+    """Yield what the next dearer rubric would add, and what each method added to the others."""
     chosen = next((point for point in validation.frontier if point.chosen), None)
-    if chosen is None:
-        return
-    why = CHEAPEST if chosen.within else "the best on held-out labels"
-    yield f"Chosen: {asked(chosen)}, {per_text(chosen.calls)}: {why}."
-    yield (
-        f"Its {figure(chosen.pearson)} here is the agreement of this candidate alone. The "
-        f"{figure(rubric_agreement(validation).pearson.value)} at the top is that of the whole procedure, which "
-        "repeats the choice among the candidates in each fold."
-    )
-    dearer = [point for point in validation.frontier if point.calls > chosen.calls]
+    dearer = [point for point in validation.frontier if chosen and point.calls > chosen.calls]
     if dearer:
         price = min(point.calls for point in dearer)
         best = max((point for point in dearer if point.calls == price), key=lambda point: point.pearson)
@@ -239,21 +211,12 @@ def rater_sentences(raters: Raters) -> Iterator[str]:
         f"Intraclass correlation of single scores {estimate(raters.icc)}{mean}; Krippendorff's alpha "
         f"{estimate(raters.alpha)}."
     )
-    if raters.ceiling is not None:
-        yield f"As the raters differ, a perfect judge would reach a Pearson of about {figure(raters.ceiling)}."
     if raters.winning is not None:
-        yield _replacement(raters, raters.winning)
-
-
-def _replacement(raters: Raters, winning: float) -> str:
-    epsilon = "" if raters.epsilon is None else f" (epsilon {show(raters.epsilon)})"
-    advantage = "" if raters.advantage is None else f", with an average advantage probability of {raters.advantage:.2f}"
-    passed = "so it could replace a rater" if winning >= PASSED else "so it could not replace a rater"
-    people = len(raters.raters)
-    return (
-        f"By the alternative annotator test{epsilon} the rubric does as well as {round(winning * people)} of "
-        f"{count(people, 'rater')}{advantage}, {passed}."
-    )
+        people = len(raters.raters)
+        yield (
+            f"By the alternative annotator test the rubric does as well as {round(raters.winning * people)} of "
+            f"{count(people, 'rater')}, so it could {'' if raters.winning >= PASSED else 'not '}replace a rater."
+        )
 
 
 def not_validated(version: Version) -> str:

@@ -106,16 +106,15 @@ def agreement(version: Version) -> Iterator[Block]:
     if made.agreement is None:
         unknown = "It was not measured when this version was made; `rubriclab evaluate` measures it."
         yield Section("Agreement with the labels", (Indented((Paragraph(unknown),)),))
-    else:
-        whose = "the labels it was learned from" if made.agreement.optimistic else "labels it was not learned from"
-        rows = Pairs(tuple(_statistics(made.agreement, describe.reselection(version.rubric))))
-        yield Section(f"Agreement with {whose}", (Indented((rows,)),), wording.count(made.agreement.n, "text"))
+        return
+    whose = "the labels it was learned from" if made.agreement.optimistic else "labels it was not learned from"
+    free = "no text feature varies with the labels"
     if made.baseline:
-        measure = f"{wording.baseline_feature(made.baseline)}: Pearson {wording.figure(made.baseline.pearson)}"
-        yield Section("Free baseline", (Indented((Paragraph(f"{measure} with the same labels"),)),))
-    elif made.agreement:
-        constant = Paragraph("No text feature varies with the labels.")
-        yield Section("Free baseline", (Indented((constant,)),))
+        measure = wording.baseline_feature(made.baseline)
+        free = f"{measure}: Pearson {wording.figure(made.baseline.pearson)} with the same labels"
+    statistics = _statistics(made.agreement, optimistic_too=describe.labels_proposed(version.rubric))
+    rows = Pairs((*statistics, ("free baseline", free)))
+    yield Section(f"Agreement with {whose}", (Indented((rows,)),), wording.count(made.agreement.n, "text"))
 
 
 def _held_out(validation: Validation) -> Iterator[tuple[str, str]]:
@@ -130,14 +129,15 @@ def _held_out(validation: Validation) -> Iterator[tuple[str, str]]:
     yield "calls", f"{verdicts.calls(rubric.calls)} per text"
 
 
-def _statistics(agreement: TrainingAgreement, reselection: str) -> Iterator[tuple[str, str]]:
+def _statistics(agreement: TrainingAgreement, *, optimistic_too: bool) -> Iterator[tuple[str, str]]:
     optimistic = ", optimistic" if agreement.optimistic else ""
     because = ": the same labels selected the criteria" if agreement.optimistic else ""
     yield "Spearman", f"{wording.estimate(agreement.spearman)}{optimistic}{because}"
     yield "Pearson", f"{wording.estimate(agreement.pearson)}{optimistic}"
     yield "Kendall", f"{wording.estimate(agreement.kendall)}{optimistic}"
     if agreement.optimistic:
-        yield "cross-validated", f"Spearman {wording.estimate(agreement.reselected)}, {reselection}"
+        still = "; still optimistic, as labels of all groups helped to propose the criteria" if optimistic_too else ""
+        yield "cross-validated", f"Spearman {wording.estimate(agreement.reselected)} over groups{still}"
 
 
 def contents(rubric: Rubric, warnings: Mapping[str, str] = NO_WARNINGS) -> Iterator[Block]:

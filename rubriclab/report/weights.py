@@ -14,7 +14,6 @@ from rubriclab.report import charts, describe, verdicts, wording
 from rubriclab.report.model import (
     Block,
     Cell,
-    Details,
     Drawing,
     Indented,
     Paragraph,
@@ -38,8 +37,6 @@ REASON_ONLY = "shown as a reason; does not change the score"
 EXCERPT, TITLE = 150, 60
 MOST_MAIN = 5
 MOST_WEIGHT = 0.5
-# Similarity out of 100 above which two criteria are named as near repeats.
-REPEATS = 90.0
 SHORTCUT = "shortcut: "
 CALIBRATIONS: Mapping[str, str] = {
     "none": "the mean of the judge's scores",
@@ -87,7 +84,13 @@ def main_criteria(version: Version) -> Iterator[Block]:
     if not rows:
         return
     titles = describe.distinct_titles({row.criterion.id: describe.title(row.criterion) for row in rows}, EXCERPT)
-    shown = [_main_row(row, titles[row.criterion.id]) for row in rows[:MOST_MAIN]]
+    shown = [
+        (
+            describe.percent(row.term.weight),
+            line(quoted(titles[row.criterion.id]), Span(f"! {row.warning}" if row.warning else "", "warning")),
+        )
+        for row in rows[:MOST_MAIN]
+    ]
     yield Section(
         "Main criteria", (table(("weight", ""), shown, numeric=("weight",)),), "with their shares of the weights"
     )
@@ -98,7 +101,7 @@ def main_criteria(version: Version) -> Iterator[Block]:
 
 
 def weight_sentences(rows: Sequence[WeightedCriterion]) -> Iterator[str]:
-    """Yield that scores of the whole text carry most of the weight, and which criteria nearly repeat each other."""
+    """Yield that scores of the whole text carry most of the weight, if they do."""
     whole = sum(row.term.weight for row in rows if row.criterion.kind == "score")
     total = sum(abs(row.term.weight) for row in rows)
     scores = sum(row.criterion.kind == "score" and row.term.weight > 0 for row in rows)
@@ -108,19 +111,6 @@ def weight_sentences(rows: Sequence[WeightedCriterion]) -> Iterator[str]:
             f"{describe.percent(whole / total)} of the weight is on {held_by} of the whole text: the other criteria "
             "explain the score more than they determine it."
         )
-    for first, second in _near_repeats([row.criterion for row in rows]):
-        yield f"{first} and {second} ask nearly the same: read them as one criterion with their summed weight."
-
-
-def _near_repeats(criteria: Sequence[Criterion]) -> Iterator[tuple[str, str]]:
-    """Yield the ids of criteria with nearly the same wording, each with the first one that it repeats."""
-    from rapidfuzz import fuzz
-
-    found = [each for each in criteria if each.kind not in ("score", "feature")]
-    for place, second in enumerate(found):
-        alike = (one for one in found[:place] if fuzz.ratio(one.statement, second.statement) >= REPEATS)
-        if first := next(alike, None):
-            yield first.id, second.id
 
 
 def shortcut_warnings(version: Version) -> dict[str, str]:
@@ -146,11 +136,6 @@ def rubric_shortcut(version: Version) -> str:
     )
 
 
-def _main_row(row: WeightedCriterion, title: str) -> tuple[Cell, ...]:
-    warning = Span(f"! {row.warning}" if row.warning else "", "warning")
-    return describe.percent(row.term.weight), line(quoted(title), warning)
-
-
 def _warning(shortcut: Shortcut | None, raters: Shortcut | None) -> str:
     """Return the warning that a criterion takes a shortcut: the one that it follows furthest beyond the raters."""
     if shortcut is None or not (shortcut.marked and shortcut.follows):
@@ -161,13 +146,9 @@ def _warning(shortcut: Shortcut | None, raters: Shortcut | None) -> str:
     feature = max(beyond, key=lambda name: (beyond[name] > 0, -shortcut.p.get(name, 0.0), beyond[name]))
     figures = [f"correlation {wording.figure(shortcut.follows[feature])}"]
     figures += [f"raters {wording.figure(usual[feature])}"] if feature in usual else []
-    figures += [probability(shortcut.p[feature])] if feature in shortcut.p else []
+    if (p := shortcut.p.get(feature)) is not None:
+        figures.append("p < 0.001" if p < 0.001 else f"p = {p:.2g}")
     return f"{SHORTCUT}follows {feature} significantly more than the raters do ({', '.join(figures)})"
-
-
-def probability(p: float) -> str:
-    """Return a p-value, as `p = 0.012`."""
-    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
 
 
 def weight_blocks(version: Version, rows: Sequence[WeightedCriterion]) -> Iterator[Block]:
@@ -205,7 +186,7 @@ def _weight_row(axis: charts.Axis, row: WeightedCriterion) -> tuple[Cell, ...]:
     alone = wording.figure(row.criterion.evidence.pearson)
     name = Stack((Paragraph(title), Indented(tuple(remarks))))
     drawing = Drawing(charts.bar(axis, row.percent, total=False))
-    return name, drawing, describe.weight(row.term), describe.selected(row.term), alone
+    return name, drawing, describe.weight(row.term), describe.percent(row.term.selected), alone
 
 
 def _brief(row: WeightedCriterion) -> str:
@@ -225,11 +206,10 @@ def shortcuts(version: Version) -> list[Shortcut]:
 
 
 def shortcut_section(version: Version, validation: Validation, followed: Sequence[Shortcut]) -> Section:
+    """Return how far the raters, the rubric and its criteria follow features that are no quality of a text."""
     criteria = {criterion.id: criterion for criterion in version.rubric.criteria}
     features = list(dict.fromkeys(feature for shortcut in followed for feature in shortcut.follows))
     numeric = ("agreement", "left", *features)
-    notable = [each for each in followed if each.marked or each.name not in criteria]
-    rest = [each for each in followed if each not in notable]
     marked = sum(each.marked and each.name in criteria for each in followed)
     note = (
         f"{wording.counted(marked, 'criterion')} marked with ! for following one of them significantly more than the "
@@ -237,13 +217,9 @@ def shortcut_section(version: Version, validation: Validation, followed: Sequenc
         if marked
         else "No criterion follows any of them significantly more than the raters do."
     )
-    others = table(("", *numeric), [_shortcut_row(each, features, criteria) for each in rest], numeric=numeric)
     blocks = (
-        table(("", *numeric), [_shortcut_row(each, features, criteria) for each in notable], numeric=numeric),
-        Paragraph(note, "quiet"),
-        *paragraphs([rubric_shortcut(version)], "quiet"),
-        *paragraphs([verdicts.forgone(validation)]),
-        *((Details(wording.counted(len(rest), "other criterion"), (others,)),) if rest else ()),
+        table(("", *numeric), [_shortcut_row(each, features, criteria) for each in followed], numeric=numeric),
+        *paragraphs((note, rubric_shortcut(version), verdicts.forgone(validation)), "quiet"),
     )
     beside = "Pearson correlation with the labels, what is left of it when these are held constant, and with each"
     return Section("Shortcuts", blocks, beside, name="shortcuts", folded=True)

@@ -190,41 +190,10 @@ def _provider_cache(spent: Effort) -> str:
     return f" ({spent.cached_prompt_tokens:,} read from the provider's prompt cache{money})"
 
 
-# What the replies to each template are.
-STAGES: Mapping[str, str] = {
-    "hypoeval/propose": "hypotheses proposed",
-    "hypoeval/refine": "hypotheses refined",
-    "hypoeval/rate": "ratings by single hypotheses",
-    "hypoeval/rate_together": "ratings by hypotheses",
-    "deduplication/group": "duplicates in a bank",
-    "checkeval/diversify": "diversified questions",
-    "checkeval/elaborate": "elaborated questions",
-    "checkeval/filter": "questions checked",
-    "checkeval/answer": "questions answered",
-    "seeval/explain": "explanations",
-    "seeval/refine": "explanations rewritten",
-    "seeval/rate": "scores by explanation",
-    "direct/rate": "scores by definition",
-    "few_shot/rate": "scores by labelled texts",
-    "geval/steps": "steps written",
-    "geval/rate": "scores by steps",
-    "analyze_rate/rate": "scores after an analysis",
-    "seal/propose": "sub-dimensions proposed",
-    "seal/facts": "facts extracted",
-    "seal/verify": "units verified",
-    "seal/support": "support found",
-    "seal/rate": "units rated",
-    "dcr/evaluate": "sentences compared",
-    "dcr/convert": "reasons converted",
-    "improve/rewrite": "texts rewritten",
-    "single_call/judge": "all criteria in one call",
-}
-
-
 def stages(spent: Effort) -> str:
-    """Return the number of replies by stage, the most first; empty if not recorded."""
+    """Return the number of replies to each prompt, the most first; empty if not recorded."""
     most_first = sorted(spent.stages.items(), key=lambda stage: (-stage[1], stage[0]))
-    return ", ".join(f"{STAGES.get(name, name)} {number:,}" for name, number in most_first)
+    return ", ".join(f"{name} {number:,}" for name, number in most_first)
 
 
 def cost(usd: float | None) -> str:
