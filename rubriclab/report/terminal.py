@@ -143,7 +143,7 @@ def _paragraph(block: model.Paragraph, *, unfolded: bool) -> RenderableType:
 
 def _prose(line: str) -> RenderableType:
     indent = min(len(line) - len(line.lstrip(" ")), DEEPEST)
-    return Padding(_text(line), (0, 0, 0, indent), expand=False)
+    return Padding(_text(line.strip()), (0, 0, 0, indent), expand=False) if line else Text()
 
 
 def _item(mark: str, words: Words) -> Table:
