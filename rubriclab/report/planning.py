@@ -16,6 +16,7 @@ from rubriclab.report.wording import count, estimate, excerpt, figure
 from rubriclab.validation import Validation
 
 TITLE, EXCERPT = 60, 120
+HALF = 0.5
 EXPECTED = "expected Pearson"
 
 
@@ -116,9 +117,17 @@ def _sure(advice: StoppingAdvice) -> str:
     if low is None or high is None or round(high) == 0:
         return ""
     most = f"more than {MAX_LABELS}" if high >= MAX_LABELS else f"{high:.0f}"
-    return f" This estimate is uncertain: {low:.0f} to {most} further labels at {CONFIDENCE:.0%} confidence."
+    return (
+        f" With {advice.labels} labels this estimate is uncertain: {low:.0f} to {most} further labels at "
+        f"{CONFIDENCE:.0%} confidence."
+    )
 
 
 def _unusual(unusual: UnusualRating) -> str:
-    rating, usual = (show(round(value, 1)) for value in (unusual.rating, unusual.mean))
-    return f"“{describe.title(unusual.criterion, TITLE)}”: {rating} here, {usual} on average so far"
+    title, question = describe.title(unusual.criterion, TITLE), unusual.criterion.question
+    if question is None:
+        rating, usual = (show(round(value, 1)) for value in (unusual.rating, unusual.mean))
+        return f"“{title}”: {rating} here, {usual} on average so far"
+    # A score of a question says whether its answer speaks for the text, not whether it is yes.
+    spoke, share = unusual.rating >= HALF, unusual.mean if unusual.rating >= HALF else 1 - unusual.mean
+    return f"“{title}”: {'yes' if spoke == (question.better == 'yes') else 'no'} here, as for {share:.0%} so far"

@@ -65,7 +65,9 @@ def _needed(verdict: GateVerdict) -> str:
         return f"{verdict.few_groups} groups are too few, labels from at least {FEWEST_GROUPS} are needed"
     if verdict.more_labels is None:
         return f"not even {MOST_LABELS:,} more labels would decide"
-    return f"about {count(verdict.more_labels, 'more label')} would decide"
+    value = verdict.difference.value or 0.0
+    suggests = "" if 0 <= value < MATTERS else f", and the estimate suggests: {'not better' if value < 0 else 'better'}"
+    return f"about {count(verdict.more_labels, 'more label')} would decide{suggests}"
 
 
 def baseline_name(against: str) -> str:

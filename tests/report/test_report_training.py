@@ -130,7 +130,7 @@ def test_the_frontier_marks_the_rubric_and_the_cheapest_that_is_nearly_as_good(p
 def test_raters_are_shown_with_severity_and_whether_one_could_be_replaced(page: Page) -> None:
     for words in (terminal(), page.reading.replace("−", "-")):
         assert "ben 30 -0.31 [-0.51, -0.11] 0.72 0.58" in words
-        assert "does as well as 2 of 3 raters, with an average advantage probability of 0.71, so it could repl" in words
+        assert "does as well as 2 of 3 raters, so it could replace a rater" in words
 
 
 def test_intervals_say_how_many_labels_they_hold(page: Page) -> None:
@@ -158,7 +158,7 @@ def test_the_largest_disagreements_stand_with_texts_raters_and_reasons(page: Pag
 def test_what_is_not_known_is_left_out_of_both() -> None:
     bare = joint_version(validation=joint_trust(raters=None, shortcuts=(), frontier=()))
     text = printed(evidence_view(bare))
-    assert "Scoring takes 4 calls per text." in text
+    assert re.search("calls +4 per text", text)
     for words in (text, Page(training_report(bare, joint_record())).reading):
         for absent in ("ceiling", "Raters", "Shortcuts", "Accuracy and price"):
             assert absent not in words

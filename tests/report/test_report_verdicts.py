@@ -26,7 +26,8 @@ def verdict(outcome: Any, value: float, low: float, high: float, against: str = 
         ),
         (
             verdict("inconclusive", 0.1, -0.05, 0.25, more_labels=60),
-            "Inconclusive against direct: the difference is 0.10 [-0.05, 0.25]; about 60 more labels would decide.",
+            "Inconclusive against direct: the difference is 0.10 [-0.05, 0.25]; about 60 more labels would decide, and "
+            "the estimate suggests: better.",
         ),
         (
             verdict("inconclusive", 0.02, -0.5, 0.5, "constant"),
