@@ -2,7 +2,7 @@
 
 from rubriclab.revision.faults import TextFault, require_reasons, text_faults
 from rubriclab.revision.gain import RevisionMetrics, RevisionSummary, ScoreGain, revision_metrics, summarize_revisions
-from rubriclab.revision.improve import ImproveSettings, improve_stream, improve_text
+from rubriclab.revision.improve import ImproveSettings, improve_stream
 from rubriclab.revision.record import Improvement, RevisionOutcome, RevisionRound
 from rubriclab.revision.rewrite import SentenceEdit, typical_rewrite_prompt
 
@@ -17,7 +17,6 @@ __all__ = [
     "SentenceEdit",
     "TextFault",
     "improve_stream",
-    "improve_text",
     "require_reasons",
     "revision_metrics",
     "summarize_revisions",

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from rubriclab.data.scale import Scale
 from rubriclab.errors import SettingsError
 from rubriclab.option_names import option
 from rubriclab.rubric import Criterion, Part, Rubric
@@ -46,16 +45,25 @@ def text_faults(rubric: Rubric, score: Score, output: str, good_from: float) -> 
     A fault is a verdict below the share `good_from` of the scale: the bad answer to a yes/no question, a score, a
     unit's verdict. A missing verdict is no fault.
     """
-    standards = {
-        criterion.id: _Standard.of(criterion, part, rubric) for part in rubric.parts for criterion in part.criteria
-    }
+    known = {criterion.id: (criterion, part) for part in rubric.parts for criterion in part.criteria}
     faults: list[TextFault] = []
     for rating in score.criteria:
-        standard = standards.get(rating.id) or _Standard.of_aspect(rubric)
-        if standard.reasons and rating.units:
-            faults += _unit_faults(standard, rating, output, good_from)
-        elif standard.reasons:
-            faults += _text_fault(standard, rating, good_from)
+        if rating.id in known:
+            criterion, part = known[rating.id]
+            if not gives_reasons(part):
+                continue
+            about = criterion.trait, criterion.statement, _aim(criterion, rubric)
+            # A question's rating is a share of good answers, whatever the rubric's scale.
+            low, width = (0.0, 1.0) if criterion.question else (rubric.scale.low, rubric.scale.width)
+            facts = part.units is not None and part.units.kind == "fact"
+        else:  # Criteria that were rated together.
+            aims = " ".join(_aim(criterion, rubric) for criterion in rubric.criteria)
+            about = rubric.aspect.name, rubric.aspect.definition, aims
+            low, width, facts = rubric.scale.low, rubric.scale.width, False
+        if rating.units:
+            faults += (TextFault(*about, *fault) for fault in _unit_faults(rating, output, good_from, facts=facts))
+        elif rating.score is not None and (rating.score - low) / width < good_from:
+            faults.append(TextFault(*about, (), rating.reason))
     return tuple(faults)
 
 
@@ -78,50 +86,19 @@ def require_reasons(rubric: Rubric, ref: str) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Standard:
-    """The standard that a criterion sets, and how its ratings are read."""
-
-    trait: str
-    asks: str
-    aim: str
-    scale: Scale
-    facts: bool
-    reasons: bool
-
-    @classmethod
-    def of(cls, criterion: Criterion, part: Part, rubric: Rubric) -> _Standard:
-        # A question's rating is a share of good answers, whatever the rubric's scale.
-        scale = Scale(low=0, high=1, whole=False) if criterion.question else rubric.scale
-        facts = part.units is not None and part.units.kind == "fact"
-        return cls(criterion.trait, criterion.statement, _aim(criterion, rubric), scale, facts, gives_reasons(part))
-
-    @classmethod
-    def of_aspect(cls, rubric: Rubric) -> _Standard:
-        """Return the standard of a rubric whose criteria were rated together."""
-        aims = " ".join(_aim(criterion, rubric) for criterion in rubric.criteria)
-        return cls(rubric.aspect.name, rubric.aspect.definition, aims, rubric.scale, facts=False, reasons=True)
-
-    def fault(self, sentences: tuple[int, ...], reason: str) -> TextFault:
-        return TextFault(self.trait, self.asks, self.aim, sentences, reason)
-
-
 def _aim(criterion: Criterion, rubric: Rubric) -> str:
     if criterion.levels:
         return max(criterion.levels, key=lambda level: level.score).description
     return criterion.question.better if criterion.question else rubric.aspect.definition
 
 
-def _text_fault(standard: _Standard, rating: CriterionScore, good_from: float) -> Iterator[TextFault]:
-    scale = standard.scale
-    if rating.score is not None and (rating.score - scale.low) / scale.width < good_from:
-        yield standard.fault((), rating.reason)
-
-
-def _unit_faults(standard: _Standard, rating: CriterionScore, output: str, good_from: float) -> Iterator[TextFault]:
+def _unit_faults(
+    rating: CriterionScore, output: str, good_from: float, *, facts: bool
+) -> Iterator[tuple[tuple[int, ...], str]]:
+    """Yield the sentences of each unit at fault, from 1, with the reason."""
     for unit in rating.units:
         if unit.value is not None and unit.value < good_from:
             # A fact is one of several in its sentence, and a sentence of the reference is not in the text.
             elsewhere = not unit.sentences and unit.unit.strip() != output.strip()
-            reason = f"“{unit.unit}”: {unit.reason}" if standard.facts or elsewhere else unit.reason
-            yield standard.fault(tuple(sentence + 1 for sentence in unit.sentences), reason)
+            reason = f"“{unit.unit}”: {unit.reason}" if facts or elsewhere else unit.reason
+            yield tuple(sentence + 1 for sentence in unit.sentences), reason

@@ -12,7 +12,7 @@ changing a sentence that passed. If texts are judged as a whole, everything may 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -23,12 +23,11 @@ from rubriclab.data.row import RowError
 from rubriclab.data.scale import show
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.replies import Number, Whole
-from rubriclab.revision.comparability import Origins, incomparable, judged_by_sentence
 from rubriclab.revision.faults import TextFault, require_reasons, text_faults
 from rubriclab.revision.record import Improvement, RejectionReason, RevisionRound, value
-from rubriclab.revision.rewrite import RewriteDraft, rewrite, rewrite_prompt
+from rubriclab.revision.rewrite import Origins, RewriteDraft, rewrite, rewrite_prompt
 from rubriclab.rubric import Rubric
-from rubriclab.scoring.score import Score, fault_id, score_text
+from rubriclab.scoring.score import CriterionScore, Score, fault_id, score_text
 from rubriclab.scoring.stream import stream
 
 
@@ -48,35 +47,6 @@ class ImproveSettings(BaseModel):
     """The share of the scale from which on a score is no fault."""
 
 
-async def improve_text(
-    rubric: Rubric,
-    example: Example,
-    judge: Judge,
-    ref: str,
-    *,
-    writer: Judge | None = None,
-    second_judge: Judge | None = None,
-    settings: ImproveSettings | None = None,
-) -> Improvement:
-    """Return a text rewritten for the faults that `judge` finds by `rubric`, whose version is `ref`.
-
-    If a criterion judges sentences, all but those that fail are kept character by character, with the white space
-    between them. If none does, as with hypotheses, checklists and holistic scores, any sentence may change.
-
-    Args:
-        writer: rewrites; by default the judge.
-        second_judge: must not score a rewriting lower; its reasons are never shown to the writer.
-
-    Raises:
-        SettingsError: if the rubric gives no reasons to rewrite by.
-        JudgeRefused, BudgetReached, ReplayMiss: from the judges; they concern every text.
-    """
-    require_reasons(rubric, ref)
-    return await _improve(
-        example, _Setup(rubric, ref, judge, writer or judge, second_judge, settings or ImproveSettings())
-    )
-
-
 def improve_stream(
     rubric: Rubric,
     rows: Iterable[Example | RowError],
@@ -88,9 +58,16 @@ def improve_stream(
     second_judge: Judge | None = None,
     settings: ImproveSettings | None = None,
 ) -> AsyncGenerator[Improvement]:
-    """Yield what `improve_text` returns for each row, in order; for a faulty row, the fault as the reason.
+    """Yield each text rewritten for the faults that `judge` finds, in order; for a faulty row, the fault as the reason.
 
-    At most `under_way` texts are held at a time.
+    If a criterion judges sentences, all but those that fail are kept character by character, with the white space
+    between them. If none does, as with hypotheses, checklists and holistic scores, any sentence may change. At most
+    `under_way` texts are held at a time.
+
+    Args:
+        ref: the version of the rubric.
+        writer: rewrites; by default the judge.
+        second_judge: must not score a rewriting lower; its reasons are never shown to the writer.
 
     Raises:
         SettingsError: if the rubric gives no reasons to rewrite by, or `under_way` is below 1.
@@ -159,7 +136,9 @@ async def _improve(example: Example, setup: _Setup) -> Improvement:
     score, second = await asyncio.gather(setup.score(example), setup.second_score(example))
     original = current = setup.draft(example, score, second)
     rounds: list[RevisionRound] = []
-    unscored = _unscored(original)
+    unscored = score.unscored
+    if not unscored and original.faults and second and second.unscored:
+        unscored = f"no score by the second judge, so no rewriting could be accepted: {second.unscored}"
     while current.faults and not (unscored or current.stopped) and len(rounds) < setup.settings.rounds:
         finished, current = await _round(current, rounds, setup)
         rounds.append(finished)
@@ -176,14 +155,6 @@ async def _improve(example: Example, setup: _Setup) -> Improvement:
         stopped=current.stopped,
         unscored=unscored,
     )
-
-
-def _unscored(original: _ScoredText) -> str | None:
-    if original.score.unscored:
-        return original.score.unscored
-    if original.faults and original.second and original.second.unscored:
-        return f"no score by the second judge, so no rewriting could be accepted: {original.second.unscored}"
-    return None
 
 
 async def _round(
@@ -235,3 +206,57 @@ def _gain(before: Score, after: Score | None, origins: Origins, role: str) -> tu
     if reason := incomparable(before, after, origins):
         return None, f"{scores}, but {reason}"
     return after.score - before.score, scores
+
+
+def judged_by_sentence(criterion: CriterionScore) -> bool:
+    """Return whether some verdict of the criterion names the sentences that it is about."""
+    return any(unit.sentences for unit in criterion.units)
+
+
+def incomparable(before: Score, after: Score, origins: Origins) -> str | None:
+    """Return why the score of a rewritten text cannot be compared with the one before; `None` if it can.
+
+    A score is a mean over the verdicts that exist, so it rises if a bad one goes missing; and a score by sentences is
+    not comparable with one of the whole text, as SEAL gives to a text that has become too short.
+    """
+    scores_after = {criterion.id: criterion for criterion in after.criteria}
+    for criterion in before.criteria:
+        if criterion.id not in scores_after:
+            return f"{criterion.id} was judged before only"
+        if reason := _incomparable(criterion, scores_after[criterion.id], origins):
+            return f"{criterion.id} {reason}"
+    return None
+
+
+def _incomparable(before: CriterionScore, after: CriterionScore, origins: Origins) -> str | None:
+    if (lost := _unanswered(after) - _unanswered(before)) > 0:
+        return f"lacks {lost} more of its verdicts on the whole text"
+    kinds = ["by sentence" if judged_by_sentence(score) else "as a whole" for score in (before, after)]
+    if kinds[0] != kinds[1]:
+        return f"judged the text {kinds[0]} before and {kinds[1]} after"
+    verdicts_before, verdicts_after = _by_sentence(before), _by_sentence(after)
+    for sentence, origin in enumerate(origins):
+        old = [verdict for index in origin for verdict in verdicts_before.get(index, ())]
+        if _lost(old, verdicts_after.get(sentence, [])):
+            return f"lacks a verdict on sentence {sentence + 1}, which had one before"
+    return None
+
+
+def _unanswered(criterion: CriterionScore) -> int:
+    """Return the number of missing answers about the whole text."""
+    if criterion.units:
+        return sum(unit.value is None for unit in criterion.units if not unit.sentences)
+    return criterion.answers_missing
+
+
+def _by_sentence(criterion: CriterionScore) -> Mapping[int, list[float | None]]:
+    verdicts: dict[int, list[float | None]] = {}
+    for unit in criterion.units:
+        for sentence in unit.sentences:
+            verdicts.setdefault(sentence, []).append(unit.value)
+    return verdicts
+
+
+def _lost(old: Sequence[float | None], new: Sequence[float | None]) -> bool:
+    answered_before, answered_after = len(old) > old.count(None), len(new) > new.count(None)
+    return (answered_before and not answered_after) or new.count(None) > old.count(None)

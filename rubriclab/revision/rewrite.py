@@ -7,7 +7,7 @@ cannot change what it was not asked to (the published prompts ask for all senten
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any, Self
 
@@ -19,7 +19,6 @@ from rubriclab.judges.judge import Judge
 from rubriclab.methods.holistic import STRIDE
 from rubriclab.methods.replies import Whole, keep_usable
 from rubriclab.prompts import Prompt
-from rubriclab.revision.comparability import Origins
 from rubriclab.revision.faults import TextFault
 from rubriclab.revision.word_diff import word_diff
 from rubriclab.rubric import Rubric
@@ -36,6 +35,9 @@ WORDS_PER_REASON = 60
 
 # Control characters except white space, marks of text direction, and lone surrogates, which cannot be encoded.
 _INVISIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+Origins = Sequence[Collection[int]]
+"""For each sentence of a rewritten text, the indices of the sentences that it was before, from 0."""
 
 Slice = tuple[int, int]
 """Start and end, as in `text[start:end]`."""

@@ -32,7 +32,7 @@ from rubriclab.methods.single_call.rivals import rivals_prompt
 from rubriclab.papers.paper import Paper, PaperPage
 from rubriclab.prompts import Prompt, Repair, prompts_digest, render, render_turns
 from rubriclab.prompts.inert import inert
-from rubriclab.revision import improve_text
+from rubriclab.revision import improve_stream
 from rubriclab.rubric import Demonstration, Rubric
 from rubriclab.services.literature_add import LiteratureAddOptions, findings_prompts
 
@@ -135,11 +135,16 @@ def of_checklists() -> list[Prompt]:
     return judge.prompts
 
 
+async def improved(rubric: Rubric, judge: Watched) -> None:
+    async for _ in improve_stream(rubric, PIECEWISE[:1], judge, "it@1"):
+        pass
+
+
 def of_units() -> list[Prompt]:
     judge = Watched()
     for name, aspect, chosen in UNITS:
         learned = asyncio.run(learned_by(judge, name, aspect, **chosen))  # type: ignore[arg-type]
-        asyncio.run(improve_text(learned, PIECEWISE[0], judge, "it@1"))
+        asyncio.run(improved(learned, judge))
     return judge.prompts
 
 

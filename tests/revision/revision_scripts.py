@@ -7,8 +7,9 @@ from hypoeval_scripts import assignment, criterion
 
 from rubriclab.data import Example
 from rubriclab.judges import FakeJudge
+from rubriclab.judges.judge import Judge
 from rubriclab.prompts import Prompt
-from rubriclab.revision import TextFault
+from rubriclab.revision import Improvement, TextFault, improve_stream
 from rubriclab.rubric import Criterion, Evidence, Part, Rubric
 from rubriclab.segmentation import Material, Units
 
@@ -23,6 +24,12 @@ TEXT = Example(
 )
 
 Script = Callable[[Prompt[Any]], Any]
+
+
+async def improve_text(rubric: Rubric, text: Example, judge: Judge, ref: str, **options: Any) -> Improvement:
+    """Return what becomes of a single text."""
+    (found,) = [each async for each in improve_stream(rubric, [text], judge, ref, **options)]
+    return found
 
 
 def fault(*sentences: int) -> TextFault:

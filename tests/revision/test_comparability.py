@@ -3,7 +3,7 @@
 import pytest
 
 from rubriclab.methods.method import UnitVerdict
-from rubriclab.revision.comparability import incomparable
+from rubriclab.revision.improve import incomparable
 from rubriclab.scoring import CriterionScore, Score
 
 WHOLE = UnitVerdict("A. B.", (), 1.0, "")

@@ -6,11 +6,11 @@ from dataclasses import replace
 import orjson
 import pytest
 from hypothesis import given, strategies as st
-from revision_scripts import TEXT, hypotheses, mended, scripted, sentence_rubric, verdicts
+from revision_scripts import TEXT, hypotheses, improve_text, mended, scripted, sentence_rubric, verdicts
 
 from rubriclab.data import Example, RowError, from_rows
 from rubriclab.errors import BudgetReached, JudgeUnavailable, SettingsError
-from rubriclab.revision import ImproveSettings, improve_stream, improve_text
+from rubriclab.revision import ImproveSettings, improve_stream
 from rubriclab.revision.word_diff import sentences_changed
 from rubriclab.rubric import Rubric
 from rubriclab.sentences import split_sentences

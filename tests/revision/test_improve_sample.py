@@ -6,13 +6,14 @@ import asyncio
 
 import pytest
 from commands import HELDOUT
+from revision_scripts import improve_text
 
 from rubriclab.checklist import load_checklist
 from rubriclab.data import Assignment, Example, find_aspect, parse_scale, read, task_words
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import TrainingInput, silent
-from rubriclab.revision import Improvement, improve_text
+from rubriclab.revision import Improvement
 from rubriclab.rubric import Rubric
 from rubriclab.sentences import split_sentences
 

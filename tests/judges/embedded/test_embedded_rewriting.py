@@ -12,7 +12,7 @@ from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.methods.dcr import DCRSettings
 from rubriclab.methods.dcr.evaluate import make_criterion
 from rubriclab.revision.faults import TextFault
-from rubriclab.revision.improve import ImproveSettings, improve_text
+from rubriclab.revision.improve import ImproveSettings, improve_stream
 from rubriclab.revision.record import Improvement
 from rubriclab.revision.rewrite import RewriteDraft, rewrite, rewrite_prompt
 from rubriclab.rubric import Part, Rubric
@@ -111,7 +111,8 @@ async def test_where_nothing_can_be_gained_nothing_is_changed() -> None:
 async def improved(file: str) -> list[tuple[Example, Improvement]]:
     rubric, rows = consistency(), [row for row in read(SAMPLE / file) if isinstance(row, Example)]
     rounds = ImproveSettings(rounds=3)
-    return [(row, await improve_text(rubric, row, JUDGE, "consistency@1", settings=rounds)) for row in rows]
+    found = [each async for each in improve_stream(rubric, rows, JUDGE, "consistency@1", settings=rounds)]
+    return list(zip(rows, found, strict=True))
 
 
 @pytest.mark.parametrize("file", ["labelled.jsonl", "heldout.jsonl"])
