@@ -133,13 +133,12 @@ async def evaluate(
     """
     task = await workspace.off_event_loop(_prepared, workspace, data, rubrics, options)
     versions = list(task.versions)
-    made = [(baseline, await baseline.find(workspace)) for baseline in await _made(task.baselines, workspace)]
-    added = [(baseline, stored) for baseline, stored in made if stored is None or stored not in versions]
+    made = [await baseline.make(workspace) for baseline in task.baselines]
+    found = [(baseline, await baseline.find(workspace)) for baseline in made]
+    added = [(baseline, stored) for baseline, stored in found if stored is None or stored not in versions]
     learned_from = [stored.provenance if stored else baseline.provenance for baseline, stored in added]
     examples = _unseen(task.examples, learned_from, options, workspace) if added else task.examples
-    texts = _texts(examples, versions)
-    _check(texts, versions, options, workspace)
-    _check_fields(texts, versions, data, options, workspace)
+    texts = _texts(examples, versions, data, options, workspace)
     scores = {
         version.ref: await _scores(
             version.rubric,
@@ -169,9 +168,7 @@ def evaluate_estimate(
 ) -> DryRun:
     """Return an estimate of what `evaluate` asks of each rubric's judge."""
     task = _prepared(workspace, data, rubrics, options)
-    texts = _texts(task.examples, task.versions)
-    _check(texts, task.versions, options, workspace)
-    _check_fields(texts, task.versions, data, options, workspace)
+    texts = _texts(task.examples, task.versions, data, options, workspace)
     roles = {
         version.ref: (
             task.choices[version.ref].spec,
@@ -228,29 +225,30 @@ def _unseen(
     return kept
 
 
-def _texts(examples: Sequence[Example], versions: Sequence[Version]) -> dict[str, tuple[Example, ...]]:
-    """Return the texts that each version is evaluated on: those with a score for its aspect."""
+def _texts(
+    examples: Sequence[Example],
+    versions: Sequence[Version],
+    data: Data,
+    options: EvaluateOptions,
+    workspace: Workspace,
+) -> dict[str, tuple[Example, ...]]:
+    """Return the texts that each version is evaluated on: those with a score for its aspect.
+
+    What makes the figures mean something else is said.
+
+    Raises:
+        DataError: if there are no such texts, or systems are to be compared that texts do not name.
+        SettingsError: if no text has the source or context that all texts had that a version was learned from.
+    """
+    notify = workspace.notify
     texts = {version.ref: labelled(examples, version.rubric.aspect.name) for version in versions}
     for version in versions:
-        aspect = version.rubric.aspect.name
-        if not texts[version.ref]:
+        rows, aspect, scale = texts[version.ref], version.rubric.aspect.name, version.rubric.scores_on
+        if not rows:
             raise DataError(
                 f"No row to evaluate {version.ref} on has a score for {aspect!r}.",
                 f"Map the column that holds it: {option('mapping', f'scores.{aspect}=COLUMN')}.",
             )
-    return texts
-
-
-def _check(
-    texts: Mapping[str, Sequence[Example]],
-    versions: Sequence[Version],
-    options: EvaluateOptions,
-    workspace: Workspace,
-) -> None:
-    """Say what makes the figures mean something else; stop before anything is asked if they cannot be had."""
-    notify = workspace.notify
-    for version in versions:
-        rows, aspect, scale = texts[version.ref], version.rubric.aspect.name, version.rubric.scores_on
         if len({row.id for row in rows}) < len(rows):
             notify(f"{version.ref}: some ids stand more than once; such texts count as often as they stand")
         if outside := sum(not scale.contains(row.scores[aspect]) for row in rows):
@@ -261,25 +259,10 @@ def _check(
             if "system" in options.levels:
                 raise DataError("Some texts do not name their system, so systems cannot be compared.", "Give `system`.")
             notify(f"{version.ref}: no comparison of systems, as some texts do not name theirs")
-
-
-def _check_fields(
-    texts: Mapping[str, Sequence[Example]],
-    versions: Sequence[Version],
-    data: Data,
-    options: EvaluateOptions,
-    workspace: Workspace,
-) -> None:
-    """Refuse texts without the source or context that all texts had that a version was learned from."""
-    for version in versions:
-        rows, name = texts[version.ref], describe(data)
         check_text_fields(version, rows, data, options)
-        for note in without_fields(version, missing_fields(version, rows), name, len(rows)):
-            workspace.notify(note)
-
-
-async def _made(baselines: Sequence[RequestedBaseline], workspace: Workspace) -> list[MadeBaseline]:
-    return [await baseline.make(workspace) for baseline in baselines]
+        for note in without_fields(version, missing_fields(version, rows), describe(data), len(rows)):
+            notify(note)
+    return texts
 
 
 async def _scores(
@@ -335,13 +318,15 @@ def _results(
         rows = texts[chosen[0].ref]
         best = {version.ref: version.provenance.baseline for version in chosen if version.provenance.baseline}
         by_aspect[aspect] = tuple(baseline_evaluators(rows, best))
-        evaluators = [_evaluator(version.ref, scores[version.ref]) for version in chosen]
+        evaluators = [
+            Evaluator(
+                version.ref,
+                floats(score.score for score in scores[version.ref]),
+                sum(score.answers_missing for score in scores[version.ref]),
+                sum(score.answers for score in scores[version.ref]),
+            )
+            for version in chosen
+        ]
         levels, constant = options.levels or LEVELS, options.constant_groups
         results += agreements(rows, [*evaluators, *by_aspect[aspect]], aspect, levels=levels, constant=constant)
     return tuple(results), by_aspect
-
-
-def _evaluator(name: str, scores: Sequence[Score]) -> Evaluator:
-    values = floats(score.score for score in scores)
-    missing, answers = sum(score.answers_missing for score in scores), sum(score.answers for score in scores)
-    return Evaluator(name, values, missing, answers)

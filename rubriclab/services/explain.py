@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,7 +28,7 @@ from rubriclab.services.text_fields import check_text_fields, missing_fields
 from rubriclab.services.versions import training_record
 from rubriclab.services.workspace import Workspace
 from rubriclab.store import Version
-from rubriclab.training_record import Cell, RecordedText, TrainingRecord
+from rubriclab.training_record import RecordedText, TrainingRecord
 
 if TYPE_CHECKING:
     from rubriclab.report.model import View
@@ -116,7 +115,7 @@ class Explaining:
             JudgeError: if the provider fails.
             BudgetReached: if a cap on calls or money was reached.
         """
-        record = await self.workspace.off_event_loop(_record_of, self.workspace, self.version)
+        record = await self.workspace.off_event_loop(lambda: self.workspace.store.training(self.version.ref))
         if self.recorded and record:
             return explained(self.version, record, self.example, None, self.options.nearest)
         scoring = await self.workspace.off_event_loop(self._scoring)
@@ -179,7 +178,12 @@ def explained(
         most: the number of nearest texts.
     """
     aggregation = version.rubric.aggregation
-    labelled = _same_text(record, example) if record else None
+    same = (
+        [each for each in record.texts if (each.output, each.source) == (example.output, example.source)]
+        if record
+        else []
+    )
+    labelled = next((text for text in same if text.id == example.id), same[0] if same else None)
     if score is None:
         if not (record and labelled):
             raise ValueError("expected a score for a text that the rubric was not learned from")
@@ -198,7 +202,9 @@ def _recorded_score(version: Version, record: TrainingRecord, text: RecordedText
     aggregation = version.rubric.aggregation
     if aggregation is None:
         raise ValueError("expected a rubric with learned weights")
-    cells = _kept_cells(record, text)
+    row = next(row for each, row in zip(record.texts, record.cells, strict=True) if each is text)
+    pairs = zip(record.candidates, row, strict=True)
+    cells = {candidate.criterion.id: cell for candidate, cell in pairs if candidate.kept}
     combined = combine(
         aggregation, {name: cell.score for name, cell in cells.items() if cell.applies}, version.rubric.scale
     )
@@ -210,21 +216,6 @@ def _recorded_score(version: Version, record: TrainingRecord, text: RecordedText
     unscored = None if combined.score is not None else "too few of its ratings are usable"
     judge, aspect = version.provenance.judge, version.rubric.aspect.name
     return Score(text.id, aspect, combined.score, criteria, unscored, version.ref, judge, interval)
-
-
-def _kept_cells(record: TrainingRecord, text: RecordedText) -> Mapping[str, Cell]:
-    cells = next(row for each, row in zip(record.texts, record.cells, strict=True) if each is text)
-    pairs = zip(record.candidates, cells, strict=True)
-    return {candidate.criterion.id: cell for candidate, cell in pairs if candidate.kept}
-
-
-def _same_text(record: TrainingRecord, example: Example) -> RecordedText | None:
-    same = [text for text in record.texts if (text.output, text.source) == (example.output, example.source)]
-    return next((text for text in same if text.id == example.id), same[0] if same else None)
-
-
-def _record_of(workspace: Workspace, version: Version) -> TrainingRecord | None:
-    return workspace.store.training(version.ref)
 
 
 def _recorded_text(workspace: Workspace, version: Version, name: str | None) -> RecordedText:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,7 +14,7 @@ from rubriclab.data import Example
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.display import Displayed
 from rubriclab.errors import JudgeError, SettingsError
-from rubriclab.estimate import CallEstimate, DryRun, dry_run, estimate_prompts, estimate_scoring
+from rubriclab.estimate import DryRun, dry_run, estimate_prompts, estimate_scoring
 from rubriclab.judges.judge import Judge
 from rubriclab.judges.ledger import Ledger, Metered
 from rubriclab.option_names import option
@@ -113,9 +113,7 @@ class Improving:
         rewriting = estimate_prompts(typical_rewrite_prompt(self.rubric, text) for text in texts)
         judging = estimate_scoring(self.rubric, texts, "apart") * (1 + self.options.rounds)
         most = {"judge": judging, "writer": rewriting * self.options.rounds, "second judge": judging}
-        roles: dict[str, tuple[str, CallEstimate]] = {
-            role: (choice.spec, most[role]) for role, choice in self.choices.items()
-        }
+        roles = {str(role): (choice.spec, most[role]) for role, choice in self.choices.items()}
         return dry_run(roles, self.workspace.options)
 
     async def stream(self) -> AsyncGenerator[Improvement]:
@@ -145,17 +143,15 @@ class Improving:
                     row = ahead.popleft().row
                     text = replace(improved, columns=own_columns(row, options.mapping))
                     self.metrics.append(revision_metrics(text))
-                    self.failures.update(_failures(text))
+                    self._remember_failures(text)
                     yield text
                     on_progress(f"{len(self.metrics):,} texts", len(self.metrics) / total if total else -1.0)
         notify_left_out(rows, workspace.notify)
 
     def summary(self) -> RevisionSummary:
         """Return the gain over the texts so far."""
-        names = self._names
-        return summarize_revisions(
-            self.rubric, self.version.ref, self.metrics, names["judge"], names.get("second judge")
-        )
+        judges = self._names["judge"], self._names.get("second judge")
+        return summarize_revisions(self.rubric, self.version.ref, self.metrics, *judges)
 
     def check_answered(self) -> None:
         """Return unless a role had prompts and not one reply.
@@ -166,6 +162,14 @@ class Improving:
         for role, ledger in self.ledgers.items():
             if ledger.silent and role in self.failures:
                 raise JudgeError(f"The {role} gave no reply at all; the latest reason: {self.failures[role]}")
+
+    def _remember_failures(self, text: Improvement) -> None:
+        if text.before and text.before.unscored:
+            self.failures["judge"] = text.before.unscored
+        if text.second_before and text.second_before.unscored:
+            self.failures["second judge"] = text.second_before.unscored
+        if text.rounds and text.rounds[-1].rejected == "no usable rewriting":
+            self.failures["writer"] = text.rounds[-1].reason
 
     def _judges(self) -> dict[Role, Judge]:
         """Return the judge of each role, with a ledger of its own beside the one that they share."""
@@ -227,13 +231,3 @@ async def improve(workspace: Workspace, data: Data, rubric: str | Version, optio
 def improve_estimate(workspace: Workspace, data: Data, rubric: str | Version, options: ImproveOptions) -> DryRun:
     """Return an estimate of what `improve` asks by role."""
     return prepare_improvement(workspace, data, rubric, options).estimate()
-
-
-def _failures(text: Improvement) -> Iterator[tuple[Role, str]]:
-    """Yield the roles whose replies could not be used for a text, with the reason."""
-    if text.before and text.before.unscored:
-        yield "judge", text.before.unscored
-    if text.second_before and text.second_before.unscored:
-        yield "second judge", text.second_before.unscored
-    if text.rounds and text.rounds[-1].rejected == "no usable rewriting":
-        yield "writer", text.rounds[-1].reason

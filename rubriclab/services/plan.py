@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
@@ -147,7 +148,12 @@ def prepare_plan(workspace: Workspace, data: Data, rubric: str | Version, option
     """
     rows = rows_of(data, options, workspace.notify)
     version = version_of(workspace, rubric)
-    record = _record(version, workspace)
+    record = workspace.store.training(version.ref)
+    if record is None or version.rubric.aggregation is None:
+        raise NotInStore(
+            f"{version.ref} cannot be planned for without the ratings of its training texts. {unrecorded(version)}",
+            f"Learn the rubric again from these texts, without {option('methods')}, in this store.",
+        )
     choice = judge_of(version, options.judge, workspace.store, workspace.notify)
     return PreparedPlan(workspace, version, record, choice, _pool(rows, version, options, workspace.notify), options)
 
@@ -163,82 +169,53 @@ def plan_estimate(workspace: Workspace, data: Data, rubric: str | Version, optio
     return prepare_plan(workspace, data, rubric, options).estimate()
 
 
-def _record(version: Version, workspace: Workspace) -> TrainingRecord:
-    record = workspace.store.training(version.ref)
-    if record is None or version.rubric.aggregation is None:
-        raise NotInStore(
-            f"{version.ref} cannot be planned for without the ratings of its training texts. {unrecorded(version)}",
-            f"Learn the rubric again from these texts, without {option('methods')}, in this store.",
-        )
-    return record
-
-
-@dataclass
-class _LeftOut:
-    """Counts of rows that are not candidates, by reason."""
-
-    faults: list[str] = field(default_factory=list)
-    learned: int = 0
-    labelled: int = 0
-    usable: int = 0
-    repeated: int = 0
-
-
 def _pool(rows: Rows, version: Version, options: PlanOptions, notify: Notify) -> tuple[UnlabelledRow, ...]:
-    """Return the texts to rate, and say which rows are left out; a bounded number of rows is held at a time."""
-    left_out = _LeftOut()
-    candidates = _unlabelled(rows, version, left_out)
-    # Digests are as good as random numbers, and do not depend on the order of the rows.
-    drawn = heapq.nsmallest(options.sample, candidates, key=lambda text: (text.key, text.example.id))
-    pool = tuple({text.key: text for text in reversed(drawn)}.values())[::-1]
-    left_out.repeated = len(drawn) - len(pool)
-    notify_skipped(rows, notify)
-    for line in _notices(left_out, len(pool), version):
-        notify(line)
-    _check(left_out, len(pool), version, options)
-    return pool
+    """Return the texts to rate, and say which rows are left out; a bounded number of rows is held at a time.
 
-
-def _unlabelled(rows: Rows, version: Version, left_out: _LeftOut) -> Iterator[UnlabelledRow]:
+    Raises:
+        DataError: if there are none, or fewer than are to be planned.
+    """
     learned, aspect = frozenset(version.provenance.texts), version.rubric.aspect.name
-    for row in rows:
-        if isinstance(row, RowError):
-            left_out.faults.append(str(row))
-        elif (key := text_digest(row)) in learned:
-            left_out.learned += 1
-        elif aspect in row.scores:
-            left_out.labelled += 1
-        else:
-            left_out.usable += 1
-            yield UnlabelledRow(key, row, rows.row)
+    faults, counts = list[str](), Counter[str]()
 
+    def unlabelled() -> Iterator[UnlabelledRow]:
+        for row in rows:
+            if isinstance(row, RowError):
+                faults.append(str(row))
+            elif (key := text_digest(row)) in learned:
+                counts["learned"] += 1
+            elif aspect in row.scores:
+                counts["labelled"] += 1
+            else:
+                counts["usable"] += 1
+                yield UnlabelledRow(key, row, rows.row)
 
-def _notices(left_out: _LeftOut, pool: int, version: Version) -> Iterator[str]:
-    for fault in left_out.faults[:FAULTS_SHOWN]:
-        yield f"left out: {fault}"
-    if (more := len(left_out.faults) - FAULTS_SHOWN) > 0:
-        yield f"left out: {count(more, 'more faulty row')}"
-    if left_out.learned:
-        yield f"left out: {count(left_out.learned, 'text')} that {version.ref} has learned from"
-    if left_out.labelled:
-        yield f"left out: {count(left_out.labelled, 'text')} with a label that {version.ref} has not learned from yet"
-    if left_out.repeated:
-        yield f"left out: {count(left_out.repeated, 'row')} with the same text as another one"
-    if pool + left_out.repeated < left_out.usable:
-        yield f"rating {count(pool, 'text')} of {left_out.usable:,} ({option('sample')})"
-
-
-def _check(left_out: _LeftOut, pool: int, version: Version, options: PlanOptions) -> None:
-    labelled = left_out.learned + left_out.labelled
-    if not pool and labelled:
+    # Digests are as good as random numbers, and do not depend on the order of the rows.
+    drawn = heapq.nsmallest(options.sample, unlabelled(), key=lambda text: (text.key, text.example.id))
+    pool = tuple({text.key: text for text in reversed(drawn)}.values())[::-1]
+    notify_skipped(rows, notify)
+    for fault in faults[:FAULTS_SHOWN]:
+        notify(f"left out: {fault}")
+    for number, what, why in (
+        (len(faults) - FAULTS_SHOWN, "more faulty row", ""),
+        (counts["learned"], "text", f" that {version.ref} has learned from"),
+        (counts["labelled"], "text", f" with a label that {version.ref} has not learned from yet"),
+        (len(drawn) - len(pool), "row", " with the same text as another one"),
+    ):
+        if number > 0:
+            notify(f"left out: {count(number, what)}{why}")
+    if len(drawn) < counts["usable"]:
+        notify(f"rating {count(len(pool), 'text')} of {counts['usable']:,} ({option('sample')})")
+    if not pool and (labelled := counts["learned"] + counts["labelled"]):
         raise DataError(
-            f"All {labelled} usable rows have a label for {version.rubric.aspect.name!r} already.",
+            f"All {labelled} usable rows have a label for {aspect!r} already.",
             f"Give texts without one; `{command('learn')}` takes the labels.",
         )
     if not pool:
-        raise DataError(f"None of {count(len(left_out.faults), 'row')} can be used.", *left_out.faults[:1])
-    if (options.count or 0) > pool:
+        raise DataError(f"None of {count(len(faults), 'row')} can be used.", *faults[:1])
+    if (options.count or 0) > len(pool):
         raise DataError(
-            f"{option('count', str(options.count))} is more than the {count(pool, 'text')} to choose from.",
+            f"{option('count', str(options.count))} is more than the {count(len(pool), 'text')} to choose from.",
             f"Give a smaller one, or more texts ({option('sample')} bounds how many are rated).",
         )
+    return pool
