@@ -14,7 +14,6 @@ from rubriclab.cli.places import FILE, JUDGE, OUTPUT
 
 if TYPE_CHECKING:
     from rubriclab.comparison.results import LimitOutcome
-    from rubriclab.services.drift import DriftMeasurement
 
 EXIT_CODES: Mapping[LimitOutcome, int] = {"within": 0, "beyond": 1, "unknown": 3}
 ORDER = "REF [REF] TEXTS"
@@ -68,28 +67,41 @@ def drift(
     cause the changes. The exit code is 1 if a limit is exceeded (--max-shift, --max-flips, --min-rank), and 3 if
     inconclusive.
     """
-    from rubriclab.cli.files import check_exports
+    from rubriclab.cli.files import check_exports, check_rows_place, writing_rows
     from rubriclab.cli.printing import effort_row, note, print_dry_run, print_result
     from rubriclab.cli.workspace import options_of, workspace_of
-    from rubriclab.services.drift import DriftOptions, prepare_drift
+    from rubriclab.errors import SettingsError
+    from rubriclab.services import drift as service
+    from rubriclab.services.running import finish
 
     before, after, texts = _sides(named)
-    options = options_of(DriftOptions, values)
+    options = options_of(service.DriftOptions, values)
     check_exports(values)
-    _check_output(output, write_all=write_all)
+    if write_all and not output:
+        raise SettingsError("--all needs --output.", "Give --output PATH.")
+    if output == "-":
+        raise SettingsError("Standard output is used for the figures.", "Give --output a file.")
+    if output:
+        check_rows_place(output)
     with workspace_of(values) as workspace:
-        measurement = prepare_drift(workspace, texts, before, after, options)
         if dry_run:
-            print_dry_run(measurement.estimate(), as_json=as_json)
+            print_dry_run(service.drift_estimate(workspace, texts, before, after, options), as_json=as_json)
             return
-        _measure(measurement, output, write_all=write_all)
-        result = measurement.result()
-        found = {**result.result.model_dump(mode="json"), "outcome": result.outcome}
-        row = {**found, "output": output, **effort_row(result.effort)}
-        print_result(result.view(), row, values, as_json=as_json)
-        if output and not as_json:
-            note(f"{'all texts' if write_all else 'texts that flip'} written to {output}")
-        measurement.scoring.check_answered()
+        # If no text flips, those of an earlier run must not remain.
+        with writing_rows(output, always=True) if output else nullcontext() as write:
+
+            def on_row(row: dict[str, Any]) -> None:
+                if write and (write_all or row["flips"]):
+                    write(row)
+
+            result = finish(
+                lambda: service.drift(workspace, texts, before, after, options, on_row=on_row if output else None)
+            )
+    found = {**result.result.model_dump(mode="json"), "outcome": result.outcome}
+    print_result(result.view(), {**found, "output": output, **effort_row(result.effort)}, values, as_json=as_json)
+    if output and not as_json:
+        note(f"{'all texts' if write_all else 'texts that flip'} written to {output}")
+    result.check_answered()
     click.get_current_context().exit(EXIT_CODES[result.outcome])
 
 
@@ -110,32 +122,3 @@ def _sides(named: Sequence[str]) -> tuple[str, str | None, str]:
             f"Add the texts to score with both: rubriclab drift {' '.join(named)} TEXTS",
         )
     return named[0], named[1] if len(named) == 3 else None, named[-1]
-
-
-def _check_output(output: str | None, *, write_all: bool) -> None:
-    from rubriclab.cli.files import check_rows_place
-    from rubriclab.errors import SettingsError
-
-    if write_all and not output:
-        raise SettingsError("--all needs --output.", "Give --output PATH.")
-    if output == "-":
-        raise SettingsError("Standard output is used for the figures.", "Give --output a file.")
-    if output:
-        check_rows_place(output)
-
-
-def _measure(measurement: DriftMeasurement, output: str | None, *, write_all: bool) -> None:
-    """Score the texts, and write the pairs as they come."""
-    from rubriclab.cli.files import writing_rows
-    from rubriclab.services.running import finish
-
-    threshold = measurement.threshold
-    # If no text flips, those of an earlier run must not remain.
-    with writing_rows(output, always=True) if output else nullcontext() as write:
-
-        async def run() -> None:
-            async for pair, before, after in measurement.stream():
-                if write and (write_all or pair.crosses(threshold)):
-                    write(measurement.rubrics.to_row(pair, before, after, threshold))
-
-        finish(run)

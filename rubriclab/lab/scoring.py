@@ -189,7 +189,9 @@ class ScoringOperations(LabBase):
             SettingsError: unless there are two sides to compare.
         """
         with self._workspace("drift") as workspace:
-            return await drifting.drift(workspace, data, before, after, self._options(DriftOptions, options))
+            result = await drifting.drift(workspace, data, before, after, self._options(DriftOptions, options))
+        result.check_answered()
+        return result
 
     drift = synchronous(drift_async)
 

@@ -40,18 +40,14 @@ REASONS = 5
 MOST_PAIRS = 15
 BADGES: Mapping[LimitOutcome, tuple[str, Literal["good", "bad", "warning"]]] = {
     "within": ("within the limit", "good"),
-    "beyond": ("worse", "bad"),
+    "beyond": ("beyond the limit", "bad"),
     "unknown": ("inconclusive", "warning"),
 }
 LIMITS: Mapping[str, str] = {
-    "max_shift": "the mean score moves by {found} points; {option} allows {allowed}",
-    "max_flips": "a share of {found} of the texts flips; {option} allows {allowed}",
-    "min_rank": "the rankings correlate by {found}; {option} requires {allowed}",
-}
-OUTCOMES: Mapping[LimitOutcome, tuple[str, Literal["", "bad", "warning"]]] = {
-    "within": ("Within the limit", ""),
-    "beyond": ("Beyond the limit", "bad"),
-    "unknown": ("Inconclusive", "warning"),
+    "max_drop": "the mean score drops by {} points",
+    "max_shift": "the mean score moves by {} points",
+    "max_flips": "a share of {} of the texts flips",
+    "min_rank": "the rankings correlate by {}",
 }
 
 
@@ -80,26 +76,17 @@ def comparison_view(comparison: Comparison, version: Version | None = None) -> V
     return View(title, blocks, "rubriclab comparison")
 
 
-def _limit(check: LimitCheck) -> Block:
+def _limit(check: LimitCheck) -> Badge:
     """Return the outcome of a limit, with the figure and the limit if one was given."""
-    if check.limit != "max_drop":
-        outcome, style = OUTCOMES[check.outcome]
-        found = "an undefined figure" if check.value is None else show(check.value)
-        words = LIMITS[check.limit].format(found=found, option=option(check.limit), allowed=show(check.allowed or 0))
-        return Paragraph(f"{outcome}: {words}", style)
     words, tone = BADGES[check.outcome]
     if check.allowed is None:
-        return Badge("no significant drop" if check.outcome == "within" else words, tone)
-    if check.value is None:
-        return Badge(words, tone)
-    changed = (
-        f"dropped by {figure(check.value)}" if check.value > 0 else f"did not drop (change {figure(-check.value)})"
-    )
-    return Badge(words, tone, f"{changed}, limit {show(check.allowed)}")
+        return Badge({"within": "no significant drop", "beyond": "worse"}.get(check.outcome, words), tone)
+    found = "an undefined figure" if check.value is None else show(round(check.value, 4))
+    return Badge(words, tone, f"{LIMITS[check.limit].format(found)}, limit {show(check.allowed)}")
 
 
 def _no_limit() -> Iterator[Paragraph]:
-    limits = " or ".join(option(name) for name in LIMITS)
+    limits = " or ".join(option(name) for name in LIMITS if name != "max_drop")
     code = by_reader(python="the outcome is `within`", command_line="the exit code is 0")
     yield Paragraph(f"No limit was given ({limits}), so {code}.", "quiet")
 

@@ -10,7 +10,6 @@ from typing import NamedTuple
 from rubriclab.comparison.columns import ScoredText, score_columns
 from rubriclab.data import Example
 from rubriclab.data.reading import ReadingOptions
-from rubriclab.errors import JudgeError
 from rubriclab.estimate import DryRun, dry_run, estimate_scoring
 from rubriclab.scoring.addresses_judge import addresses_judge
 from rubriclab.services.inputs import Data, row_count, rows_of, usable_examples
@@ -92,12 +91,3 @@ class ColumnScoring:
             if reason and not scored and self.workspace.ledger.failed:
                 return f"{judge.spec} gave no reply that {version.ref} can use; the latest reason: {reason}"
         return None
-
-    def check_answered(self) -> None:
-        """Return if every scorer gave a score, or no reply failed.
-
-        Raises:
-            JudgeError: otherwise.
-        """
-        if self.unanswered:
-            raise JudgeError(self.unanswered)

@@ -20,7 +20,7 @@ from rubriclab.comparison import (
 from rubriclab.data import Example
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.display import Displayed
-from rubriclab.errors import DataError, SettingsError
+from rubriclab.errors import DataError, JudgeError, SettingsError
 from rubriclab.estimate import DryRun
 from rubriclab.option_names import option
 from rubriclab.provenance import Effort
@@ -65,16 +65,27 @@ class CompareResult(Displayed):
 
     Attributes:
         version: the rubric that outputs were scored with; `None` where versions or judges are compared.
+        unanswered: which side has no score at all, after replies have failed.
     """
 
     result: Comparison | SystemRanking
     effort: Effort
     version: Version | None = None
+    unanswered: str | None = None
 
     @property
     def outcome(self) -> LimitOutcome:
         """`within` the limits, `beyond` one, or `unknown`; a ranking is always `within`."""
         return self.result.outcome if isinstance(self.result, Comparison) else "within"
+
+    def check_answered(self) -> None:
+        """Return if both sides have a score, or no reply failed.
+
+        Raises:
+            JudgeError: otherwise.
+        """
+        if self.unanswered:
+            raise JudgeError(self.unanswered)
 
     def view(self) -> View:
         """Return what is shown in a terminal and a notebook."""
@@ -178,7 +189,8 @@ async def _scored(scoring: ColumnScoring, name: str, rows: Sequence[OutputRow]) 
     """Return the outputs with their scores; those whose rows carry none are scored now."""
     left = [row.example for row in rows if row.score is None]
     new = iter([scores[0] async for _, scores in scoring.stream(left)] if left else ())
-    scoring.check_answered()
+    if scoring.unanswered:
+        raise JudgeError(scoring.unanswered)
     return Outputs(name, tuple(row.example for row in rows), tuple(row.score or next(new) for row in rows))
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from typing import Any
 
 from pydantic import Field
 
@@ -14,7 +14,6 @@ from rubriclab.data.scale import show
 from rubriclab.errors import SettingsError
 from rubriclab.estimate import DryRun
 from rubriclab.option_names import option
-from rubriclab.scoring import Score
 from rubriclab.services.columns import ColumnScoring, Scorer
 from rubriclab.services.compare import CompareResult
 from rubriclab.services.inputs import Data
@@ -43,43 +42,52 @@ class DriftOptions(ReadingOptions):
     """The lowest Spearman correlation of the two rankings, within groups if groups have several texts."""
 
 
-@dataclass(eq=False)
-class DriftMeasurement:
-    """A measurement of drift: iterate over `stream()` to score the texts, then ask for the `result()`."""
+async def drift(
+    workspace: Workspace,
+    data: Data,
+    before: str | Version,
+    after: str | Version | None,
+    options: DriftOptions,
+    *,
+    on_row: Callable[[dict[str, Any]], None] | None = None,
+) -> CompareResult:
+    """Return how the scores of `data` change from `before` to `after`; to another judge if `after` is `None`.
 
-    scoring: ColumnScoring
-    rubrics: RubricPair
-    threshold: float
-    limits: Limits
-    pairs: list[PairedScore] = field(default_factory=list)
-
-    def estimate(self) -> DryRun:
-        """Return an estimate of what is asked of either judge."""
-        return self.scoring.estimate(("before", "after"))
-
-    async def stream(self) -> AsyncGenerator[tuple[PairedScore, Score, Score]]:
-        """Yield each usable text's pair with both scores, in order; raises what `ColumnScoring.stream` does."""
-        async for example, (before, after) in self.scoring.stream():
-            self.pairs.append(self.rubrics.pair(example.group, before, after))
-            yield self.pairs[-1], before, after
-
-    def result(self) -> CompareResult:
-        """Return the drift over the texts scored so far."""
-        before, after = ((version.ref, judge.spec) for version, judge in self.scoring.scorers)
-        found = compare_columns(self.rubrics, self.pairs, (before, after), self.threshold, self.limits)
-        return CompareResult(found, self.scoring.workspace.effort())
-
-
-def prepare_drift(
-    workspace: Workspace, data: Data, before: str | Version, after: str | Version | None, options: DriftOptions
-) -> DriftMeasurement:
-    """Return the measurement of drift from one version to another, or between two judges of one version.
+    Args:
+        on_row: called for each text, in order, with both scores, their reasons, and whether the text flips.
 
     Raises:
         NotInStore: if there is no such rubric.
         NotConfirmed: if only an imported version that is not confirmed names a judge.
         SettingsError: for options that do not go together.
+        DataError: if no text can be used.
+        JudgeRefused, BudgetReached, ReplayMiss, ProviderDown: from the judges; they concern every text.
     """
+    prepared = await workspace.off_event_loop(_prepare, workspace, data, before, after, options)
+    scoring, rubrics, threshold = prepared
+    pairs: list[PairedScore] = []
+    async for example, (first, second) in scoring.stream():
+        pairs.append(rubrics.pair(example.group, first, second))
+        if on_row:
+            on_row(rubrics.to_row(pairs[-1], first, second, threshold))
+    one, other = ((version.ref, judge.spec) for version, judge in scoring.scorers)
+    limits = Limits(options.max_shift, options.max_flips, options.min_rank)
+    found = compare_columns(rubrics, pairs, (one, other), threshold, limits)
+    return CompareResult(found, workspace.effort(), unanswered=scoring.unanswered)
+
+
+def drift_estimate(
+    workspace: Workspace, data: Data, before: str | Version, after: str | Version | None, options: DriftOptions
+) -> DryRun:
+    """Return an estimate of what `drift` asks of either judge."""
+    scoring, _, _ = _prepare(workspace, data, before, after, options)
+    return scoring.estimate(("before", "after"))
+
+
+def _prepare(
+    workspace: Workspace, data: Data, before: str | Version, after: str | Version | None, options: DriftOptions
+) -> tuple[ColumnScoring, RubricPair, float]:
+    """Return the scoring by both sides, their rubrics, and the threshold."""
     _check_sides(before, after, options.judges)
     first = version_of(workspace, before)
     second = first if after is None else version_of(workspace, after)
@@ -101,31 +109,7 @@ def prepare_drift(
         workspace.notify(
             f"texts flip at {show(middle)}, the middle of the scale ({option('flip_at')} sets another score)"
         )
-    limits = Limits(options.max_shift, options.max_flips, options.min_rank)
-    return DriftMeasurement(ColumnScoring(workspace, scorers, data, options), rubrics, threshold, limits)
-
-
-async def drift(
-    workspace: Workspace, data: Data, before: str | Version, after: str | Version | None, options: DriftOptions
-) -> CompareResult:
-    """Return how the scores of `data` change from `before` to `after`; to another judge if `after` is `None`.
-
-    Raises:
-        RubriclabError: as `prepare_drift` and `DriftMeasurement.stream` do.
-        JudgeError: if one side has no score at all, after replies have failed.
-    """
-    measurement = await workspace.off_event_loop(prepare_drift, workspace, data, before, after, options)
-    async for _ in measurement.stream():
-        pass
-    measurement.scoring.check_answered()
-    return measurement.result()
-
-
-def drift_estimate(
-    workspace: Workspace, data: Data, before: str | Version, after: str | Version | None, options: DriftOptions
-) -> DryRun:
-    """Return an estimate of what `drift` asks of either judge."""
-    return prepare_drift(workspace, data, before, after, options).estimate()
+    return ColumnScoring(workspace, scorers, data, options), rubrics, threshold
 
 
 def _check_sides(before: str | Version, after: str | Version | None, judges: tuple[str, ...]) -> None:

@@ -33,12 +33,12 @@ def test_limits_come_first_each_with_its_figure() -> None:
             compared(ONE, OTHER, [{"a": 2.0}, {"a": 4.0}], [{"a": 2.5}, {"a": 4.5}], limits=limits),
         )
     ).splitlines()
-    place = next(number for number, line in enumerate(view) if "Beyond the limit" in line)
+    place = next(number for number, line in enumerate(view) if "BEYOND THE LIMIT" in line)
     assert place < 4
     assert [line.strip() for line in view[place : place + 3]] == [
-        "Beyond the limit: the mean score moves by 0.5 points; --max-shift allows 0.1",
-        "Within the limit: a share of 0 of the texts flips; --max-flips allows 0.5",
-        "Within the limit: the rankings correlate by 1; --min-rank requires 0.5",
+        "BEYOND THE LIMIT  the mean score moves by 0.5 points, limit 0.1",
+        "WITHIN THE LIMIT  a share of 0 of the texts flips, limit 0.5",
+        "WITHIN THE LIMIT  the rankings correlate by 1, limit 0.5",
     ]
 
 
@@ -51,7 +51,7 @@ def test_unscored_texts_are_said_with_a_reason() -> None:
 def test_where_nothing_can_be_compared_it_says_so() -> None:
     view = shown(compared(ONE, OTHER, [{"a": 4.0}], [{"a": None}], limits=Limits(min_rank=0.5)))
     assert "No text was scored by both sides" in view
-    assert "Inconclusive: the rankings correlate by an undefined figure" in view
+    assert "INCONCLUSIVE the rankings correlate by an undefined figure" in view
 
 
 def test_more_flips_than_are_named_are_counted() -> None:
