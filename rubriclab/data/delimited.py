@@ -99,7 +99,16 @@ def delimited_rows(where: str, lines: Lines, longest: int = LONGEST_ROW, dialect
     header = [cells for _, cells in islice(records, dialect.header_rows)]
     if len(header) < dialect.header_rows:
         return
-    columns = _header(where, header, dialect.delimiter)
+    for cells in header:
+        if isinstance(cells, RowError):
+            raise DataError(f"{cells}.", "The first line of a CSV file names its columns.")
+    columns = joined_header(where, [cells for cells in header if not isinstance(cells, RowError)])
+    others = [mark for mark in ",;\t|" if len(columns) == 1 and mark in columns[0] and mark != dialect.delimiter]
+    if others:
+        raise DataError(
+            f"{where}: the header has no {dialect.delimiter!r} but {others[0]!r};",
+            f"leave {option('delimiter')} out, or name the other.",
+        )
     for number, cells in records:
         if isinstance(cells, RowError):
             yield number, cells
@@ -117,19 +126,6 @@ def first_records(lines: Sequence[str], dialect: Dialect) -> list[tuple[int, lis
     records = _records("", islice(source, above, None), LONGEST_ROW, dialect.delimiter)
     found = islice(records, RECORDS_SEARCHED)
     return [(number, cells) for number, cells in found if not isinstance(cells, RowError)]
-
-
-def _header(where: str, rows: Sequence[list[str] | RowError], delimiter: str) -> list[str]:
-    for cells in rows:
-        if isinstance(cells, RowError):
-            raise DataError(f"{cells}.", "The first line of a CSV file names its columns.")
-    columns = joined_header(where, [cells for cells in rows if not isinstance(cells, RowError)])
-    if len(columns) == 1 and (other := [mark for mark in ",;\t|" if mark in columns[0] and mark != delimiter]):
-        raise DataError(
-            f"{where}: the header has no {delimiter!r} but {other[0]!r};",
-            f"leave {option('delimiter')} out, or name the other.",
-        )
-    return columns
 
 
 def joined_header(where: str, rows: Sequence[Sequence[Any]]) -> list[str]:

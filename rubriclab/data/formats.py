@@ -219,7 +219,7 @@ def encoding_of(where: str, sample: bytes, *, complete: bool, only_unicode: bool
             return name
     if wide := _without_mark(sample):
         return wide
-    if only_unicode or _is_utf_8(sample, complete=complete) or _is_damaged_utf_8(sample):
+    if only_unicode or _is_utf_8(sample, complete=complete):
         return UTF_8
     letters = None
     with suppress(UnicodeDecodeError):
@@ -244,18 +244,10 @@ def _without_mark(sample: bytes) -> str | None:
 
 
 def _is_utf_8(sample: bytes, *, complete: bool) -> bool:
-    try:
-        codecs.getincrementaldecoder(UTF_8)().decode(sample, final=complete)
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _is_damaged_utf_8(sample: bytes) -> bool:
-    """Return whether there are more valid UTF-8 characters beyond ASCII than invalid bytes.
+    """Return whether all bytes are UTF-8, or there are more valid characters beyond ASCII than other bytes.
 
     In other encodings, a few byte sequences are valid by chance.
     """
-    text = sample.decode(UTF_8, "surrogateescape")
+    text = codecs.getincrementaldecoder(UTF_8)("surrogateescape").decode(sample, final=complete)
     damaged = sum("\udc80" <= character <= "\udcff" for character in text)
-    return 0 < damaged < sum(character > "\x7f" for character in text) - damaged
+    return not damaged or damaged < sum(character > "\x7f" for character in text) - damaged

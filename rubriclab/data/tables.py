@@ -36,7 +36,6 @@ from rubriclab.errors import DataError, SettingsError
 
 TABLES = (".csv", ".tsv", ".tab", ".xlsx", ".parquet")
 JSON_LINES = (".jsonl", ".ndjson", ".json")
-NOT_WRITTEN = (".xls", ".ods", ".xlsm", ".feather")
 # Limits of the Excel format.
 MOST_EXCEL_ROWS = 1_048_576
 MOST_EXCEL_COLUMNS = 16_384
@@ -104,14 +103,8 @@ WriteRow = Callable[[Mapping[str, Any]], object]
 
 
 def table_kind(path: str | Path) -> str | None:
-    """Return the table format of a file name, such as `.csv`; `None` for JSON Lines.
-
-    Raises:
-        SettingsError: for a format that cannot be written.
-    """
+    """Return the table format of a file name, such as `.csv`; `None` for JSON Lines and other names."""
     name = str(path).lower()
-    if other := next((kind for kind in NOT_WRITTEN if name.endswith(kind)), None):
-        raise SettingsError(f"{path}: the format {other} cannot be written;", f"name it {', '.join(TABLES)}.")
     uncompressed = name.removesuffix(".gz")
     return next(
         (kind for kind in TABLES if (name if kind in (".xlsx", ".parquet") else uncompressed).endswith(kind)), None
@@ -122,16 +115,19 @@ def check_writable(path: str | Path) -> None:
     """Check that rows can be written to a file of this name.
 
     Raises:
-        SettingsError: for a format that cannot be written, or a name that says none.
+        SettingsError: for a database, or a name that says no format that can be written.
         DataError: if the library that writes it is not installed.
     """
     kind = table_kind(path)
     if is_database(Path(path)):
         raise SettingsError(f"{path} would be overwritten, which is a database;", "give another name.")
     ending = Path(path).suffix.lower()
-    if kind is None and ending and ending not in JSON_LINES and not _is_special(path):
+    # The name of a pipe or device says nothing.
+    is_special = Path(path).exists() and not Path(path).is_file()
+    if kind is None and ending and ending not in JSON_LINES and not is_special:
         raise SettingsError(
-            f"{path}: the ending {ending} says no format;", f"name it {', '.join((*JSON_LINES[:1], *TABLES))}."
+            f"{path}: the ending {ending} says no format;",
+            f"name it {', '.join((*JSON_LINES[:1], *TABLES))}.",
         )
     try:
         if kind == ".xlsx":
@@ -142,11 +138,6 @@ def check_writable(path: str | Path) -> None:
         name = str(kind)[1:]
         extra = f"install it with: pip install 'rubriclab[{name}]'"
         raise DataError(f"{path}: writing {name} files needs a library that is not installed;", extra) from None
-
-
-def _is_special(path: str | Path) -> bool:
-    """Return whether a path leads to a pipe or device, whose name says nothing."""
-    return Path(path).exists() and not Path(path).is_file()
 
 
 @contextmanager
@@ -208,7 +199,7 @@ def write_rows(rows: Iterable[Mapping[str, Any]], path: str | Path) -> None:
     """Write rows to a file in the format of its name: .csv, .tsv, .xlsx, .parquet, or else JSON Lines.
 
     Raises:
-        SettingsError: for a format that cannot be written.
+        SettingsError: for a name that says no format that can be written.
         DataError: if the file cannot be written, or the library that writes it is not installed.
     """
     check_writable(path)
@@ -301,25 +292,17 @@ def _write_excel_sheet(path: Path, sheet: Any, columns: Collection[str], rows: I
         for place, column in enumerate(columns):
             cell = row.get(column)
             if isinstance(cell, str) and excel_length(cell) > LONGEST_EXCEL_CELL:
-                raise _too_long_for_excel(path, number, column, cell)
-            _write_excel_cell(sheet, number, place, cell)
-
-
-def _too_long_for_excel(path: Path, number: int, column: str, cell: str) -> DataError:
-    return DataError(
-        f"{path}: row {number + 1}, column {column!r} has {excel_length(cell):,} UTF-16 units; a cell of Excel holds "
-        f"{LONGEST_EXCEL_CELL:,}.",
-        "Write .csv or .parquet; answers of the judge are cached.",
-    )
-
-
-def _write_excel_cell(sheet: Any, row: int, place: int, cell: Any) -> None:
-    if isinstance(cell, bool):
-        sheet.write_boolean(row, place, cell)
-    elif isinstance(cell, int | float) and abs(cell) < 2**53:
-        sheet.write_number(row, place, cell)
-    elif cell not in (None, ""):
-        write_text_cell(sheet, row, place, str(cell))
+                raise DataError(
+                    f"{path}: row {number + 1}, column {column!r} has {excel_length(cell):,} UTF-16 units; a cell of "
+                    f"Excel holds {LONGEST_EXCEL_CELL:,}.",
+                    "Write .csv or .parquet; answers of the judge are cached.",
+                )
+            if isinstance(cell, bool):
+                sheet.write_boolean(number, place, cell)
+            elif isinstance(cell, int | float) and abs(cell) < 2**53:
+                sheet.write_number(number, place, cell)
+            elif cell not in (None, ""):
+                write_text_cell(sheet, number, place, str(cell))
 
 
 def _write_parquet(path: Path, columns: Mapping[str, Kind], rows: Iterator[Mapping[str, Any]]) -> None:
@@ -330,12 +313,11 @@ def _write_parquet(path: Path, columns: Mapping[str, Kind], rows: Iterator[Mappi
     schema = pa.schema([(column, types[kind]) for column, kind in columns.items()])
     with parquet.ParquetWriter(path, schema) as writer:
         while batch := list(islice(rows, _BATCH)):
-            cells = {column: [_of_kind(row.get(column), kind) for row in batch] for column, kind in columns.items()}
+            cells = {
+                column: [None if (cell := row.get(column)) is None else kind(cell) for row in batch]
+                for column, kind in columns.items()
+            }
             writer.write_table(pa.table(cells, schema=schema))
-
-
-def _of_kind(cell: Any, kind: Kind) -> Any:
-    return None if cell is None else kind(cell)
 
 
 def escaped(cell: Any, delimiter: str = ",", *, decimal_comma: bool = False) -> Any:
