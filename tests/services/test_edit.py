@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sqlite3
@@ -225,14 +224,6 @@ def test_an_equal_rubric_gets_no_new_version_and_another_name_gets_its_own(plant
     assert planted_lab.edit("planted", **changes).saved.ref == "planted@1"
     saved = planted_lab.edit("planted", drop="links", name="mine", **WHO).saved
     assert (saved.ref, saved.parent) == ("mine@1", "planted@1")
-
-
-def test_the_effect_is_a_row_of_plain_json(read_only: Lab) -> None:
-    row = json.loads(json.dumps(read_only.edit("planted", pin={"names": 0.1}, preview=True).to_row()))
-    assert (row["parent"], row["saved"], row["n"], row["folds"]) == ("planted@1", None, TEXTS, 3)
-    assert next(each for each in row["weights"] if each["criterion"] == "names")["after"] == pytest.approx(
-        0.1, abs=1e-6
-    )
 
 
 def test_the_name_of_another_rubric_is_refused_and_that_of_a_relative_taken(planted_lab: Lab) -> None:
