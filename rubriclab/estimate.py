@@ -24,7 +24,8 @@ from rubriclab.data.row import RowError
 from rubriclab.display import Displayed
 from rubriclab.errors import PromptRejected
 from rubriclab.judges.connect import EMBEDDED
-from rubriclab.judges.embedded.judge import ANSWERS, EmbeddedJudge
+from rubriclab.judges.embedded import EmbeddedJudge
+from rubriclab.judges.embedded.answers import ANSWERS
 from rubriclab.judges.judge import Judge, Reply
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.price import FREE, Price, estimated_tokens

@@ -185,12 +185,12 @@ def test_reading_a_measure_the_other_way_round_turns_its_agreement_round():
 
 
 def test_equal_choices_are_one_baseline_that_names_both_rubrics():
-    same, other = (Baseline(feature="commas", sign=sign, pearson=sign * 0.4) for sign in (1, -1))
+    same, other = (Baseline(feature="markup", sign=sign, pearson=sign * 0.4) for sign in (1, -1))
     found = baseline_evaluators(TEXTS, {"a@1": same, "b@2": same, "c@1": other})
     assert [baseline.name for baseline in found] == [
         WORD_COUNT_BASELINE,
-        "baseline: commas (text feature chosen by the training labels of a@1, b@2)",
-        "baseline: -commas (text feature chosen by the training labels of c@1)",
+        "baseline: markup (text feature chosen by the training labels of a@1, b@2)",
+        "baseline: -markup (text feature chosen by the training labels of c@1)",
     ]
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from rubriclab.data.decimal_mark import decimal_mark
 from rubriclab.data.reading import DEFAULTS
-from rubriclab.judges.embedded.support import roots
-from rubriclab.judges.embedded.wording import values_of
+from rubriclab.judges.embedded.answers import _roots
+from rubriclab.judges.embedded.reading import values_of
 from rubriclab.methods.questions import read_answer
 from rubriclab.size_cache import OVERHEAD, cached_by_size
 
@@ -58,7 +58,7 @@ def test_missing_result_is_cached_like_any_other() -> None:
     ("use", "size", "calls"),
     [
         (read_answer, 400_000, 20),
-        (roots, 40_000, 200),
+        (_roots, 40_000, 200),
         (lambda text: values_of({"output": text}), 1_000_000, 30),
         (lambda text: decimal_mark("file", [(1, {"output": "One.", "coherence": text})], DEFAULTS), 100_000, 200),
     ],

@@ -11,7 +11,7 @@ from rubriclab.learning.settings import JointSettings
 from rubriclab.provenance import Provenance
 from rubriclab.rubric import Rubric
 from rubriclab.stats.correlation import FloatArray
-from rubriclab.text_features.prior import usual_directions
+from rubriclab.text_features import usual_directions
 from rubriclab.training_record import TrainingRecord
 
 

@@ -12,7 +12,7 @@ from rubriclab.learning.rating_matrix import centers_and_spreads, standardised
 from rubriclab.provenance import Baseline
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, pearson
 from rubriclab.stats.interval import DIGITS
-from rubriclab.text_features import CATALOGUE, WORD_COUNT, extract_features
+from rubriclab.text_features import CATALOGUE, WORD_COUNT, Features
 
 # Columns of a matrix of text features, in the order of the catalogue.
 FEATURE_NAMES = tuple(entry.name for entry in CATALOGUE)
@@ -25,7 +25,7 @@ ALL = "all text features"
 
 def feature_values(examples: Sequence[Example], names: Sequence[str]) -> FloatArray:
     """Return the named text features of each text, shape (texts, features), NaN where undefined."""
-    rows = (extract_features(example.output, example.source, example.context) for example in examples)
+    rows = (Features(example.output, example.source, example.context) for example in examples)
     return np.array([[row[name] for name in names] for row in rows], dtype=float).reshape(-1, len(names))
 
 

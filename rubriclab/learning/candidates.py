@@ -28,7 +28,7 @@ from rubriclab.methods.method import CriterionRating, Learned, LearningCalls, Me
 from rubriclab.methods.single_call import can_join, joins, rival_calls
 from rubriclab.rubric import Criterion, DroppedCriterion, Part
 from rubriclab.stats.missing import float_table
-from rubriclab.text_features.prior import prior_directions
+from rubriclab.text_features import prior_directions
 from rubriclab.training_record import Candidate, Cell
 
 NOT_JUDGED = "the method did not have this text judged, as it is shown to the judge beside others"

@@ -22,7 +22,7 @@ from rubriclab.methods.text_features import TextFeatureSettings, feature_criteri
 from rubriclab.option_names import option
 from rubriclab.rubric import Part, Rubric
 from rubriclab.stats.interval import DIGITS
-from rubriclab.text_features.prior import prior_directions
+from rubriclab.text_features import prior_directions
 
 # The largest and smallest number of texts that means and standard deviations of features are computed from.
 MOST, FEWEST = 1000, 5

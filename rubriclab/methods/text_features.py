@@ -31,7 +31,7 @@ from rubriclab.methods.method import (
 from rubriclab.rubric import Criterion, Evidence, Part
 from rubriclab.stats.correlation import FloatArray, pearson
 from rubriclab.stats.interval import DIGITS, rounded
-from rubriclab.text_features import CATALOGUE, TextFeature, features_of
+from rubriclab.text_features import CATALOGUE, Features, TextFeature
 
 _BY_NAME: Mapping[str, TextFeature] = {entry.name: entry for entry in CATALOGUE}
 
@@ -96,7 +96,7 @@ def _entry(name: str) -> TextFeature:
 
 
 def _measured(example: Example) -> Mapping[str, float]:
-    return features_of(example.output, example.source, example.context)
+    return Features(example.output, example.source, example.context)
 
 
 def _varies(rated: Sequence[CriterionRating]) -> bool:

@@ -17,14 +17,16 @@ from itertools import chain, pairwise
 from rubriclab.sentences import split_sentences
 from rubriclab.text_features.lexicon import FUNCTION_WORDS
 
+# The words of `spaced_words`: finding copied runs is quadratic in the worst case.
+SEARCHED_WORDS = 5_000
+# Letters; longer words have no endings, and are not cached.
+LONGEST_STEMMED = 40
+
 _UNIFIED = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "\u00a0": " "})
 _DOUBLED_QUOTES = re.compile(r"``|''")
 # What tokenisers of the Penn Treebank's school put for brackets.
 _SPELLED_BRACKET = re.compile(r"-[lr][rsc]b-", re.IGNORECASE)
 _SPLIT_CONTRACTION = re.compile(r"(?<=\w) (?=(?:n't|'(?:s|re|ll|ve|d|m))(?!\w))", re.IGNORECASE)
-# The words of `spaced_words`: finding copied runs is quadratic in the worst case.
-SEARCHED_WORDS = 5_000
-FREQUENT_WORDS = 10
 _UNSPACED_SCRIPT = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 _WORD = re.compile(
     r"[^\W\d_](?:\.[^\W\d_])+(?![^\W_])"  # u.s, p.m
@@ -33,23 +35,19 @@ _WORD = re.compile(
 )
 
 
-def unify(text: str) -> str:
-    """`text` with straight quotes and plain brackets, and with contractions that a tokeniser had split rejoined."""
+def _unify(text: str) -> str:
+    """`text` with straight quotes and without spelled brackets, and with split contractions rejoined."""
     # Most texts have nothing to replace, which a plain search shows much sooner than a pattern.
     if not text.isascii():
         text = text.translate(_UNIFIED)
     if "``" in text or "''" in text:
         text = _DOUBLED_QUOTES.sub('"', text)
     if "-" in text:
-        text = _SPELLED_BRACKET.sub(_bracket, text)
+        text = _SPELLED_BRACKET.sub(" ", text)
     return _SPLIT_CONTRACTION.sub("", text) if "'" in text else text
 
 
-def _bracket(spelled: re.Match[str]) -> str:
-    return "(" if spelled[0][1] in "lL" else ")"
-
-
-def split_words(unified: str) -> tuple[str, ...]:
+def _split_words(unified: str) -> tuple[str, ...]:
     """The words of a unified text in their own case; each character of a script without spaces is a word."""
     if not unified.isascii():
         unified = _UNSPACED_SCRIPT.sub(r" \g<0> ", unified)
@@ -71,13 +69,14 @@ def _short_stem(word: str) -> str:
     return word
 
 
-# Letters; longer words have no endings, and are not kept.
-LONGEST_STEMMED = 40
-
-
 def stem(word: str) -> str:
     """`word` without possessive, plural and the commonest verb endings; after the S stemmer of Harman (1991, JASIS)."""
     return _short_stem(word) if len(word) <= LONGEST_STEMMED else word
+
+
+def content_stems(words: Sequence[str]) -> tuple[str, ...]:
+    """Return the stems of the words that are not function words."""
+    return tuple(stem(word) for word in words if word not in FUNCTION_WORDS and (len(word) > 1 or not word.isascii()))
 
 
 def share(part: float, whole: float) -> float:
@@ -94,29 +93,22 @@ class Text:
     @cached_property
     def plain(self) -> str:
         """The unified text in lower case, punctuation included."""
-        return unify(self.raw).lower()
-
-    @cached_property
-    def sentences(self) -> tuple[str, ...]:
-        return split_sentences(self.raw)
+        return _unify(self.raw).lower()
 
     @cached_property
     def cased_words(self) -> tuple[tuple[str, ...], ...]:
         """The words of each sentence as written."""
-        return tuple(split_words(unify(sentence)) for sentence in self.sentences)
+        return tuple(_split_words(_unify(sentence)) for sentence in split_sentences(self.raw))
 
     @cached_property
     def sentence_words(self) -> tuple[tuple[str, ...], ...]:
+        """The words of each sentence in lower case."""
         return tuple(tuple(word.lower() for word in sentence) for sentence in self.cased_words)
 
     @cached_property
     def words(self) -> tuple[str, ...]:
+        """All words in lower case."""
         return tuple(chain.from_iterable(self.sentence_words))
-
-    @cached_property
-    def sentence_content(self) -> tuple[frozenset[str], ...]:
-        """The different stems of each sentence's content words."""
-        return tuple(frozenset(content_stems(sentence)) for sentence in self.sentence_words)
 
     @cached_property
     def content(self) -> tuple[str, ...]:
@@ -125,6 +117,7 @@ class Text:
 
     @cached_property
     def content_counts(self) -> Counter[str]:
+        """How often each stem of a content word occurs."""
         return Counter(self.content)
 
     @cached_property
@@ -144,19 +137,13 @@ class Text:
 
     @cached_property
     def frequent_content(self) -> tuple[str, ...]:
-        """The most frequent stems of content words, the first of equally frequent ones first."""
-        return tuple(word for word, _ in self.content_counts.most_common(FREQUENT_WORDS))
+        """The ten most frequent stems of content words, the first of equally frequent ones first."""
+        return tuple(word for word, _ in self.content_counts.most_common(10))
 
     @cached_property
     def spaced_words(self) -> str:
         """The first words with a space around each, so that runs of words can be searched for."""
         return f" {' '.join(self.words[:SEARCHED_WORDS])} "
-
-    @cached_property
-    def last_line_content(self) -> frozenset[str]:
-        """Stems of the content words of the last line, which in a dialogue is the last turn."""
-        last = self.raw.rstrip().rpartition("\n")[2]
-        return frozenset(content_stems(split_words(unify(last).lower())))
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -169,17 +156,3 @@ class Text:
     def numbers(self) -> tuple[str, ...]:
         """Words with a digit, without thousands separators."""
         return tuple(word.replace(",", "") for word in self.words if word[0].isdigit())
-
-
-def content_stems(words: Sequence[str]) -> tuple[str, ...]:
-    """Stems of the words that are not function words."""
-    content_stem = _kept_content_stem if max(map(len, words), default=0) <= LONGEST_STEMMED else _content_stem
-    return tuple(filter(None, map(content_stem, words)))
-
-
-def _content_stem(word: str) -> str | None:
-    """The stem of a word, which is never empty; nothing for a function word."""
-    return stem(word) if word not in FUNCTION_WORDS and (len(word) > 1 or not word.isascii()) else None
-
-
-_kept_content_stem = lru_cache(maxsize=1 << 15)(_content_stem)

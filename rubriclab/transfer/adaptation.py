@@ -37,7 +37,7 @@ from rubriclab.stats.correlation import BoolArray, FloatArray
 from rubriclab.stats.folds import grouped_folds, units
 from rubriclab.stats.interval import DIGITS
 from rubriclab.stats.missing import floats
-from rubriclab.text_features.prior import usual_directions
+from rubriclab.text_features import usual_directions
 from rubriclab.transfer.rating_matrix import RatedTexts
 
 # Degrees of freedom of a new map whose weights were not fitted to the same labels: its slope.

@@ -71,18 +71,6 @@ async def test_the_offline_judge_drops_nothing_that_is_opposite_or_merely_relate
     assert all(len(pair & out.keys()) == 0 for pair in bank.planted("opposite", "related"))
 
 
-async def test_the_offline_judge_finds_what_is_nested_or_the_same_by_its_words():
-    texts = {
-        "a": "Is the spelling correct throughout?",
-        "b": "Is the correct spelling of names kept throughout?",
-        "c": "Does the ending surprise the reader?",
-        "d": "Is the reader surprised by the ending?",
-        "e": "Is the spelling correct throughout the opening?",
-    }
-    bank = [question(name, text=text, seed="x") for name, text in texts.items()]
-    assert list(await find_redundant([bank], "question", assignment(), EmbeddedJudge())) == ["e"]
-
-
 @pytest.mark.parametrize("bank", [bank for bank, _ in BANKS], ids=NAMES)
 async def test_opposites_whose_wording_shows_it_stay_even_where_a_reply_merges_them(bank):
     texts = {each.id: each.statement for each in bank.criteria}

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from rubriclab.checklist import load_checklist
 from rubriclab.data import find_aspect
 from rubriclab.judges.embedded import EmbeddedJudge
-from rubriclab.judges.embedded.judge import ANSWERS
+from rubriclab.judges.embedded.answers import ANSWERS
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import TrainingInput, chosen_settings, cross_validated, silent
 from rubriclab.methods.names import BUILT_IN, METHOD_NAMES

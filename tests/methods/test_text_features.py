@@ -15,7 +15,7 @@ from rubriclab.learning import train
 from rubriclab.methods.method import Learned, TrainingInput
 from rubriclab.methods.text_features import TEXT_FEATURES, TextFeatureSettings
 from rubriclab.rubric import Rubric
-from rubriclab.text_features import CATALOGUE, extract_features
+from rubriclab.text_features import CATALOGUE, Features
 
 SOURCE = "A dog barked at the mill. The miller came out, and the dog ran home to its barn."
 
@@ -44,7 +44,7 @@ async def learned(texts=TEXTS) -> Learned:
 
 async def test_every_measure_that_is_defined_and_varies_becomes_a_criterion_and_no_other():
     found = await learned()
-    rows = [extract_features(text.output, text.source, text.context) for text in TEXTS]
+    rows = [Features(text.output, text.source, text.context) for text in TEXTS]
     values = {feature.name: [row[feature.name] for row in rows] for feature in CATALOGUE}
     expected = [name for name, each in values.items() if not np.isnan(each).any() and len(set(np.round(each, 6))) > 1]
     assert list(found.candidates) == [criterion.id for criterion in found.part.criteria] == expected
@@ -56,7 +56,7 @@ async def test_ratings_are_the_measures_and_say_their_unit():
     found = await learned()
     column = found.candidates.index("words")
     assert found.examples == tuple(sorted(t.id for t in TEXTS))
-    assert found.matrix[:, column].tolist() == [extract_features(t.output, t.source)["words"] for t in TEXTS]
+    assert found.matrix[:, column].tolist() == [Features(t.output, t.source)["words"] for t in TEXTS]
     assert found.ratings[0][column].reason == f"Measured: {found.matrix[0, column]:g} (words)."
 
 
@@ -88,7 +88,7 @@ async def test_what_cannot_be_measured_has_no_value_and_says_what_it_lacks():
     rated = next(each for each in ratings if each.criterion == "words_from_source")
     assert (rated.score, rated.applies) == (None, False)
     assert rated.reason == "Cannot be measured: it needs a source, and there is none."
-    assert next(each for each in ratings if each.criterion == "words").score == extract_features(bare.output)["words"]
+    assert next(each for each in ratings if each.criterion == "words").score == Features(bare.output)["words"]
 
 
 async def test_a_measure_undefined_for_one_training_text_is_left_out():

@@ -19,6 +19,8 @@ from single_call_scripts import PARTS
 
 from rubriclab.checklist import load_checklist, seed_questions
 from rubriclab.data import Assignment, Scale, find_aspect, task_words
+from rubriclab.errors import JudgeRefused
+from rubriclab.judges.ask import read
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.hypoeval import HypoEvalSettings
@@ -200,6 +202,18 @@ def judged(prompt: Prompt) -> list[str]:
 
 def test_every_template_is_used(real):
     assert sorted(real) == TEMPLATES
+
+
+@pytest.mark.parametrize("name", [name for name in TEMPLATES if name != "literature/findings"])
+async def test_the_offline_judge_answers_a_template_with_a_reply_that_parses(real, name):
+    for prompt in real[name]:
+        value, complaint = read(await EmbeddedJudge().reply(prompt), prompt)
+        assert value is not None, complaint
+
+
+async def test_the_offline_judge_refuses_to_read_papers(real):
+    with pytest.raises(JudgeRefused, match="language model"):
+        await EmbeddedJudge().reply(real["literature/findings"][0])
 
 
 @pytest.mark.parametrize("name", TEMPLATES)

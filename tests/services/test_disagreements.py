@@ -43,8 +43,9 @@ def test_one_side_only_shows_what_the_rubric_scores_higher_or_lower(lab: Lab) ->
 def test_the_command_shows_text_label_and_score(lab: Lab, tmp_path: Path) -> None:
     command = Commands(tmp_path, RUBRICLAB_STORE=str(lab._store))
     done = command("disagreements", "news", "--count", 1)
-    assert lab.disagreements("news", count=1).texts[0].text.id[:20] in done.out
-    assert "people 1, rubric" in done.out
+    (found,) = lab.disagreements("news", count=1).texts
+    assert found.text.id[:20] in done.out
+    assert f"people {found.text.label:g}, rubric" in done.out
 
 
 def test_a_version_without_a_training_record_is_refused_with_the_reason(lab: Lab) -> None:

@@ -1,0 +1,394 @@
+"""The offline judge's answer to each built-in template, from the fields of the prompt."""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import cycle, product
+from statistics import fmean
+from typing import Any
+
+from rubriclab.judges.embedded.reading import (
+    Reading,
+    learned_readings,
+    measure,
+    own_readings,
+    readings,
+    usual_readings,
+    worded,
+)
+from rubriclab.sentences import split_sentences
+from rubriclab.size_cache import cached_by_size
+from rubriclab.text_features import Features
+from rubriclab.text_features.lexicon import word_set
+from rubriclab.text_features.text import Text
+
+Fields = Mapping[str, Any]
+Answer = dict[str, Any]
+
+# Features that one criterion speaks of: a few together are steadier than single ones.
+FEATURES_EACH = 3
+# By how many spreads finer questions differ from the middle.
+POINTS = (0, -1, 1, -0.5, 0.5)
+# The share of a sentence's content words that another text has to have in order to support it. In the labelled texts of
+# the shipped sample, sentences about another matter stay below 0.3, and sentences that say the same in other words
+# seldom fall below 0.45.
+ENOUGH = 0.4
+# Sentences of the other text that one sentence may draw on.
+MOST_SENTENCES = 3
+
+_NUMBERS = word_set("two three four five six seven eight nine ten eleven twelve")
+_PRESUPPOSED = {"absent": "n/a", "broken": "no"}
+_FAULT = re.compile(
+    r"\b(?:absent|ambigu|awkward|bias|confus|contradict|distort|error|exaggerat|fabricat|fault|flaw|garbl|hallucinat"
+    r"|illogical|inaccura|incoheren|incomplete|inconsisten|incorrect|invent|irrelevan|mislead|missing|mistake|omit"
+    r"|omission|redundan|repeat|repetit|unclear|ungrammatical|unnecessary|unrelated|unsupported|vague|wrong)"
+)
+_DENIAL = re.compile(r"\b(?:no|not|none|nothing|never|without|free of|avoids?|fails?|lacks?)\b|n't\b")
+
+
+def _asks_for_fault(question: str) -> bool:
+    """Return whether no is the good answer: somebody's question that names a fault and does not deny it."""
+    words = question.lower()
+    return bool(_FAULT.search(words)) and not _DENIAL.search(words) and not own_readings(question)
+
+
+def _score(share: float, scale: Fields, *, exact: bool = False) -> float:
+    """Return the score at a share of the scale, the middle for nan; the nearest legal one unless `exact`."""
+    score = scale["low"] + (0.5 if math.isnan(share) else share) * (scale["high"] - scale["low"])
+    if exact:
+        return float(score)
+    return float(min(max(round(score, None if scale["whole"] else 4), scale["low"]), scale["high"]))
+
+
+# Hypotheses
+
+
+def _propose(fields: Fields) -> Answer:
+    count, scale = fields["count"], fields["scale"]
+    chosen = learned_readings(fields, fields["observations"], count * FEATURES_EACH)
+    # Dealt out, the strongest first, so that each hypothesis leads with one of the strongest.
+    bundles = [chosen[start::count] for start in range(min(count, len(chosen)))]
+    shares = {anchor: (anchor - scale["low"]) / (scale["high"] - scale["low"]) for anchor in scale["anchors"]}
+    levels = [
+        {"score": anchor, "description": f"They are {share:.0%} of the way up."} for anchor, share in shares.items()
+    ]
+    return {
+        "reasoning": f"Compared text features with the labels of {len(fields['observations'])} texts.",
+        "hypotheses": [
+            {"trait": " and ".join(each.feature.title for each in bundle), "statement": worded(fields, bundle)}
+            | {"levels": levels}
+            for bundle in bundles
+        ],
+    }
+
+
+def _rated(fields: Fields, criterion: Fields) -> tuple[float, str]:
+    levels = (level["description"] for level in criterion["levels"])
+    return measure(fields, " ".join((criterion["trait"], criterion["statement"], *levels)))
+
+
+def _rate(fields: Fields) -> Answer:
+    found = [_rated(fields, criterion) for criterion in fields["criteria"]]
+    shares = [share for share, _ in found if not math.isnan(share)] or [math.nan]
+    return {"reasoning": " ".join(reason for _, reason in found), "score": _score(fmean(shares), fields["scale"])}
+
+
+def _ratings(fields: Fields, name: str, reason: str) -> list[Answer]:
+    rated = [(criterion["id"], *_rated(fields, criterion)) for criterion in fields["criteria"]]
+    return [{name: id_, reason: why, "score": _score(share, fields["scale"])} for id_, share, why in rated]
+
+
+# Checklists
+
+
+def _question(reading: Reading) -> str:
+    return f"Does it have {reading}?"
+
+
+def _sub_dimension(reading: Reading) -> Answer:
+    return {"name": reading.feature.title, "definition": f"Measured in: {reading.feature.unit}."}
+
+
+def _seeds(fields: Fields) -> Answer:
+    chosen = usual_readings(fields)[: fields["most"]]
+    subs = [{**_sub_dimension(reading), "questions": [_question(reading)]} for reading in chosen]
+    return {"reasoning": "Named the features that usually move with the aspect.", "sub_dimensions": subs}
+
+
+def _diversify(fields: Fields) -> Answer:
+    known = {reading.feature for seed in fields["questions"] for reading in readings(fields, seed["text"])}
+    usual = usual_readings(fields)
+    new = [reading for reading in usual if reading.feature not in known] or usual
+    seeds = cycle(seed["id"] for seed in fields["questions"])
+    found = [{**_new(fields, each), "seed": next(seeds)} for each in new[: fields["count"]]]
+    return {"reasoning": "Named features that no question speaks of yet.", "questions": found}
+
+
+def _elaborate(fields: Fields) -> Answer:
+    found = [
+        _new(fields, replace(reading, middle=reading.middle + point * reading.spread))
+        for reading, point in product(readings(fields, fields["question"]["text"]), POINTS)
+    ]
+    return {"reasoning": "Cut the features that it speaks of at several points.", "questions": found[: fields["most"]]}
+
+
+def _new(fields: Fields, reading: Reading) -> dict[str, str]:
+    return {"text": _question(reading), **(_PRESUPPOSED if fields["self_contained"] else {})}
+
+
+def _filter(fields: Fields) -> Answer:
+    fine = {"reasoning": "Not read.", "yes_means": "better", "about": fields["aspect"]["name"], "style": "fine"}
+    fine |= _PRESUPPOSED if fields["self_contained"] else {}
+    return {"verdicts": [{"question": question["id"], **fine} for question in fields["questions"]]}
+
+
+def _answers(fields: Fields, name: str) -> list[Answer]:
+    questions = [question for group in fields["sub_dimensions"] for question in group["questions"]]
+    found = [(question["id"], *_answer(fields, question["text"])) for question in questions]
+    return [{name: id_, "reason": reason, "answer": answer} for id_, answer, reason in found]
+
+
+def _answer(fields: Fields, question: str) -> tuple[str, str]:
+    """Return "yes", "no" or, where nothing can be measured, "n/a", with what it was read off."""
+    share, reason = measure(fields, question)
+    return "n/a" if math.isnan(share) else _yes_no((share >= 0.5) != _asks_for_fault(question)), reason
+
+
+def _yes_no(answer: bool) -> str:
+    return "yes" if answer else "no"
+
+
+# Scores of the whole aspect
+
+
+def _whole(fields: Fields, text: str) -> Answer:
+    share, reason = measure(fields, text)
+    score = _score(share, fields["scale"], exact=fields["exact"])
+    return {"score": score} if fields["score_only"] else {"reasoning": reason, "score": score}
+
+
+def _analyse(fields: Fields) -> Answer:
+    whole = _whole({**fields, "score_only": False}, _usual(fields))
+    return {"analysis": whole["reasoning"], "score": whole["score"]}
+
+
+def _usual(fields: Fields) -> str:
+    """Return a statement on the features that usually move with the aspect; in later samples on random ones."""
+    usual = usual_readings(fields)
+    later = random.Random(fields["sample"]).sample(usual, min(FEATURES_EACH, len(usual)))
+    return worded(fields, later if fields["sample"] else usual)
+
+
+def _learned(fields: Fields, observations: Sequence[Fields]) -> str:
+    return worded(fields, learned_readings(fields, observations, FEATURES_EACH))
+
+
+def _judge(fields: Fields) -> Answer:
+    """Return what separate calls would: ratings by the criteria, answers to the questions, and holistic scores."""
+    whole = []
+    for entry in fields["overall"]:
+        text = _usual(fields) if entry["by"] == "definition" else entry["text"]
+        share, reason = measure(fields, text)
+        whole.append({"id": entry["id"], "reason": reason, "score": _score(share, fields["scale"])})
+    lists = {"ratings": _ratings(fields, "id", "reason"), "answers": _answers(fields, "id"), "whole": whole}
+    return {name: entries for name, entries in lists.items() if entries}
+
+
+# Sentences and facts
+
+
+@cached_by_size(2**20)
+def _roots(text: str) -> frozenset[str]:
+    """Return the content words and numbers of a text; words that agree in six letters count as one."""
+    return frozenset(word.replace(",", "")[:6] for word in (*Text(text).content, *Text(text).numbers))
+
+
+def _shared(sentence: str, other: str) -> float:
+    words = _roots(sentence)
+    return len(words & _roots(other)) / len(words) if words else 0.0
+
+
+def _support(sentence: str, others: Sequence[str]) -> tuple[bool, list[int], str]:
+    """Return whether `others` support a sentence, which of them do, and why.
+
+    Enough of its words have to occur in a few of them, and all numbers and names, since a changed one changes
+    everything.
+    """
+    words, known, text = _roots(sentence), [_roots(other) for other in others], Text(sentence)
+    near = sorted((place for place in range(len(known)) if words & known[place]), key=lambda p: -len(words & known[p]))
+    places = near[:MOST_SENTENCES]
+    found = words & frozenset[str]().union(*(known[place] for place in places))
+    exact = {*text.numbers, *text.names, *_NUMBERS.intersection(text.words)}
+    lost = sorted(word for word in exact if not _roots(word) <= found)
+    share = len(found) / len(words) if words else 1.0
+    lacking = f"; not there: {', '.join(lost)}" if lost else ""
+    reason = f"Measured, not read: {share:.0%} of its words are in the nearest sentences{lacking}."
+    return share >= ENOUGH and not lost, places, reason
+
+
+def _least_supported(text: str, others: Sequence[str]) -> tuple[bool, list[int], str]:
+    return min((_support(sentence, others) for sentence in split_sentences(text) or [text]), key=lambda found: found[0])
+
+
+def _pairs(fields: Fields) -> list[tuple[Fields, Fields, str]]:
+    """Return each unit with each question, and the text of the unit."""
+    texts = {unit["id"]: unit.get("text") or f"{unit['first']} {unit['second']}" for unit in fields["units"]}
+    return [(unit, question, texts[unit["id"]]) for unit, question in product(fields["units"], fields["questions"])]
+
+
+def _verify(fields: Fields) -> Answer:
+    """Return an answer to each question about each unit.
+
+    Facts, and texts beside a source, are looked up in what is shown, and neighbouring sentences compared.
+    """
+    material = [fact["text"] for fact in fields["facts"]] or split_sentences(fields["source"] or "")
+    verdicts = []
+    for unit, question, text in _pairs(fields):
+        own = own_readings(question["text"])
+        if fields["kind"] in ("fact", "triple") and material and not own:
+            holds, _, reason = _least_supported(text, material)
+            answer = _yes_no(holds != _asks_for_fault(question["text"]))
+        elif fields["kind"] == "sentence pair" and not own:
+            tied = Features(text)["linked_sentences"] > 0
+            answer = _yes_no(tied != _asks_for_fault(question["text"]))
+            reason = f"Measured, not read: {'a' if tied else 'no'} word, reference or connective ties the two."
+        else:
+            answer, reason = _answer({**fields, "output": text}, question["text"])
+        # A question that nothing can be measured for speaks for the unit.
+        answer = _yes_no(not _asks_for_fault(question["text"])) if answer == "n/a" else answer
+        verdicts.append({"unit": unit["id"], "question": question["id"], "reason": reason, "answer": answer})
+    return {"verdicts": verdicts, **_weights(fields)}
+
+
+def _find_support(fields: Fields) -> Answer:
+    supports = []
+    for unit, question, text in _pairs(fields):
+        holds, places, reason = _support(text, [fact["text"] for fact in fields["facts"]])
+        named = [fields["facts"][place]["id"] for place in places] if holds else []
+        supports.append({"unit": unit["id"], "question": question["id"], "reason": reason, "facts": named})
+    return {"supports": supports, **_weights(fields)}
+
+
+def _rate_units(fields: Fields) -> Answer:
+    ratings = []
+    for unit, question, text in _pairs(fields):
+        share, reason = measure({**fields, "output": text}, question["text"])
+        score = _score(share, fields["scale"])
+        ratings.append({"unit": unit["id"], "question": question["id"], "reason": reason, "score": score})
+    return {"ratings": ratings, **_weights(fields)}
+
+
+def _weights(fields: Fields) -> Answer:
+    equal = [{"question": question["id"], "weight": 1 / len(fields["questions"])} for question in fields["questions"]]
+    return {"weights": equal} if fields["weigh"] else {}
+
+
+def _facts(fields: Fields) -> Answer:
+    """Return each sentence as one fact; one without content words states none."""
+    facts = {each["id"]: [each["text"]] if _roots(each["text"]) else [] for each in fields["sentences"]}
+    return {"sentences": [{"sentence": id_, "facts": found} for id_, found in facts.items()]}
+
+
+def _propose_sub_dimensions(fields: Fields) -> Answer:
+    """Return sub-dimensions on features that distinguish the units of the texts."""
+    taken = {reading.feature for known in fields["known"] for reading in own_readings(known["question"])}
+    divided = fields["kind"] in ("sentence", "sentence pair", "fact")
+    pieces = [(text, split_sentences(text["output"]) if divided else [text["output"]]) for text in fields["texts"]]
+    units = [{**text, "output": piece} for text, outputs in pieces for piece in outputs]
+    found = learned_readings(fields, units, fields["count"] + len(taken))
+    new = [reading for reading in found if reading.feature not in taken] or found
+    return {
+        "reasoning": f"Compared text features with the labels of {len(fields['texts'])} texts.",
+        "sub_dimensions": [{**_sub_dimension(each), "question": _question(each)} for each in new[: fields["count"]]],
+    }
+
+
+# Comparisons and rewriting
+
+
+def _compare(fields: Fields) -> Answer:
+    """Return a reason for each sentence, which says whether the reference has its words; with a verdict if asked."""
+    reference = split_sentences(fields["reference"])
+    entries = []
+    for sentence in fields["sentences"]:
+        holds, _, reason = _least_supported(sentence["text"], reference)
+        finding = f"This is {'' if holds else 'not '}consistent with the {fields['label']}."
+        verdict = {"consistent": _yes_no(holds)} if fields["verdict"] else {}
+        entries.append({"sentence": sentence["id"], "reason": f"{finding} {reason}", **verdict})
+    return {"sentences": entries}
+
+
+def _convert(fields: Fields) -> Answer:
+    """Return -1 for each reason whose first sentence either names a fault or denies something, 1 for any other."""
+    marks = []
+    for each in fields["reasons"]:
+        first = " ".join(split_sentences(each["text"].lower())[:1])
+        fault = bool(_FAULT.search(first)) != bool(_DENIAL.search(first))
+        thought = "It finds fault." if fault else "It finds no fault."
+        marks.append({"reason": each["id"], "thought": thought, "mark": -1 if fault else 1})
+    return {"marks": marks}
+
+
+def _rewrite(fields: Fields) -> Answer:
+    """Return for each failing sentence the nearest of what is shown that is new to the text; removed without any.
+
+    Where the faults name no sentence, the last one is replaced. In later samples the replacement is a random one.
+    """
+    texts = {sentence["id"]: sentence["text"] for sentence in fields["sentences"]}
+    material = [each for name in ("source", "context", "reference") for each in split_sentences(fields[name] or "")]
+    edits = {}
+    for number in fields["failing"] or list(texts)[-1:]:
+        others = [text for other, text in texts.items() if other != number and text]
+        near = [each for each in material if all(_shared(each, other) < 1 - ENOUGH for other in others)]
+        near = sorted(near, key=lambda each: -_shared(texts[number], each))[:MOST_SENTENCES]
+        if near or others:
+            place = random.Random(fields["sample"]).randrange(len(near)) if near and fields["sample"] else 0
+            edits[number] = texts[number] = near[place] if near else ""
+    return {
+        "sentences": [
+            {"sentence": number, "reasoning": "Nearest to what is shown, by its words.", "text": text}
+            for number, text in edits.items()
+        ]
+    }
+
+
+ANSWERS: Mapping[str, Callable[[Fields], Answer]] = {
+    "hypoeval/propose": _propose,
+    "hypoeval/refine": lambda fields: {"reasoning": "Kept as they are.", "hypotheses": fields["hypotheses"]},
+    "hypoeval/rate": _rate,
+    "hypoeval/rate_together": lambda fields: {"ratings": _ratings(fields, "criterion", "reasoning")},
+    "checkeval/seeds": _seeds,
+    "checkeval/diversify": _diversify,
+    "checkeval/elaborate": _elaborate,
+    "checkeval/filter": _filter,
+    "checkeval/answer": lambda fields: {"answers": _answers(fields, "question")},
+    "deduplication/group": lambda _: {"groups": []},
+    "seeval/explain": lambda fields: {"explanation": _usual(fields)},
+    "seeval/refine": lambda fields: {
+        "reasoning": f"Compared text features with the labels of {len(fields['observations'])} texts.",
+        "explanation": _learned(fields, fields["observations"]),
+    },
+    "seeval/rate": lambda fields: _whole(fields, fields["explanation"]),
+    "seal/split": lambda fields: {"sentences": split_sentences(fields["text"])},
+    "seal/facts": _facts,
+    "seal/verify": _verify,
+    "seal/support": _find_support,
+    "seal/rate": _rate_units,
+    "seal/propose": _propose_sub_dimensions,
+    "dcr/evaluate": _compare,
+    "dcr/convert": _convert,
+    "improve/rewrite": _rewrite,
+    "direct/rate": lambda fields: _whole(fields, _usual(fields)),
+    "few_shot/rate": lambda fields: _whole(fields, _learned(fields, fields["demonstrations"])),
+    "geval/steps": lambda fields: {"steps": [_usual(fields)]},
+    "geval/rate": lambda fields: _whole(fields, fields["steps"]),
+    "analyze_rate/rate": _analyse,
+    "single_call/judge": _judge,
+    "single_call/judge_rivals": lambda fields: {
+        "texts": [{"text": each["number"], **_judge({**fields, "output": each["output"]})} for each in fields["texts"]]
+    },
+}

@@ -1,0 +1,265 @@
+"""The offline judge: deterministic, read off text features. `tests/prompts` shows that it answers all templates."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from holistic_scripts import OVERALL, learn, part, whole
+from hypoeval_scripts import ASPECT
+
+from rubriclab.checklist import load_checklist, shipped_checklists
+from rubriclab.data import Aspect, Assignment, Example, Scale, find_aspect, task_words
+from rubriclab.errors import JudgeRefused
+from rubriclab.judges import Reply
+from rubriclab.judges.embedded import EmbeddedJudge
+from rubriclab.judges.embedded.answers import ANSWERS
+from rubriclab.judges.embedded.reading import Reading, learned_readings, measure, own_readings, readings, worded
+from rubriclab.methods.catalogue import METHODS
+from rubriclab.methods.seal import SEAL, SealSettings
+from rubriclab.methods.seal.learn import pack_questions
+from rubriclab.prompts import Prompt
+from rubriclab.rubric import Part
+from rubriclab.stats.correlation import pearson
+from rubriclab.text_features import CATALOGUE, Features
+
+JUDGE = EmbeddedJudge()
+SCALES = [
+    Scale(low=1, high=5, whole=True),
+    Scale(low=-10, high=100, whole=True),
+    Scale(low=0, high=1, whole=True),
+    Scale(low=0, high=1, whole=False),
+]
+SOURCE = (
+    "The council will close the Harrow bridge on 3 November. Two of its 14 cables are rusty. Repairs would cost "
+    "1.4 million crowns, and Mayor Holt asked three firms to make an offer. Buses may cross until then."
+)
+OUTPUT = (
+    "The Harrow bridge will close on 3 November, because two of its 14 cables are rusty. Buses may cross until then."
+)
+WRONG = "They began in the year 1776."
+WORDS = SOURCE.split()
+
+
+def text(number: int, score: float = 3) -> Example:
+    """Return a text that is the longer and the more varied, the higher its score."""
+    draw = random.Random(number)
+    said = " ".join(draw.choice(WORDS) for _ in range(int(6 + 7 * score + draw.randint(0, 4))))
+    return Example(f"t{number:02d}", said + ".", f"g{number % 8}", source=SOURCE, scores={ASPECT: score})
+
+
+TEXTS = tuple(text(i, 1 + i % 5) for i in range(24))
+
+
+def assignment(scale: Scale = SCALES[0], aspect: str = ASPECT) -> Assignment:
+    return Assignment(task_words("summarization"), find_aspect("summarization", aspect), scale)
+
+
+def fields(**changes: Any) -> dict[str, Any]:
+    return {**assignment().fields(), "output": OUTPUT, "source": SOURCE, "context": None, "sample": 0, **changes}
+
+
+def observations(sign: int = 1) -> list[dict[str, Any]]:
+    return [{"output": each.output, "source": SOURCE, "score": sign * each.scores[ASPECT]} for each in TEXTS]
+
+
+# What is read
+
+
+@pytest.mark.parametrize("feature", CATALOGUE, ids=lambda feature: feature.name)
+@pytest.mark.parametrize("rising", [True, False])
+def test_its_own_wording_is_read_back(feature: Any, rising: bool) -> None:
+    for middle, spread in ((-0.25, 1e-5), (1234.5, 80)):
+        (found,) = own_readings(worded(fields(), [Reading(feature, rising, middle, spread)]))
+        assert (found.feature, found.rising) == (feature, rising)
+        assert (found.middle, found.spread) == pytest.approx((middle, spread), rel=0.01)
+
+
+def test_another_wording_is_read_as_the_features_whose_keywords_it_holds() -> None:
+    assert [each.feature.name for each in readings(fields(), "Does it repeat itself?")] == ["repeated_bigrams"]
+    unknown = readings(fields(), "Zorp.")
+    assert unknown == readings(fields(), "Blip.")
+    assert unknown
+
+
+def test_labels_decide_which_features_are_chosen_and_in_which_direction() -> None:
+    def tracked(sign: int) -> float:
+        statement = worded(fields(), learned_readings(fields(), observations(sign), 3))
+        found = [measure(fields(output=each.output), statement)[0] for each in TEXTS]
+        return pearson(np.array(found), np.array([each.scores[ASPECT] for each in TEXTS], dtype=float))
+
+    assert tracked(1) > 0.8
+    assert tracked(-1) < -0.5
+
+
+def test_features_that_move_together_are_named_once() -> None:
+    found = [each.feature.name for each in learned_readings(fields(), observations(), len(CATALOGUE))]
+    assert "words" in found
+    values = np.array([[Features(each.output, SOURCE)[name] for name in found] for each in TEXTS])
+    close = np.abs(np.corrcoef(values.T)) - np.eye(len(found))
+    assert close.max() < 0.95
+
+
+@pytest.mark.parametrize("count", [0, 1, 4])
+def test_texts_that_no_feature_distinguishes_leave_what_is_usual(count: int) -> None:
+    alike = [{"output": OUTPUT, "source": SOURCE, "score": 1 + n} for n in range(count)]
+    assert learned_readings(fields(), alike, 2) == learned_readings(fields(), [], 2)
+
+
+# What is answered
+
+
+@pytest.mark.parametrize("scale", SCALES, ids=Scale.describe)
+@pytest.mark.parametrize("scoring", ["once", "weighted"])
+@pytest.mark.parametrize("name", OVERALL)
+async def test_every_method_of_one_score_learns_on_every_scale_twice_alike(
+    name: str, scoring: str, scale: Scale
+) -> None:
+    anchors = scale.anchors()
+    texts = [replace(each, scores={ASPECT: anchors[i % len(anchors)]}) for i, each in enumerate(TEXTS[:12])]
+    first, again = [await learn(name, texts, judge=JUDGE, scale=scale, scoring=scoring, samples=2) for _ in range(2)]
+    # A weighted score is a mean of whole ones.
+    assert all(scale.contains(score) if scoring == "weighted" else scale.holds(score) for score in first.scores)
+    assert first.part == again.part
+    assert np.array_equal(first.scores, again.scores)
+
+
+@pytest.mark.parametrize("name", OVERALL)
+async def test_any_text_and_any_aspect_get_a_score(name: str) -> None:
+    learned = await learn(name, TEXTS[:12], judge=JUDGE)
+    for output in ("x", ".", "\ud800", "长长长", "A. " * 300):
+        value, _ = await METHODS[name].score(replace(TEXTS[0], output=output), learned.part, assignment(), JUDGE)
+        assert assignment().scale.contains(value), output
+    strange = Assignment(task_words("letters"), Aspect(name="zorp", definition="How zorp it is."), SCALES[0])
+    value, _ = await METHODS[name].score(TEXTS[0], part(name, whole("How zorp it is.")), strange, JUDGE)
+    assert strange.scale.contains(value)
+
+
+@pytest.mark.parametrize("scale", [SCALES[0], SCALES[2]], ids=Scale.describe)
+def test_a_weighted_score_is_the_exact_one_in_a_single_call(scale: Scale) -> None:
+    asked: list[Prompt[Any]] = []
+
+    class Watched(EmbeddedJudge):
+        async def reply(self, prompt: Prompt[Any]) -> Reply:
+            asked.append(prompt)
+            return await super().reply(prompt)
+
+    chosen = part("direct", scoring="weighted")
+    weighted, _ = asyncio.run(METHODS["direct"].score(TEXTS[0], chosen, assignment(scale), Watched()))
+    (prompt,) = asked
+    exact = ANSWERS[prompt.name]({**prompt.fields, "sample": 0, "exact": True})["score"]
+    assert weighted == pytest.approx(exact, abs=1e-6)
+    once, (found,) = asyncio.run(METHODS["direct"].score(TEXTS[0], part("direct"), assignment(scale), JUDGE))
+    assert once == round(exact)
+    assert found.reason.startswith("Measured, not read: ")
+
+
+def test_later_explanations_differ_from_the_first() -> None:
+    found = [ANSWERS["seeval/explain"](fields(sample=sample))["explanation"] for sample in range(8)]
+    assert len(set(found)) == 8
+    assert found == [ANSWERS["seeval/explain"](fields(sample=sample))["explanation"] for sample in range(8)]
+
+
+def test_finer_questions_of_one_feature_are_answered_by_how_much_a_text_has_of_it() -> None:
+    seed = {"id": "q1", "text": 'Does it have more of "number of words" (about 20, give or take 8)?'}
+    asked = fields(question=seed, most=9, self_contained=False)
+    questions = [each["text"] for each in ANSWERS["checkeval/elaborate"](asked)["questions"]]
+    assert len(set(questions)) == 5
+
+    def yes(output: str) -> int:
+        group = {"questions": [{"id": question, "text": question} for question in questions]}
+        found = ANSWERS["checkeval/answer"](fields(output=output, sub_dimensions=[group]))["answers"]
+        return [each["answer"] for each in found].count("yes")
+
+    assert [yes("word " * count) for count in (5, 14, 20, 40)] == [0, 1, 3, 5]
+
+
+def test_no_is_the_good_answer_to_a_question_about_a_fault() -> None:
+    sub = {"questions": [{"id": each, "text": each} for each in ("Is it fluent?", "Is there an error in its fluency?")]}
+    good, fault = ANSWERS["checkeval/answer"](fields(sub_dimensions=[sub]))["answers"]
+    assert {good["answer"], fault["answer"]} == {"yes", "no"}
+
+
+def test_what_cannot_be_measured_is_not_applicable() -> None:
+    question = {"id": "q", "text": 'Does it have more of "length relative to the source" (about -1, give or take 1)?'}
+    asked = fields(source=None, sub_dimensions=[{"questions": [question]}])
+    assert ANSWERS["checkeval/answer"](asked)["answers"][0]["answer"] == "n/a"
+
+
+# Units and comparisons
+
+
+async def scored(task: str, aspect: str, example: Example, **chosen: Any) -> Any:
+    """Return the text's score by the checklist of units that ships, and its ratings."""
+    pack = load_checklist(task, aspect, folder="units")
+    questions, dimensions = pack_questions(pack)
+    settings = SealSettings(**chosen).model_dump(mode="json")
+    made = Part(method="seal", settings=settings, criteria=questions, dimensions=dimensions, units=pack.units)
+    about = Assignment(task_words(pack.task), find_aspect(pack.task, pack.aspect), SCALES[0])
+    return await SEAL.score(example, made, about, JUDGE)
+
+
+@pytest.mark.parametrize(("task", "aspect"), shipped_checklists("units"))
+@pytest.mark.parametrize("chosen", [{}, {"verify": False}, {"most_per_call": 1, "weights": "judge"}], ids=str)
+async def test_every_shipped_checklist_of_units_gets_a_score(task: str, aspect: str, chosen: dict[str, Any]) -> None:
+    for output in (OUTPUT, "Short.", "the the of . i do n't know , ( yes"):
+        example = Example("t", output, "g", source=SOURCE, context="Bridges are of iron.", reference=OUTPUT)
+        score, rated = await scored(task, aspect, example, **chosen)
+        assert 1 <= score <= 5
+        assert all("Measured, not read" in unit.reason for each in rated for unit in each.units)
+
+
+async def test_a_fact_is_supported_by_facts_of_the_source_that_have_its_words_and_its_numbers() -> None:
+    text = Example("t", f"{OUTPUT} {WRONG}", "g", source=SOURCE)
+    _, (rated,) = await scored("summarization", "consistency", text, whole_below_facts=1)
+    assert [unit.unit for unit in rated.units if unit.value == 0] == [WRONG]
+    assert all(1 <= len(unit.support) <= 3 for unit in rated.units if unit.value == 1)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "consistent"),
+    [
+        (OUTPUT, "yes"),
+        (OUTPUT.replace("3 November", "5 November"), "no"),
+        (OUTPUT.replace("Harrow", "Millford"), "no"),
+        (OUTPUT.replace("two", "nine"), "no"),
+        ("Onions cook slowly in butter.", "no"),
+        ("So it is.", "yes"),
+    ],
+)
+def test_a_sentence_is_consistent_with_a_text_that_has_its_words_numbers_and_names(
+    sentence: str, consistent: str
+) -> None:
+    asked = fields(reference=SOURCE, sentences=[{"id": 1, "text": sentence}], label="source", verdict=True)
+    (entry,) = ANSWERS["dcr/evaluate"](asked)["sentences"]
+    assert entry["consistent"] == consistent
+    mark = ANSWERS["dcr/convert"]({"reasons": [{"id": 1, "text": entry["reason"]}]})["marks"][0]["mark"]
+    assert mark == (1 if consistent == "yes" else -1)
+
+
+def test_a_failing_sentence_is_replaced_by_one_of_the_source_or_removed() -> None:
+    sentences = [{"id": 1, "text": OUTPUT}, {"id": 2, "text": "Repairs would cost 9 crowns."}]
+    asked = fields(sentences=sentences, failing=[2], reference=None)
+    (entry,) = ANSWERS["improve/rewrite"](asked)["sentences"]
+    assert entry["sentence"] == 2
+    assert entry["text"].startswith("Repairs would cost 1.4 million")
+    (removed,) = ANSWERS["improve/rewrite"]({**asked, "source": None})["sentences"]
+    assert removed["text"] == ""
+    alone = {**asked, "source": None, "sentences": sentences[1:]}
+    assert ANSWERS["improve/rewrite"](alone)["sentences"] == []
+
+
+def test_what_was_proposed_once_is_not_proposed_again() -> None:
+    asked = fields(texts=observations(), kind="sentence", known=[], count=2)
+    first = ANSWERS["seal/propose"](asked)["sub_dimensions"]
+    again = ANSWERS["seal/propose"]({**asked, "known": first})["sub_dimensions"]
+    assert len({each["name"] for each in (*first, *again)}) == 4
+
+
+def test_a_template_that_it_does_not_know_is_refused() -> None:
+    with pytest.raises(JudgeRefused, match=r"'poem/write'.*Use a language model"):
+        asyncio.run(JUDGE.reply(Prompt("poem/write", {}, Reading)))
