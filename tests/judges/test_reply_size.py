@@ -19,7 +19,7 @@ async def flooding(_prompt: object) -> str:
 
 
 async def test_a_reply_beyond_what_its_tokens_can_take_is_refused(server: RunningServer) -> None:
-    server.brain = lambda *_: "word " * 1000
+    server.brain = lambda *_: "word " * 20_000
     with pytest.raises(ReplyTooLarge, match="larger than"):
         await LanguageModel("openai/fake", timeout=60, reasoning_tokens=0).reply(rate(max_tokens=100))
 
