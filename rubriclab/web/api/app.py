@@ -26,10 +26,8 @@ from rubriclab.services.scores import Scores
 from rubriclab.web.api.body import texts_of
 from rubriclab.web.api.gate import AccessLog, Gate
 from rubriclab.web.api.models import Health, score_row
-from rubriclab.web.api.openapi import DOCS, HEALTH, METRICS, OPEN, OPENAPI, PATHS, RUBRIC, SCORE, description
-from rubriclab.web.api.page import docs_view
-from rubriclab.web.api.problem_kinds import KINDS
-from rubriclab.web.api.problems import Refused, problem_response, refused
+from rubriclab.web.api.openapi import DOCS, HEALTH, METRICS, OPEN, OPENAPI, PATHS, RUBRIC, SCORE, description, docs_view
+from rubriclab.web.api.problems import KINDS, Refused, problem_response, refused
 from rubriclab.web.api.scoring import ScoringWork
 from rubriclab.web.api.tokens import Tokens
 from rubriclab.web.page import report_page

@@ -17,8 +17,7 @@ from rubriclab.descriptions import preview
 from rubriclab.pydantic_errors import faults
 from rubriclab.services.inputs import repeated_id
 from rubriclab.web.api.models import InputText, InputTexts
-from rubriclab.web.api.problem_kinds import KINDS
-from rubriclab.web.api.problems import Refused
+from rubriclab.web.api.problems import KINDS, Refused
 
 # Seconds until the whole body has to be there.
 PATIENCE = 30.0

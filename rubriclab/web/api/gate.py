@@ -15,8 +15,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rubriclab.metrics import BUCKETS, MetricsRegistry
-from rubriclab.web.api.problem_kinds import KINDS
-from rubriclab.web.api.problems import WHEN_DOWN, Refused, problem_response, refused
+from rubriclab.web.api.problems import KINDS, WHEN_DOWN, Refused, problem_response, refused
 from rubriclab.web.api.tokens import ANYBODY, Tokens, is_bearer
 from rubriclab.web.security import HEADERS, is_own_origin
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from http import HTTPStatus
 
 import orjson
@@ -23,7 +24,67 @@ from rubriclab.errors import (
 from rubriclab.option_names import in_python
 from rubriclab.services.text_fields import FieldMissing
 from rubriclab.web.api.models import ProblemDetails
-from rubriclab.web.api.problem_kinds import KINDS
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemKind:
+    """What callers are told of every problem with a code.
+
+    Attributes:
+        status: the HTTP status.
+        meaning: what is wrong, and what to do.
+    """
+
+    status: int
+    meaning: str
+
+
+# By their codes, which do not change with the wording.
+KINDS: Mapping[str, ProblemKind] = {
+    "not_json": ProblemKind(400, "The body is not JSON."),
+    "incomplete_body": ProblemKind(400, "The connection was closed before the body was complete."),
+    "two_lengths": ProblemKind(400, "The request has both Content-Length and Transfer-Encoding; send one of them."),
+    "unknown_parameter": ProblemKind(400, "The address has a query (`?name=value`); this request takes none."),
+    "no_token": ProblemKind(401, "The request has no bearer token."),
+    "wrong_token": ProblemKind(401, "The bearer token is not one of this service."),
+    "budget_reached": ProblemKind(
+        402, "The cap on calls or cost is reached: only requests whose answers are all in the store are answered."
+    ),
+    "other_origin": ProblemKind(403, "Without a token, the service refuses requests of other sites' pages (`Origin`)."),
+    "no_such_path": ProblemKind(404, "The service has no such path; `GET /` describes all requests."),
+    "other_method": ProblemKind(405, "The path does not take this method; `Allow` names those that it takes."),
+    "late_body": ProblemKind(408, "The body was not complete in time."),
+    "too_large": ProblemKind(413, "The body is too large."),
+    "too_many_texts": ProblemKind(413, "The body has too many texts."),
+    "other_media_type": ProblemKind(415, "The body is not sent as application/json."),
+    "compressed_body": ProblemKind(415, "The body is compressed; send it without compression."),
+    "other_host": ProblemKind(421, "Without a token, the service answers under its own address only."),
+    "invalid_body": ProblemKind(
+        422, "The body is JSON of another form: a field is unknown, missing or of another type."
+    ),
+    "repeated_key": ProblemKind(422, "An object of the body has a key twice."),
+    "repeated_id": ProblemKind(422, "Two texts of a list have the same `id`."),
+    "unusable_texts": ProblemKind(
+        422, "No text has a field, such as `source`, that every text had that the rubric was learned from."
+    ),
+    "rate_limit": ProblemKind(429, "Too many requests in a minute; `Retry-After` says when to send it again."),
+    "too_many_at_once": ProblemKind(429, "Too many requests at a time; `Retry-After` says when to send it again."),
+    "large_head": ProblemKind(431, "The head of the request is too large."),
+    "internal_error": ProblemKind(500, "An unexpected error, which the log of the service has."),
+    "judge_failed": ProblemKind(502, "The judge refused the request, such as for a wrong key."),
+    "not_recorded": ProblemKind(502, "The judge is a recording, which has no answer about this text."),
+    "judge_unavailable": ProblemKind(503, "The judge does not answer; `Retry-After` says when to send it again."),
+    "store_unavailable": ProblemKind(503, "The store cannot be used; `Retry-After` says when to send it again."),
+    "not_responding": ProblemKind(503, "The service does not score at present; `Retry-After` says when to ask again."),
+    "stopping": ProblemKind(503, "The service is shutting down; `Retry-After` says when to send it again."),
+    "timeout": ProblemKind(504, "No score in time. Answers that arrive later are kept: send the same request again."),
+}
+
+
+def statuses(codes: Sequence[str]) -> Sequence[int]:
+    """Return the statuses of problems, each once, in ascending order."""
+    return sorted({KINDS[code].status for code in codes})
+
 
 MEDIA_TYPE = "application/problem+json"
 # Seconds after which another attempt is worthwhile.

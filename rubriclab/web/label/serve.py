@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import hmac
+import os
+import secrets
 import socket
+import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import platformdirs
 from starlette.types import ASGIApp
 
 from rubriclab.data.tables import write_rows
+from rubriclab.errors import SettingsError
 from rubriclab.labeling.judgment import LabelQuestion
 from rubriclab.report.wording import count
 from rubriclab.services.inputs import Data
@@ -17,7 +25,6 @@ from rubriclab.services.label import Labeling, prepare_labeling
 from rubriclab.services.label_learning import LabelLearning
 from rubriclab.services.label_options import LabelOptions, LabelResult
 from rubriclab.services.workspace import Workspace
-from rubriclab.web.kept_secret import kept_secret
 from rubriclab.web.label.app import label_app
 from rubriclab.web.security import Access
 from rubriclab.web.server import EVERYWHERE, LOOPBACK, listen, local_address, port_of, serve
@@ -93,3 +100,48 @@ def written(labeling: Labeling, output: str | Path | None) -> LabelResult:
     if output is not None and result.rows:
         write_rows(result.rows, output)
     return result
+
+
+# A random key in a file that only the user can read: secrets that are derived from it stay the same when a server is
+# started again, so that open pages and sent links keep working.
+KEY_FILE = "page-key"
+KEY_BYTES = 32
+
+
+def kept_secret(*purpose: str) -> str:
+    """Return an unguessable text for a purpose; the same one each time.
+
+    Raises:
+        SettingsError: if the key cannot be read or written.
+    """
+    content = "\0".join(purpose).encode("utf-8", "surrogatepass")
+    return base64.urlsafe_b64encode(hmac.digest(_key(), content, hashlib.sha256)).decode().rstrip("=")
+
+
+def _key() -> bytes:
+    file = platformdirs.user_data_path("rubriclab", appauthor=False) / KEY_FILE
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not file.exists():
+            _create(file)
+        key = file.read_bytes()
+    except OSError as error:
+        raise SettingsError(
+            f"The key of the pages, {file}, cannot be kept: {error.strerror}.", "Make its folder writable."
+        ) from None
+    if len(key) != KEY_BYTES:
+        raise SettingsError(f"The key of the pages, {file}, has {len(key)} bytes instead of {KEY_BYTES}.", "Delete it.")
+    return key
+
+
+def _create(file: Path) -> None:
+    """Write a new key, complete from the moment it appears; the first of several processes decides."""
+    handle, name = tempfile.mkstemp(dir=file.parent)
+    try:
+        with os.fdopen(handle, "wb") as new:
+            new.write(secrets.token_bytes(KEY_BYTES))
+        os.link(name, file)
+    except FileExistsError:
+        pass
+    finally:
+        os.unlink(name)

@@ -123,9 +123,9 @@ class Studio:
 
 def application(studio: Studio) -> ASGIApp:
     """Return the guarded application with all pages of the studio."""
-    from rubriclab.web.studio import compare, disagreements, edit, explain, rubrics, texts, version
+    from rubriclab.web.studio import compare, disagreements, edit, explain, texts, version
 
-    pages = (rubrics, version, texts, disagreements, edit, explain, compare)
+    pages = (version, texts, disagreements, edit, explain, compare)
     of_pages = (route for page in pages for route in page.routes(studio))
     routes: list[BaseRoute] = [*static_routes(), *operation_routes(studio.asking), *of_pages]
 

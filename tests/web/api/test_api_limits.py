@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from rubriclab.web.api.limits import RateLimit, Slots
+from rubriclab.web.api.scoring import RateLimit, Slots
 
 
 @dataclass

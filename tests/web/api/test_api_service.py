@@ -30,9 +30,8 @@ from rubriclab.errors import NotInStore, SettingsError
 from rubriclab.services.rubric_description import RubricDescription
 from rubriclab.store.answers import AnswerTable
 from rubriclab.web.api.models import ScoreResult, ScoreResults
-from rubriclab.web.api.openapi import OPEN, PATHS, description, problem_codes
-from rubriclab.web.api.page import docs_view
-from rubriclab.web.api.problem_kinds import KINDS
+from rubriclab.web.api.openapi import OPEN, PATHS, description, docs_view, problem_codes
+from rubriclab.web.api.problems import KINDS
 from rubriclab.web.api.serve import log_access
 from rubriclab.web.api.tokens import VARIABLE
 from rubriclab.web.page import report_page

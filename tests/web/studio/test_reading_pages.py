@@ -16,7 +16,7 @@ from sqlalchemy import create_engine, text
 
 from rubriclab import Lab
 from rubriclab.report.describe import rounded
-from rubriclab.web.studio.lineage import lineage
+from rubriclab.web.studio.version import lineage
 
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome
