@@ -27,13 +27,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from rubriclab.data.example import Example
 from rubriclab.data.scale import Scale
-from rubriclab.rubric import Criterion, Rubric
+from rubriclab.rubric import Rubric
 from rubriclab.stats.bootstrap import Statistic, batch_size, estimate
 from rubriclab.stats.correlation import FloatArray, IntArray, spearman_rows
 from rubriclab.stats.interval import Interval
@@ -250,8 +250,7 @@ class _Drawing:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _CriterionAnswers:
+class _Answers(NamedTuple):
     """All judges' answers to one criterion, or to several that are pooled: judges x units, nan where there is none."""
 
     id: str
@@ -262,57 +261,46 @@ class _CriterionAnswers:
     inapplicable: int
 
 
-def _answers(rubric: Rubric, scored: Mapping[str, Sequence[Score]]) -> list[_CriterionAnswers]:
+def _answers(rubric: Rubric, scored: Mapping[str, Sequence[Score]]) -> list[_Answers]:
     known = {criterion.id: criterion for criterion in rubric.criteria}
     rated = [[{rating.id: rating for rating in score.criteria} for score in rows] for rows in scored.values()]
     # What the judges rated: where a method asks for all criteria as one, that is no criterion of the rubric.
     ids = dict.fromkeys(rating for rows in rated for row in rows for rating in row)
-    order = {name: place for place, name in enumerate(known)}
     answers = []
-    for name in sorted(ids, key=lambda name: order.get(name, len(order))):
+    for name in (*(name for name in known if name in ids), *(name for name in ids if name not in known)):
         ratings = [[row.get(name) for row in rows] for rows in rated]
         values = np.stack([floats(rating.score if rating else None for rating in rows) for rows in ratings])
         inapplicable = sum(r is not None and not r.applies for rows in ratings for r in rows)
         criterion = known.get(name)
+        kind: Kind = "graded"
+        if criterion and criterion.kind == "question":
+            kind = "yes/no" if np.isin(values[~np.isnan(values)], (0, 1)).all() else "part-by-part"
         trait = criterion.trait if criterion else "all criteria as one"
-        answers.append(_CriterionAnswers(name, trait, _kind(criterion, values), 1, values, inapplicable))
+        answers.append(_Answers(name, trait, kind, 1, values, inapplicable))
     return answers
 
 
-def _kind(criterion: Criterion | None, values: FloatArray) -> Kind:
-    if criterion is None or criterion.kind != "question":
-        return "graded"
-    return "yes/no" if np.isin(values[~np.isnan(values)], (0, 1)).all() else "part-by-part"
+def _pooled(answers: Sequence[_Answers]) -> _Answers:
+    kind, values = answers[0].kind, np.concatenate([answer.values for answer in answers], axis=1)
+    inapplicable = sum(answer.inapplicable for answer in answers)
+    return _Answers(kind, "all of them pooled", kind, len(answers), values, inapplicable)
 
 
-def _pooled(answers: Sequence[_CriterionAnswers]) -> _CriterionAnswers:
-    return _CriterionAnswers(
-        answers[0].kind,
-        "all of them pooled",
-        answers[0].kind,
-        len(answers),
-        np.concatenate([answer.values for answer in answers], axis=1),
-        sum(answer.inapplicable for answer in answers),
-    )
-
-
-def _criterion(answers: _CriterionAnswers, scale: Scale, bins: int, drawing: _Drawing) -> CriterionAgreement:
+def _criterion(answers: _Answers, scale: Scale, bins: int, drawing: _Drawing) -> CriterionAgreement:
     values = answers.values
-    if answers.kind == "yes/no":
-        figures = drawing.figures(YES_NO, values)
-    elif answers.kind == "part-by-part":
-        figures = drawing.figures(PART_BY_PART, values)
-    else:
+    if answers.kind == "graded":
         figures = drawing.figures(["alpha_ordinal"], values) | drawing.figures(GRADED, binned(values, scale, bins))
+    else:
+        figures = drawing.figures(YES_NO if answers.kind == "yes/no" else PART_BY_PART, values)
     return CriterionAgreement(
-        answers.id,
-        answers.trait,
-        answers.kind,
-        answers.criteria,
-        _compared(values),
-        int(np.isnan(values).sum()) - answers.inapplicable,
-        answers.inapplicable,
-        figures,
+        id=answers.id,
+        trait=answers.trait,
+        kind=answers.kind,
+        criteria=answers.criteria,
+        answers=_compared(values),
+        missing=int(np.isnan(values).sum()) - answers.inapplicable,
+        inapplicable=answers.inapplicable,
+        figures=figures,
     )
 
 

@@ -16,7 +16,7 @@ from typing import Any, get_args
 import numpy as np
 
 from rubriclab.revision.record import Improvement, RevisionOutcome, RevisionRound, value
-from rubriclab.revision.word_diff import sentences_changed
+from rubriclab.revision.rewrite import sentences_changed
 from rubriclab.rubric import Rubric
 from rubriclab.scoring.score import Score
 from rubriclab.sentences import split_sentences

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import groupby
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ValidationInfo, field_validator, model_validator
@@ -20,7 +21,6 @@ from rubriclab.methods.holistic import STRIDE
 from rubriclab.methods.replies import Whole, keep_usable
 from rubriclab.prompts import Prompt
 from rubriclab.revision.faults import TextFault
-from rubriclab.revision.word_diff import word_diff
 from rubriclab.rubric import Rubric
 from rubriclab.scoring.score import assignment_of
 from rubriclab.sentences import sentence_spans, split_sentences
@@ -250,3 +250,26 @@ def _closed(before: str, after: str, *, first: bool, last: bool) -> str:
     if first or last:
         return before if first else after
     return max(before, after, key=lambda gap: gap.count("\n"))
+
+
+def word_diff(before: str, after: str) -> str:
+    """Return both sentences in one: removed and added words as `[-old-]{+new+}`, the others unchanged."""
+    from rapidfuzz.distance import Indel
+
+    old_words, new_words = before.split(), after.split()
+    runs: list[str] = []
+    # Unchanged words are a longest common subsequence; rapidfuzz finds it in milliseconds for sentences of any length.
+    for kept, steps in groupby(Indel.opcodes(old_words, new_words), key=lambda step: step.tag == "equal"):
+        run = list(steps)
+        old = " ".join(word for step in run for word in old_words[step.src_start : step.src_end])
+        new = " ".join(word for step in run for word in new_words[step.dest_start : step.dest_end])
+        runs.append(old if kept else (f"[-{old}-]" if old else "") + (f"{{+{new}+}}" if new else ""))
+    return " ".join(runs)
+
+
+def sentences_changed(before: str, after: str) -> int:
+    """Return how many sentences of `before` are not in `after`, in their order."""
+    from rapidfuzz.distance import LCSseq
+
+    sentences = split_sentences(before)
+    return len(sentences) - int(LCSseq.similarity(sentences, split_sentences(after)))

@@ -11,7 +11,7 @@ from revision_scripts import TEXT, hypotheses, improve_text, mended, scripted, s
 from rubriclab.data import Example, RowError, from_rows
 from rubriclab.errors import BudgetReached, JudgeUnavailable, SettingsError
 from rubriclab.revision import ImproveSettings, improve_stream
-from rubriclab.revision.word_diff import sentences_changed
+from rubriclab.revision.rewrite import sentences_changed
 from rubriclab.rubric import Rubric
 from rubriclab.sentences import split_sentences
 
