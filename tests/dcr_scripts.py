@@ -11,7 +11,7 @@ from rubriclab.checklist import Checklist
 from rubriclab.data import Example
 from rubriclab.judges import FakeJudge
 from rubriclab.methods.dcr import DCRSettings
-from rubriclab.methods.dcr.evaluate import make_criterion
+from rubriclab.methods.dcr.score import make_criterion
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Part
 from rubriclab.segmentation import Units

@@ -6,9 +6,8 @@ This is its evaluator (DCE) and its converter of reasons into marks (AMC); its i
 from collections.abc import Iterator
 
 from rubriclab.errors import ChecklistError
-from rubriclab.methods.dcr.evaluate import reference_field
 from rubriclab.methods.dcr.learn import learn, learning_calls
-from rubriclab.methods.dcr.score import score
+from rubriclab.methods.dcr.score import reference_field, score
 from rubriclab.methods.dcr.settings import PRESETS, DCRSettings
 from rubriclab.methods.method import Method
 from rubriclab.rubric import Part

@@ -12,8 +12,7 @@ from typing import Any
 from rubriclab.data.example import Example
 from rubriclab.errors import ChecklistError, DataError
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.dcr.evaluate import comparisons, make_criterion, reference_field
-from rubriclab.methods.dcr.score import rate
+from rubriclab.methods.dcr.score import comparisons, make_criterion, rate, reference_field
 from rubriclab.methods.dcr.settings import DCRSettings
 from rubriclab.methods.holistic import learned_single, require_scores
 from rubriclab.methods.method import Learned, LearningCalls, Progress, TrainingInput, silent

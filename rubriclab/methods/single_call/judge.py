@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 
 from rubriclab.data.aspect import Assignment
 from rubriclab.data.example import Example
-from rubriclab.judges.ask import JudgeAnswer, ask, read
+from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.checkeval.answer import QuestionAnswer, rate_question
 from rubriclab.methods.method import CriterionRating
 from rubriclab.methods.prompting import gathered
+from rubriclab.methods.replies import why_missing
 from rubriclab.methods.single_call.prompt import HolisticScore, Judgments, can_join, judge_prompt
-from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, Part
 
 
@@ -72,7 +72,7 @@ async def _together(
     answer = await ask(judge, prompt, salvage=prompt.reply)
     criteria = {criterion.id: criterion for part in parts for criterion in part.criteria}
     given = ratings_in(answer.value, criteria) if answer.value else {}
-    missing = _why_missing(answer, prompt) if len(given) < len(criteria) else ""
+    missing = why_missing(prompt, answer, "entry for it") if len(given) < len(criteria) else ""
     return {name: given.get(name, CriterionRating(name, None, missing)) for name in criteria}
 
 
@@ -85,10 +85,3 @@ def ratings_in(judgments: Judgments, criteria: Mapping[str, Criterion]) -> dict[
         else:
             found[each.id] = rate_question(criteria[each.id], QuestionAnswer(each.answer, each.reason.strip()))
     return found
-
-
-def _why_missing(answer: JudgeAnswer[Judgments], prompt: Prompt[Judgments]) -> str:
-    if answer.value is None or answer.reply is None:
-        return answer.missing
-    _, complaint = read(answer.reply, prompt)
-    return f"no usable entry for it, also after one repair: {complaint}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import methods_brain
+import pytest
 from commands import LABELLED, Commands
 from flow_server import Killing
 from method_flows import SCORED, some_texts
@@ -13,6 +14,12 @@ ALL = [argument for name in BASELINES for argument in ("--baseline", name)]
 # One request a text each, and one for the evaluation steps.
 BESIDE = 4 * SCORED + 1
 STRICT, MILD = "openai/strict", "openai/mild"
+
+
+@pytest.fixture
+def method() -> str:
+    """What the rubric was learned by."""
+    return "checkeval"
 
 
 def evaluation(*more: object) -> tuple[object, ...]:

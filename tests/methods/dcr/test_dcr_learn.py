@@ -9,8 +9,8 @@ from hypoeval_scripts import ASPECT, assignment
 from rubriclab.errors import ChecklistError, DataError
 from rubriclab.learning import train
 from rubriclab.methods.dcr import DCR, DCRSettings
-from rubriclab.methods.dcr.evaluate import listed_checks
 from rubriclab.methods.dcr.learn import learn
+from rubriclab.methods.dcr.score import listed_checks
 from rubriclab.methods.method import TrainingInput
 from rubriclab.segmentation import Units
 

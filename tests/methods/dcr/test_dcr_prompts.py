@@ -7,8 +7,8 @@ import pytest
 from dcr_scripts import CHECKS, CONVERTED, SOURCE, part, text
 from hypoeval_scripts import assignment
 
-from rubriclab.methods.dcr.evaluate import comparisons, convert_prompt, evaluate_prompts, listed_checks
 from rubriclab.methods.dcr.replies import Reasons, SentenceVerdicts
+from rubriclab.methods.dcr.score import comparisons, convert_prompt, evaluate_prompts, listed_checks
 from rubriclab.methods.dcr.settings import DCRScoringSettings
 from rubriclab.prompts import Prompt, render
 
