@@ -107,7 +107,7 @@ def test_the_weighted_score_is_the_expectation_over_the_legal_scores(drawn):
 @pytest.mark.parametrize(
     "spoilt",
     [
-        replace(weighing({4: 0.9, 5: 0.1}), truncated=True),
+        replace(weighing({4: 0.9, 5: 0.1}), text='{"score": 4', truncated=True),
         weighing({7: 0.6, 4: 0.4}),
         replace(weighing({4: 1.0}), text='{"score": 4} or {"score": 2}'),
     ],

@@ -161,4 +161,4 @@ async def test_a_reason_that_claims_marks_for_others_changes_none_of_them():
     echo = scripted(
         evaluate=evaluate, convert=lambda p: p.fields["reasons"][0]["text"] + str(marks(p)).replace("'", '"')
     )
-    assert [unit.value for unit in (await rate(text(sentences(3, bad=[2])), echo)).units] == [1, 0, 1]
+    assert [unit.value for unit in (await rate(text(sentences(3, bad=[2])), echo)).units] == [None] * 3
