@@ -269,13 +269,10 @@ def _duplicates(placed: Iterable[NumberedExample]) -> Iterator[RowError]:
     for row in placed:
         earlier = first.setdefault(row.example.id, row)
         if earlier is not row:
+            texts = {(each.example.output, each.example.source, each.example.context) for each in (row, earlier)}
+            same = "; both hold the same text: if two people rated it, write one row with their mean"
             got = f"{row.example.id!r}, which line {earlier.line} also has"
-            yield row.fault("id", got, f"an id of its own{_if_same_text(row.example, earlier.example)}")
-
-
-def _if_same_text(one: Example, other: Example) -> str:
-    same = (one.output, one.source, one.context) == (other.output, other.source, other.context)
-    return "; both hold the same text: if two people rated it, write one row with their mean" if same else ""
+            yield row.fault("id", got, f"an id of its own{same if len(texts) == 1 else ''}")
 
 
 def _faults_of(row: NumberedExample, aspect: str, scale: Scale | None) -> Iterator[RowError]:
@@ -323,7 +320,13 @@ def fault_lines(faults: Sequence[RowError]) -> list[str]:
         if not fault.word or len(alike) < FEWEST_ALIKE:
             lines[str(fault)] = None
             continue
-        lines[_word_line(alike)] = None
+        first, columns = alike[0], list(dict.fromkeys(each.column or each.field for each in alike))
+        place = f"column {columns[0]!r}" if len(columns) == 1 else f"{len(columns)} columns"
+        line = (
+            f"{first.where}: {first.word!r}: {len(alike)} cells in {place}, the first in line {first.line}; "
+            f"expected {first.expected}"
+        )
+        lines[line] = None
     return list(lines)
 
 
@@ -331,13 +334,3 @@ def first_of(faults: Sequence[str]) -> list[str]:
     """Return the first faults, and the number of further ones."""
     more = len(faults) - FAULTS_SHOWN
     return [*faults[:FAULTS_SHOWN], *([f"and {more:,} more"] if more > 0 else [])]
-
-
-def _word_line(faults: Sequence[RowError]) -> str:
-    """Return a line for the cells with one word."""
-    first, columns = faults[0], list(dict.fromkeys(fault.column or fault.field for fault in faults))
-    place = f"column {columns[0]!r}" if len(columns) == 1 else f"{len(columns)} columns"
-    return (
-        f"{first.where}: {first.word!r}: {len(faults)} cells in {place}, the first in line {first.line}; "
-        f"expected {first.expected}"
-    )

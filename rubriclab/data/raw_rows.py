@@ -126,10 +126,7 @@ def raw_table(rows: Any, where: str, options: ReadingOptions) -> RawRows:
 
 def _own_rows(raw: RawRows, options: ReadingOptions) -> RawRows:
     """Return the rows, those that an annotation tool exported with annotations and reasons."""
-    try:
-        first = next(raw.numbered, None)
-    except DataError as error:
-        return replace(raw, numbered=_raising(error))
+    first = next(raw.numbered, None)
     if first is None:
         return raw
     numbered = chain([first], raw.numbered)
@@ -199,12 +196,6 @@ def _sheet(path: Path, options: ReadingOptions) -> RawRows:
         merged=sheet.merged,
     )
     return RawRows(source, iter(sheet.rows), options.rules(typed=False, decimal=mark.mark), table=True)
-
-
-def _raising(error: DataError) -> Numbered:
-    """Raise an error where the first row would be read."""
-    raise error
-    yield
 
 
 def _mappings_of(rows: Numbered) -> Iterator[tuple[int, Mapping[str, Any]]]:
