@@ -97,7 +97,7 @@ class LabelLearning:
         return LabelsNeeded(labels, advice.labels + round(advice.more.value or 0), version.ref)
 
     def price(self) -> DryRun:
-        """Return the most that learning would ask.
+        """Return an estimate of what learning asks.
 
         Raises:
             DataError: if there are too few labels.
