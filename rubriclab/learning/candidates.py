@@ -341,7 +341,8 @@ def _bundle(criterion: Criterion, part: Part) -> str:
     """Return the bundle of a criterion in calls by method; empty if it takes no call."""
     if criterion.kind == "feature":
         return ""
-    match part.settings.get("ask"):
+    # SEAL asks all questions about a text together.
+    match part.settings.get("ask", "together" if part.method == "seal" else None):
         case "together":
             return part.method
         case "by sub-dimension":

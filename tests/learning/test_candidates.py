@@ -210,7 +210,6 @@ def test_the_table_holds_scores_labels_groups_and_what_kind_each_score_is_of(eve
         ("checkeval", "together", {"checkeval"}),
         ("checkeval", "by sub-dimension", {"checkeval: Side 1", "checkeval: Side 2"}),
         ("checkeval", "one by one", None),
-        ("seal", "together", {"seal"}),
     ],
 )
 async def test_candidates_of_a_method_share_calls_as_its_settings_say(name, ask, bundles):
