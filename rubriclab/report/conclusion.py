@@ -55,20 +55,14 @@ def outcome(version: Version) -> tuple[Block, ...]:
     validation = version.provenance.validation
     if validation is None:
         return UNKNOWN, Paragraph(quoted(verdicts.not_validated(version)), "lead")
-    remarks = (beside_judge_alone(version), edited_sentence(version), imported_sentence(version))
+    evaluate = _with_rubric("evaluate", "HELDOUT", version)
+    imported = f"The verdict is as the exporter recorded it; `{evaluate}` measures agreement with labels of your own."
+    remarks = (beside_judge_alone(version), edited_sentence(version), imported if version.imported else "")
     return (
         badge_of(validation),
         Paragraph(_summary(version, validation), "lead"),
         *(Paragraph(remark, "strong") for remark in remarks if remark),
     )
-
-
-def imported_sentence(version: Version) -> str:
-    """Return that the verdict of an imported version is its exporter's; empty for any other version."""
-    if not version.imported:
-        return ""
-    own_labels = _with_rubric("evaluate", "HELDOUT", version)
-    return f"The verdict is as the exporter recorded it; `{own_labels}` measures agreement with labels of your own."
 
 
 def badge_of(validation: Validation) -> Badge:

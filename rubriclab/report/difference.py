@@ -107,15 +107,8 @@ def _agreement(difference: VersionDiff) -> Iterator[Section]:
         )
         for change in changed
     ]
-    shown = table(("", "before", "after"), [*_paired(difference), *rows], numeric=("before", "after"))
+    shown = table(("", "before", "after"), rows, numeric=("before", "after"))
     yield Section("Agreement with the training labels", (shown, *_procedures(difference)), beside)
-
-
-def _paired(difference: VersionDiff) -> Iterator[tuple[str, Figure, Figure]]:
-    """Yield the figures of both versions that the effect of an edit compares."""
-    if (edit := difference.edit) and edit.difference.value is not None:
-        name = "Pearson, both refitted on the same folds" if edit.folds else "Pearson, on the same labels"
-        yield name, Figure(edit.before), Figure(edit.after)
 
 
 def _procedures(difference: VersionDiff) -> Iterator[Paragraph]:

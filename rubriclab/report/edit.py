@@ -138,19 +138,11 @@ def edited_sentence(version: Version) -> str:
     if edit.difference.value is None:
         return f"Edited by {edit.by}{parent}; the effect on agreement is not known."
     held_out = "held-out " if edit.folds else ""
-    labels = count(edit.labels, "label")
     return (
-        f"Edited by {edit.by}{parent}: {held_out}Pearson {_beside_parent(edit)} on the same {labels} "
-        f"({figure(edit.before.value)} before, {figure(edit.after.value)} after, difference "
-        f"{estimate(edit.difference)}). This is optimistic if the edit was made with these labels in view."
+        f"Edited by {edit.by}{parent}: {held_out}Pearson {figure(edit.before.value)} before, "
+        f"{figure(edit.after.value)} after on the same {count(edit.labels, 'label')}, difference "
+        f"{estimate(edit.difference)}. This is optimistic if the edit was made with these labels in view."
     )
-
-
-def _beside_parent(edit: EditOrigin) -> str:
-    shown = figure(abs(edit.difference.value or 0.0))
-    if shown == "0.00":
-        return "equal to its parent's"
-    return f"{shown} {'above' if (edit.difference.value or 0.0) > 0 else 'below'} its parent's"
 
 
 def change_words(change: EditChange) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rubriclab.data.scale import show
 from rubriclab.interrater import RELIABLE, TENTATIVE
 from rubriclab.report import wording
-from rubriclab.report.model import Cell, Figure, Pairs, Paragraph, Section, View, line, quiet, quoted, table
+from rubriclab.report.model import Cell, Figure, Paragraph, Section, View, line, quoted, table
 
 if TYPE_CHECKING:
     from rubriclab.interrater import CriterionAgreement, Figure as Coefficient, InterraterAgreement, Kind, Reliability
@@ -105,12 +105,11 @@ def _scores(agreement: InterraterAgreement) -> Section:
         for name, estimate in scores.binned.items()
     ]
     ends = f"{show(agreement.scale.low)} to {show(agreement.scale.high)}"
-    notes = {
-        "alpha": "Krippendorff's; 1 is full agreement, 0 agreement by chance",
-        "weights": "Cohen's weighted kappa, the mean over the pairs of judges",
-        "bins": f"{agreement.bins} of equal width from {ends}; nominal figures count equal bins only",
-    }
-    explained = Pairs(tuple((name, quiet(note)) for name, note in notes.items()))
+    explained = Paragraph(
+        "alpha: Krippendorff's; weights: Cohen's weighted kappa, the mean over the pairs of judges; bins: "
+        f"{agreement.bins} of equal width from {ends}",
+        "quiet",
+    )
     beside = f"{wording.count(scores.texts, 'text')} with two or more, {scores.missing:,} missing"
     return Section("Scores", (table(("", *numeric), rows, numeric=numeric), explained), beside)
 

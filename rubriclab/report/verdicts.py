@@ -116,12 +116,6 @@ def recorded_agreement(version: Version) -> RecordedAgreement | None:
     return RecordedAgreement(name, made.agreement.spearman, made.agreement.n)
 
 
-def best_baseline(validation: Validation) -> EvaluatorAgreement | None:
-    """Return the free baseline that agrees best; `None` if no correlation of theirs is defined."""
-    baselines = [each for each in validation.evaluators if each.kind == "baseline" and each.pearson.value is not None]
-    return max(baselines, key=lambda baseline: baseline.pearson.value or 0.0, default=None)
-
-
 def ceiling(validation: Validation) -> float | None:
     """Return the correlation with the labels that a perfect judge could reach; `None` where that is not known."""
     return validation.raters.ceiling if validation.raters else None

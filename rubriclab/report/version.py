@@ -118,14 +118,10 @@ def agreement(version: Version) -> Iterator[Block]:
 
 
 def _held_out(validation: Validation) -> Iterator[tuple[str, str]]:
-    rubric, baseline = verdicts.rubric_agreement(validation), verdicts.best_baseline(validation)
-    yield "Spearman", wording.estimate(rubric.spearman)
+    rubric = verdicts.rubric_agreement(validation)
     fitted = wording.figure(validation.training.pearson.value)
+    yield "Spearman", wording.estimate(rubric.spearman)
     yield "Pearson", f"{wording.estimate(rubric.pearson)}; {fitted} on the labels it was fitted to"
-    if baseline:
-        yield "best free baseline", f"{verdicts.name(baseline)}, Pearson {wording.estimate(baseline.pearson)}"
-    if (ceiling := verdicts.ceiling(validation)) is not None:
-        yield "ceiling", f"Pearson {wording.figure(ceiling)}, because the raters disagree"
     yield "calls", f"{verdicts.calls(rubric.calls)} per text"
 
 

@@ -119,7 +119,10 @@ def test_an_edited_version_says_who_edited_it_and_its_agreement_beside_its_paren
     learned = joint_version(parent="news@2")
     edited = replace(learned, provenance=learned.provenance.model_copy(update={"edit": edit}))
     words = shown(edited)
-    assert "Edited by lead from news@2: held-out Pearson 0.01 below its parent's on the same 30 labels" in words
+    assert (
+        "Edited by lead from news@2: held-out Pearson 0.66 before, 0.65 after on the same 30 labels, difference -0.01"
+        in words
+    )
     assert "optimistic if the edit was made with these labels in view" in words
     assert "within one standard error" in training_report(learned, None)
     assert "within one standard error" not in training_report(edited, None)

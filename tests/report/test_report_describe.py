@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import pytest
-from kinds_samples import QUESTIONS, demonstration, explained, overall, question, shown, unlabelled
-from report_samples import criterion, version
+from kinds_samples import QUESTIONS, demonstration, overall, question, shown
+from report_samples import criterion
 
 from rubriclab.report import describe
 from rubriclab.rubric import Criterion, Evidence
@@ -16,14 +16,6 @@ def test_a_rubric_says_what_it_consists_of() -> None:
     assert describe.contents([question("a")]) == "1 question in 1 sub-dimension"
     assert describe.contents([overall("Why.")]) == "1 score of the whole aspect"
     assert describe.contents([overall("Why."), criterion()]) == "1 graded criterion and 1 score of the whole aspect"
-
-
-def test_a_question_goes_by_its_words_and_says_where_no_is_better() -> None:
-    bad = question("a", statement="Does it contradict itself in any place at all?", better="no")
-    assert describe.title(bad) == "Does it contradict itself in any place at all? (no is better)"
-    assert describe.title(bad, 20) == "Does it contradict … (no is better)"
-    assert describe.title(question("a", statement="Is it clear?")) == "Is it clear?"
-    assert describe.title(criterion(trait="a clear end"), 5) == "a …"
 
 
 def test_a_question_says_which_seed_it_was_made_from() -> None:
@@ -80,15 +72,6 @@ def test_an_answer_is_shown_as_it_was_given(
     asked: Criterion | None, score: float | None, applies: bool, said: str
 ) -> None:
     assert describe.answered(CriterionScore("a", score, "", applies), asked) == said
-
-
-def test_labelled_texts_are_what_was_learned_from_unless_they_had_no_part() -> None:
-    made = [one.provenance for one in (version(), explained(), unlabelled())]
-    assert [(describe.labels_title(one), describe.labels(one)) for one in made] == [
-        ("learned from", "3 texts of 2 groups"),
-        ("labelled texts", "3 texts of 2 groups"),
-        ("learned from", "no labelled texts"),
-    ]
 
 
 def test_texts_that_a_rubric_carries_are_named_with_their_sources() -> None:

@@ -7,12 +7,8 @@ from dataclasses import replace
 from joint_samples import joint_trust, joint_version
 from kinds_samples import (
     EXPLANATION,
-    QUESTIONS,
-    checklist,
     demonstration,
     explained,
-    overall,
-    question,
     shown,
     unlabelled,
 )
@@ -20,7 +16,7 @@ from report_samples import criterion, interval, printed, version, words_of
 
 from rubriclab.provenance import EditOrigin
 from rubriclab.report.difference import difference_view
-from rubriclab.rubric import Evidence, Part
+from rubriclab.rubric import Part
 from rubriclab.store.diff import compare
 from rubriclab.store.version import Version
 from rubriclab.validation import GateVerdict
@@ -101,26 +97,6 @@ def test_both_verdicts_and_held_out_agreement_come_first_and_an_edit_with_its_pa
     assert words.startswith(f"news@3 to news@4 {effect}")
     assert "not comparable. news@3: by cross-validation of the whole learning procedure; news@4: by refitting" in words
     assert words.index("Pearson, held out 0.66 [0.47, 0.81]") < words.index("How it was learned")
-
-
-def test_rubrics_of_the_same_wording_are_said_to_differ_in_something_else() -> None:
-    other = Evidence(origin="prior knowledge", judged=3)
-    after = explained(2, parts=(Part(method="seeval", settings={}, criteria=(overall(EXPLANATION, evidence=other),)),))
-    assert "Their wording is the same; their weights, evidence" in difference(explained(), after)
-    assert "wording is the same" not in difference(explained(), explained(2))
-
-
-def test_questions_that_come_and_go_take_a_line_each() -> None:
-    after = checklist(2, *QUESTIONS[:3], question("s09", "ends", statement="Has it an end?", better="no"))
-    lines = printed(difference_view(compare(checklist(), after))).splitlines()
-    assert "- order: Do causes come first?" in lines
-    assert "+ ends: Has it an end? (no is better)" in lines
-
-
-def test_a_question_with_another_good_answer_is_named_with_what_changed() -> None:
-    turned = QUESTIONS[0].model_copy(update={"question": question("x", better="no").question})
-    words = difference(checklist(), checklist(2, turned, *QUESTIONS[1:]))
-    assert "~ Does each sentence take up an earlier one? (no is better) 100 % similar better answer - yes + no" in words
 
 
 def test_texts_that_the_judge_is_newly_shown_are_shortened() -> None:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 from joint_samples import joint_version
@@ -15,19 +11,10 @@ from kinds_samples import answers_of, checklist, explained, shown
 from pages import Page
 from report_samples import examples, results_of, scores_of, version
 
-from rubriclab.data.aspect import Aspect, Assignment, find_aspect, task_words
-from rubriclab.data.check import training_examples
+from rubriclab.data.aspect import Aspect
 from rubriclab.data.example import Example
-from rubriclab.data.readers import read
-from rubriclab.data.row import RowError
-from rubriclab.judges.embedded import EmbeddedJudge
-from rubriclab.learning import train
-from rubriclab.methods.hypoeval import HYPOEVAL, HypoEvalSettings
-from rubriclab.methods.method import TrainingInput
-from rubriclab.provenance import Effort
 from rubriclab.report.evaluation import evaluation_view
 from rubriclab.report.training import training_report
-from rubriclab.scoring.score import score_text
 from rubriclab.store.version import Version
 
 
@@ -153,18 +140,6 @@ def test_texts_without_any_score_make_a_report_that_says_so() -> None:
     assert "Largest disagreements" not in found.reading
 
 
-def test_long_lists_of_unscored_texts_end_with_their_number() -> None:
-    texts = [
-        Example(id=f"t{n}", group=str(n % 9), output="A text.", scores={"coherence": float(n % 5)}) for n in range(60)
-    ]
-    rubric = version()
-    scored = {rubric.ref: scores_of(rubric, texts, lambda number, _: None if number < 55 else float(number))}
-    found = Page(evaluation_view([rubric], results_of([rubric], scored, texts), scored, texts).page())
-    assert "And 5 more." in found.reading
-    assert "no usable rating for t49" in found.reading
-    assert "no usable rating for t50" not in found.reading
-
-
 def test_missing_scores_are_refused_by_name() -> None:
     news, texts = version(), examples()
     with pytest.raises(ValueError, match="expected the scores of 'news@1' too, got those of none"):
@@ -213,12 +188,6 @@ def test_answers_are_words_where_the_rubric_disagrees() -> None:
                 assert rows.startswith(f"{answer} {part.reason}")
 
 
-def test_drawings_have_the_numbers_of_their_axis_below_them() -> None:
-    page = page_of(checklist())
-    # The levels of agreement have an axis each, and so have the criteria.
-    assert len([row for row in page.having("tr") if row.get("class") == "ticks"]) == 3 + 1
-
-
 def test_an_explanation_keeps_its_lines() -> None:
     page = Page(training_report(explained(), None))
     assert "I look at:\n1. how each sentence takes up" in page.text
@@ -263,54 +232,5 @@ def test_a_combined_rubric_shows_weights_intervals_and_what_each_criterion_adds(
     assert "better than a model of all text features" in page.reading
 
 
-def test_a_really_learned_rubric_is_reported() -> None:
-    judge = EmbeddedJudge()
-    learned, heldout = _sample("labelled"), _sample("heldout")[:30]
-    training = training_examples(learned, "coherence")
-    assignment = Assignment(task_words("summarization"), find_aspect("summarization", "coherence"), training.scale)
-    trained = asyncio.run(
-        train(
-            HYPOEVAL,
-            TrainingInput(training.examples, assignment),
-            HypoEvalSettings(selected=3),
-            judge=judge,
-            generator=judge,
-            seed=42,
-        )
-    )
-    usual = version()
-    news = Version(
-        name="news",
-        number=1,
-        digest=trained.rubric.digest,
-        rubric=trained.rubric,
-        provenance=trained.provenance,
-        provenance_digest=trained.provenance.digest,
-        effort=Effort(),
-        parent=None,
-        created=usual.created,
-    )
-
-    async def score_all() -> list[Any]:
-        return [await score_text(news.rubric, text, judge, news.ref) for text in heldout]
-
-    scored = {news.ref: asyncio.run(score_all())}
-    found = Page(evaluation_view([news], results_of([news], scored, heldout), scored, heldout).page())
-    for criterion in trained.rubric.criteria:
-        assert f"{criterion.trait} {criterion.id} " in found.reading
-    assert "Measured, not read" in found.reading
-
-
 def _as_coherent(_: int, text: Example) -> float:
     return text.scores["coherence"]
-
-
-def _fields(text: Example) -> dict[str, Any]:
-    return {name: getattr(text, name) for name in Example.__slots__}
-
-
-def _sample(name: str) -> Sequence[Example]:
-    path = Path(__file__).parents[2] / "experiments" / "sample" / f"{name}.jsonl"
-    rows = list(read(path))
-    assert not [row for row in rows if isinstance(row, RowError)]
-    return [row for row in rows if isinstance(row, Example)]

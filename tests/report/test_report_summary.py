@@ -127,14 +127,6 @@ def test_a_baseline_whose_scores_are_unknown_is_named_but_not_compared() -> None
     assert "news@1 cannot be compared with the best free baseline" in words(found)
 
 
-def test_groups_of_one_text_are_summed_up_over_all_texts() -> None:
-    alone = [Example(id=str(n), group=str(n), output="word " * (n % 7), scores={"coherence": n}) for n in range(12)]
-    found = summary_of([lambda number, _: float(number)], alone)
-    assert found
-    assert found.level == "dataset"
-    assert "1.00 [1.00, 1.00] over all texts" in words(found)
-
-
 def test_nothing_defined_is_no_summary() -> None:
     assert summary_of([lambda *_: None]) is None
 
@@ -173,15 +165,6 @@ def test_baselines_are_no_rubrics_and_the_best_rubric_is_held_against_each() -> 
     assert "the best of several" not in said
     alone = beside((unlabelled(), at_random), (shown(), like_people))
     assert words(alone).startswith("Of 2 baselines, shown@1 has the highest Spearman correlation")
-
-
-def test_a_rubric_of_several_parts_is_no_baseline() -> None:
-    plain = unlabelled().rubric.parts[0]
-    (score,) = plain.criteria
-    again = plain.model_copy(update={"criteria": (score.model_copy(update={"id": "e2"}),)})
-    found = beside((unlabelled(parts=(plain, again)), like_people))
-    assert found
-    assert not found.evaluators[0].baseline
 
 
 def test_only_what_saw_labels_has_learned_from_them() -> None:

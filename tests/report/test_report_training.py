@@ -13,7 +13,6 @@ from report_samples import printed, version, words_of
 from rubriclab.report import recorded
 from rubriclab.report.recorded import matrix_view
 from rubriclab.report.training import evidence_view, training_report
-from rubriclab.stats.interval import Interval
 from rubriclab.store.version import Version
 from rubriclab.training_record import Candidate, Cell, RecordedText, TrainingRecord
 
@@ -54,15 +53,6 @@ def test_an_unknown_error_of_a_price_is_said_to_be_so() -> None:
     bare = joint_version(validation=validation.model_copy(update={"frontier": unknown}))
     assert "0.58 ± undefined" in words_of(evidence_view(bare), 120)
     assert "0.58 ± undefined" in Page(training_report(bare, None)).reading
-
-
-def test_free_baselines_stay_below_the_rest_in_tables_where_they_agree_better() -> None:
-    validation = joint_trust()
-    rubric, *others = validation.evaluators
-    mixed = validation.model_copy(update={"evaluators": (rubric, *reversed(others))})
-    text = printed(evidence_view(joint_version(validation=mixed)))
-    assert text.count("free baselines:") == 1
-    assert text.index("\nhypoeval") < text.index("free baselines:") < text.index("\nword count")
 
 
 def test_every_evaluator_is_drawn_with_its_figures_by_kind_the_best_first(page: Page) -> None:
@@ -162,13 +152,6 @@ def test_what_is_not_known_is_left_out_of_both() -> None:
     for words in (text, Page(training_report(bare, joint_record())).reading):
         for absent in ("ceiling", "Raters", "Shortcuts", "Accuracy and price"):
             assert absent not in words
-
-
-def test_an_undefined_correlation_is_shown_as_such() -> None:
-    validation = joint_trust()
-    ours = validation.evaluators[0].model_copy(update={"pearson": Interval(None)})
-    none = validation.model_copy(update={"evaluators": (ours, *validation.evaluators[1:])})
-    assert "on held-out labels undefined." in terminal(validation=none)
 
 
 @pytest.mark.parametrize("one", [version(), checklist(), explained(), shown(), unlabelled()], ids=lambda one: one.ref)

@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 from joint_samples import joint_trust, joint_version
-from kinds_samples import QUESTIONS, checklist, explained, overall, question, shown, unlabelled
-from report_samples import criterion, printed, version, words_of
+from kinds_samples import checklist, explained, question, shown, unlabelled
+from report_samples import criterion, version, words_of
 
 from rubriclab.report.lists import log_view, names_view
 from rubriclab.report.training import evidence_view, gate_view
 from rubriclab.report.version import version_view
 from rubriclab.rubric import Part
-
-
-def test_a_digest_can_be_copied_from_80_columns() -> None:
-    one = version()
-    assert one.digest.removeprefix("sha256:") in printed(version_view(one))
-
-
-def test_without_evidence_it_is_said_where_the_rest_is() -> None:
-    words = words_of(version_view(version()))
-    assert "1 more criterion considered and dropped; --evidence shows them" in words
-    assert "final bank" not in words
-    assert "train-1" not in words
 
 
 def test_a_rubric_without_figures_is_shown_without_them() -> None:
@@ -92,13 +80,6 @@ def test_texts_that_the_judge_is_shown_are_shortened_and_the_reader_is_warned() 
     assert "An article." not in words
 
 
-def test_a_score_beside_questions_is_shown_too() -> None:
-    both = checklist(parts=(Part(method="checkeval", settings={}, criteria=(overall("Why."), *QUESTIONS)),))
-    words = words_of(version_view(both))
-    assert "4 questions in 2 sub-dimensions and 1 score of the whole aspect method checkeval e1 coherence" in words
-    assert "s01 Does each" in words
-
-
 def test_a_list_says_what_was_not_measured() -> None:
     words = words_of(names_view([checklist(), explained(), unlabelled()]), 200)
     assert "checks@1 coherence 4 not validated 0.44 [-0.12, 0.66] 30" in words
@@ -115,16 +96,3 @@ def test_list_log_show_and_gate_give_the_same_figure_and_say_which() -> None:
         assert "Pearson, over all texts, cross-validated" in words
     for words in (words_of(version_view(one)), words_of(gate_view(one, joint_trust()))):
         assert "Pearson 0.66 [0.47, 0.81] over all texts, cross-validated on its 30 training texts" in words
-
-
-def test_a_log_says_by_which_method_and_what_it_consists_of() -> None:
-    words = words_of(log_view([checklist(), explained(), unlabelled()]))
-    assert "agreement 0.44 [-0.12, 0.66] (Spearman, over all texts, cross-validated, n = 30)" in words
-    assert "agreement 0.42 [0.21, 0.67] (Spearman, over all texts, on labels not learned from, n = 30) parent" in words
-    assert "learned from no labelled texts, with seed 114514" in words
-    assert "agreement not measured" in words
-
-
-def test_nothing_to_list_is_said() -> None:
-    for view in (names_view([]), log_view([])):
-        assert printed(view).strip()

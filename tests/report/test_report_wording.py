@@ -6,7 +6,6 @@ import pytest
 from kinds_samples import answers_of, checklist
 from report_samples import examples, interval, results_of, scores_of, version
 
-from rubriclab.evaluation import WORD_COUNT_BASELINE
 from rubriclab.provenance import Baseline, Effort
 from rubriclab.report import wording
 
@@ -16,14 +15,6 @@ def test_an_estimate_stands_before_its_interval() -> None:
     assert wording.estimate(interval(0.47)) == "0.47"
     assert wording.estimate(interval(None)) == "undefined"
     assert wording.estimate(interval(-0.001, -0.004, 0.5)) == "0.00 [-0.004, 0.50]"
-
-
-def test_a_free_baseline_is_named_without_its_remark() -> None:
-    assert wording.evaluator_parts(WORD_COUNT_BASELINE) == ("word count", "")
-    assert wording.evaluator_parts("baseline: -words (text feature chosen by the training labels of a@1, b@2)") == (
-        "-words",
-        "text feature chosen by the training labels of a@1, b@2",
-    )
 
 
 def test_a_basis_counts_what_is_left_out() -> None:
@@ -79,15 +70,3 @@ def test_a_free_baseline_is_shown_in_words_if_known_and_by_name_if_not() -> None
     known = wording.baseline_feature(Baseline(feature="words", sign=-1, pearson=-0.3))
     assert known == "the less number of words (words), the better"
     assert wording.baseline_feature(Baseline(feature="of-the-future", sign=1, pearson=0.3)) == "of-the-future"
-
-
-def test_an_excerpt_is_cut_between_words() -> None:
-    assert wording.excerpt("one two three", 9) == "one two …"
-    assert wording.excerpt("  one two  ", 9) == "one two"
-    assert wording.excerpt("unbroken" * 9, 9) == "unbrokenu …"
-
-
-def test_lists_read_as_a_sentence() -> None:
-    assert [wording.listed("a"), wording.listed("ab"), wording.listed("abc")] == ["a", "a and b", "a, b and c"]
-    assert wording.counted(1, "criterion") == "1 criterion"
-    assert wording.counted(2, "criterion") == "2 criteria"
