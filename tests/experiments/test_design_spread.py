@@ -78,15 +78,15 @@ async def test_a_judge_of_one_answer_and_the_baselines_have_no_spread(sets) -> N
 
 
 async def test_a_temperature_is_raised_and_never_lowered(sets) -> None:
-    weighted = {"scoring": "weighted", "samples": 2, "temperature": 1.5}
+    weighted = {"scoring": "weighted", "samples": 2}
     arms = (DIRECT, {"name": "geval", "method": "geval", "labels": False, "settings": {"geval": weighted}})
-    some = repeats(*arms, options={"temperatures": [0.0, 1.0], "runs": 2}, test_texts=5)
-    for place, expected in enumerate((0.0, 1.0)):
+    some = repeats(*arms, options={"temperatures": [0.5, 1.5], "runs": 2}, test_texts=5)
+    for place, expected in enumerate((0.5, 1.5)):
         judge = FakeJudge(Overall())
         outcome, _ = await outcome_of(some, sets, judge, place=place)
         assert outcome.case.variant == f"temperature {expected:g}"
         asked = {(prompt.name, prompt.temperature) for prompt in judge.prompts}
-        assert asked == {("direct/rate", expected), ("geval/steps", expected), ("geval/rate", 1.5)}
+        assert asked == {("direct/rate", expected), ("geval/steps", expected), ("geval/rate", max(expected, 1.0))}
 
 
 def test_the_spread_of_runs_has_the_interval_of_a_normal_standard_deviation() -> None:
