@@ -60,44 +60,6 @@ class GateVerdict(FrozenModel):
     few_groups: Count | None = None
 
 
-class FrontierPoint(FrozenModel):
-    """A candidate rubric with its price.
-
-    Attributes:
-        name: what it asks.
-        calls: calls per text.
-        criteria: how many it keeps.
-        parts: the methods that it asks.
-        pearson: held-out correlation at the level of the report, with its standard error in `error`; `None` where
-            that is undefined, as where a single group has all that there is to agree with.
-        within: whether this is the cheapest one within one standard error of the best.
-        chosen: whether it is the rubric that was made.
-        ahead: by how much it correlates more with held-out labels than the rubric that was made, paired.
-    """
-
-    name: str
-    calls: float
-    criteria: Count
-    parts: tuple[str, ...]
-    pearson: float
-    error: float | None
-    within: bool = False
-    chosen: bool = False
-    ahead: Interval = Interval(None)
-
-
-class MethodContribution(FrozenModel):
-    """What a method adds to all others together.
-
-    Attributes:
-        method: its name.
-        difference: in held-out Pearson correlation, all methods less all but this one, paired.
-    """
-
-    method: str
-    difference: Interval
-
-
 class Shortcut(FrozenModel):
     """How much of an evaluator's agreement remains when text features are held constant.
 
@@ -174,12 +136,8 @@ class Validation(FrozenModel):
         n, groups: texts and groups that the figures rest on.
         folds: into how many parts the groups were put; each is scored without its labels.
         training: the rubric on the labels that it was fitted to: what optimism looks like.
-        noise: mean Pearson that weights of the same kind of rubric reach on the labels that they were fitted to, when
-            these were shuffled; `None` where that is undefined.
         standings: the rubric first, then the others, best first.
         verdicts: the first one decides: it is against the best of what costs nothing.
-        frontier: accuracy at a price, cheapest first.
-        added: what each method added or cost.
         shortcuts: the raters first, then the rubric, then its criteria.
         raters: `None` where single raters' scores are not known.
         forgone: what leaving out shortcuts cost in held-out Pearson correlation, where that was asked for.
@@ -192,12 +150,9 @@ class Validation(FrozenModel):
     training: EvaluatorAgreement
     evaluators: tuple[EvaluatorAgreement, ...]
     verdicts: tuple[GateVerdict, ...]
-    frontier: tuple[FrontierPoint, ...] = ()
-    added: tuple[MethodContribution, ...] = ()
     shortcuts: tuple[Shortcut, ...] = ()
     raters: Raters | None = None
     forgone: float | None = None
-    noise: float | None = None
 
     @property
     def outcome(self) -> Outcome:

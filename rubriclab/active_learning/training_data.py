@@ -16,38 +16,33 @@ from rubriclab.training_record import TrainingRecord
 
 
 def recorded_table(record: TrainingRecord, rubric: Rubric) -> RatingMatrix:
-    """Return the ratings of the labelled texts by all candidate criteria, without call costs."""
+    """Return the ratings of the labelled texts by all candidate criteria."""
     return candidate_table(
         record.candidates,
         record.matrix,
         np.array([rubric.scores_on.moved_to(rubric.scale, text.label) for text in record.texts], dtype=float),
         texts=[(text.id, text.group) for text in record.texts],
-        bundles=("",) * len(record.candidates),
         scale=rubric.scale,
         prior_direction=usual_directions(rubric.aspect.name, rubric.aspect.definition, rubric.task),
     )
 
 
 def refit_settings(provenance: Provenance) -> JointSettings:
-    """Return the settings to refit the rubric's weights: as it was trained, without a bound on calls.
+    """Return the settings to refit the rubric's weights: as it was trained, with a linear map onto the scale.
 
-    The map onto the scale is linear, which changes no correlation.
+    The map changes no correlation.
     """
     trained = JointSettings.model_validate(dict(provenance.settings.get("joint", {})))
-    fixed = {"calibration": "linear", "calls_per_text": 0}
-    return JointSettings.model_validate({**trained.model_dump(), **fixed})
+    return trained.model_copy(update={"calibration": "linear"})
 
 
 def eligible_candidates(record: TrainingRecord, rubric: Rubric, provenance: Provenance) -> RatingMatrix:
     """Return the ratings of the labelled texts by the candidates that more labels could add to the rubric.
 
-    With a bound on calls, only candidates of its methods; if shortcuts were excluded, only candidates that are none.
+    If shortcuts were excluded, only candidates that are none.
     """
     table, settings = recorded_table(record, rubric), refit_settings(provenance)
     columns = list(range(len(table.methods)))
-    if provenance.settings.get("joint", {}).get("calls_per_text"):
-        methods = {part.method for part in rubric.parts}
-        columns = [column for column in columns if table.methods[column] in methods]
     features = feature_values([text.example for text in record.texts], FEATURE_NAMES)
     allowed = allowed_columns(table, features, settings, provenance.seed)
     return table.columns([column for column in columns if column in allowed] or columns)

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rubriclab.cli.help import command
-from rubriclab.cli.options import batch_options, judge_options, option, run_options, settings_option, together
+from rubriclab.cli.options import (
+    batch_options,
+    count_option,
+    judge_options,
+    option,
+    run_options,
+    settings_option,
+    together,
+)
 from rubriclab.cli.places import FILE, JUDGE
 from rubriclab.methods.names import DEFAULT_METHODS, METHOD_NAMES
 
@@ -17,17 +25,11 @@ if TYPE_CHECKING:
     from rubriclab.services.learn import LearnResult
 
 joint_options = together(
-    option(
-        "--calls-per-text",
-        type=click.FloatRange(min=0, min_open=True),
-        metavar="N",
-        help="The maximum number of calls for scoring one text.  [default: no limit]",
-    ),
-    option(
-        "--prefer",
-        type=click.Choice(["cheapest", "accuracy"]),
-        help="The rubric with the fewest calls within one standard error of the best, or the most accurate.  "
-        "[default: cheapest]",
+    count_option(
+        "--criteria",
+        at_least=1,
+        at_most=30,
+        help="The maximum number of criteria in a rubric of several methods.  [default: 8]",
     ),
     option(
         "--text-features",

@@ -12,9 +12,10 @@ from rubriclab.editing.refit import RatedRubric
 from rubriclab.learning.gate import CONFIDENCE, GateLevel, gate_level, paired_difference
 from rubriclab.learning.jackknife import agreement_errors, fisher_interval
 from rubriclab.learning.rating_matrix import RatingMatrix
-from rubriclab.learning.selection_path import SelectionPath
+from rubriclab.learning.selection import SelectedRubric
 from rubriclab.provenance import HeldOutBy
 from rubriclab.rubric import Rubric
+from rubriclab.scoring.score import assignment_of
 from rubriclab.stats.agreement import agreement
 from rubriclab.stats.interval import Interval
 
@@ -73,15 +74,15 @@ class EditEffect:
 
 
 def effect_of(
-    parent: RatedRubric, edited: RatedRubric, paths: tuple[SelectionPath, SelectionPath], rubric: Rubric
+    parent: RatedRubric, edited: RatedRubric, refits: tuple[SelectedRubric, SelectedRubric], rubric: Rubric
 ) -> EditEffect:
     """Return the effect of an edit.
 
     Args:
-        paths: of the parent and of the edited rubric, with the same folds.
+        refits: of the parent and of the edited rubric, with the same folds.
         rubric: the edited one, refitted.
     """
-    table, (before, after) = edited.table, paths
+    table, (before, after) = edited.table, refits
     level = gate_level(table.labels, table.groups)
     return EditEffect(
         level=level,
@@ -94,16 +95,21 @@ def effect_of(
             after.held_out.raw, before.held_out.raw, table.labels, table.groups, seed=edited.seed
         ),
         recorded=Interval(None),
-        calls_before=before.steps[0].calls,
-        calls_after=after.steps[0].calls,
+        calls_before=_calls(parent),
+        calls_after=_calls(edited),
         weights=weight_changes(parent.rubric, rubric),
     )
 
 
-def held_out_agreement(table: RatingMatrix, path: SelectionPath, level: GateLevel, seed: int) -> Interval:
+def _calls(rated: RatedRubric) -> float:
+    kept = [rated.candidates[place].criterion.id for place in rated.kept]
+    return round(rated.rated.calls(kept, assignment_of(rated.rubric), rated.ask), 6)
+
+
+def held_out_agreement(table: RatingMatrix, refit: SelectedRubric, level: GateLevel, seed: int) -> Interval:
     """Return the held-out Pearson correlation with an interval that includes the variance of learning."""
-    found = agreement(path.held_out.raw, table.labels, table.groups, level=level, resamples=0)
-    errors = agreement_errors(table, path.held_out, level=level, seed=seed)
+    found = agreement(refit.held_out.raw, table.labels, table.groups, level=level, resamples=0)
+    errors = agreement_errors(table, refit.held_out, level=level, seed=seed)
     return fisher_interval(found.pearson.value, errors["pearson"], CONFIDENCE).rounded()
 
 

@@ -34,7 +34,7 @@ from rubriclab.learning.fitting import (
 )
 from rubriclab.learning.ids import all_criteria
 from rubriclab.learning.rating_matrix import RatingMatrix, in_order
-from rubriclab.learning.selection_path import CandidateRubric, SelectionPath, Step, select_rubric
+from rubriclab.learning.selection import SelectedRubric, select_rubric
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.study import Study
 from rubriclab.learning.weighting import REPEATED, design
@@ -42,10 +42,9 @@ from rubriclab.methods.names import JOINT
 from rubriclab.provenance import Provenance
 from rubriclab.rubric import Part, Rubric
 from rubriclab.scoring.score import assignment_of
-from rubriclab.stats.correlation import FloatArray, IntArray
+from rubriclab.stats.correlation import IntArray
 from rubriclab.training_record import Candidate, Cell
 
-NAME = "edited by hand"
 # No correlation is this high: a person decides which criteria to keep, redundant ones too.
 KEEP_ALL = 2.0
 
@@ -80,7 +79,7 @@ class RatedRubric:
     @cached_property
     def fit_settings(self) -> JointSettings:
         """The settings of learning, for a rubric whose criteria and calls are given."""
-        fixed = {"ask": self.ask, "calls_per_text": 0, "no_shortcuts": False, "relearned": 0}
+        fixed = {"ask": self.ask, "no_shortcuts": False}
         return JointSettings.model_validate({**self.settings.get(JOINT, {}), **fixed})
 
     @cached_property
@@ -195,20 +194,19 @@ def select_in_folds(rated: RatedRubric) -> FoldSelection:
         learned = [place for place in learned if place in allowed] or learned
     if not learned:
         return FoldSelection(divisions(free.groups, rated.fit_settings, rated.seed), ())
-    calls = rated.rated.all_calls(assignment_of(rated.rubric))
-    held_out = select_rubric(free.columns(learned), rated.fit_settings, calls, seed=rated.seed).held_out
+    held_out = select_rubric(free.columns(learned), rated.fit_settings, rated.ask, seed=rated.seed).held_out
     ids = [rated.candidates[place].criterion.id for place in learned]
     criteria = (tuple(frozenset(ids[column] for column in fit.columns) for fit in fits) for fits in held_out.fits)
     return FoldSelection(held_out.folds, tuple(criteria))
 
 
-def refitted_path(rated: RatedRubric, selected: FoldSelection) -> SelectionPath:
+def refitted(rated: RatedRubric, selected: FoldSelection) -> SelectedRubric:
     """Return the rubric fitted to all labels, and the rubrics of all folds with their held-out scores.
 
     Args:
         selected: of this rubric, or of the one that it was edited from, on the same texts.
     """
-    table, settings, seed = rated.table, rated.fit_settings, rated.seed
+    table, settings = rated.table, rated.fit_settings
     order = in_order(table)
     matrix = design(table.rows(order), KEEP_ALL)
     every = np.ones(len(order), dtype=bool)
@@ -222,7 +220,7 @@ def refitted_path(rated: RatedRubric, selected: FoldSelection) -> SelectionPath:
             inside = fold_in_order == number
             pool = CandidatePool(_fold_columns(rated, chosen), reasons=True)
             moments, leaking = total - matrix.moments(inside), leaking_columns(matrix.table, inside)
-            fit = fit_part(matrix, ~inside, moments, pool, settings, excluded=leaking, seed=seed)
+            fit = fit_part(matrix, ~inside, moments, pool, settings, excluded=leaking)
             values = matrix.table.values[inside]
             score[inside], raw[inside] = fit.scores(values, table.scale), in_label_units(fit.raw(values), fit)
             fold_fits.append(fit)
@@ -231,9 +229,9 @@ def refitted_path(rated: RatedRubric, selected: FoldSelection) -> SelectionPath:
         fits.append(tuple(fold_fits))
     raw, back = mean_over_repetitions(raws), np.argsort(order)
     pool = CandidatePool(rated.kept, reasons=True)
-    fit = fit_part(matrix, every, total, pool, settings, held_out_raw=raw, seed=seed)
+    fit = fit_part(matrix, every, total, pool, settings)
     held_out = HeldOut(mean_over_repetitions(scores)[back], raw[back], selected.folds, tuple(fits))
-    return SelectionPath((_step(rated, pool, held_out.raw),), kept=0, best=0, cheapest=0, fit=fit, held_out=held_out)
+    return SelectedRubric(fit, held_out)
 
 
 def _fold_columns(rated: RatedRubric, selected: frozenset[str]) -> tuple[int, ...]:
@@ -246,46 +244,37 @@ def _fold_columns(rated: RatedRubric, selected: frozenset[str]) -> tuple[int, ..
     return tuple(place for place, each in enumerate(rated.candidates) if belongs(each)) or rated.kept
 
 
-def _step(rated: RatedRubric, pool: CandidatePool, raw: FloatArray) -> Step:
-    bundles = rated.rated.bundles(rated.ask)
-    asked = {bundles[place] for place in pool.columns} - {""}
-    calls = rated.rated.calls(assignment_of(rated.rubric), rated.ask, asked)
-    methods = tuple(dict.fromkeys(rated.candidates[place].method for place in pool.columns))
-    step = CandidateRubric(NAME, pool, rated.ask, methods)
-    return Step(step, raw, round(sum(calls.get(bundle, 1.0) for bundle in asked), 6), len(pool.columns))
+def study_of(rated: RatedRubric, refit: SelectedRubric) -> Study:
+    """Return everything that learning computes from the ratings, for a rubric that was refitted."""
+    return Study(rated.rated, assignment_of(rated.rubric), rated.fit_settings, rated.seed, refit, rated.reasons)
 
 
-def study_of(rated: RatedRubric, path: SelectionPath) -> Study:
-    """Return everything that learning computes from the ratings, for a rubric with a given path."""
-    return Study(rated.rated, assignment_of(rated.rubric), rated.fit_settings, rated.seed, path, rated.reasons)
-
-
-def check_kept(rated: RatedRubric, path: SelectionPath) -> dict[str, str]:
+def check_kept(rated: RatedRubric, refit: SelectedRubric) -> dict[str, str]:
     """Return the criteria that cannot be weighed, by id, with the reason.
 
     Raises:
         SettingsError: if one of them has a limited weight, none can be weighed, or the others' limits cannot be met.
     """
     ids = [each.criterion.id for each in rated.candidates]
-    dropped = {ids[place]: why.words(ids) for place, why in path.fit.dropped.items() if place in rated.kept}
+    dropped = {ids[place]: why.words(ids) for place, why in refit.fit.dropped.items() if place in rated.kept}
     for name in rated.bounds:
         if name in dropped:
             raise SettingsError(f"The weight of {name} cannot be limited: it {dropped[name]}.", f"Drop {name}.")
-    if not path.fit.columns:
+    if not refit.fit.columns:
         raise SettingsError("No criterion that is left distinguishes any two of the labelled texts.", "Keep others.")
-    check_bounds(rated.bounds, len(path.fit.columns))
+    check_bounds(rated.bounds, len(refit.fit.columns))
     return dropped
 
 
-def unmeasured(rated: RatedRubric, path: SelectionPath, ids: Collection[str]) -> tuple[str, ...]:
+def unmeasured(rated: RatedRubric, refit: SelectedRubric, ids: Collection[str]) -> tuple[str, ...]:
     """Return those of some criteria that no fold's rubric has, so that held-out scores do not depend on them."""
-    places = {place for fits in path.held_out.fits for fit in fits for place in fit.columns}
+    places = {place for fits in refit.held_out.fits for fit in fits for place in fit.columns}
     used = {rated.candidates[place].criterion.id for place in places}
     return tuple(name for name in ids if name not in used)
 
 
-def repeating(rated: RatedRubric, path: SelectionPath) -> tuple[tuple[str, str, float], ...]:
+def repeating(rated: RatedRubric, refit: SelectedRubric) -> tuple[tuple[str, str, float], ...]:
     """Return the pairs of the rubric's criteria that learning would call redundant, with their correlations."""
     alike, ids = design(rated.table).alike, [each.criterion.id for each in rated.candidates]
-    pairs = ((one, two, float(alike[one, two])) for two in path.fit.columns for one in path.fit.columns if one < two)
+    pairs = ((one, two, float(alike[one, two])) for two in refit.fit.columns for one in refit.fit.columns if one < two)
     return tuple((ids[two], ids[one], r) for one, two, r in pairs if r >= REPEATED)

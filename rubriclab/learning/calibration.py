@@ -4,12 +4,11 @@ A map is linear, isotonic, or the weighted mean of the judge's ratings. The weig
 the map, so the sum agrees better with these labels than with new ones. The slope of a linear map is therefore shrunk
 from the regression line's by the adjustment of R squared for the degrees of freedom of the weights (Copas 1983,
 "Regression, prediction and shrinkage", JRSS B 45; van Houwelingen & le Cessie 1990, "Predictive value of statistical
-models", Statistics in Medicine 9, section 3). The kind of map is chosen by squared errors on held-out groups.
+models", Statistics in Medicine 9, section 3).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
@@ -17,12 +16,10 @@ import numpy as np
 from rubriclab.aggregation import Calibration, Conformal
 from rubriclab.data.scale import Scale
 from rubriclab.stats.conformal import enough, error_bound, expected_error
-from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
+from rubriclab.stats.correlation import BoolArray, FloatArray
 from rubriclab.stats.interval import DIGITS
-from rubriclab.stats.paired import standard_error
 
 Kind = Literal["none", "linear", "isotonic"]
-Fitter = Callable[[FloatArray, FloatArray], Calibration]
 
 # Degrees of freedom of the weights: one for the slope, as `weighting` shrinks the weights themselves. For weights
 # fitted with less shrinkage, 5 gave the smallest squared error on new groups with 30 labels.
@@ -105,37 +102,6 @@ def calibrate(
     return linear(raw, labels, parameters) if kind == "linear" else isotonic(raw, labels)
 
 
-def chosen_kind(
-    raw: FloatArray,
-    labels: FloatArray,
-    groups: IntArray,
-    folds: IntArray,
-    *,
-    judged: Calibration | None,
-    scale: Scale,
-) -> Kind:
-    """Return the kind of map that fits best: linear, unless another is better by more than one standard error.
-
-    Maps are compared by mean squared error on held-out folds; the standard error is the cluster-robust one of the mean
-    difference. With a single fold they cannot be compared, and the map is linear.
-
-    Args:
-        raw: shape (texts,), without NaN, each by weights that were not fitted to the text's fold: with weights fitted
-            to the same labels, isotonic maps look better than they are, and choosing them so increased the squared
-            error on new texts by 17 %.
-        labels: of the same texts.
-        groups, folds: numbers of each text's group and fold; a group lies within one fold.
-        judged: from `mean_rating_map`; `None` excludes kind `none`.
-    """
-    if len(np.unique(folds)) < 2:
-        return "linear"
-    linear_errors = _errors(linear, raw, labels, folds, scale)
-    others: dict[Kind, Fitter] = {"isotonic": isotonic, **({"none": lambda *_: judged} if judged else {})}
-    gains = {kind: linear_errors - _errors(fit, raw, labels, folds, scale) for kind, fit in others.items()}
-    better = {kind: gain.mean() for kind, gain in gains.items() if gain.mean() > standard_error(gain, groups)}
-    return max(better, key=lambda kind: better[kind]) if better else "linear"
-
-
 def conformal(scores: FloatArray, labels: FloatArray, hardness: FloatArray, confidence: float) -> Conformal | None:
     """Return the errors that determine intervals; `None` if there are too few texts for this confidence.
 
@@ -160,16 +126,6 @@ def bounds(
         return np.full(len(scores), np.nan), np.full(len(scores), np.nan)
     half = error_bound(conformal.errors, conformal.confidence) * expected_error(hardness, conformal.unrest)
     return np.clip(scores - half, scale.low, scale.high), np.clip(scores + half, scale.low, scale.high)
-
-
-def _errors(fit: Fitter, raw: FloatArray, labels: FloatArray, folds: IntArray, scale: Scale) -> FloatArray:
-    """Return each text's squared error by the map fitted to the other folds."""
-    squares = np.empty(len(raw))
-    for fold in np.unique(folds):
-        inside = folds == fold
-        calibration = fit(raw[~inside], labels[~inside])
-        squares[inside] = np.square(np.clip(calibration.apply(raw[inside]), scale.low, scale.high) - labels[inside])
-    return squares
 
 
 def _kept(fit: float, n: int, parameters: int) -> float:

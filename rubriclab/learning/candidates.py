@@ -22,7 +22,6 @@ from rubriclab.estimate import calls_per_text
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.ids import all_criteria, renamed, unique_names
 from rubriclab.learning.rating_matrix import RatingMatrix, candidate_table
-from rubriclab.learning.selection_path import ONE_CALL
 from rubriclab.learning.settings import Asking
 from rubriclab.methods.method import CriterionRating, Learned, LearningCalls, Method, Progress, TrainingInput, silent
 from rubriclab.methods.single_call import can_join, joins, rival_calls
@@ -87,13 +86,6 @@ class Candidates:
         names = {part.method for part in self.parts if can_join(part)}
         return tuple(place for place, candidate in enumerate(self.candidates) if candidate.method in names)
 
-    def all_ratings(self, assignment: Assignment) -> RatingMatrix:
-        """Return the rating matrix of all ratings: by method, and the columns from the single call."""
-        by_method = self.table(assignment, "by method")
-        if not self.together:
-            return by_method
-        return by_method.joined_with(self.table(assignment, "in one call").columns(self.joined))
-
     def rated(self, ask: Ask) -> tuple[tuple[Cell, ...], ...]:
         """Return the ratings of each text by each candidate for this way of asking."""
         return self.together if ask == "in one call" and self.together else self.cells
@@ -107,46 +99,17 @@ class Candidates:
             float_table(([cell.score for cell in row] for row in self.rated(ask)), len(self.candidates)),
             np.array([example.scores[aspect.name] for example in self.examples], dtype=float),
             texts=[(example.id, example.group) for example in self.examples],
-            bundles=self.bundles(ask),
             scale=assignment.scale,
             prior_direction=directions,
             bounds=self.bounds,
         )
 
-    def bundles(self, ask: Ask) -> tuple[str, ...]:
-        """Return the bundle of each candidate, by its method's settings; a bundle is rated in one call."""
-        parts = {part.method: part for part in self.parts}
-        joined = {name for name, part in parts.items() if ask == "in one call" and can_join(part)}
-        return tuple(
-            ONE_CALL if candidate.method in joined else _bundle(candidate.criterion, parts[candidate.method])
-            for candidate in self.candidates
-        )
-
-    def calls(self, assignment: Assignment, ask: Ask, only: Collection[str] | None = None) -> dict[str, float]:
-        """Return for each bundle the estimated number of calls per text; bundles without calls are left out.
-
-        Args:
-            only: the bundles to count; all by default.
-        """
-        bundles = self.bundles(ask)
-        by_bundle = {}
-        for bundle in dict.fromkeys(filter(None, bundles)):
-            if only is not None and bundle not in only:
-                continue
-            names = {name for name, other in zip(self.ids, bundles, strict=True) if other == bundle}
-            parts = self.parts_with(names)
-            if self.rivals and bundle == ONE_CALL:
-                calls = len(rival_calls(self.examples, parts, assignment, self.rivals)) / len(self.examples)
-            else:
-                asked: Ask = "in one call" if bundle == ONE_CALL else "by method"
-                calls = calls_per_text(parts, asked, assignment, self.examples)
-            by_bundle[bundle] = calls
-        return by_bundle
-
-    def all_calls(self, assignment: Assignment) -> dict[str, float]:
-        """Return `calls` by method, and of the single call."""
-        by_method = self.calls(assignment, "by method")
-        return {**self.calls(assignment, "in one call"), **by_method} if self.together else by_method
+    def calls(self, kept: Collection[str], assignment: Assignment, ask: Ask) -> float:
+        """Return the number of calls per text that rating by the candidates with these ids takes."""
+        parts = self.parts_with(kept)
+        if self.rivals and ask == "in one call":
+            return len(rival_calls(self.examples, parts, assignment, self.rivals)) / len(self.examples)
+        return calls_per_text(parts, ask, assignment, self.examples)
 
     def parts_with(self, kept: Collection[str], reasons: Mapping[str, str] | None = None) -> tuple[Part, ...]:
         """Return the parts with any criterion in `kept`, with these as their criteria and all others dropped.
@@ -335,20 +298,6 @@ def _cells(learned: Learned, place: int, texts: Sequence[Example]) -> list[Cell]
 def cell_of(rated: CriterionRating) -> Cell:
     """Return a rating as a cell of a record; equal reasons share memory."""
     return Cell(score=rated.score, reason=sys.intern(rated.reason), applies=rated.applies)
-
-
-def _bundle(criterion: Criterion, part: Part) -> str:
-    """Return the bundle of a criterion in calls by method; empty if it takes no call."""
-    if criterion.kind == "feature":
-        return ""
-    # SEAL asks all questions about a text together.
-    match part.settings.get("ask", "together" if part.method == "seal" else None):
-        case "together":
-            return part.method
-        case "by sub-dimension":
-            return f"{part.method}: {criterion.trait}"
-        case _:
-            return f"{part.method}: {criterion.id}"
 
 
 def _dropped(part: Part, kept: Collection[str], reasons: Mapping[str, str]) -> tuple[DroppedCriterion, ...]:

@@ -15,7 +15,7 @@ import numpy as np
 from rubriclab.aggregation import MOST_MISSING, Calibration
 from rubriclab.data.scale import Scale
 from rubriclab.errors import SettingsError
-from rubriclab.learning.calibration import Kind, calibrate, chosen_kind, linear_map, mean_rating_map
+from rubriclab.learning.calibration import calibrate, linear_map, mean_rating_map
 from rubriclab.learning.feature_selection import DroppedColumn, constant_columns, distinct
 from rubriclab.learning.rating_matrix import RatingMatrix, in_order, standardised
 from rubriclab.learning.settings import INTERVAL_CONFIDENCE, JointSettings
@@ -117,28 +117,20 @@ def everything(table: RatingMatrix) -> CandidatePool:
     return CandidatePool(tuple(range(len(table.methods))))
 
 
-def fit(table: RatingMatrix, settings: JointSettings, pool: CandidatePool | None = None, *, seed: int = 0) -> Fit:
+def fit(table: RatingMatrix, settings: JointSettings, pool: CandidatePool | None = None) -> Fit:
     """Return the weights and calibration fitted to all texts of the table, independent of their order.
 
     With constant labels, or a single text, the weights are the prior; if all columns are constant, none is selected.
 
     Args:
         pool: columns to select from; all by default.
-        seed: of the folds that compare maps onto the scale.
 
     Raises:
         SettingsError: if `calibration` is `none` with signed candidates.
     """
     matrix = design(table.rows(in_order(table)))
-    pool = pool or everything(table)
-    held_out_raw = None
-    if settings.calibration == "chosen":
-        held_out_raw = held_out(
-            table, settings.model_copy(update={"calibration": "linear", "repeats": 1}), pool, seed=seed
-        ).raw
-        held_out_raw = held_out_raw[in_order(table)]
     every = np.ones(len(table.labels), dtype=bool)
-    return fit_part(matrix, every, matrix.moments(every), pool, settings, held_out_raw=held_out_raw, seed=seed)
+    return fit_part(matrix, every, matrix.moments(every), pool or everything(table), settings)
 
 
 def fit_part(
@@ -149,15 +141,12 @@ def fit_part(
     settings: JointSettings,
     *,
     excluded: Sequence[int] = (),
-    held_out_raw: FloatArray | None = None,
-    seed: int = 0,
 ) -> Fit:
     """Return the weights and calibration fitted to some texts of a design.
 
     Args:
         rows, moments: the texts, and their `matrix.moments(rows)`.
         excluded: columns that may not be used.
-        held_out_raw: held-out raw values of all texts of the design, to choose the kind of map; linear without them.
     """
     left = [place for place in pool.every if place not in set(excluded)]
     columns, dropped = usable(matrix, shrunken_correlations(matrix.table, moments), _within(pool, left))
@@ -168,7 +157,7 @@ def fit_part(
         place: dropped.get(place, DroppedColumn("weightless" if place in columns else "not asked")) for place in left
     }
     others = {place: DroppedColumn("not asked") for place in range(len(matrix.table.methods))}
-    calibration = _calibration(matrix, rows, weighting, weights, settings, held_out_raw, seed)
+    calibration = _calibration(matrix.table, rows, weighting, weights, settings)
     return Fit(
         **{name: getattr(weighting, name) for name in ("columns", "weights", "centers", "spreads", "low", "high")},
         dropped={place: reason for place, reason in {**others, **why}.items() if place not in kept},
@@ -232,22 +221,16 @@ def _weighting(matrix: DesignMatrix, posterior_weights: Posterior, pool: Candida
     )
 
 
-def _calibration(  # noqa: PLR0917
-    matrix: DesignMatrix,
-    rows: BoolArray,
-    weighting: Weighting,
-    weights: Posterior,
-    settings: JointSettings,
-    held_out_raw: FloatArray | None,
-    seed: int,
+def _calibration(
+    table: RatingMatrix, rows: BoolArray, weighting: Weighting, weights: Posterior, settings: JointSettings
 ) -> Calibration:
     """Return the map onto the scale; without any raw value it is the mean label."""
-    table = matrix.table
     raw = weighting.raw(table.values)
     there = rows & ~np.isnan(raw)
     if not there.any():
         return linear_map(0.0, 0.0, weights.average if weights.columns or rows.any() else table.scale.low)
-    line = linear_map(weights.spread * float(np.abs(weights.mean).sum()), float(raw[there].mean()), weights.average)
+    if settings.calibration == "linear":
+        return linear_map(weights.spread * float(np.abs(weights.mean).sum()), float(raw[there].mean()), weights.average)
     kept = list(weighting.columns)
     judged = None
     if not table.signed[kept].any():
@@ -257,18 +240,7 @@ def _calibration(  # noqa: PLR0917
             "Calibration `none` is the mean of the judge's ratings, which is undefined for text features;",
             "choose another calibration, or leave the text features out.",
         )
-    kind: Kind = "linear" if settings.calibration == "chosen" else settings.calibration
-    if settings.calibration == "chosen" and held_out_raw is not None:
-        kind = _kind(table.rows(there), held_out_raw[there] / _steepness(line), settings, seed, judged)
-    return line if kind == "linear" else calibrate(kind, raw[there], table.labels[there], judged)
-
-
-def _kind(
-    table: RatingMatrix, held_out_raw: FloatArray, settings: JointSettings, seed: int, judged: Calibration | None
-) -> Kind:
-    """Return the kind of map that fits held-out raw values best."""
-    fold, unit = grouped_folds(table.groups, settings.folds, seed), units(table.groups)
-    return chosen_kind(np.nan_to_num(held_out_raw), table.labels, unit, fold, judged=judged, scale=table.scale)
+    return calibrate(settings.calibration, raw[there], table.labels[there], judged)
 
 
 def held_out(
@@ -294,7 +266,6 @@ def held_out(
                 pool,
                 settings,
                 excluded=leaking_columns(matrix.table, inside),
-                seed=seed,
             )
             values = matrix.table.values[inside]
             score[inside], raw[inside] = (

@@ -94,8 +94,7 @@ def validation(
         fitted: the same when fitted to all.
         fold: of each text, shape (texts,); a group lies in one fold.
         alone: by method, held-out scores of each text by its own criteria. `direct` is from the table.
-        calls: calls per text by name, of `joint` and each of `alone`; by default `direct` and equal weights take one
-            for each bundle of their candidates.
+        calls: calls per text by name, of `joint`, each of `alone` and equal weights.
         judge_alone: whether the score of `direct` was asked for by itself; if it was asked for in one call with
             criteria, it is not that of the judge without a rubric, and is left out.
         seed: of the resamples; equal seeds and data give equal results, in any order of the texts.
@@ -106,7 +105,7 @@ def validation(
         Scored(name, "baseline", scores) for name, scores in held_out_baselines(features, table.labels, fold).items()
     ]
     methods = [Scored(name, "judged", alone[name], calls[name]) for name in alone if name != DIRECT]
-    others = [each for each in _compared_with(table, fold, calls) if judge_alone or each.name != DIRECT]
+    others = [each for each in _compared_with(table, fold, calls[EQUAL]) if judge_alone or each.name != DIRECT]
     judged = [*others, *methods]
     comparison = _Comparison(table.labels, table.groups, level, seed)
     evaluators = {
@@ -142,18 +141,17 @@ def gate_level(labels: FloatArray, groups: Sequence[str]) -> GateLevel:
     return "group" if telling >= RIVAL_GROUPS else "dataset"
 
 
-def _compared_with(table: RatingMatrix, fold: IntArray, calls: Mapping[str, float]) -> list[Scored]:
+def _compared_with(table: RatingMatrix, fold: IntArray, calls_of_all: float) -> list[Scored]:
     """Return `direct`, if it is a candidate, and all judged candidates with equal weights.
 
     Text features are not among them, as neither direction is better.
     """
     judged: list[int] = np.flatnonzero(~table.signed).tolist()
     direct = [place for place in judged if table.methods[place] == DIRECT]
-    evaluators = [(DIRECT, table.values[:, place], [place]) for place in direct[:1]]
+    evaluators = [Scored(DIRECT, "judged", table.values[:, place], 1.0) for place in direct[:1]]
     if judged:
-        evaluators.append((EQUAL, _equal_weights(table.columns(judged), fold), judged))
-    bundles = {name: len({table.bundles[place] for place in places} - {""}) for name, _, places in evaluators}
-    return [Scored(name, "judged", scores, calls.get(name, bundles[name])) for name, scores, _ in evaluators]
+        evaluators.append(Scored(EQUAL, "judged", _equal_weights(table.columns(judged), fold), calls_of_all))
+    return evaluators
 
 
 def _equal_weights(table: RatingMatrix, fold: IntArray) -> FloatArray:

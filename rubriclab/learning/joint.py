@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from rubriclab.data.aspect import Assignment
 from rubriclab.errors import JudgeError, SettingsError
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.baselines import best_feature
@@ -26,7 +25,6 @@ from rubriclab.learning.candidates import (
     learning_calls as calls_for_candidates,
     with_earlier,
 )
-from rubriclab.learning.cross_validation import relearned
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.single_call import rated_in_one_call
 from rubriclab.learning.single_method import Trained, origins
@@ -75,19 +73,9 @@ async def train(
     )
     if earlier:
         candidates = with_earlier(candidates, earlier)
-    candidates, note = await _rated_together(candidates, assignment, settings, judge, on_progress)
+    candidates, note = await _rated_together(candidates, plans, settings, judge, on_progress)
     study = Study(candidates, assignment, settings, seed)
     study.notes.extend(note)
-    if settings.relearned > 1:
-        study.held_out = await relearned(
-            plans,
-            settings,
-            judge=judge,
-            generator=generator,
-            seed=seed,
-            earlier=earlier,
-            on_progress=on_progress,
-        )
     on_progress(f"selecting from {len(candidates.candidates)} criteria", FOUND)
     rubric = study.rubric()
     on_progress(f"{len(rubric.criteria)} of {len(candidates.candidates)} criteria kept", 1.0)
@@ -108,30 +96,25 @@ def learning_calls(plans: Sequence[Plan], settings: JointSettings) -> LearningCa
     _check(plans, settings)
     plans, _ = _asked_about_rivals(plans, settings)
     calls = calls_for_candidates(plans, settings.ask)
-    if settings.relearned > 1:
-        # The training of each fold rates the held-out texts afterwards, about as often as learning rates them.
-        judge, generator = calls.judge * (settings.relearned + 2), calls.generator * (settings.relearned + 1)
-        calls = replace(calls, judge=judge, generator=generator)
-    if settings.only == "in one call" or (settings.only is None and len(joining(plans)) >= _least_joined(settings)):
+    if _is_in_one_call(plans, settings):
         # One more call for each text contains every candidate.
         calls = replace(calls, judge=calls.judge + len(plans[0].training_input.examples))
     return calls
 
 
 async def _rated_together(
-    candidates: Candidates, assignment: Assignment, settings: JointSettings, judge: Judge, on_progress: Progress
+    candidates: Candidates, plans: Sequence[Plan], settings: JointSettings, judge: Judge, on_progress: Progress
 ) -> tuple[Candidates, tuple[str, ...]]:
-    """Return the candidates with their ratings from a single call, if the settings may use these."""
-    joined = {candidates.candidates[place].method for place in candidates.joined}
-    if settings.only == "by method" or (settings.only is None and len(joined) < _least_joined(settings)):
+    """Return the candidates with their ratings from a single call, if the rubric is to make one."""
+    if not _is_in_one_call(plans, settings):
         return candidates, ()
     on_progress(f"rating {len(candidates.examples)} texts by all criteria in one call", FOUND)
     try:
-        return await rated_in_one_call(candidates, assignment, judge, settings.rivals), ()
+        return await rated_in_one_call(candidates, plans[0].training_input.assignment, judge, settings.rivals), ()
     except JudgeError as error:
-        if settings.only or settings.rivals:
+        if settings.rivals:
             raise
-        return candidates, (f"rubrics with a single call were not tried: {error}",)
+        return candidates, (f"each method has its own calls: {error}",)
 
 
 def _asked_about_rivals(plans: Sequence[Plan], settings: JointSettings) -> tuple[Sequence[Plan], tuple[str, ...]]:
@@ -147,9 +130,11 @@ def _asked_about_rivals(plans: Sequence[Plan], settings: JointSettings) -> tuple
     return [plan for plan in plans if plan.method.name not in questions], (note,)
 
 
-def _least_joined(settings: JointSettings) -> int:
-    """Return how many methods make a single call worthwhile: several, unless it is about several texts."""
-    return 1 if settings.rivals else 2
+def _is_in_one_call(plans: Sequence[Plan], settings: JointSettings) -> bool:
+    """Return whether all judged criteria share a call: those of several methods, unless it is about several texts."""
+    judged = [plan for plan in plans if plan.method.criterion_kind != "feature"]
+    can_share = settings.ask != "by method" and len(joining(judged)) == len(judged)
+    return can_share and len(judged) >= (1 if settings.rivals else 2)
 
 
 def _templates(plans: Sequence[Plan], candidates: Candidates) -> list[str]:
@@ -160,19 +145,12 @@ def _templates(plans: Sequence[Plan], candidates: Candidates) -> list[str]:
 def _check(plans: Sequence[Plan], settings: JointSettings) -> None:
     """Raise `SettingsError` if the settings exclude every candidate, as far as is known before any call."""
     free = any(plan.method.name == "text_features" for plan in plans)
-    if 0 < settings.calls_per_text < 1 and not (free or (settings.rivals and joining(plans))):
-        raise SettingsError(
-            f"No criterion can be asked for in {settings.calls_per_text:g} calls per text: that takes calls about "
-            "several texts of a group, which these methods and settings exclude;",
-            "allow one call at least, leave the methods to be chosen, or add text features, which take none: "
-            f"{option('text_features', 'include')}.",
-        )
     groups = Counter(rivals_key(example) for example in plans[0].training_input.examples)
     if settings.rivals and max(groups.values(), default=0) < 2:
         raise SettingsError(
             "A call about several texts needs texts of one group with the same source and context; every labelled text "
             "is the only one of its group;",
-            f"give the group or the source of each text, or leave {option('calls_per_text')} at 1 or above.",
+            f"give the group or the source of each text, or leave {option('settings', 'joint.ask=with rivals')} out.",
         )
     if settings.calibration == "none" and free:
         raise SettingsError(

@@ -31,11 +31,9 @@ class RatingMatrix:
         unit: whether a candidate's scores are shares, 0 to 1, rather than points of the scale.
         holistic: whether a candidate is a score of the whole aspect.
         prior_direction: prior weight of each candidate relative to others of its kind: 1 if judged, -1 to 1 if signed.
-        bundles: the call in which each candidate is rated: candidates of one bundle share a call. Empty without a call.
         seen: shape (texts, candidates), true if the candidate was generated from the text's label.
         scale: the raters' scale.
-        places: the number of each column's candidate. A candidate may have two columns: rated by its method, and in one
-            call about all candidates.
+        places: the number of each column's candidate.
         limits: lowest and highest share of the weights of each candidate that a person allows, shape (candidates, 2);
             `None` if all are free.
     """
@@ -48,7 +46,6 @@ class RatingMatrix:
     unit: BoolArray
     holistic: BoolArray
     prior_direction: FloatArray
-    bundles: tuple[str, ...]
     seen: BoolArray
     scale: Scale
     places: tuple[int, ...]
@@ -75,28 +72,9 @@ class RatingMatrix:
             unit=self.unit[places],
             holistic=self.holistic[places],
             prior_direction=self.prior_direction[places],
-            bundles=tuple(self.bundles[place] for place in places),
             seen=self.seen[:, places],
             places=tuple(self.places[place] for place in places),
             limits=None if self.limits is None else self.limits[places],
-        )
-
-    def joined_with(self, other: RatingMatrix) -> RatingMatrix:
-        """Return the table with the columns of another table of the same texts appended."""
-        return replace(
-            self,
-            values=np.hstack([self.values, other.values]),
-            methods=(*self.methods, *other.methods),
-            signed=np.concatenate([self.signed, other.signed]),
-            unit=np.concatenate([self.unit, other.unit]),
-            holistic=np.concatenate([self.holistic, other.holistic]),
-            prior_direction=np.concatenate([self.prior_direction, other.prior_direction]),
-            bundles=(*self.bundles, *other.bundles),
-            seen=np.hstack([self.seen, other.seen]),
-            places=(*self.places, *other.places),
-            limits=None
-            if self.limits is None and other.limits is None
-            else np.vstack([self.weight_limits, other.weight_limits]),
         )
 
     @property
@@ -118,7 +96,6 @@ def candidate_table(
     labels: FloatArray,
     *,
     texts: Sequence[tuple[str, str]],
-    bundles: Sequence[str],
     scale: Scale,
     prior_direction: Mapping[str, float] | None = None,
     bounds: Mapping[str, tuple[float, float]] | None = None,
@@ -128,7 +105,6 @@ def candidate_table(
     Args:
         values, labels: as in `RatingMatrix`.
         texts: id and group of each.
-        bundles: of each candidate.
         prior_direction: by the id of a text feature, its usual direction, from -1 to 1; 0 if not named.
         bounds: by the id of a criterion, the lowest and highest share of the weights that a person allows.
     """
@@ -147,7 +123,6 @@ def candidate_table(
             [directions.get(criterion.id, 0.0) if criterion.kind == "feature" else 1.0 for criterion in criteria],
             dtype=float,
         ),
-        bundles=tuple(bundles),
         seen=_seen(candidates, texts),
         scale=scale,
         places=tuple(range(len(candidates))),

@@ -15,15 +15,13 @@ from rubriclab.errors import JudgeError
 from rubriclab.learning.baselines import FEATURE_NAMES, feature_values
 from rubriclab.learning.calibration import bounds, conformal
 from rubriclab.learning.candidates import Candidates
-from rubriclab.learning.contributions import added, frontier, noise
-from rubriclab.learning.cross_validation import CrossValidatedScores, allowed_columns, offered, refitted
-from rubriclab.learning.feature_selection import DroppedColumn
+from rubriclab.learning.cross_validation import CrossValidatedScores, allowed_columns, cross_validated
 from rubriclab.learning.fitting import Fit
-from rubriclab.learning.gate import CONFIDENCE, validation
+from rubriclab.learning.gate import CONFIDENCE, EQUAL, validation
 from rubriclab.learning.jackknife import agreement_errors, fisher_interval
 from rubriclab.learning.raters import raters
 from rubriclab.learning.rating_matrix import RatingMatrix
-from rubriclab.learning.selection_path import SelectionPath, chosen_shares, select_rubric
+from rubriclab.learning.selection import SelectedRubric, chosen_shares, select_rubric
 from rubriclab.learning.settings import INTERVAL_CONFIDENCE, JointSettings
 from rubriclab.learning.shortcuts import shortcuts
 from rubriclab.learning.single_method import recorded_texts, training_agreement
@@ -44,15 +42,15 @@ class Study:
 
     Attributes:
         notes: messages for the user.
-        given: the selection path, where it is not to be computed, as for a rubric that a person has edited.
-        reasons: why criteria are dropped, by id, for a given path; the former reason for those not named.
+        given: the rubric, where it is not to be selected, as one that a person has edited.
+        reasons: why criteria are dropped, by id, for a given rubric; the former reason for those not named.
     """
 
     candidates: Candidates
     assignment: Assignment
     settings: JointSettings
     seed: int
-    given: SelectionPath | None = None
+    given: SelectedRubric | None = None
     reasons: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -69,11 +67,6 @@ class Study:
         return feature_values(self.candidates.examples, FEATURE_NAMES)
 
     @cached_property
-    def calls(self) -> dict[str, float]:
-        """The maximum number of calls per text by bundle."""
-        return self.candidates.all_calls(self.assignment)
-
-    @cached_property
     def columns(self) -> list[int]:
         """The numbers of the candidates that may be selected."""
         allowed = allowed_columns(self.every, self.features, self.settings, self.seed)
@@ -88,7 +81,7 @@ class Study:
     @cached_property
     def table(self) -> RatingMatrix:
         """The rating matrix of the candidates that may be selected."""
-        return offered(self.candidates, self.assignment, self.settings, self.columns)
+        return self.candidates.table(self.assignment, self.ask).columns(self.columns)
 
     @cached_property
     def ids(self) -> list[str]:
@@ -96,19 +89,19 @@ class Study:
         return [self.candidates.ids[place] for place in self.table.places]
 
     @cached_property
-    def path(self) -> SelectionPath:
-        """All candidate rubrics, and the selected one."""
-        return self.given or select_rubric(self.table, self.settings, self.calls, seed=self.seed)
+    def selected(self) -> SelectedRubric:
+        """The selected rubric with its held-out scores."""
+        return self.given or select_rubric(self.table, self.settings, self.ask, seed=self.seed)
 
     @property
     def ask(self) -> Ask:
-        """How the selected rubric calls the judge."""
-        return self.path.steps[self.path.kept].rubric.ask
+        """How the rubric calls the judge."""
+        return "in one call" if self.candidates.together else "by method"
 
     @cached_property
     def fit(self) -> Fit:
         """The selected rubric's weights and calibration."""
-        fit = self.path.fit
+        fit = self.selected.fit
         if not fit.columns:
             raise JudgeError(
                 "No criterion distinguishes any two of the labelled texts, so there is nothing to weigh.",
@@ -119,7 +112,7 @@ class Study:
     @cached_property
     def held_out(self) -> CrossValidatedScores:
         """Held-out scores."""
-        return refitted(self.path, self.table, self.every, self.settings, self.seed)
+        return cross_validated(self.selected, self.table, self.every, self.settings, self.seed)
 
     @cached_property
     def fitted(self) -> FloatArray:
@@ -138,7 +131,7 @@ class Study:
 
     def rubric(self) -> Rubric:
         """Return the rubric: parts with the selected criteria, and their aggregation."""
-        terms = _terms(self.fit, self.ids, chosen_shares(self.path, self.table), self.candidates.bounds)
+        terms = _terms(self.fit, self.ids, chosen_shares(self.selected, self.table), self.candidates.bounds)
         aggregation = Aggregation(
             ask=self.ask,
             terms=terms,
@@ -155,14 +148,9 @@ class Study:
         if self.given:
             return dict(self.reasons)
         left = dict.fromkeys(self.candidates.ids, "follows a shortcut significantly more than the raters do")
+        dropped = {self.ids[place]: why.words(self.ids) for place, why in self.fit.dropped.items()}
         kept = {self.ids[place] for place in self.fit.columns}
-        reasons: dict[str, DroppedColumn] = {}
-        for place, reason in self.fit.dropped.items():
-            # For a candidate rated both ways, the reason for the rubric's own way of asking is more informative.
-            if reasons.get(self.ids[place], reason).why == "not asked":
-                reasons[self.ids[place]] = reason
-            left.pop(self.ids[place], None)
-        return {**left, **{name: why.words(self.ids) for name, why in reasons.items() if name not in kept}}
+        return {name: why for name, why in {**left, **dropped}.items() if name not in kept}
 
     @cached_property
     def validation(self) -> Validation:
@@ -177,8 +165,9 @@ class Study:
             self.held_out.fold,
             alone=self.held_out.alone,
             calls={
-                JOINT: self._calls(kept, self.ask),
-                **{name: self._calls(ids, "by method") for name, ids in alone.items()},
+                JOINT: self.candidates.calls(kept, self.assignment, self.ask),
+                EQUAL: self.candidates.calls(self.candidates.ids, self.assignment, "by method"),
+                **{name: self.candidates.calls(ids, self.assignment, "by method") for name, ids in alone.items()},
             },
             # The record of an edited rubric holds the ratings of its own way of asking only.
             judge_alone=self.given is None or self.ask == "by method",
@@ -188,18 +177,15 @@ class Study:
         examples, ids, seed = self.candidates.examples, self.candidates.ids, self.seed
         updates: dict[str, Any] = {
             "evaluators": (self._refitted(joint, result.level), *others),
-            "frontier": tuple(frontier(self.path, self.table, seed=seed)),
-            "added": tuple(added(self.path, self.table, seed=seed)),
             "shortcuts": tuple(shortcuts(self.every, ids, self.features, self.held_out.raw, seed=seed)),
             "raters": raters(examples, self.assignment, self.held_out.scores, seed=seed),
             "forgone": self._forgone(),
-            "noise": noise(self.path, self.table, self.settings, seed=seed),
         }
         return result.model_copy(update=updates)
 
     def _refitted(self, evaluator: EvaluatorAgreement, level: Level) -> EvaluatorAgreement:
         """Return the rubric's agreement with intervals that include the variance of learning."""
-        errors = agreement_errors(self.table, self.path.held_out, level=level, seed=self.seed)
+        errors = agreement_errors(self.table, self.selected.held_out, level=level, seed=self.seed)
         intervals = {
             name: fisher_interval(figure.value, errors[name], CONFIDENCE)
             for name, figure in (("spearman", evaluator.spearman), ("pearson", evaluator.pearson))
@@ -215,22 +201,14 @@ class Study:
         same = {"reselected": self.validation.evaluators[0].spearman} if self.validation.level == "dataset" else {}
         return result.model_copy(update=same)
 
-    def _calls(self, kept: Sequence[str], ask: Ask) -> float:
-        bundles = {
-            bundle
-            for name, bundle in zip(self.candidates.ids, self.candidates.bundles(ask), strict=True)
-            if name in kept
-        }
-        return sum(self.calls.get(bundle, 1.0) for bundle in bundles if bundle)
-
     def _forgone(self) -> float | None:
         """Return the loss in correlation by excluding shortcuts."""
         if len(self.columns) == len(self.candidates.ids):
             return None
-        every = offered(self.candidates, self.assignment, self.settings, range(len(self.candidates.ids)))
-        everything = select_rubric(every, self.settings, self.calls, seed=self.seed).held_out.raw
+        every = self.candidates.table(self.assignment, self.ask)
+        everything = select_rubric(every, self.settings, self.ask, seed=self.seed).held_out.raw
         labels = self.table.labels
-        return round(_correlation(everything, labels) - _correlation(self.path.held_out.raw, labels), DIGITS)
+        return round(_correlation(everything, labels) - _correlation(self.selected.held_out.raw, labels), DIGITS)
 
     def record(self, rubric: Rubric) -> TrainingRecord:
         """Return the texts with their held-out scores, and the ratings by all candidates."""

@@ -16,10 +16,8 @@ from rubriclab.report.model import (
     Plot,
     Row,
     Section,
-    Span,
     Table,
     View,
-    Words,
     paragraphs,
     quoted,
     table,
@@ -33,7 +31,7 @@ from rubriclab.report.weights import (
     weighted_criteria,
 )
 from rubriclab.stats.interval import Interval
-from rubriclab.validation import EvaluatorAgreement, FrontierPoint, Raters, Validation
+from rubriclab.validation import EvaluatorAgreement, Raters, Validation
 
 if TYPE_CHECKING:
     from rubriclab.store.version import Version
@@ -108,8 +106,6 @@ def _sections(version: Version, validation: Validation | None, record: TrainingR
         yield Section("Criteria by weight", tuple(weight_blocks(version, rows)), name="weights")
     if validation:
         yield _agreement(validation, version, record)
-    if validation and validation.frontier and not version.provenance.edit:
-        yield _frontier(validation)
     if record and (furthest := recorded.disagreements(record)):
         yield recorded.disagreement_section(version, record, furthest)
     if validation and (followed := shortcuts(version)):
@@ -185,19 +181,6 @@ def _predictions(version: Version, record: TrainingRecord) -> Iterator[Section]:
         )
     plot = Plot(caption, charts.scatter(pairs, version.rubric.scores_on, "held-out score"))
     yield Section("Text by text", (plot,), page_only=True)
-
-
-def _frontier(validation: Validation) -> Section:
-    numeric = ("calls/text", "Pearson")
-    ranked = sorted(validation.frontier, key=lambda point: (point.calls, -point.pearson))
-    rows = [_frontier_row(point) for point in ranked]
-    blocks = (table((*numeric, "asked", ""), rows, numeric=numeric), *paragraphs(verdicts.choice_sentences(validation)))
-    return Section("Accuracy and price", blocks, "held-out Pearson, with its standard error", name="price", folded=True)
-
-
-def _frontier_row(point: FrontierPoint) -> tuple[Words, ...]:
-    pearson = f"{wording.figure(point.pearson)} ± {wording.figure(point.error)}"
-    return verdicts.calls(point.calls), pearson, quoted(verdicts.asked(point)), Span(verdicts.marks(point), "strong")
 
 
 def _raters(raters: Raters) -> Section:

@@ -6,14 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from rubriclab.data.scale import show
-from rubriclab.report.wording import LEVELS, count, counted, estimate, figure, interval
+from rubriclab.report.wording import LEVELS, count, estimate, figure, interval
 from rubriclab.stats.interval import Interval
 from rubriclab.stats.levels import FEWEST_GROUPS
 from rubriclab.validation import (
     MATTERS,
     MOST_LABELS,
     EvaluatorAgreement,
-    FrontierPoint,
     GateVerdict,
     Raters,
     Shortcut,
@@ -151,33 +150,6 @@ def optimism(validation: Validation) -> str:
     if fitted.value is None or held_out.value is None or fitted.value <= held_out.value:
         return f"{both}."
     return f"{both}: the former is too high by {figure(fitted.value - held_out.value)}."
-
-
-def asked(point: FrontierPoint) -> str:
-    """Return what a candidate rubric asks, with the number of its criteria."""
-    return f"{point.name} ({counted(point.criteria, 'criterion')})"
-
-
-def marks(point: FrontierPoint) -> str:
-    """Return whether a candidate is this rubric, and whether it is the cheapest that is nearly as good as the best."""
-    remarks = (RUBRIC if point.chosen else "", "cheapest within one standard error" if point.within else "")
-    return ", ".join(filter(None, remarks))
-
-
-def choice_sentences(validation: Validation) -> Iterator[str]:
-    """Yield what the next dearer rubric would add, and what each method added to the others."""
-    chosen = next((point for point in validation.frontier if point.chosen), None)
-    dearer = [point for point in validation.frontier if chosen and point.calls > chosen.calls]
-    if dearer:
-        price = min(point.calls for point in dearer)
-        best = max((point for point in dearer if point.calls == price), key=lambda point: point.pearson)
-        yield (
-            f"The next dearer candidate ({best.name}, {per_text(best.calls)}) would add {estimate(best.ahead)} in "
-            "held-out Pearson."
-        )
-    if validation.added:
-        parts = (f"{each.method} {estimate(each.difference)}" for each in validation.added)
-        yield f"Added to all other methods, each method adds in held-out Pearson: {'; '.join(parts)}."
 
 
 def per_text(number: float) -> str:

@@ -19,7 +19,7 @@ from rubriclab.editing.effect import effect_of
 from rubriclab.editing.refit import (
     check_kept,
     edited_rubric,
-    refitted_path,
+    refitted,
     repeating,
     study_of,
     unmeasured,
@@ -119,13 +119,16 @@ class PreparedEdit(RubricEdit):
             kept = tuple(each for each in edited.candidates if each.kept)
             rows = tuple(tuple(new[text.id][each.criterion.id] for each in kept) for text in edited.examples)
             edited = replace(edited, candidates=kept, cells=rows)
-        paths = editable.path, refitted_path(edited, editable.selection)
-        unknown = unmeasured(parent, paths[0], plan.dropped), unmeasured(edited, paths[1], [*plan.added, *plan.limited])
+        refits = editable.refit, refitted(edited, editable.selection)
+        unknown = (
+            unmeasured(parent, refits[0], plan.dropped),
+            unmeasured(edited, refits[1], [*plan.added, *plan.limited]),
+        )
         notes = (
-            *(f"{name} is left out: it {reason}" for name, reason in check_kept(edited, paths[1]).items()),
+            *(f"{name} is left out: it {reason}" for name, reason in check_kept(edited, refits[1]).items()),
             *(
                 f"{one} says what {other} says (r = {correlation:.2f}): the same thing counts twice"
-                for one, other, correlation in repeating(edited, paths[1])
+                for one, other, correlation in repeating(edited, refits[1])
             ),
             *(
                 f"{name} is in no fold's rubric, as it was made from labels of each fold or is not selected without "
@@ -133,14 +136,14 @@ class PreparedEdit(RubricEdit):
                 for name in chain(*unknown)
             ),
         )
-        study = study_of(edited, paths[1])
+        study = study_of(edited, refits[1])
         rubric, before, provenance = study.rubric(), self.version.rubric.aggregation, self.version.provenance
         if rubric.aggregation and before and before.onto:
             aggregation = rubric.aggregation.model_copy(update={"onto": before.onto})
             rubric = rubric.model_copy(update={"aggregation": aggregation})
         validation = provenance.validation
         effect = replace(
-            effect_of(parent, edited, paths, rubric),
+            effect_of(parent, edited, refits, rubric),
             recorded=validation.evaluators[0].pearson if validation else Interval(None),
             recorded_by=provenance.held_out_by,
         )

@@ -11,8 +11,8 @@ import numpy as np
 
 from rubriclab.data import Example
 from rubriclab.data.example import text_digest
-from rubriclab.editing.refit import FoldSelection, RatedRubric, rated_rubric, refitted_path, select_in_folds
-from rubriclab.learning.selection_path import SelectionPath
+from rubriclab.editing.refit import FoldSelection, RatedRubric, rated_rubric, refitted, select_in_folds
+from rubriclab.learning.selection import SelectedRubric
 from rubriclab.rubric import Rubric
 from rubriclab.services.edit_labels import LabelledTexts, labelled_texts
 from rubriclab.services.edit_options import EditOptions
@@ -102,9 +102,9 @@ class EditableVersion:
         return select_in_folds(self.rated)
 
     @cached_property
-    def path(self) -> SelectionPath:
+    def refit(self) -> SelectedRubric:
         """The rubric refitted without an edit."""
-        return refitted_path(self.rated, self.selection)
+        return refitted(self.rated, self.selection)
 
     def _present(self, made_from: Sequence[str]) -> tuple[str, ...]:
         """Return these texts under the ids that they have here; for one that is absent, another of its group.

@@ -83,11 +83,8 @@ class LearnOptions(ReadingOptions, JudgeOption):
     checklist: Path | None = None
     """Questions of your own, for checkeval, seal and dcr. Default: those that ship."""
 
-    calls_per_text: float | None = Field(default=None, gt=0)
-    """The best rubric that scores a text with at most so many calls. Default: no bound."""
-
-    prefer: Literal["cheapest", "accuracy"] | None = None
-    """The rubric with the fewest calls within one standard error of the best, or the best. Default: cheapest."""
+    criteria: int | None = Field(default=None, ge=1, le=30)
+    """The maximum number of criteria in a rubric of several methods. Default: 8."""
 
     text_features: Literal["include", "exclude"] = "exclude"
     """Whether text features, which take no calls, may enter the rubric."""
@@ -110,8 +107,7 @@ class LearnOptions(ReadingOptions, JudgeOption):
     def joint_settings(self) -> dict[str, Any]:
         """Those options that set hyperparameters of joint training."""
         values = {
-            "calls_per_text": self.calls_per_text,
-            "prefer": self.prefer,
+            "criteria": self.criteria,
             "no_shortcuts": self.no_shortcuts or None,
         }
         return {name: value for name, value in values.items() if value is not None}

@@ -73,8 +73,6 @@ class LabelledTarget:
             rated.values,
             np.array(labels, dtype=float),
             texts=[(text.id, text.group) for text in rated.examples],
-            # All are rated already; approximately, the criteria of a method share a call.
-            bundles=["" if column.criterion.kind == "feature" else column.method for column in rated.candidates],
             scale=rubric.scale,
             prior_direction=usual_directions(rubric.aspect.name, rubric.aspect.definition, rubric.task),
             bounds=bounds_of(rubric.aggregation),
@@ -147,7 +145,7 @@ def relearned(target: LabelledTarget, trained: Trained) -> AdaptedRubric:
 
 def _mean_labels_of_other_folds(target: LabelledTarget) -> FloatArray:
     table, settings = target.table, target.settings
-    fold = grouped_folds(table.groups, settings.relearned or settings.folds, target.seed)
+    fold = grouped_folds(table.groups, settings.folds, target.seed)
     means = np.full(len(fold), np.nan)
     for number in np.unique(fold):
         if (others := fold != number).any():
