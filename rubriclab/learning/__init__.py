@@ -3,15 +3,14 @@
 The path of a labelled row through joint training (`joint.train`):
 
 1. `candidates`: each method proposes criteria and rates the row's text by them; `single_call` rates it again by all
-   criteria in one call, if the rubric may use a single call. The row is now a row of the `rating_matrix`.
+   criteria in one call, if all methods can share one. The row is now a row of the `rating_matrix`.
 2. `baselines` computes text features; `shortcuts` finds criteria that correlate with them more than the labels do.
-3. `fitting` fits a rubric: `feature_selection` drops redundant columns, `weighting` fits weights to the labels,
-   `calibration` maps the weighted sum onto the raters' scale. `selection_path` does so for rubrics of increasing price
-   and selects the cheapest one within one standard error of the best.
-4. `cross_validation` scores the row without the labels of its group: by the same criteria with new weights, or by new
-   criteria.
+3. `selection` takes the criteria that correlate most with the labels, and the scores of the whole; `fitting` fits the
+   rubric: `feature_selection` drops redundant columns, `weighting` fits weights, `calibration` maps the weighted sum
+   onto the raters' scale.
+4. `cross_validation` scores the row in the same way without the labels of its group.
 5. The `gate` compares these held-out scores with the label, with standard errors from `jackknife`; `raters` adds the
-   interrater agreement, and `contributions` the agreement of single methods.
+   interrater agreement.
 
 `single_method.train` trains one method alone; `unlabelled` makes a rubric without labels.
 """

@@ -26,7 +26,7 @@ from rubriclab.aggregation import (
     standardised,
 )
 from rubriclab.data.scale import Scale
-from rubriclab.learning.calibration import calibrate, chosen_kind, conformal, mean_rating_map
+from rubriclab.learning.calibration import Kind, calibrate, conformal, mean_rating_map
 from rubriclab.learning.fitting import significant
 from rubriclab.learning.rating_matrix import RatingMatrix, candidate_table, centers_and_spreads
 from rubriclab.learning.settings import INTERVAL_CONFIDENCE, JointSettings
@@ -34,7 +34,7 @@ from rubriclab.learning.single_method import Trained
 from rubriclab.provenance import Action
 from rubriclab.rubric import Rubric
 from rubriclab.stats.correlation import BoolArray, FloatArray
-from rubriclab.stats.folds import grouped_folds, units
+from rubriclab.stats.folds import grouped_folds
 from rubriclab.stats.interval import DIGITS
 from rubriclab.stats.missing import floats
 from rubriclab.text_features import usual_directions
@@ -212,11 +212,6 @@ def _with_aggregation(rubric: Rubric, aggregation: Aggregation) -> Rubric:
 
 
 def _calibration(raw: FloatArray, rows: BoolArray, target: LabelledTarget) -> Calibration:
-    """Return the best map from these rows' raw values onto the scale."""
-    table, kind = target.table.rows(rows), target.settings.calibration
-    if kind in ("chosen", "none"):
-        fold, unit = grouped_folds(table.groups, target.settings.folds, target.seed), units(table.groups)
-        kind = chosen_kind(raw[rows], table.labels, unit, fold, judged=None, scale=table.scale)
-    return calibrate(
-        "isotonic" if kind == "isotonic" else "linear", raw[rows], table.labels, None, parameters=CALIBRATION_PARAMETERS
-    )
+    """Return the map from these rows' raw values onto the scale; one that the settings leave out is linear."""
+    kind: Kind = "isotonic" if target.settings.calibration == "isotonic" else "linear"
+    return calibrate(kind, raw[rows], target.table.labels[rows], None, parameters=CALIBRATION_PARAMETERS)
