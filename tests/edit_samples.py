@@ -25,7 +25,7 @@ from rubriclab.training_record import Candidate, Cell
 
 ASPECT, SEED, GROUPS, RIVALS = "coherence", 7, 6, 4
 SCALE = Scale(low=1, high=5, whole=True)
-SETTINGS = JointSettings(prefer="accuracy", calibration="linear", ask="by method", folds=3, repeats=1)
+SETTINGS = JointSettings(ask="by method", folds=3, repeats=1)
 NOISE = {"links": 0.5, "order": 0.6, "theory": 0.9, "detail": 0.8, "length": 4.0, "names": 0.4, "dates": 1.5}
 EFFORT = Effort(calls=0, cached=0, prompt_tokens=0, completion_tokens=0, cost_usd=0.0, seconds=0.0)
 

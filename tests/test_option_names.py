@@ -20,13 +20,13 @@ from rubriclab.lab import OPERATIONS
 from rubriclab.option_names import command, in_python, on_command_line, option, with_flags
 from rubriclab.services.inputs import rows_of
 
-MESSAGE = f"{option('calls_per_text')} is too small; give {option('scale', '1:5')}, or see {command('trust', 'a@1')}"
+MESSAGE = f"{option('max_calls')} is too small; give {option('scale', '1:5')}, or see {command('trust', 'a@1')}"
 PACKAGE = Path(str(rubriclab.__file__)).parent
 
 
 def test_a_message_names_options_as_its_reader_writes_them() -> None:
-    assert in_python(MESSAGE) == "calls_per_text is too small; give scale='1:5', or see lab.trust('a@1')"
-    assert on_command_line(MESSAGE) == "--calls-per-text is too small; give --scale 1:5, or see rubriclab trust a@1"
+    assert in_python(MESSAGE) == "max_calls is too small; give scale='1:5', or see lab.trust('a@1')"
+    assert on_command_line(MESSAGE) == "--max-calls is too small; give --scale 1:5, or see rubriclab trust a@1"
 
 
 def test_options_with_a_flag_of_another_name_are_written_as_that_flag() -> None:
@@ -37,8 +37,7 @@ def test_options_of_another_program_are_its_flags_beside_arguments_of_python() -
     flags = {"scale": "--rubric-scale", "store": "--rubric-store"}
     text = f"{MESSAGE} or {command('learn', '…', store='a.db')}"
     assert with_flags(text, flags) == (
-        "calls_per_text is too small; give --rubric-scale 1:5, or see rubriclab trust a@1 "
-        "or rubriclab learn … --store a.db"
+        "max_calls is too small; give --rubric-scale 1:5, or see rubriclab trust a@1 or rubriclab learn … --store a.db"
     )
 
 

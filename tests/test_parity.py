@@ -158,15 +158,13 @@ def _demo(sides: Side) -> Pair:
 @parity("learn")
 def _learn(sides: Side) -> Pair:
     methods = ("--method", "hypoeval", "--method", "direct")
-    row = sides.json(
-        "learn", LABELLED, *TASK, *methods, "--set", "hypoeval.k=5", "--calls-per-text", 3, "--name", "new"
-    )
+    row = sides.json("learn", LABELLED, *TASK, *methods, "--set", "hypoeval.k=5", "--criteria", 3, "--name", "new")
     version = sides.lab.learn(
         LABELLED,
         **LEARNED,
         methods=["hypoeval", "direct"],
         settings={"hypoeval": {"k": 5}},
-        calls_per_text=3,
+        criteria=3,
         name="new",
     )
     provenance = version.provenance

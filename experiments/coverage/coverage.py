@@ -56,8 +56,7 @@ RESAMPLES = 300
 # Learning sets: groups, and texts of each.
 DESIGNS = ((10, 3), (30, 1), (25, 4))
 # The settings that cross-validation would choose between are given: a hundred times as fast.
-GIVEN = JointSettings(calibration="linear", repeats=1)
-CHOSEN = JointSettings(repeats=1)
+SETTINGS = JointSettings(repeats=1)
 # How many texts of the population get an interval.
 INTERVALS = 1000
 CRITERIA = 20
@@ -72,13 +71,11 @@ class CoverageOptions(Options):
     Attributes:
         aspects: of real texts, each SET:ASPECT, separated by commas.
         runs: learning sets of each design.
-        chosen: further ones where the map onto the scale is chosen in each run.
         population: groups of the simulated population.
     """
 
     aspects: str = "summeval:coherence,hanna:engagement"
     runs: int = 100
-    chosen: int = 10
     population: int = 2000
 
 
@@ -89,21 +86,19 @@ class Case:
     Attributes:
         aspect: of real texts; `None` where they are simulated.
         groups, size: of each learning set.
-        chosen: whether the kind of map onto the scale is chosen in each run.
         population: groups of the simulated population, of as many texts as the learning set's.
     """
 
     aspect: LabelledAspect | None
     groups: int
     size: int
-    chosen: bool
     runs: int
     judge: str = "embedded"
     population: int = 2000
 
     def __str__(self) -> str:
         """Return what the case is of."""
-        return f"{self.aspect or 'simulated'}, {self.groups} x {self.size}, map {'chosen' if self.chosen else 'given'}"
+        return f"{self.aspect or 'simulated'}, {self.groups} x {self.size}"
 
 
 def cases(options: CoverageOptions) -> Iterator[Case]:
@@ -112,10 +107,8 @@ def cases(options: CoverageOptions) -> Iterator[Case]:
     for groups, size in DESIGNS:
         common = partial(Case, groups=groups, size=size, judge=options.judge, population=options.population)
         for aspect in aspects:
-            yield common(aspect=aspect, chosen=False, runs=-(-options.runs // len(aspects)))
-        if size == 3:
-            yield common(aspect=None, chosen=True, runs=options.chosen)
-        yield common(aspect=None, chosen=False, runs=options.runs)
+            yield common(aspect=aspect, runs=-(-options.runs // len(aspects)))
+        yield common(aspect=None, runs=options.runs)
 
 
 def run(case: Case) -> list[StoredRow]:
@@ -137,13 +130,11 @@ def run(case: Case) -> list[StoredRow]:
 
 def row(case: Case, learned_from: RatingMatrix, fresh: RatingMatrix, population: RatingMatrix) -> dict[str, Any]:
     """Return what the intervals learned from one set hold, of fresh texts and of the population that it is from."""
-    settings = CHOSEN if case.chosen else GIVEN
-    found, left_out = fit(learned_from, settings), held_out(learned_from, settings)
+    found, left_out = fit(learned_from, SETTINGS), held_out(learned_from, SETTINGS)
     return {
         "aspect": str(case.aspect or "simulated"),
         "groups": case.groups,
         "size": case.size,
-        "map": "chosen" if case.chosen else "given",
         **texts(found, left_out, learned_from, fresh),
         **weighed(found, population),
         **agreed(found, left_out, learned_from, population, level="dataset"),
@@ -249,7 +240,6 @@ def simulated(groups: int, size: int, rng: np.random.Generator) -> RatingMatrix:
         holistic=np.zeros(CRITERIA, dtype=bool),
         prior_direction=np.ones(CRITERIA),
         places=tuple(range(CRITERIA)),
-        bundles=("hypoeval",) * CRITERIA,
         seen=np.zeros(values.shape, dtype=bool),
         scale=Scale(low=1, high=5, whole=False),
     )
@@ -298,7 +288,6 @@ def table(rows: Sequence[StoredRow]) -> str:
         (
             "simulated" if each["aspect"] == "simulated" else "resampled",
             f"{each['groups']} x {each['size']}",
-            "linear" if each["map"] == "given" else "chosen",
         )
         for each in rows
     ]

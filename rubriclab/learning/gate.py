@@ -94,7 +94,7 @@ def validation(
         fitted: the same when fitted to all.
         fold: of each text, shape (texts,); a group lies in one fold.
         alone: by method, held-out scores of each text by its own criteria. `direct` is from the table.
-        calls: calls per text by name, of `joint`, each of `alone` and equal weights.
+        calls: calls per text by name, of `joint`, each of `alone` and equal weights, which else take those of `joint`.
         judge_alone: whether the score of `direct` was asked for by itself; if it was asked for in one call with
             criteria, it is not that of the judge without a rubric, and is left out.
         seed: of the resamples; equal seeds and data give equal results, in any order of the texts.
@@ -105,7 +105,8 @@ def validation(
         Scored(name, "baseline", scores) for name, scores in held_out_baselines(features, table.labels, fold).items()
     ]
     methods = [Scored(name, "judged", alone[name], calls[name]) for name in alone if name != DIRECT]
-    others = [each for each in _compared_with(table, fold, calls[EQUAL]) if judge_alone or each.name != DIRECT]
+    compared = _compared_with(table, fold, calls.get(EQUAL, calls[JOINT]))
+    others = [each for each in compared if judge_alone or each.name != DIRECT]
     judged = [*others, *methods]
     comparison = _Comparison(table.labels, table.groups, level, seed)
     evaluators = {

@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 
 import numpy as np
-from planning_samples import rated, rubric, trained
+from planning_samples import rated, trained
 
 from rubriclab.active_learning import PoolText, plan
 from rubriclab.active_learning.selection import select_texts
-from rubriclab.active_learning.training_data import eligible_candidates, refit_settings
+from rubriclab.active_learning.training_data import refit_settings
 from rubriclab.report.planning import advised, basis, plan_row, why
 
 RUBRIC, PROVENANCE, RECORD = trained()
@@ -93,14 +93,7 @@ def test_where_nothing_is_known_of_agreement_it_is_said_so() -> None:
     assert advised(found).startswith("The labels do not show how many more would raise the agreement")
 
 
-def test_numbers_are_fitted_anew_as_they_were_trained() -> None:
-    bounded = PROVENANCE.model_copy(update={"settings": {"joint": {"folds": 7, "calls_per_text": 2}}})
-    again = refit_settings(bounded)
-    assert (again.folds, again.calls_per_text) == (7, 0)
-
-
-def test_with_a_bound_on_calls_only_methods_of_the_rubric_may_gain() -> None:
-    small = rubric("links")
-    assert set(eligible_candidates(RECORD, small, PROVENANCE).methods) == {"hypoeval", "checkeval", "direct"}
-    bounded = PROVENANCE.model_copy(update={"settings": {"joint": {"calls_per_text": 2}}})
-    assert set(eligible_candidates(RECORD, small, bounded).methods) == {"hypoeval"}
+def test_weights_are_fitted_again_as_they_were_trained_on_a_linear_map() -> None:
+    trained = PROVENANCE.model_copy(update={"settings": {"joint": {"folds": 7, "calibration": "isotonic"}}})
+    again = refit_settings(trained)
+    assert (again.folds, again.calibration) == (7, "linear")

@@ -28,7 +28,6 @@ def table(seed: int, *, noise: float = 1.0, texts: int = 30, groups: int = 10) -
         unit=np.zeros(6, dtype=bool),
         holistic=np.zeros(6, dtype=bool),
         prior_direction=np.ones(6),
-        bundles=("",) * 6,
         seen=np.zeros((texts, 6), dtype=bool),
         scale=Scale(low=-2, high=8, whole=False),
         places=tuple(range(6)),

@@ -145,20 +145,16 @@ def test_a_misspelt_judge_is_refused_with_the_nearest_name(rubriclab: Commands) 
     assert "Did you mean 'embedded'? Write a judge (embedded, recorded), PROVIDER/MODEL" in done.error
 
 
-def test_the_most_accurate_rubric_can_be_preferred_to_the_cheapest_near_it(rubriclab: Commands) -> None:
+def test_a_rubric_of_several_methods_has_at_most_so_many_criteria(rubriclab: Commands) -> None:
     given = ("learn", LABELLED, "--task", "summarization", "--aspect", "coherence", "--scale", "1:5")
     methods = ("--method", "hypoeval", "--method", "direct", "--judge", "embedded", "--set", "joint.repeats=1")
-    kept = {}
-    for prefer in ("cheapest", "accuracy"):
-        done = rubriclab(*given, *methods, "--prefer", prefer, "--name", prefer)
-        assert done.code == 0
-        validation = rubriclab("show", prefer, "--json").json["provenance"]["validation"]
-        kept[prefer] = next(point for point in validation["frontier"] if point["chosen"])
-        assert kept[prefer]["pearson"] <= max(point["pearson"] for point in validation["frontier"])
-    assert kept["cheapest"]["within"]
-    assert kept["cheapest"]["calls"] <= kept["accuracy"]["calls"]
-    assert kept["accuracy"]["pearson"] >= kept["cheapest"]["pearson"]
+    for most in (1, 3):
+        assert rubriclab(*given, *methods, "--criteria", str(most), "--name", f"most-{most}").code == 0
+        parts = rubriclab("show", f"most-{most}", "--json").json["rubric"]["parts"]
+        kinds = [criterion["kind"] for part in parts for criterion in part["criteria"]]
+        assert 1 <= kinds.count("hypothesis") <= most
+        assert kinds.count("score") == 1
 
 
-def test_a_preference_is_for_rubrics_of_several_methods(rubriclab: Commands) -> None:
-    assert "--prefer is for rubrics of several methods" in refusal(rubriclab, *LEARN, "--prefer", "accuracy")
+def test_a_number_of_criteria_is_for_rubrics_of_several_methods(rubriclab: Commands) -> None:
+    assert "--criteria is for rubrics of several methods" in refusal(rubriclab, *LEARN, "--criteria", "3")

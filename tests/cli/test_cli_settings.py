@@ -27,7 +27,7 @@ def test_a_method_s_settings_decide_what_is_asked(rubriclab: Commands) -> None:
             ("--set", "seal.proposed=3"),
             "--set: seal.proposed is for another method; it takes no part in this training.",
         ),
-        (("--set", "joint.prefer=best"), "joint.prefer: expected 'cheapest' or 'accuracy'"),
+        (("--set", "joint.calibration=best"), "joint.calibration: expected 'linear', 'isotonic' or 'none'"),
         (("--set", "joint.fold=3"), "Known are: ask, calibration"),
         (("--method", "hypoeval", "--gate"), "--gate is for rubrics of several methods: --method hypoeval alone"),
         (("--method", "few_shot", "--set", "few_shot.k=0"), "few_shot.k: expected a number of at least 1"),

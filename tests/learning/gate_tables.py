@@ -32,7 +32,6 @@ def table(
         unit=np.zeros(m, dtype=bool),
         holistic=np.arange(m) == 0,
         prior_direction=np.ones(m),
-        bundles=("direct", *("hypoeval",) * (m - 1)),
         seen=np.zeros((n, m), dtype=bool),
         scale=Scale(low=-5, high=5, whole=False),
         places=tuple(range(m)),

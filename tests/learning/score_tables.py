@@ -13,7 +13,7 @@ SCALE = Scale(low=1, high=5, whole=False)
 def made_up(
     seed: int = 0, *, texts: int = 30, groups: int = 10, informed: int = 4, idle: int = 4, measures: int = 0
 ) -> RatingMatrix:
-    """Return a table of two bundles: candidates that follow the labels with noise, and some that follow nothing.
+    """Return a table of candidates of two methods, of which some follow the labels with noise, and some nothing.
 
     Every third judged score in a hundred is missing. Measures follow the labels downwards and cost nothing.
     """
@@ -35,7 +35,6 @@ def made_up(
         unit=np.zeros(judged + measures, dtype=bool),
         holistic=np.zeros(judged + measures, dtype=bool),
         prior_direction=np.where(np.arange(judged + measures) >= judged, -1.0, 1.0),
-        bundles=methods + ("",) * measures,
         seen=np.zeros((texts, judged + measures), dtype=bool),
         scale=SCALE,
         places=tuple(range(judged + measures)),

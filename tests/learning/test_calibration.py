@@ -17,7 +17,6 @@ from rubriclab.learning.calibration import (
     UNREST,
     WEIGHT_PARAMETERS,
     calibrate,
-    chosen_kind,
     conformal,
     isotonic,
     linear,
@@ -114,34 +113,6 @@ def test_signed_weights_and_weights_of_zero_have_no_mean_of_what_was_judged():
     assert mean_rating_map(np.zeros(2), centers, spreads, unit, ONE_TO_FIVE) is None
     with pytest.raises(ValueError, match="ratings have no mean by these"):
         calibrate("none", np.zeros(3), np.ones(3), None)
-
-
-def chosen(raw: np.ndarray, labels: np.ndarray, judged: Calibration | None = None) -> str:
-    """Return the kind chosen with texts in groups of three and in ten folds."""
-    groups = np.arange(len(raw)) // 3
-    return chosen_kind(raw, labels, groups, groups % 10, judged=judged, scale=ONE_TO_FIVE)
-
-
-def test_a_straight_relation_is_mapped_straight():
-    assert [chosen(*noisy(60, seed)) for seed in range(10)] == ["linear"] * 10
-
-
-def test_a_step_is_mapped_in_steps():
-    raw = np.random.default_rng(0).uniform(-1, 1, size=300)
-    assert chosen(raw, np.where(raw > 0.6, 5.0, 1.5)) == "isotonic"
-
-
-def test_a_judge_who_already_speaks_the_raters_scale_is_believed_when_labels_are_few():
-    raw, labels = noisy(15, seed=2, noise=0.05)
-    judged = Calibration(kind="none", x=(0, 1), y=(3, 4))
-    assert chosen(raw, labels, judged) == "none"
-    assert chosen(raw, labels, Calibration(kind="none", x=(0, 1), y=(1, 1.1))) == "linear"
-
-
-def test_a_single_fold_leaves_nothing_to_choose_by():
-    raw, labels = noisy(12)
-    zeros = np.zeros(12, dtype=int)
-    assert chosen_kind(raw, labels, zeros, zeros, judged=None, scale=ONE_TO_FIVE) == "linear"
 
 
 def test_the_standard_error_takes_the_texts_of_a_group_together():

@@ -203,40 +203,32 @@ def test_the_table_holds_scores_labels_groups_and_what_kind_each_score_is_of(eve
 
 
 @pytest.mark.parametrize(
-    ("name", "ask", "bundles"),
+    ("name", "ask", "calls"),
     [
-        ("hypoeval", "together", {"hypoeval"}),
+        ("hypoeval", "together", 1),
         ("hypoeval", "separately", None),
-        ("checkeval", "together", {"checkeval"}),
-        ("checkeval", "by sub-dimension", {"checkeval: Side 1", "checkeval: Side 2"}),
+        ("checkeval", "together", 1),
+        ("checkeval", "by sub-dimension", 2),
         ("checkeval", "one by one", None),
     ],
 )
-async def test_candidates_of_a_method_share_calls_as_its_settings_say(name, ask, bundles):
+async def test_criteria_of_a_method_take_the_calls_that_its_settings_say(name, ask, calls):
     found = await found_by(plan(name, ask=ask), *plans("direct", "text_features"))
-    table = found.table(assignment(), "by method")
-    own = [table.bundles[place] for place in columns(found, name)]
-    assert set(own) == (bundles if bundles else {f"{name}: {found.ids[place]}" for place in columns(found, name)})
-    assert table.bundles[found.ids.index("direct")] == "direct: direct"
-    assert {table.bundles[place] for place in columns(found, "text_features")} == {""}
-    assert found.calls(assignment(), "by method") == dict.fromkeys(set(table.bundles) - {""}, 1.0)
+    own = [found.ids[place] for place in columns(found, name)]
+    expected = len(own) if calls is None else calls
+    assert found.calls(own, assignment(), "by method") == expected
+    assert found.calls(found.ids, assignment(), "by method") == expected + 1
+    assert found.calls([found.ids[place] for place in columns(found, "text_features")], assignment(), "by method") == 0
 
 
-async def test_in_one_call_all_that_can_join_is_one_bundle():
-    found = await found_by(*plans("hypoeval", "checkeval", "seeval", "seal", "direct", "text_features"))
-    bundles = found.bundles("in one call")
-    joined = {
-        method
-        for bundle, method in zip(bundles, found.table(assignment(), "in one call").methods, strict=True)
-        if bundle == "one call"
-    }
-    assert joined == {"hypoeval", "checkeval", "seeval", "direct"}
-    assert found.calls(assignment(), "in one call") == {"one call": 1.0, "seal": 1.0}
+async def test_criteria_that_share_a_call_take_one():
+    found = await found_by(*plans("hypoeval", "checkeval", "seeval", "direct", "text_features"))
+    assert found.calls(found.ids, assignment(), "in one call") == 1
 
 
 async def test_calls_count_the_samples_of_a_weighted_score():
     found = await found_by(plan("direct", scoring="weighted", samples=7), plan("text_features"))
-    assert found.calls(assignment(), "by method") == {"direct: direct": 7.0}
+    assert found.calls(found.ids, assignment(), "by method") == 7
 
 
 # What becomes of them

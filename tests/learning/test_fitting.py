@@ -171,10 +171,12 @@ NEXT_TO_NOTHING = {
 
 
 @pytest.mark.parametrize("name", list(NEXT_TO_NOTHING))
-@pytest.mark.parametrize("chosen", [QUICK, JointSettings(folds=3)], ids=["fixed", "chosen"])
-def test_next_to_nothing_is_no_error(name, chosen):
+@pytest.mark.parametrize(
+    "settings", [QUICK, JointSettings(folds=3, calibration="isotonic")], ids=["linear", "isotonic"]
+)
+def test_next_to_nothing_is_no_error(name, settings):
     table = NEXT_TO_NOTHING[name]
-    found, left_out = fit(table, chosen), held_out(table, chosen)
+    found, left_out = fit(table, settings), held_out(table, settings)
     nothing = name in ("one text", "nothing varies", "nothing was scored", "no candidates")
     assert (found.columns == ()) == nothing
     assert np.isnan(found.scores(table.values, SCALE)).all() == nothing

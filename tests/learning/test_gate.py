@@ -30,7 +30,7 @@ def gate(found: RatingMatrix, held_out: FloatArray, features: FloatArray | None 
         more.pop("fitted", held_out),
         grouped_folds(found.groups, 10, 0),
         alone=more.pop("alone", {}),
-        calls={"joint": 3.0} | more.pop("calls", {}),
+        calls={"joint": 3.0, "equal weights": 2.0} | more.pop("calls", {}),
         **more,
     )
 

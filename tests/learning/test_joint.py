@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 from candidate_plans import TEXTS, Everything, plans
-from hypoeval_scripts import ASPECT
 from rival_scripts import about_each
 
 from rubriclab.aggregation import RivalLimits
@@ -19,12 +18,9 @@ from rubriclab.data import Example
 from rubriclab.errors import SettingsError
 from rubriclab.judges import FakeJudge
 from rubriclab.learning import joint
-from rubriclab.learning.cross_validation import relearned
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.single_method import Trained
-from rubriclab.methods.method import silent
 from rubriclab.scoring import score_text
-from rubriclab.stats.folds import grouped_folds
 
 CHEAP = ("checkeval", "direct")
 SEED = 42
@@ -83,40 +79,6 @@ def test_the_weights_are_shares_of_the_whole_and_each_lies_in_its_interval() -> 
     assert all(term.low <= term.weight <= term.high for term in aggregation.terms)
 
 
-def test_a_bound_on_calls_is_kept_and_measures_are_free() -> None:
-    found = learned((*CHEAP, "text_features"), calls_per_text=1)
-    validation = found.provenance.validation
-    assert validation is not None
-    assert validation.evaluators[0].calls <= 1
-    assert {part.method for part in found.rubric.parts} in (
-        {"checkeval", "text_features"},
-        {"direct", "text_features"},
-        {"text_features"},
-    )
-
-
-def test_no_label_of_a_part_has_a_say_in_the_scores_of_that_part_when_learning_is_repeated() -> None:
-    settings = JointSettings(relearned=3)
-    texts = sorted(TEXTS, key=lambda text: text.id)
-    fold = grouped_folds([text.group for text in texts], 3, SEED)
-    changed = [
-        replace(text, scores={**text.scores, ASPECT: 6 - text.scores[ASPECT]}) if part == 0 else text
-        for text, part in zip(texts, fold, strict=True)
-    ]
-
-    def unseen(examples: Sequence[Example]) -> Any:
-        judge = FakeJudge(Everything())
-        chosen = plans("hypoeval", "direct", texts=examples)
-        return asyncio.run(relearned(chosen, settings, judge=judge, generator=judge, seed=SEED, on_progress=silent))
-
-    before, after = unseen(texts), unseen(changed)
-    assert (before.fold == fold).all()
-    for name in ("raw", "scores", "hardness"):
-        np.testing.assert_array_equal(getattr(before, name)[fold == 0], getattr(after, name)[fold == 0])
-    np.testing.assert_array_equal(before.alone["hypoeval"][fold == 0], after.alone["hypoeval"][fold == 0])
-    assert (before.raw[fold != 0] != after.raw[fold != 0]).any()
-
-
 def _rivals() -> tuple[Example, ...]:
     """Return the texts with one source for each group."""
     return tuple(replace(text, source=f"Source {text.group}.") for text in TEXTS)
@@ -128,10 +90,10 @@ def _about_rivals(prompt: Any) -> Any:
     return {"texts": about_each(prompt)}
 
 
-def test_less_than_one_call_per_text_gives_a_rubric_that_rates_rivals_together_as_its_validation_did() -> None:
+def test_asking_with_rivals_gives_a_rubric_that_rates_rivals_together_as_its_validation_did() -> None:
     judge = FakeJudge(_about_rivals)
     chosen = plans("hypoeval", *CHEAP, texts=_rivals())
-    settings = JointSettings(calls_per_text=0.5)
+    settings = JointSettings(ask="with rivals")
     found = asyncio.run(joint.train(chosen, settings, judge=judge, generator=judge, seed=SEED))
     aggregation, record = found.rubric.aggregation, found.record
     assert aggregation is not None
@@ -155,21 +117,7 @@ def test_less_than_one_call_per_text_gives_a_rubric_that_rates_rivals_together_a
         assert record.matrix[row, place] == item["score"]
 
 
-def test_less_than_one_call_per_text_needs_texts_with_rivals() -> None:
+def test_asking_with_rivals_needs_texts_with_rivals() -> None:
     alone = [replace(text, group=f"g{place}") for place, text in enumerate(TEXTS)]
     with pytest.raises(SettingsError, match="the only one of its group"):
-        learned(("direct", "hypoeval"), alone, calls_per_text=0.5)
-
-
-def test_fewer_calls_than_the_groups_allow_are_refused_with_the_least() -> None:
-    judge = FakeJudge(_about_rivals)
-    with pytest.raises(SettingsError, match=r"in 0\.1 calls per text; the least is 0\.5"):
-        asyncio.run(
-            joint.train(
-                plans("direct", "hypoeval", texts=_rivals()),
-                JointSettings(calls_per_text=0.1),
-                judge=judge,
-                generator=judge,
-                seed=SEED,
-            )
-        )
+        learned(("direct", "hypoeval"), alone, ask="with rivals")

@@ -53,7 +53,7 @@ def test_learning_from_thirty_texts_takes_at_most_two_hundred_calls() -> None:
     assert found["deduplication/group"] == 2 + 2
 
 
-@pytest.mark.parametrize("ask", ["chosen", "by method", "in one call"])
+@pytest.mark.parametrize("ask", ["by method", "in one call"])
 def test_every_way_of_asking_takes_about_the_calls_that_are_stated(ask: Any) -> None:
     settings = JointSettings(ask=ask)
     stated = joint.learning_calls(plans(), settings)

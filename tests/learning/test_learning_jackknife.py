@@ -34,7 +34,6 @@ def made(seed: int, groups: int = 10, size: int = 3, strength: float = 0.5, colu
         unit=np.zeros(columns, dtype=bool),
         holistic=np.zeros(columns, dtype=bool),
         prior_direction=np.ones(columns),
-        bundles=("hypoeval",) * columns,
         seen=np.zeros((n, columns), dtype=bool),
         scale=Scale(low=-5, high=5, whole=False),
         places=tuple(range(columns)),

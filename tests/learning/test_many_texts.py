@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 
 from rubriclab.active_learning.selection import select_texts
-from rubriclab.learning.contributions import _pearson
 from rubriclab.learning.gate import _defined, gate_level, held_out_pearson
-from rubriclab.learning.selection_path import _correlations
 from rubriclab.learning.shortcuts import _compared
 from rubriclab.methods.hypoeval.bank import Arm
 from rubriclab.methods.method import MOST_FOLDS, cross_validated
@@ -42,18 +40,6 @@ def peak(work: Callable[[], object]) -> int:
         tracemalloc.stop()
 
 
-def gate_curve(n: int) -> Callable[[], object]:
-    labels = RNG.normal(size=n)
-    table = SimpleNamespace(labels=labels, groups=own_groups(n))
-    return lambda: _pearson(labels + RNG.normal(size=n), table)  # type: ignore[arg-type]
-
-
-def rungs_compared(n: int) -> Callable[[], object]:
-    table = SimpleNamespace(labels=RNG.normal(size=n), groups=own_groups(n))
-    raws = RNG.normal(size=(4, n))
-    return lambda: _correlations(raws, table)  # type: ignore[arg-type]
-
-
 def rivals_compared(n: int) -> Callable[[], object]:
     groups = rival_groups(n)
     table = SimpleNamespace(labels=RNG.normal(size=n), groups=groups)
@@ -70,7 +56,7 @@ def texts_planned(n: int) -> Callable[[], object]:
     return lambda: select_texts(pool, rival_groups(n), labelled, rival_groups(30), np.full(3, 1 / 3))
 
 
-@pytest.mark.parametrize("prepared", [gate_curve, rungs_compared, rivals_compared, systems_of_their_own, texts_planned])
+@pytest.mark.parametrize("prepared", [rivals_compared, systems_of_their_own, texts_planned])
 def test_memory_grows_no_faster_than_the_number_of_texts(prepared: Callable[[int], Callable[[], object]]) -> None:
     prepared(50)()  # what is imported and kept for good does not count
     few, many = (peak(prepared(n)) for n in (1500, 6000))

@@ -16,15 +16,13 @@ from hypoeval_scripts import ASPECT, assignment, examples, findings, proposal, s
 from rubriclab.data import Example
 from rubriclab.judges import FakeJudge
 from rubriclab.learning.candidates import Plan, find_candidates
-from rubriclab.learning.cross_validation import relearned
-from rubriclab.learning.settings import JointSettings
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.checkeval.augment import MOST_EXPLAINED, augment, diversify_prompt, explained_texts
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
 from rubriclab.methods.hypoeval.learn import learn
 from rubriclab.methods.hypoeval.propose import ProposalContext, propose, propose_prompt, refine
 from rubriclab.methods.hypoeval.settings import HypoEvalSettings
-from rubriclab.methods.method import Learned, Method, TrainingInput, silent
+from rubriclab.methods.method import TrainingInput
 from rubriclab.methods.reasons import MOST_PER_TEXT, _numbers, numbered_reasons
 from rubriclab.methods.seeval.explain import Mistake, refine as rewrite, refine_prompt
 from rubriclab.prompts import Prompt, render
@@ -272,27 +270,3 @@ async def test_candidates_know_the_texts_whose_reasons_they_were_made_from() -> 
     assert shown
     assert made_from["side-1-d1"] == shown
     assert made_from["a1"] == set()
-
-
-async def test_a_training_without_a_fold_is_shown_no_reason_of_that_fold() -> None:
-    judge, trainings = FakeJudge(both), list[tuple[set[str], set[str]]]()
-
-    def watched(method: Method) -> Method:
-        async def learn_watched(training_input: TrainingInput, settings: Any, **given: Any) -> Learned:
-            before = len(judge.prompts)
-            learned = await method.learn(training_input, settings, **given)
-            shown = {name for prompt in judge.prompts[before:] for name in reasons_in(prompt)}
-            trainings.append(({text.id for text in training_input.examples}, shown))
-            return learned
-
-        return replace(method, learn=learn_watched)
-
-    texts = with_reasons(examples(12, groups=6))
-    settings = JointSettings(relearned=2, ask="by method", repeats=1)
-    chosen = [replace(plan, method=watched(plan.method)) for plan in plans(texts)]
-    await relearned(chosen, settings, judge=judge, generator=judge, seed=1, on_progress=silent)
-    assert len(trainings) == 4
-    for learned_from, shown in trainings:
-        assert len(learned_from) < len(texts)
-        assert shown
-        assert shown <= learned_from

@@ -16,7 +16,7 @@ from rubriclab.rubric import Criterion, Evidence, Level, Part, RewardPoint, Rubr
 from rubriclab.stats.interval import Interval
 from rubriclab.store.version import Version
 from rubriclab.training_record import Candidate, Cell, RecordedText, TrainingRecord
-from rubriclab.validation import EvaluatorAgreement, FrontierPoint, GateVerdict, Rater, Raters, Shortcut, Validation
+from rubriclab.validation import EvaluatorAgreement, GateVerdict, Rater, Raters, Shortcut, Validation
 
 # Four sentences a topic; a text is some of them in some order.
 TOPICS = (
@@ -178,30 +178,6 @@ def joint_trust(**fields: Any) -> Validation:
             ),
             GateVerdict(against="equal weights", outcome="inconclusive", difference=interval(0.07, -0.05, 0.18)),
         ),
-        "frontier": (
-            FrontierPoint(name="few criteria", calls=0, criteria=1, parts=("text_features",), pearson=0.33, error=0.12),
-            FrontierPoint(
-                name="few criteria", calls=1, criteria=3, parts=("hypoeval", "text_features"), pearson=0.58, error=0.09
-            ),
-            FrontierPoint(
-                name="more criteria",
-                calls=2,
-                criteria=6,
-                parts=("hypoeval", "checkeval", "text_features"),
-                pearson=0.62,
-                error=0.08,
-                within=True,
-            ),
-            FrontierPoint(
-                name="more criteria",
-                calls=4,
-                criteria=9,
-                parts=("hypoeval", "checkeval", "seeval", "direct", "text_features"),
-                pearson=0.66,
-                error=0.07,
-                chosen=True,
-            ),
-        ),
         "shortcuts": (
             _shortcut("raters", 1.0, 0.94, 0.21),
             _shortcut("rubric", 0.66, 0.61, 0.27),
@@ -346,7 +322,6 @@ def hostile_joint(words: str) -> tuple[Version, TrainingRecord]:
         update={
             "evaluators": tuple(s.model_copy(update={"name": f"{words}{s.name}"}) for s in validation.evaluators),
             "verdicts": tuple(v.model_copy(update={"against": words}) for v in validation.verdicts),
-            "frontier": tuple(p.model_copy(update={"parts": (words,)}) for p in validation.frontier),
             "shortcuts": marks,
             "raters": validation.raters.model_copy(update={"raters": people}),
         }

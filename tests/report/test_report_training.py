@@ -47,14 +47,6 @@ def test_other_comparisons_have_no_verdict(page: Page) -> None:
         assert "Inconclusive against" not in words
 
 
-def test_an_unknown_error_of_a_price_is_said_to_be_so() -> None:
-    validation = joint_trust()
-    unknown = tuple(point.model_copy(update={"error": None}) for point in validation.frontier)
-    bare = joint_version(validation=validation.model_copy(update={"frontier": unknown}))
-    assert "0.58 ± undefined" in words_of(evidence_view(bare), 120)
-    assert "0.58 ± undefined" in Page(training_report(bare, None)).reading
-
-
 def test_every_evaluator_is_drawn_with_its_figures_by_kind_the_best_first(page: Page) -> None:
     table = page.reading[page.reading.index("lines are 95 %") : page.reading.index("is too high by 0.12")]
     names = ["this rubric", "hypoeval", "equal weights", "direct", "seeval", "checkeval"]
@@ -111,12 +103,6 @@ def test_a_shortcut_is_marked_by_what_goes_furthest_beyond_the_raters(page: Page
     assert cost in terminal(validation=joint_trust(forgone=0.03))
 
 
-def test_the_frontier_marks_the_rubric_and_the_cheapest_that_is_nearly_as_good(page: Page) -> None:
-    for words in (terminal(), page.reading):
-        assert "2 0.62 ± 0.08 more criteria (6 criteria) cheapest within one standard error" in words
-        assert "4 0.66 ± 0.07 more criteria (9 criteria) this rubric" in words
-
-
 def test_raters_are_shown_with_severity_and_whether_one_could_be_replaced(page: Page) -> None:
     for words in (terminal(), page.reading.replace("−", "-")):
         assert "ben 30 -0.31 [-0.51, -0.11] 0.72 0.58" in words
@@ -146,11 +132,11 @@ def test_the_largest_disagreements_stand_with_texts_raters_and_reasons(page: Pag
 
 
 def test_what_is_not_known_is_left_out_of_both() -> None:
-    bare = joint_version(validation=joint_trust(raters=None, shortcuts=(), frontier=()))
+    bare = joint_version(validation=joint_trust(raters=None, shortcuts=()))
     text = printed(evidence_view(bare))
     assert re.search("calls +4 per text", text)
     for words in (text, Page(training_report(bare, joint_record())).reading):
-        for absent in ("ceiling", "Raters", "Shortcuts", "Accuracy and price"):
+        for absent in ("ceiling", "Raters", "Shortcuts"):
             assert absent not in words
 
 
