@@ -70,7 +70,7 @@ def demo(context: click.Context, folder: Path, *, sample_only: bool) -> None:
 def commands(judge: Sequence[str]) -> list[tuple[str, ...]]:
     """Return the commands of the first part, to be run in the folder of the sample."""
     return [
-        ("learn", LABELLED, *TASK, "--name", NAME, *judge),
+        ("learn", LABELLED, *TASK, "--name", NAME, "--criteria", "6", *judge),
         ("report", NAME, "-o", "rubric.html"),
         ("score", HELDOUT, "--rubric", NAME, "-o", "scores.csv", *judge),
         ("evaluate", HELDOUT, "--rubric", NAME, "--html", "evaluation.html", *judge),

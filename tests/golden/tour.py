@@ -39,7 +39,7 @@ TOUR = f"""
 check labelled.jsonl --json
 check german.csv --json
 split labelled.jsonl --train 24 -o part --json
-learn labelled.jsonl {TASK} --name news {RECORDED} --json
+learn labelled.jsonl {TASK} --name news --criteria 6 {RECORDED} --json
 learn labelled.jsonl {TASK} --name offline --method hypoeval --method direct {LITTLE} --json
 learn labelled.jsonl {TASK} --name offline --method hypoeval --method direct {LITTLE} --seed 7 --parent offline --json
 learn labelled.jsonl {TASK} --name hypoeval --method hypoeval {LITTLE.replace("--set joint.repeats=1", "")} --json

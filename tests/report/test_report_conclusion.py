@@ -13,7 +13,6 @@ from rubriclab.option_names import for_reader, in_python
 from rubriclab.provenance import EditOrigin
 from rubriclab.report.conclusion import OFFLINE, actions, conclusion, offline_banner
 from rubriclab.report.model import View
-from rubriclab.report.training import training_report
 from rubriclab.stats.interval import Interval
 from rubriclab.store.version import Version
 from rubriclab.validation import GateVerdict, Shortcut
