@@ -285,10 +285,7 @@ async def _judged(
 def table(rows: Sequence[StoredRow]) -> str:
     """Return the coverage of each kind of interval by kind of run, for Markdown, in two tables."""
     keys = [
-        (
-            "simulated" if each["aspect"] == "simulated" else "resampled",
-            f"{each['groups']} x {each['size']}",
-        )
+        ("simulated" if each["aspect"] == "simulated" else "resampled", f"{each['groups']} x {each['size']}")
         for each in rows
     ]
     correlations = {
@@ -299,8 +296,8 @@ def table(rows: Sequence[StoredRow]) -> str:
     }
     of_rubric = [["scores of texts", "weights", "mean width", "error at widest"]]
     of_agreement = [[*correlations, "simple bootstrap"]]
-    runs = [["learning sets", "groups x texts", "calibration", "n"]]
-    for key in sorted({*keys, *((kind, "all", "all") for kind, _, _ in keys)}):
+    runs = [["learning sets", "groups x texts", "n"]]
+    for key in sorted({*keys, *((kind, "all") for kind, _ in keys)}):
         own = [
             row for row, each in zip(rows, keys, strict=True) if each == key or (key[1] == "all" and each[0] == key[0])
         ]

@@ -122,7 +122,7 @@ def dealt(judged: RatingMatrix, kind: str, rng: np.random.Generator) -> FloatArr
 def asked(judged: RatingMatrix, features: FloatArray, settings: JointSettings, seed: int = 0) -> Validation:
     """Return what the gate says of the rubric that is learned from a table."""
     found = held_out(judged, settings, seed=seed)
-    fitted = fit(judged, settings, seed=seed).raw(judged.values)
+    fitted = fit(judged, settings).raw(judged.values)
     return validation(judged, features, found.raw, fitted, found.folds[0], alone={}, calls={JOINT: 0.0}, seed=seed)
 
 

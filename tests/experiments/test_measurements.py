@@ -15,7 +15,7 @@ FOLDER = Path(__file__).parents[2] / "experiments"
 SMALL = {
     "agreement": ("sets=hanna:empathy,hanna:surprise", "variants=direct", "test_groups=3"),
     "gate": ("sets=hanna:empathy", "runs=1", "whole=0"),
-    "coverage": ("aspects=", "runs=1", "chosen=0", "population=100"),
+    "coverage": ("aspects=", "runs=1", "population=100"),
 }
 
 
