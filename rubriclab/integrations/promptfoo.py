@@ -1,14 +1,11 @@
-"""promptfoo: an assertion and a provider that score texts, for a file that promptfoo runs::
+"""promptfoo: an assertion that scores texts, for a file that promptfoo runs::
 
-from rubriclab.integrations.promptfoo import call_api, get_assert
+from rubriclab.integrations.promptfoo import get_assert
 """
 
 from __future__ import annotations
 
-import atexit
-import json
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 from rubriclab.errors import DataError, SettingsError
@@ -19,8 +16,6 @@ from rubriclab.option_names import option
 from rubriclab.services.scores import criterion_cells
 from rubriclab.services.text_scorer import TextScorer
 
-# What promptfoo itself reads from the `config` of a provider, or adds to it.
-OWN_SETTINGS = ("basePath", "pythonExecutable", "timeout", "workers")
 CAPS = ("max_calls", "max_cost")
 
 
@@ -51,7 +46,7 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
     if caps := [option(name) for name in CAPS if name in config]:
         raise SettingsError(
             f"promptfoo starts a process for each assertion, and {' and '.join(caps)} would hold for one of them only.",
-            "Use the provider, whose process scores all texts.",
+            "Leave it out; answers are kept in the store.",
         )
     threshold, fields = config.pop("threshold", None), config.pop("fields", None)
     row = row_of(output, context.get("vars"), fields)
@@ -71,43 +66,6 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
             "reason": reason if passes else f"below the threshold {threshold}: {reason}",
             "namedScores": {name: score.score, **criteria},
         }
-
-
-def call_api(prompt: str, options: Mapping[str, Any], context: Mapping[str, Any]) -> dict[str, Any]:
-    """Return promptfoo's `ProviderResponse` about the text in a prompt: `output` is a line of `rubriclab score`.
-
-    A text without a score has no output but an `error` with the reason. `tokenUsage` and `cost` are those of the call.
-    The rubric stays open for as long as promptfoo's process of the provider, so `max_calls` and `max_cost` hold for all
-    texts of that process.
-
-    Args:
-        prompt: the text to be scored.
-        options: as promptfoo gives them; `config` is as for `get_assert`, without a `threshold`.
-        context: as promptfoo gives it; `vars` are as for `get_assert`.
-
-    Raises:
-        RubriclabError: as `get_assert` does.
-    """
-    config = {name: value for name, value in (options.get("config") or {}).items() if name not in OWN_SETTINGS}
-    row = row_of(prompt, context.get("vars"), config.pop("fields", None))
-    scorer = _kept_open(json.dumps(config, sort_keys=True))
-    before = scorer.effort
-    score = scorer.score_row(row)
-    used = scorer.effort
-    sent, received = used.prompt_tokens - before.prompt_tokens, used.completion_tokens - before.completion_tokens
-    response: dict[str, Any] = {
-        "tokenUsage": {
-            "total": sent + received,
-            "prompt": sent,
-            "completion": received,
-            "numRequests": used.calls - before.calls,
-        }
-    }
-    if used.cost_usd is not None and before.cost_usd is not None:
-        response["cost"] = used.cost_usd - before.cost_usd
-    if score.score is None:
-        return {**response, "error": rationale(score, scorer.rubric)}
-    return {**response, "output": score.to_row()}
 
 
 def row_of(output: Any, variables: Mapping[str, Any] | None, fields: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -136,10 +94,3 @@ def _scorer(config: Mapping[str, Any]) -> TextScorer:
             "The 'config' names no rubric.", "Give its name: rubric: news-coherence, or news-coherence@production."
         )
     return Lab(settings.pop("store", None), settings.pop("judge", None), progress=None, **settings).scorer(rubric)
-
-
-@cache
-def _kept_open(config: str) -> TextScorer:
-    scorer = _scorer(json.loads(config))
-    atexit.register(scorer.close)
-    return scorer

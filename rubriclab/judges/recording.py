@@ -11,7 +11,7 @@ judge's identity precedes the first reply of each judge. Each reply has its requ
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -237,22 +237,6 @@ def recorded_name(judge: str) -> str:
     """Return the judge whose replies `recorded:PATH#JUDGE` holds; any other name unchanged."""
     path, separator, recorded = judge.rpartition("#")
     return recorded if separator and path.startswith(PREFIX) else judge
-
-
-def merge_recordings(path: Path, parts: Iterable[Path]) -> None:
-    """Add what other recordings hold to the one at `path`, which may be missing, and delete them.
-
-    Raises:
-        DataError: if one cannot be read or written, or holds a judge with other settings.
-    """
-    for part in parts:
-        merged, end = RecordingFile(path), read_recording(part).end
-        for row in map(orjson.loads, part.read_bytes()[:end].splitlines()[1:]):
-            if "judge" in row:
-                merged.begin(row["judge"], row["identity"])
-            else:
-                merged.add(row["request"], row["template"], row["reply"])
-        part.unlink()
 
 
 def open_replay(spec: str) -> Replay:

@@ -1,4 +1,4 @@
-"""MLflow, with its own evaluation, tracking store and model registry in a local SQLite database."""
+"""MLflow, with its own evaluation and tracking store in a local SQLite database."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ from parity_table import same_scores
 from pytest_projects import GOOD, TEXTS, UNSCORABLE
 from server import RunningServer
 
-from rubriclab import Lab
-from rubriclab.errors import DataError, NotConfirmed, PackError, SettingsError
+from rubriclab.errors import DataError, SettingsError
 
 os.environ |= {"MLFLOW_DISABLE_TELEMETRY": "true", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
 mlflow = pytest.importorskip("mlflow", reason="needs MLflow: run make test-integrations")
 
-from rubriclab.integrations.mlflow import MLflowScorer, load_version, log_version, row_of  # noqa: E402
+from rubriclab.integrations.mlflow import MLflowScorer, row_of  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 PAGE = CHECKOUT / "docs" / "integrations" / "mlflow.md"
@@ -121,57 +120,12 @@ def test_faulty_settings_are_named_before_anything_is_scored(store: Path) -> Non
         MLflowScorer("remote", store=store, max_call=2)
 
 
-def test_a_logged_version_has_its_agreement_and_verdict(store: Path) -> None:
-    version = Lab(store).load("planted@1")
-    logged = log_version("planted", store=store)
-    run = mlflow.get_run(logged.run_id)
-    validation = version.provenance.validation
-    assert run.data.tags["rubriclab.verdict"] == validation.outcome
-    assert run.data.tags["rubriclab.version"] == "planted@1"
-    assert run.data.metrics["held_out/pearson"] == validation.evaluators[0].pearson.value
-    assert run.data.metrics["held_out/pearson_low"] == validation.evaluators[0].pearson.low
-    assert run.data.metrics["difference/pearson"] == validation.verdicts[0].difference.value
-    with mlflow.start_run() as active:
-        assert log_version("alone@1", store=store).run_id == active.info.run_id
-    tags = mlflow.get_run(active.info.run_id).data.tags
-    assert tags["rubriclab.verdict"] == "not compared"
-
-
-def test_a_version_comes_back_from_a_run_and_from_the_registry_unchanged_and_unconfirmed(
-    store: Path, tmp_path: Path
-) -> None:
-    first = log_version("planted", store=store, registered_model="coherence")
-    second = log_version("remote@1", store=store, registered_model="coherence")
-    assert (first.registered, second.registered) == ("models:/coherence/1", "models:/coherence/2")
-    mlflow.MlflowClient().set_registered_model_alias("coherence", "production", "2")
-    lab = Lab(store)
-    by_alias = "models:/coherence@production"
-    for uri, name in ((first.uri, "planted"), (first.registered, "planted"), (by_alias, "remote")):
-        loaded = load_version(uri, store=tmp_path / "other.db")
-        assert (loaded.ref, loaded.digest) == (f"{name}@1", lab.load(f"{name}@1").digest)
-        assert loaded.imported
-    with pytest.raises(NotConfirmed):
-        MLflowScorer("remote@1", store=tmp_path / "other.db")
-
-
-def test_what_is_no_single_pack_is_not_loaded(store: Path, tmp_path: Path) -> None:
-    with mlflow.start_run() as run:
-        for name in ("planted", "alone"):
-            log_version(f"{name}@1", store=store)
-        mlflow.log_text("{}", "other/pack.json")
-        mlflow.log_text("none", "none/pack.txt")
-    for path, message in (("rubriclab", "2 files of JSON"), ("other", "is no pack|format"), ("none", "no pack")):
-        with pytest.raises(PackError, match=message):
-            load_version(f"runs:/{run.info.run_id}/{path}", store=tmp_path / "other.db")
-
-
 def test_the_example_of_the_documentation_works(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     example = example_files(PAGE)["evaluate.py"]
     monkeypatch.chdir(store.parent)
     names: dict[str, Any] = {}
     exec(example.replace("rubrics.db", "store.db").replace("news-coherence", "planted"), names)
     assert names["result"].metrics["planted/mean"] > 1
-    assert names["loaded"].digest == Lab(store).load("planted").digest
 
 
 def test_the_function_of_the_documentation_makes_the_row_of_a_text(store: Path) -> None:

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
-import pytest
 from in_full import in_full
 from pytest_projects import BAD, COMPARED, GOOD, JUDGE, UNSCORABLE, Project, row_of, saying
 from server import RunningServer
-
-from rubriclab.integrations.pytest.run_database import RunDatabase
 
 
 @in_full
@@ -58,20 +54,12 @@ def test_other(rubric):
 """
 
 
-@pytest.mark.parametrize("workers", [(), pytest.param(("-n", 2), marks=in_full)])
-def test_two_tests_cannot_store_one_baseline(project: Project, workers: tuple[object, ...]) -> None:
+def test_two_tests_cannot_store_one_baseline(project: Project) -> None:
     project.write(TWICE)
-    done = project.pytest(*JUDGE, "--rubric-update-baseline", *workers)
+    done = project.pytest(*JUDGE, "--rubric-update-baseline")
     assert "1 failed, 1 passed" in done.out
     assert "SettingsError: Two comparisons store the baseline same, in test_texts.py::test_" in done.out
     assert "baselines stored: same\n" in done.out
-
-
-def test_the_first_test_that_stores_a_baseline_owns_it_in_all_processes(tmp_path: Path) -> None:
-    one, other = RunDatabase(tmp_path), RunDatabase(tmp_path)
-    assert one.owner_of_baseline("same", "test_one") == "test_one"
-    assert other.owner_of_baseline("same", "test_other") == "test_one"
-    assert other.owner_of_baseline("another", "test_other") == "test_other"
 
 
 AGAIN = """

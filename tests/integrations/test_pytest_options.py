@@ -8,7 +8,8 @@ import pytest
 from pytest_projects import Project
 from server import RunningServer
 
-from rubriclab.integrations.pytest.settings import Marked, Settings, check_settings
+from rubriclab.errors import SettingsError
+from rubriclab.integrations.pytest.settings import Marked, Settings, check_one_process, check_settings
 
 ONE_TEXT = """
 def test_one(rubric):
@@ -16,31 +17,40 @@ def test_one(rubric):
 """
 
 
-def settings(tmp_path: Path, given: dict[str, str], found: dict[str, str], *environment: str) -> Settings:
-    """Return settings of a project in `tmp_path`."""
-    return Settings(given, found, tmp_path, tmp_path, environment=frozenset(environment))
-
-
 @pytest.mark.parametrize(
-    ("given", "found", "environment", "fault"),
+    ("given", "environment", "fault"),
     [
-        ({"record": "a"}, {"replay": "b"}, (), "--rubric-record and rubric_replay exclude each other"),
-        ({"record": "a"}, {"replay": "b"}, ("replay",), "--rubric-record and RUBRICLAB_REPLAY exclude each other"),
-        ({"record": "a", "replay": "b"}, {}, (), "--rubric-record and --rubric-replay exclude each other"),
-        ({}, {"inconclusive": "maybe"}, (), "rubric_inconclusive: expected fail, skip, pass; got 'maybe'"),
-        ({"markdown": "no/x.md"}, {}, (), "--rubric-markdown .*/no/x.md: there is no folder"),
-        ({"record": "no/x.jsonl"}, {}, (), "--rubric-record .*/no/x.jsonl: there is no folder"),
-        ({"max_calls": "abc"}, {}, (), "--rubric-max-calls: expected a whole number, got the text 'abc'"),
-        ({"max_cost": "-3"}, {}, (), "--rubric-max-cost: expected a number of at least 0"),
-        ({"price": "x"}, {}, (), "The price 'x' is not understood"),
-        ({"concurrency": "0"}, {}, (), "--rubric-concurrency: expected a number of at least 1"),
+        ({"record": "a"}, {"replay": "b"}, "--rubric-record and RUBRICLAB_REPLAY exclude each other"),
+        ({"record": "a", "replay": "b"}, {}, "--rubric-record and --rubric-replay exclude each other"),
+        ({}, {"inconclusive": "maybe"}, "RUBRICLAB_INCONCLUSIVE: expected fail, skip, pass; got 'maybe'"),
+        ({"record": "no/x.jsonl"}, {}, "--rubric-record .*/no/x.jsonl: there is no folder"),
+        ({"max_calls": "abc"}, {}, "--rubric-max-calls: expected a whole number, got the text 'abc'"),
+        ({"max_cost": "-3"}, {}, "--rubric-max-cost: expected a number of at least 0"),
+        ({"price": "x"}, {}, "The price 'x' is not understood"),
+        ({"concurrency": "0"}, {}, "--rubric-concurrency: expected a number of at least 1"),
     ],
 )
 def test_options_that_cannot_be_used_are_refused_before_the_run(
-    tmp_path: Path, given: dict[str, str], found: dict[str, str], environment: tuple[str, ...], fault: str
+    tmp_path: Path, given: dict[str, str], environment: dict[str, str], fault: str
 ) -> None:
     with pytest.raises(pytest.UsageError, match=fault):
-        check_settings(settings(tmp_path, given, found, *environment))
+        check_settings(Settings(given, environment, tmp_path, tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("given", "environment", "update", "named"),
+    [
+        ({"record": "a"}, {}, False, "--rubric-record"),
+        ({}, {"max_cost": "2"}, False, "RUBRICLAB_MAX_COST"),
+        ({}, {}, True, "--rubric-update-baseline"),
+    ],
+)
+def test_what_holds_in_one_process_is_refused_in_several(
+    tmp_path: Path, given: dict[str, str], environment: dict[str, str], update: bool, named: str
+) -> None:
+    check_one_process(Settings({"store": "a.db"}, {}, tmp_path, tmp_path))
+    with pytest.raises(SettingsError, match=f"{named} holds in one process"):
+        check_one_process(Settings(given, environment, tmp_path, tmp_path, update))
 
 
 def test_the_address_of_the_run_is_not_for_a_marked_judge_of_another_provider(
@@ -50,8 +60,8 @@ def test_the_address_of_the_run_is_not_for_a_marked_judge_of_another_provider(
     keys = {"OPENAI_API_KEY": "sk-openai", "ANTHROPIC_API_KEY": "sk-anthropic", "RUBRICLAB_ATTEMPTS": "1"}
     with RunningServer() as theirs:
         there = theirs.url.removesuffix("/v1")
-        given = ("-o", "rubric_judge=openai/fake", "--rubric-api-base", server.url)
-        project.pytest(*given, ANTHROPIC_API_BASE=there, **keys)
+        keys = {**keys, "RUBRICLAB_JUDGE": "openai/fake"}
+        project.pytest("--rubric-api-base", server.url, ANTHROPIC_API_BASE=there, **keys)
         assert (server.keys, theirs.keys) == (set(), {"sk-anthropic"})
 
 
@@ -72,14 +82,12 @@ def test_messages_name_options_of_pytest(project: Project) -> None:
     assert replay in done.out
 
 
-def test_options_come_before_marks_before_the_environment_before_the_configuration(tmp_path: Path) -> None:
+def test_options_come_before_marks_before_the_environment(tmp_path: Path) -> None:
     folder, root = tmp_path / "work", tmp_path / "project"
     marked = Marked(store="marked.db")
     settings = Settings({}, {"store": "found.db", "judge": "recorded:replies.jsonl"}, folder, root)
     assert settings.store(marked.store) == str(root / "marked.db")
-    assert settings.store(None) == str(root / "found.db")
-    assert settings.judge(None) == f"recorded:{root / 'replies.jsonl'}"
-    typed = Settings({"store": "given.db"}, settings.found, folder, root)
+    assert settings.store(None) == str(folder / "found.db")
+    assert settings.judge(None) == f"recorded:{folder / 'replies.jsonl'}"
+    typed = Settings({"store": "given.db"}, settings.environment, folder, root)
     assert typed.store(marked.store) == str(folder / "given.db")
-    exported = Settings({}, settings.found, folder, root, environment=frozenset({"store"}))
-    assert exported.store(None) == str(folder / "found.db")

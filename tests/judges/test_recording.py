@@ -22,7 +22,6 @@ from rubriclab.judges.recording import (
     HEADER,
     LONGEST_LINE,
     RecordingFile,
-    merge_recordings,
     open_replay,
     read_recording,
     recorded_name,
@@ -239,27 +238,6 @@ def test_a_line_without_end_is_refused_before_it_is_read_whole(tmp_path: Path) -
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 3 * LONGEST_LINE
-
-
-async def test_merged_recordings_hold_every_reply_once_and_the_parts_are_gone(tmp_path: Path) -> None:
-    path, parts = tmp_path / "run.jsonl", [tmp_path / f"run.jsonl.{name}.part" for name in "ab"]
-    await recorded(parts[0], "one")
-    await recorded(parts[1], "one", "two")
-    with parts[1].open("ab") as file:
-        file.write(b'{"request": "cut')  # as a killed worker leaves it
-    merge_recordings(path, parts)
-    content = read_recording(path)
-    assert (len(content.replies), len(path.read_bytes().splitlines())) == (2, 4)
-    assert not any(part.exists() for part in parts)
-
-
-async def test_a_recording_of_other_settings_is_not_merged_and_stays(tmp_path: Path) -> None:
-    path, part = tmp_path / "run.jsonl", tmp_path / "part.jsonl"
-    await recorded(path, "one")
-    part.write_bytes(path.read_bytes().replace(b'"identity":{', b'"identity":{"seed":1,'))
-    with pytest.raises(DataError, match="with other settings"):
-        merge_recordings(path, [part])
-    assert part.exists()
 
 
 @pytest.mark.parametrize(

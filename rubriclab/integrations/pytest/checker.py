@@ -72,7 +72,7 @@ class RubricFixture:
             SettingsError: if another comparison of this run has stored it.
             DataError: if it cannot be written.
         """
-        owner = self.run.shared.owner_of_baseline(name, self._node)
+        owner = self.run.baselines.setdefault(name, self._node)
         if owner != self._node or name in self._stored:
             tests = " and ".join(dict.fromkeys((owner, self._node)))
             raise SettingsError(

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Self, TypeVar
 
 from rubriclab.errors import RubriclabError, SettingsError
-from rubriclab.integrations.pytest.run_database import RunDatabase
 from rubriclab.integrations.pytest.settings import CAPS, FLAGS, JUDGE_OPTIONS, Marked, Settings
+from rubriclab.judges.budget import LocalBudget
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.recording import PREFIX, read_recording
 from rubriclab.option_names import with_flags
@@ -36,25 +36,21 @@ class RubricRun:
 
     Attributes:
         settings: how texts are scored.
-        shared: what all processes of the run share.
+        baselines: the test that stored each baseline.
         notes: what a person should know beside the results, each once.
 
     Raises:
         SettingsError: if an option is out of bounds.
-
-    Args:
-        record: the file that this process records to.
-        folder: what all processes of the run share is in it.
     """
 
-    def __init__(self, settings: Settings, record: Path | None, folder: Path) -> None:
+    def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.notes: dict[str, None] = {}
-        self._record = record
         self._options = judge_options_of(settings, JUDGE_OPTIONS)
         self._closing = ExitStack()
-        self.shared = RunDatabase(folder)
-        self._budget = self.shared.budget(judge_options_of(settings, CAPS))
+        caps = judge_options_of(settings, CAPS)
+        self.baselines: dict[str, str] = {}
+        self._budget = LocalBudget(caps.max_calls, caps.max_cost)
         self._opened: dict[tuple[str | None, str | None, str], TextScorer] = {}
 
     def scorer(self, ref: str, marked: Marked) -> TextScorer:
@@ -91,7 +87,8 @@ class RubricRun:
     def _open(self, store: str | None, judge: str | None, ref: str) -> TextScorer:
         if replay := self.settings.path("replay"):
             judge = _replayed(replay, judge, store, ref)
-        workspace = Workspace(store, self._options, notify=self._note, record=self._record, budget=self._budget)
+        record = self.settings.path("record")
+        workspace = Workspace(store, self._options, notify=self._note, record=record, budget=self._budget)
         workspace.give_address_to(self.settings.judge(None))
         return TextScorer(workspace, ref, ScoreOptions(judge=judge))
 

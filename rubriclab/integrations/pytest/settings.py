@@ -1,4 +1,4 @@
-"""How tests score texts: options on pytest's command line, marks, environment variables and pytest's configuration.
+"""How tests score texts: options on pytest's command line, marks and environment variables.
 
 This module is imported whenever pytest starts, so it imports nothing else of rubriclab.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -24,8 +24,8 @@ class PluginOption:
     """An option of pytest.
 
     Attributes:
-        name: as in `--rubric-NAME`, `rubric_NAME` in the configuration and `RUBRICLAB_NAME` in the environment.
-        shared: whether the environment variable and the configuration set it too.
+        name: as in `--rubric-NAME`, and `RUBRICLAB_NAME` in the environment.
+        shared: whether the environment variable sets it too.
     """
 
     name: str
@@ -51,7 +51,6 @@ OPTIONS = (
     PluginOption("concurrency", "N", "The number of concurrent requests of one process; default: 8."),
     PluginOption("inconclusive", "fail|skip|pass", "What an inconclusive comparison does to a test; default: fail."),
     PluginOption("baselines", "DIR", f"The folder of stored baselines; default: {BASELINES} beside the configuration."),
-    PluginOption("markdown", "FILE", "Also append the summary to this file as Markdown.", shared=False),
 )
 FLAGS = {option.name: option.flag for option in OPTIONS}
 UPDATE = "--rubric-update-baseline"
@@ -75,28 +74,25 @@ class Settings:
 
     Attributes:
         given: the values of options on the command line, as texts.
-        found: those of the environment or else of the configuration.
-        folder: the folder of the command line.
-        root: the folder of the configuration, to which paths in it and in marks are relative.
+        environment: those of environment variables.
+        folder: the working folder, to which these are relative.
+        root: the folder of pytest's configuration, to which paths in marks are relative.
         update: whether baselines are stored instead of compared with.
     """
 
     given: Mapping[str, str]
-    found: Mapping[str, str]
+    environment: Mapping[str, str]
     folder: Path
     root: Path
     update: bool = False
-    environment: frozenset[str] = field(default=frozenset())
 
     def value(self, name: str, marked: str | None = None) -> str | None:
-        """Return an option: from the command line, else the mark, else the environment, else the configuration."""
-        return self.given.get(name) or marked or self.found.get(name)
+        """Return an option: from the command line, else the mark, else the environment."""
+        return self.given.get(name) or marked or self.environment.get(name)
 
     def source(self, name: str) -> str:
-        """Return where an option is given: its flag, environment variable or name in the configuration."""
-        if name in self.given or name not in self.found:
-            return FLAGS[name]
-        return f"RUBRICLAB_{name.upper()}" if name in self.environment else f"rubric_{name}"
+        """Return where an option is given: its flag or environment variable."""
+        return f"RUBRICLAB_{name.upper()}" if name in self.environment and name not in self.given else FLAGS[name]
 
     def store(self, marked: str | None) -> str | None:
         """Return the store; `None` for the user's own."""
@@ -117,7 +113,7 @@ class Settings:
     def path(self, name: str) -> Path | None:
         """Return an option that is a path."""
         value = self.value(name)
-        return None if value is None else self._base(name) / value
+        return None if value is None else self.folder / value
 
     @property
     def baselines(self) -> Path:
@@ -133,10 +129,9 @@ class Settings:
         """
         return on_inconclusive(self.value("inconclusive") or "fail", self.source("inconclusive"))
 
-    def _base(self, name: str, marked: str | None = None) -> Path:
+    def _base(self, name: str, marked: str | None) -> Path:
         """Return what a relative path is relative to."""
-        typed = name in self.given or (marked is None and name in self.environment)
-        return self.folder if typed else self.root
+        return self.folder if marked is None or name in self.given else self.root
 
 
 def on_inconclusive(value: str, source: str = "inconclusive") -> OnInconclusive:
@@ -152,37 +147,30 @@ def on_inconclusive(value: str, source: str = "inconclusive") -> OnInconclusive:
 
 
 def add_options(parser: pytest.Parser) -> None:
-    """Add the options to pytest's command line and configuration."""
+    """Add the options to pytest's command line."""
     group = parser.getgroup("rubriclab", "texts scored by rubrics")
     for option in OPTIONS:
         group.addoption(option.flag, dest=f"rubric_{option.name}", metavar=option.metavar, help=option.help)
-        if option.shared:
-            parser.addini(f"rubric_{option.name}", option.help, type="string", default=None)
     group.addoption(UPDATE, dest="rubric_update_baseline", action="store_true", help=UPDATE_HELP)
 
 
 def settings_of(config: pytest.Config) -> Settings:
     """Return the settings of a run."""
     given = {option.name: config.getoption(f"rubric_{option.name}") for option in OPTIONS}
-    given = {name: value for name, value in given.items() if value}
     shared = [option.name for option in OPTIONS if option.shared]
-    environment = {name: value for name in shared if (value := os.environ.get(f"RUBRICLAB_{name.upper()}"))}
-    found = {name: value for name in shared if (value := config.getini(f"rubric_{name}"))}
     return Settings(
-        given=given,
-        found={**found, **environment},
+        given={name: value for name, value in given.items() if value},
+        environment={name: value for name in shared if (value := os.environ.get(f"RUBRICLAB_{name.upper()}"))},
         folder=config.invocation_params.dir,
         root=config.inipath.parent if config.inipath else config.rootpath,
         update=bool(config.getoption("rubric_update_baseline")),
-        environment=frozenset(environment),
     )
 
 
 def check_settings(settings: Settings) -> None:
     """Check what can be checked before a test scores a text.
 
-    Options in the environment and in the configuration are checked by the first test that needs them, so that other
-    runs import nothing for it.
+    Options in the environment are checked by the first test that needs them, so that other runs import nothing for it.
 
     Raises:
         pytest.UsageError: if an option that is given cannot be used, or two exclude each other.
@@ -191,11 +179,8 @@ def check_settings(settings: Settings) -> None:
     if settings.path("record") and settings.path("replay"):
         sources = f"{settings.source('record')} and {settings.source('replay')}"
         raise pytest.UsageError(f"{sources} exclude each other: name one of them.")
-    for name in ("record", "markdown"):
-        if (path := settings.path(name)) and not path.parent.is_dir():
-            raise pytest.UsageError(
-                f"{settings.source(name)} {path}: there is no folder {path.parent}; create it first."
-            )
+    if (path := settings.path("record")) and not path.parent.is_dir():
+        raise pytest.UsageError(f"{FLAGS['record']} {path}: there is no folder {path.parent}; create it first.")
     if given := settings.given.keys() & {*JUDGE_OPTIONS, *CAPS}:
         from rubriclab.errors import SettingsError
         from rubriclab.integrations.pytest.run import judge_options_of
@@ -204,6 +189,21 @@ def check_settings(settings: Settings) -> None:
             judge_options_of(settings, sorted(given))
         except SettingsError as error:
             raise pytest.UsageError(str(error)) from None
+
+
+def check_one_process(settings: Settings) -> None:
+    """Check that no option is given that holds in a single process only.
+
+    Raises:
+        SettingsError: if one is.
+    """
+    from rubriclab.errors import SettingsError
+
+    given = [settings.source(name) for name in ("record", *CAPS) if settings.value(name)]
+    if given := [*given, *([UPDATE] if settings.update else [])]:
+        raise SettingsError(
+            f"{given[0]} holds in one process, and pytest-xdist runs the tests in several;", "run pytest with -n 0."
+        )
 
 
 def marked_on(item: pytest.Item) -> Marked:
