@@ -112,10 +112,6 @@ class Raters(FrozenModel):
         icc_mean: of the mean of as many raters as a text has.
         alpha: Krippendorff's, interval metric.
         ceiling: the correlation with the labels that a perfect judge could reach.
-        winning: share of the raters that the rubric could replace by the alternative annotator test; `None` where
-            there are too few raters or texts.
-        epsilon: by how much people are given the advantage in that test, as they cost more.
-        advantage: the rubric's average advantage probability there.
     """
 
     raters: tuple[Rater, ...]
@@ -123,9 +119,6 @@ class Raters(FrozenModel):
     icc_mean: float | None
     alpha: Interval
     ceiling: float | None
-    winning: float | None = None
-    advantage: float | None = None
-    epsilon: float | None = None
 
 
 class Validation(FrozenModel):

@@ -17,14 +17,12 @@ OptionsT = TypeVar("OptionsT", bound="Options")
 
 def workspace_of(values: Mapping[str, Any]) -> Workspace:
     """Return the workspace that the options of a command say."""
-    import click
 
     from rubriclab.cli.printing import note
     from rubriclab.judges.options import JudgeOptions
     from rubriclab.progress import terminal_bar
     from rubriclab.services.settings import parse_settings
     from rubriclab.services.workspace import Workspace, judge_options, no_progress
-    from rubriclab.tracing import trace_of
 
     record = values.get("record")
     return Workspace(
@@ -35,7 +33,6 @@ def workspace_of(values: Mapping[str, Any]) -> Workspace:
         record=Path(record) if record else None,
         settings=parse_settings(values.get("configured") or ()),
         metrics=metrics_of(values),
-        trace=trace_of(click.get_current_context().info_name),
     )
 
 

@@ -176,7 +176,6 @@ class RubricTools:
             budget=self._budget,
             given_address=given.given_address,
             metrics=given.metrics,
-            trace=None,
         )
 
 

@@ -33,7 +33,6 @@ from rubriclab.judges.plug_ins import judge_points, plug_in_judge
 from rubriclab.judges.providers import provider_of
 from rubriclab.judges.recording import PREFIX, Recorder, Recording, open_replay
 from rubriclab.judges.retry import Breaker, LocalBreaker, Retried
-from rubriclab.judges.traced import Traced, Tracer
 from rubriclab.option_names import option
 
 if TYPE_CHECKING:
@@ -56,7 +55,6 @@ def connect(
     batches: BatchTable | None = None,
     notify: Callable[[str], None] = lambda _text: None,
     observer: RequestObserver | None = None,
-    tracer: Tracer | None = None,
     breaker: Breaker | None = None,
 ) -> Judge:
     """Return the judge named `spec`: `embedded`, `recorded:PATH[#JUDGE]`, a plug-in's name or a litellm model string.
@@ -70,7 +68,6 @@ def connect(
       takes no slot;
     - `Retried`;
     - `Cached`: only a prompt's final reply is cached, and a cached reply needs no limit, budget or retry;
-    - `Traced`, if there are spans, around the cache: each says whether its answer was cached;
     - `Recording`, around the cache: a recording includes cached replies;
     - `Metered`, which sees every reply that is used.
 
@@ -87,7 +84,6 @@ def connect(
         batches: open batches; needed, like `answers`, to ask by batches.
         notify: told of every batch.
         observer: told about every request to the provider.
-        tracer: makes spans of texts and requests.
         breaker: shared by several processes; by default one for this judge alone.
 
     Raises:
@@ -100,10 +96,9 @@ def connect(
         limits or local_limits(options),
         breaker or local_breaker(options),
         observer,
-        tracer,
     )
     judge = _source(spec, options, answers, ledger, shared, batches=batches, notify=notify)
-    return Metered(Recording(judge, record) if record else judge, ledger, tracer)
+    return Metered(Recording(judge, record) if record else judge, ledger)
 
 
 def makes_requests(spec: str) -> bool:
@@ -130,14 +125,6 @@ class _Shared:
     limits: Limits
     breaker: Breaker
     observer: RequestObserver | None
-    tracer: Tracer | None
-
-    def retried(self, number: int) -> None:
-        """Tell of a further attempt at a prompt, by how many there were."""
-        if self.observer:
-            self.observer.retried()
-        if self.tracer:
-            self.tracer.retried(number)
 
 
 def _source(
@@ -171,7 +158,7 @@ def _source(
             damaged=ledger.damaged,
             used=ledger.used,
         )
-    return Traced(judge, shared.tracer, provider(spec), batch=options.batch) if shared.tracer else judge
+    return judge
 
 
 def _called(spec: str, options: JudgeOptions, shared: _Shared) -> Judge:
@@ -203,7 +190,7 @@ def _retried(judge: Judge, options: JudgeOptions, shared: _Shared) -> Retried:
         Queued(limited, shared.observer) if shared.observer else limited,
         attempts=options.attempts,
         breaker=shared.breaker,
-        on_retry=shared.retried,
+        on_retry=shared.observer.retried if shared.observer else None,
     )
 
 

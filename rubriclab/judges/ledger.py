@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 from rubriclab.errors import JudgeUnavailable, PromptRejected
 from rubriclab.judges.ask import read
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, Usage
-from rubriclab.judges.traced import Tracer
 from rubriclab.prompts import Prompt
 from rubriclab.provenance import Effort
 
@@ -98,15 +95,11 @@ class Metered(JudgeWrapper):
     """A judge whose replies are counted in `ledger`. It is the outermost wrapper, so it sees every reply that is used.
 
     A prompt counts as failed if it has no reply or a filtered one, or if the reply to its repair is unusable too.
-
-    Attributes:
-        tracer: makes spans of the texts that are scored.
     """
 
-    def __init__(self, judge: Judge, ledger: Ledger, tracer: Tracer | None = None) -> None:
+    def __init__(self, judge: Judge, ledger: Ledger) -> None:
         super().__init__(judge)
         self._ledger = ledger
-        self.tracer = tracer
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         """Return the judge's reply and count it."""
@@ -143,12 +136,3 @@ def count_text(judge: Judge, outcome: str) -> None:
             judge.count_text(outcome)
             return
         judge = judge.judge
-
-
-def texts_span(judge: Judge, ids: Sequence[str]) -> AbstractContextManager[Callable[[str], None]]:
-    """Return a block in which texts are scored, which takes what became of them, with a span if the judge has any."""
-    while isinstance(judge, JudgeWrapper):
-        if isinstance(judge, Metered) and judge.tracer:
-            return judge.tracer.texts(ids)
-        judge = judge.judge
-    return nullcontext(lambda _outcome: None)

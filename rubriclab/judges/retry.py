@@ -71,7 +71,7 @@ class Retried(JudgeWrapper):
     Attributes:
         attempts: requests per prompt, the first one included.
         breaker: ends the command if too many prompts in a row fail after all attempts.
-        on_retry: called before each further attempt at a prompt, with how many further ones there have been.
+        on_retry: called before each further attempt at a prompt.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Retried(JudgeWrapper):
         breaker: Breaker | None = None,
         rng: random.Random | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        on_retry: Callable[[int], None] | None = None,
+        on_retry: Callable[[], None] | None = None,
     ) -> None:
         super().__init__(judge)
         self._attempts = attempts
@@ -132,7 +132,7 @@ class Retried(JudgeWrapper):
             await self._sleep(pause)
             attempt += 1
             if self._on_retry:
-                self._on_retry(attempt - 1)
+                self._on_retry()
 
     def _check_patience(self, error: JudgeUnavailable) -> None:
         if error.retry_after and error.retry_after > PATIENCE:

@@ -149,7 +149,7 @@ class Lab(LearningOperations, ScoringOperations, StoreOperations):
         from rubriclab.web.api.serve import log_access, serve_rubric
 
         chosen = self._options(ServeOptions, options)
-        await serve_rubric(self._workspace("serve"), rubric, chosen, on_access=on_access or log_access)
+        await serve_rubric(self._workspace(), rubric, chosen, on_access=on_access or log_access)
 
     serve = synchronous(serve_async)
 

@@ -21,7 +21,6 @@ from rubriclab.services.base import SettingsTables
 from rubriclab.services.progress_log import ProgressDisplay
 from rubriclab.services.running import finish
 from rubriclab.services.workspace import Notify, Workspace, judge_options, no_progress
-from rubriclab.tracing import trace_of
 
 if TYPE_CHECKING:
     from rubriclab.metrics import Metrics
@@ -141,7 +140,7 @@ class LabBase:
         """End the streams of scores that have not been read to their end, and stop serving metrics."""
         self._open.close()
 
-    def _workspace(self, operation: str | None = None) -> Workspace:
+    def _workspace(self) -> Workspace:
         return Workspace(
             self._store,
             self._judge_options,
@@ -151,7 +150,6 @@ class LabBase:
             settings=self._settings,
             budget=self._budget,
             metrics=self._metrics,
-            trace=trace_of(operation),
         )
 
     def _options(self, model: type[OptionsT], values: Mapping[str, Any]) -> OptionsT:

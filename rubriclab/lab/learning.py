@@ -93,7 +93,7 @@ class LearningOperations(LabBase):
             JudgeError: if the provider fails, or nothing could be learned.
             BudgetReached: if a cap on calls or money was reached.
         """
-        with self._workspace("learn") as workspace:
+        with self._workspace() as workspace:
             return (await learning.learn(workspace, data, self._options(LearnOptions, options))).version
 
     learn = synchronous(learn_async)
@@ -106,7 +106,7 @@ class LearningOperations(LabBase):
             NotInStore: if there is no such rubric, or no record of its training.
             DataError: if there are no texts without a label.
         """
-        with self._workspace("plan") as workspace:
+        with self._workspace() as workspace:
             return await planning.plan(workspace, data, rubric, self._options(PlanOptions, options))
 
     plan = synchronous(plan_async)
@@ -120,7 +120,7 @@ class LearningOperations(LabBase):
             SettingsError: for changes that are not possible, or without who makes them and why.
             DataError: if there are no labelled texts.
         """
-        with self._workspace("edit") as workspace:
+        with self._workspace() as workspace:
             return await editing.edit(workspace, rubric, self._options(EditOptions, options))
 
     edit = synchronous(edit_async)
@@ -141,7 +141,7 @@ class LearningOperations(LabBase):
         """
         from rubriclab.web.label.serve import label
 
-        with self._workspace("label") as workspace:
+        with self._workspace() as workspace:
             return await label(workspace, data, output, self._options(LabelOptions, options))
 
     label = synchronous(label_async)
@@ -164,7 +164,7 @@ class LearningOperations(LabBase):
             JudgeError: if the provider fails, or no part of the paper had a usable reply.
             BudgetReached: if a cap on calls or money was reached.
         """
-        with self._workspace("literature add") as workspace:
+        with self._workspace() as workspace:
             chosen = self._options(LiteratureAddOptions, options)
             return await literature_adding.literature_add(workspace, paper, chosen)
 

@@ -52,7 +52,7 @@ class ScoringOperations(LabBase):
             JudgeError: if the provider fails.
             BudgetReached: if a cap on calls or money was reached.
         """
-        with self._workspace("score") as workspace:
+        with self._workspace() as workspace:
             return await scoring.score(workspace, data, rubric, self._options(ScoreOptions, options))
 
     @overload
@@ -79,7 +79,7 @@ class ScoringOperations(LabBase):
         self, data: Data, rubric: RubricLike | None = None, **options: Any
     ) -> AsyncGenerator[Score]:
         """Yield the score of each text as soon as it and those before it are known; memory does not grow with them."""
-        with self._workspace("score") as workspace:
+        with self._workspace() as workspace:
             chosen = self._options(ScoreOptions, options)
             scores = await workspace.off_event_loop(scoring.prepare_scoring, workspace, data, rubric, chosen)
             async for scored in scores.stream():
@@ -111,7 +111,7 @@ class ScoringOperations(LabBase):
             DataError: if no text is left that has scores.
             NotInStore: if there is no such rubric.
         """
-        with self._workspace("evaluate") as workspace:
+        with self._workspace() as workspace:
             chosen = self._options(EvaluateOptions, options)
             evaluation = await evaluating.evaluate(workspace, data, rubrics, chosen)
         evaluation.check_answered()
@@ -136,7 +136,7 @@ class ScoringOperations(LabBase):
             SettingsError: if it is not clear which text is meant.
             JudgeError: if the provider fails.
         """
-        with self._workspace("explain") as workspace:
+        with self._workspace() as workspace:
             return await explaining.explain(workspace, rubric, data, self._options(ExplainOptions, options))
 
     explain = synchronous(explain_async)
@@ -149,7 +149,7 @@ class ScoringOperations(LabBase):
             SettingsError: unless two different judges are named.
             DataError: if no text can be used.
         """
-        with self._workspace("agree") as workspace:
+        with self._workspace() as workspace:
             result = await agreeing.agree(workspace, data, rubric, self._options(AgreeOptions, options))
         result.check_answered()
         return result
@@ -167,7 +167,7 @@ class ScoringOperations(LabBase):
             DataError: if no text can be used.
             SettingsError: for options that do not go together, or an action to save that could not be tried.
         """
-        with self._workspace("transfer") as workspace:
+        with self._workspace() as workspace:
             result = await transferring.transfer(workspace, rubric, to, self._options(TransferOptions, options))
         result.check_saved()
         return result
@@ -188,7 +188,7 @@ class ScoringOperations(LabBase):
             NotInStore: if there is no such rubric.
             SettingsError: unless there are two sides to compare.
         """
-        with self._workspace("drift") as workspace:
+        with self._workspace() as workspace:
             result = await drifting.drift(workspace, data, before, after, self._options(DriftOptions, options))
         result.check_answered()
         return result
@@ -210,7 +210,7 @@ class ScoringOperations(LabBase):
             SettingsError: if no rubric is named.
             DataError: if nothing can be compared.
         """
-        with self._workspace("compare") as workspace:
+        with self._workspace() as workspace:
             return await comparing.compare(workspace, before, after, rubric, self._options(CompareOptions, options))
 
     compare = synchronous(compare_async)
@@ -223,7 +223,7 @@ class ScoringOperations(LabBase):
             NotInStore: if there is no such rubric.
             SettingsError: if the rubric gives no reasons to rewrite by.
         """
-        with self._workspace("improve") as workspace:
+        with self._workspace() as workspace:
             return await improving.improve(workspace, data, rubric, self._options(ImproveOptions, options))
 
     improve = synchronous(improve_async)

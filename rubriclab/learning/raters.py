@@ -13,7 +13,7 @@ from rubriclab.learning.gate import gate_level
 from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.stats.interval import rounded
 from rubriclab.stats.intraclass import ceiling, intraclass
-from rubriclab.stats.raters import EPSILON, alternative_annotator, rater_statistics
+from rubriclab.stats.raters import rater_statistics
 from rubriclab.stats.reliability import krippendorff_alpha
 from rubriclab.validation import Rater, Raters
 
@@ -35,15 +35,14 @@ class RaterScores:
     table: FloatArray
 
 
-def raters(examples: Sequence[Example], assignment: Assignment, scores: FloatArray, *, seed: int = 0) -> Raters | None:
-    """Return the agreement of the raters, and whether the judge could replace one; `None` below two raters.
+def raters(examples: Sequence[Example], assignment: Assignment, *, seed: int = 0) -> Raters | None:
+    """Return the agreement of the raters; `None` below two raters.
 
     Intervals are by a bootstrap over groups. The ceiling is for correlations at the gate's level.
 
     Args:
         examples: the labelled texts.
         assignment: with the aspect and the scale.
-        scores: the judge's held-out scores, shape (texts,), on the raters' scale, NaN where missing.
         seed: of the bootstrap.
     """
     aspect = assignment.aspect.name
@@ -59,16 +58,12 @@ def raters(examples: Sequence[Example], assignment: Assignment, scores: FloatArr
         intraclass(rated.table, groups, raters_known=separated, of_mean=of_mean, seed=seed, resamples=resamples)
         for of_mean, resamples in ((False, 1000), (True, 0))
     )
-    replaced = alternative_annotator(rated.table, scores) if identified else None
     return Raters(
         raters=_raters(rated, groups, seed),
         icc=single.rounded(),
         icc_mean=rounded(mean.value),
         alpha=krippendorff_alpha(rated.table, "interval", groups, seed=seed).rounded(),
         ceiling=rounded(ceiling(rated.table, within, raters_known=identified)),
-        winning=rounded(replaced.winning) if replaced else None,
-        advantage=rounded(replaced.advantage) if replaced else None,
-        epsilon=EPSILON if replaced else None,
     )
 
 

@@ -178,7 +178,7 @@ class Study:
         updates: dict[str, Any] = {
             "evaluators": (self._refitted(joint, result.level), *others),
             "shortcuts": tuple(shortcuts(self.every, ids, self.features, self.held_out.raw, seed=seed)),
-            "raters": raters(examples, self.assignment, self.held_out.scores, seed=seed),
+            "raters": raters(examples, self.assignment, seed=seed),
             "forgone": self._forgone(),
         }
         return result.model_copy(update=updates)

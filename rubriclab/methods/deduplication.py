@@ -22,7 +22,6 @@ from rubriclab.judges.judge import Judge
 from rubriclab.methods.replies import Reason, bare_id, keep_valid
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion
-from rubriclab.text_features.lexicon import word_set
 
 TEMPLATE = "deduplication/group"
 
@@ -30,13 +29,6 @@ TEMPLATE = "deduplication/group"
 MOST_SHOWN = 100
 
 TOKENS_PER_GROUP = 100
-
-_WORD = re.compile(r"[\w'-]+")
-_NEGATIONS = word_set("no not none never nothing without lack avoid free")
-_OPPOSITE_PREFIXES = ("un", "in", "im", "ir", "dis", "non", "non-")
-# Similarities out of 100: of reversed levels or negated questions, and the least difference to that of the levels in
-# order.
-MIRRORED, CLEARLY = 70.0, 15.0
 
 Noun = Literal["question", "hypothesis"]
 Relation = Literal["same", "nested"]
@@ -128,7 +120,7 @@ async def find_redundant(
 
     Of two redundant criteria the later one is dropped: better tiers come first, and within a tier the better wording,
     then the earlier position. A seed question and the finer questions made from it are not redundant, since those are
-    nested by design. Opposites are kept whatever the reply says. Without a usable reply, only equal wording is dropped.
+    nested by design. Without a usable reply, only equal wording is dropped.
 
     Args:
         tiers: criteria in order of preference.
@@ -177,15 +169,10 @@ async def _redundancies(
     redundancies: dict[frozenset[str], Redundancy] = {}
     for group in (group for answer in answers if answer.value for group in answer.value.groups):
         for one, other in group.pairs():
-            if not _both_kept(by_id[one], by_id[other], group.relation):
+            if group.relation == "same" or not _derived(by_id[one], by_id[other]):
                 redundancy = Redundancy(group.relation, group.best, group.reason.strip())
                 redundancies.setdefault(frozenset((one, other)), redundancy)
     return redundancies
-
-
-def _both_kept(one: Criterion, other: Criterion, relation: Relation) -> bool:
-    """Return whether both criteria are kept although a reply says that they are redundant."""
-    return (relation == "nested" and _derived(one, other)) or opposed(one, other)
 
 
 def _derived(one: Criterion, other: Criterion) -> bool:
@@ -194,35 +181,6 @@ def _derived(one: Criterion, other: Criterion) -> bool:
         a.question is not None and a.question.origin == "elaborated" and a.question.seed == b.id
         for a, b in ((one, other), (other, one))
     )
-
-
-def opposed(one: Criterion, other: Criterion) -> bool:
-    """Return whether two criteria are opposites by their wording.
-
-    Questions are opposites if they have the same words in another order, or if one negates the other; hypotheses if the
-    levels of one in reverse are worded like those of the other.
-    """
-    from rapidfuzz import fuzz
-
-    if not (one.levels and other.levels):
-        words, other_words = (
-            [word.removesuffix("s") for word in _WORD.findall(wording(each.statement))] for each in (one, other)
-        )
-        if sorted(words) == sorted(other_words):
-            return words != other_words
-        negated = _negations(words, other_words) + _negations(other_words, words)
-        return negated % 2 == 1 and fuzz.token_set_ratio(" ".join(words), " ".join(other_words)) >= MIRRORED
-    levels, other_levels = ([level.description for level in criterion.levels] for criterion in (one, other))
-    same, mirrored = (
-        fuzz.ratio(" ".join(levels), " ".join(other_levels)),
-        fuzz.ratio(" ".join(levels[::-1]), " ".join(other_levels)),
-    )
-    return mirrored > MIRRORED and mirrored > same + CLEARLY
-
-
-def _negations(words: Sequence[str], others: Sequence[str]) -> int:
-    opposites = {f"{prefix}{word}" for prefix in _OPPOSITE_PREFIXES for word in others}
-    return sum(word in _NEGATIONS or word.endswith("n't") or word in opposites for word in words)
 
 
 def _dropped(tiers: Sequence[Sequence[Criterion]], redundancies: Mapping[frozenset[str], Redundancy]) -> dict[str, str]:

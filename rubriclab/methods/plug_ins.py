@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 from pydantic import ConfigDict, TypeAdapter
 
 from rubriclab.data.aspect import Assignment
 from rubriclab.data.example import Example
 from rubriclab.judges.judge import Judge
 from rubriclab.judges.plug_ins import PlugIn
-from rubriclab.methods.holistic import require_scores, with_evidence
+from rubriclab.methods.holistic import require_scores
 from rubriclab.methods.method import CriterionRating, Learned, Method, TrainingInput
-from rubriclab.rubric import Criterion, Part
+from rubriclab.rubric import Part
 
 Scored = tuple[float | None, tuple[CriterionRating, ...]]
 
@@ -41,28 +40,7 @@ def guarded(method: object, plug_in: PlugIn) -> Method:
     async def learn(training_input: TrainingInput, settings: Any, **options: Any) -> Learned:
         with plug_in.errors_named():
             learned = await method.learn(training_input, settings, **options)
-            part = _with_agreement(learned, training_input)
         require_scores([rated for row in learned.ratings for rated in row])
-        return replace(learned, part=part)
+        return learned
 
     return replace(method, learn=learn, score=score)
-
-
-def _with_agreement(learned: Learned, training_input: TrainingInput) -> Part:
-    """Return the part with each rated criterion's correlation with the labels, unless the method gave it."""
-    labels = np.array([training_input.labels[name] for name in learned.examples], dtype=float)
-    columns = dict(zip(learned.candidates, learned.matrix.T, strict=True)) if learned.examples else {}
-
-    def completed(criterion: Criterion) -> Criterion:
-        stated = criterion.evidence.pearson is not None or criterion.evidence.judged or criterion.evidence.missing
-        if stated or criterion.id not in columns:
-            return criterion
-        return with_evidence(criterion, columns[criterion.id], labels)
-
-    part = learned.part
-    return part.model_copy(
-        update={
-            "criteria": tuple(map(completed, part.criteria)),
-            "dropped": tuple(each.model_copy(update={"criterion": completed(each.criterion)}) for each in part.dropped),
-        }
-    )

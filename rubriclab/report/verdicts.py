@@ -30,8 +30,6 @@ BASELINES: Mapping[str, str] = {
     "best text feature": "the text feature chosen in each fold",
 }
 RUBRIC = "this rubric"
-# The alternative annotator test is passed by who could replace half of the raters (Calderon et al. 2025, section 3).
-PASSED = 0.5
 
 
 def headline(validation: Validation) -> str:
@@ -173,18 +171,12 @@ def forgone(validation: Validation) -> str:
 
 
 def rater_sentences(raters: Raters) -> Iterator[str]:
-    """Yield how far the raters agree, what that allows at most, and whether the rubric could replace one of them."""
+    """Yield how far the raters agree."""
     mean = "" if raters.icc_mean is None else f", of the mean of a text's raters {figure(raters.icc_mean)}"
     yield (
         f"Intraclass correlation of single scores {estimate(raters.icc)}{mean}; Krippendorff's alpha "
         f"{estimate(raters.alpha)}."
     )
-    if raters.winning is not None:
-        people = len(raters.raters)
-        yield (
-            f"By the alternative annotator test the rubric does as well as {round(raters.winning * people)} of "
-            f"{count(people, 'rater')}, so it could {'' if raters.winning >= PASSED else 'not '}replace a rater."
-        )
 
 
 def not_validated(version: Version) -> str:

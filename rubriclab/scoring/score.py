@@ -14,7 +14,7 @@ from rubriclab.data.row import RowError
 from rubriclab.data.scale import Scale
 from rubriclab.errors import SettingsError
 from rubriclab.judges.judge import Judge
-from rubriclab.judges.ledger import FAULTY_ROW, RATINGS_MISSING, SCORED, count_text, texts_span
+from rubriclab.judges.ledger import FAULTY_ROW, RATINGS_MISSING, SCORED, count_text
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import CriterionRating, UnitVerdict
 from rubriclab.methods.prompting import gathered
@@ -137,24 +137,18 @@ async def score_text(rubric: Rubric, example: Example, judge: Judge, name: str) 
         (score,) = await score_rivals(rubric, (example,), judge, name)
         return counted(score, judge)
     assignment = assignment_of(rubric)
-    with texts_span(judge, (example.id,)) as ended:
-        if rubric.aggregation:
-            ratings = await ratings_of(example, rubric.parts, rubric.aggregation.ask, assignment, judge)
-            found = _combined(rubric, rubric.aggregation, ratings)
-        else:
-            found = await _mean_of_parts(rubric, example, assignment, judge)
-        ended(_outcome(found[0]))
+    if rubric.aggregation:
+        ratings = await ratings_of(example, rubric.parts, rubric.aggregation.ask, assignment, judge)
+        found = _combined(rubric, rubric.aggregation, ratings)
+    else:
+        found = await _mean_of_parts(rubric, example, assignment, judge)
     return counted(_score(rubric, example, found, name, judge), judge)
 
 
 def counted(score: Score, judge: Judge) -> Score:
     """Return the score, after counting its text in the judge's ledger."""
-    count_text(judge, _outcome(score.score))
+    count_text(judge, RATINGS_MISSING if score.score is None else SCORED)
     return score
-
-
-def _outcome(*scores: float | None) -> str:
-    return RATINGS_MISSING if None in scores else SCORED
 
 
 async def score_rivals(rubric: Rubric, examples: Sequence[Example], judge: Judge, name: str) -> list[Score]:
@@ -166,10 +160,8 @@ async def score_rivals(rubric: Rubric, examples: Sequence[Example], judge: Judge
     """
     if reason := why_apart(rubric):
         raise ValueError(reason)
-    with texts_span(judge, [example.id for example in examples]) as ended:
-        rated = await judge_rivals(examples, rubric.parts, assignment_of(rubric), judge)
-        found = [_combined(rubric, rubric.aggregation, each) if rubric.aggregation else _mean(each) for each in rated]
-        ended(_outcome(*(score for score, _, _ in found)))
+    rated = await judge_rivals(examples, rubric.parts, assignment_of(rubric), judge)
+    found = [_combined(rubric, rubric.aggregation, each) if rubric.aggregation else _mean(each) for each in rated]
     return [
         replace(_score(rubric, example, each, name, judge), rivals="together")
         for example, each in zip(examples, found, strict=True)

@@ -35,7 +35,6 @@ from rubriclab.store.store import Access
 if TYPE_CHECKING:
     from rubriclab.metrics import MetricsRegistry
     from rubriclab.services.judge_choice import JudgeChoice
-    from rubriclab.tracing import Trace
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -67,7 +66,6 @@ class Workspace:
         ledger: counts what is asked.
         metrics: shows others the requests and the ledger while the workspace is open.
         observer: told about every request; by default the metrics.
-        trace: makes the spans of the operation, which ends when the workspace is closed.
     """
 
     location: str | Path | None = None
@@ -83,7 +81,6 @@ class Workspace:
     ledger: Ledger = field(default_factory=Ledger)
     metrics: MetricsRegistry | None = None
     observer: RequestObserver | None = None
-    trace: Trace | None = None
 
     def __post_init__(self) -> None:
         # Shared by all judges of the operation.
@@ -140,7 +137,6 @@ class Workspace:
             batches=self.store.batches,
             notify=self.notify,
             observer=self.observer,
-            tracer=self.trace,
             breaker=self.breaker,
         )
 
@@ -174,23 +170,17 @@ class Workspace:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, _kind: object, error: BaseException | None, _where: object) -> None:
-        self.close(error)
+    def __exit__(self, *exception: object) -> None:
+        self.close()
 
-    def close(self, error: BaseException | None = None) -> None:
-        """Close the store, and say what batches are left and how many cached answers turned out to be damaged.
-
-        Args:
-            error: what ended the operation early.
-        """
+    def close(self) -> None:
+        """Close the store, and say what batches are left and how many cached answers turned out to be damaged."""
         if self.options.batch and self._store:
             self._notify_open_batches(self._store)
         self._held.close()
         self._store = None
         if self.metrics:
             self.metrics.finish(self.ledger)
-        if self.trace:
-            self.trace.end(self.ledger, error)
         if count := len(self.ledger.damaged):
             answers = "1 cached answer is" if count == 1 else f"{count} cached answers are"
             self.notify(f"{answers} damaged and asked for again; see: {command('verify')}")

@@ -31,14 +31,13 @@ def examples(table, names=None):
 def rated(texts=45, raters=3, seed=0):
     rng = np.random.default_rng(seed)
     worth = rng.normal(3, 1, size=texts)
-    table = worth + rng.normal(size=(raters, texts)) * 0.5 - np.array([[0.6], [0], [0]])
-    return table, worth
+    return worth + rng.normal(size=(raters, texts)) * 0.5 - np.array([[0.6], [0], [0]])
 
 
 def test_named_raters_are_told_apart():
-    table, worth = rated()
+    table = rated()
     table[1, ::4] = np.nan
-    found = raters(examples(table, ["anna", "ben", "cem"]), ASSIGNMENT, worth)
+    found = raters(examples(table, ["anna", "ben", "cem"]), ASSIGNMENT)
     assert [each.name for each in found.raters] == ["anna", "ben", "cem"]
     assert [each.n for each in found.raters] == [45, 33, 45]
     assert found.raters[0].severity.low > 0.3
@@ -47,24 +46,20 @@ def test_named_raters_are_told_apart():
     assert found.icc.low < found.icc.value < found.icc_mean
     assert found.alpha.value == pytest.approx(krippendorff_alpha(table, "interval", groups).value, abs=1e-5)
     assert found.ceiling == pytest.approx(ceiling(table, groups), abs=1e-5)
-    assert found.winning == 1.0
-    assert found.advantage > 0.6
-    assert found.epsilon == 0.1
 
 
 def test_equally_long_lists_are_of_the_same_raters_in_the_same_places():
-    table, worth = rated()
-    found = raters(examples(table), ASSIGNMENT, worth)
+    table = rated()
+    found = raters(examples(table), ASSIGNMENT)
     assert [each.name for each in found.raters] == ["1", "2", "3"]
-    assert found == raters(examples(table, ["1", "2", "3"]), ASSIGNMENT, worth)
+    assert found == raters(examples(table, ["1", "2", "3"]), ASSIGNMENT)
 
 
 def test_lists_of_several_lengths_are_of_nobody_in_particular():
-    table, worth = rated()
+    table = rated()
     table[2, 5] = np.nan
-    found = raters(examples(table), ASSIGNMENT, worth)
+    found = raters(examples(table), ASSIGNMENT)
     assert found.raters == ()
-    assert (found.winning, found.advantage, found.epsilon) == (None, None, None)
     assert found.icc.value == pytest.approx(intraclass(table, raters_known=False).value, abs=1e-5)
     assert found.ceiling is not None
 
@@ -83,14 +78,9 @@ def test_more_than_ten_places_stay_in_their_order():
 
 @pytest.mark.parametrize("table", [[[1.0, 2, 3]], [[1, np.nan, 3], [np.nan, 2, np.nan]]])
 def test_fewer_than_two_raters_of_a_text_say_nothing(table):
-    assert raters(examples(table, ["anna", "ben"][: len(table)]), ASSIGNMENT, np.ones(3)) is None
+    assert raters(examples(table, ["anna", "ben"][: len(table)]), ASSIGNMENT) is None
 
 
 def test_examples_without_annotations_say_nothing():
     plain = [Example("a", "A", "g", scores={"coherence": 3})]
-    assert raters(plain, ASSIGNMENT, np.ones(1)) is None
-
-
-def test_a_judge_without_scores_is_not_tested():
-    table, _ = rated()
-    assert raters(examples(table), ASSIGNMENT, np.full(45, np.nan)).winning is None
+    assert raters(plain, ASSIGNMENT) is None

@@ -6,15 +6,15 @@ import itertools
 from typing import Any
 
 import pytest
-from checkeval_scripts import assignment, question, wording
+from checkeval_scripts import assignment, question
 from hypoeval_scripts import criterion
 from planted import Bank, banks, replies
 
 from rubriclab.errors import JudgeUnavailable
 from rubriclab.judges import FakeJudge
 from rubriclab.judges.embedded import EmbeddedJudge
-from rubriclab.methods.deduplication import blocks, find_redundant, opposed, wording as plain
-from rubriclab.rubric import Criterion, Level
+from rubriclab.methods.deduplication import blocks, find_redundant, wording as plain
+from rubriclab.rubric import Criterion
 
 BANKS = list(zip(banks(), replies(), strict=True))
 NAMES = [bank.assignment.aspect.name for bank, _ in BANKS]
@@ -69,39 +69,6 @@ async def test_what_a_language_model_answered_finds_nine_in_ten_of_what_is_plant
 async def test_the_offline_judge_drops_nothing_that_is_opposite_or_merely_related(bank):
     out = await dropped(bank, EmbeddedJudge())
     assert all(len(pair & out.keys()) == 0 for pair in bank.planted("opposite", "related"))
-
-
-@pytest.mark.parametrize("bank", [bank for bank, _ in BANKS], ids=NAMES)
-async def test_opposites_whose_wording_shows_it_stay_even_where_a_reply_merges_them(bank):
-    texts = {each.id: each.statement for each in bank.criteria}
-    merged = [
-        group(*sorted(pair)) for pair in bank.planted("opposite") if not {texts[name] for name in pair} >= KNOWLEDGE
-    ]
-    assert merged
-    assert await dropped(bank, FakeJudge(lambda _: {"groups": merged})) == {}
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("Does the cause come before the effect?", "Does the effect come before the cause?"),
-        ("Is the title longer than the first line?", "Is the first line longer than the title?"),
-        ("Does it name a source?", "Does it name no source?"),
-    ],
-)
-async def test_mirrored_questions_are_put_to_the_model_and_stay(one: str, other: str):
-    judge = grouping(group("a", "b"))
-    bank = [question("a", text=one, seed="x"), question("b", text=other, seed="x")]
-    assert await find_redundant([bank], "question", assignment(), judge) == {}
-    assert len(judge.prompts) == 1
-
-
-def test_hypotheses_with_their_levels_reversed_are_opposed():
-    levels = [Level(score=score, description=wording(f"level {score}")) for score in (1, 3, 5)]
-    swapped = [Level(score=a.score, description=b.description) for a, b in zip(levels, levels[::-1], strict=True)]
-    one, other = (criterion("a").model_copy(update={"levels": tuple(each)}) for each in (levels, swapped))
-    assert opposed(one, other)
-    assert not opposed(one, one)
 
 
 # Equal wording

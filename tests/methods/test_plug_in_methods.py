@@ -135,20 +135,5 @@ def test_a_method_without_any_score_has_learned_nothing() -> None:
         learn(nothing)
 
 
-def test_each_criterion_gets_its_agreement_with_the_labels() -> None:
-    part = learn(learned()).part
-    labels = np.array([given().labels[text.id] for text in TEXTS])
-    expected = np.corrcoef(np.linspace(1, 5, 6), labels)[0, 1]
-    evidence = [criterion.evidence for criterion in part.criteria]
-    assert [each.pearson for each in evidence] == pytest.approx([expected, -expected], abs=1e-6)
-    assert [(each.judged, each.missing) for each in evidence] == [(6, 0)] * 2
-
-
-def test_agreement_that_the_method_gives_itself_is_kept() -> None:
-    own = trait("length", evidence=Evidence(origin="definition", pearson=0.25, judged=4))
-    part = learn(learned(part=PART.model_copy(update={"criteria": (own, trait("order"))}))).part
-    assert (part.criteria[0].evidence.pearson, part.criteria[0].evidence.judged) == (0.25, 4)
-
-
 def test_a_method_of_another_name_cannot_be_used() -> None:
     assert "expected a Method of that name" in message(lambda: guarded(method(name="other"), PLUG_IN))

@@ -196,9 +196,6 @@ def joint_trust(**fields: Any) -> Validation:
             icc_mean=0.76,
             alpha=interval(0.5, 0.29, 0.67),
             ceiling=0.87,
-            winning=2 / 3,
-            advantage=0.71,
-            epsilon=0.15,
         ),
     }
     return Validation(**(own | fields))

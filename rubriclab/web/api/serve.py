@@ -101,7 +101,6 @@ def _workspace(given: Workspace, metrics: MetricsRegistry) -> Workspace:
         settings=given.settings,
         budget=given.budget,
         metrics=metrics,
-        trace=given.trace,
     )
 
 
