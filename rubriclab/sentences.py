@@ -96,12 +96,13 @@ def _is_end(text: str, start: int, match: re.Match[str], cased: bool) -> bool:
     following = _NEXT.match(after)
     if run[0] in "。！？｡" or following is None or not following["word"]:
         return True
-    if not following["space"] or (cased and following["word"][0].islower() and run[-1] not in "*_"):
+    marks, goes_on = run.rstrip("”’»)]}*_\"' \t-br"), cased and following["word"][0].islower()
+    if not following["space"] or (goes_on and run[-1] not in "*_" and (marks != "." or marks != run)):
         return False
-    return run.rstrip("”’»)]}*_\"' \t-br") != "." or not _is_shortened(text, start, match.start(), following)
+    return marks != "." or not _is_shortened(text, start, match.start(), following, goes_on=goes_on)
 
 
-def _is_shortened(text: str, start: int, dot: int, following: re.Match[str]) -> bool:
+def _is_shortened(text: str, start: int, dot: int, following: re.Match[str], *, goes_on: bool) -> bool:
     """Return whether a dot belongs to a shortened word or a number, and the sentence goes on."""
     number, word = following["word"][0].isdigit(), following["word"].lower()
     if dot - start <= 12 and _LIST_ITEM_NUMBER.match(text, start, dot):
@@ -113,4 +114,4 @@ def _is_shortened(text: str, start: int, dot: int, following: re.Match[str]) -> 
     if before in _NEVER_LAST or (number and before in _NUMBERED):
         return True
     is_initial = len(before) == 1 and before != "i"
-    return (is_initial or "." in before or before in _SELDOM_LAST) and word not in _OPENINGS
+    return (is_initial or "." in before or before in _SELDOM_LAST) and (goes_on or word not in _OPENINGS)

@@ -68,7 +68,7 @@ def test_marks_amid_a_sentence_end_none(text):
     assert split_sentences(text) == (text,)
 
 
-@pytest.mark.parametrize("sentences", [("码头塌了。", "没有人受伤！", "真的吗？"), ("他说：“码头塌了。”", "我们走吧。")])
+@pytest.mark.parametrize("sentences", [("码头塌了。", "没有人受伤！", "真的吗？"), ("他说：“塌了。”", "走吧。")])
 def test_marks_of_scripts_without_spaces_end_sentences(sentences):
     assert split_sentences("".join(sentences)) == sentences
 
