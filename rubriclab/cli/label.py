@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from rubriclab.cli.help import command
-from rubriclab.cli.options import STORED, json_option, judge_options, option, rows_options, store_option
+from rubriclab.cli.options import STORED, json_option, option, rows_options, store_option
 from rubriclab.cli.places import FILE, OUTPUT
 
 
@@ -24,13 +24,8 @@ from rubriclab.cli.places import FILE, OUTPUT
 )
 @option(
     "--order",
-    type=click.Choice(["groups", "given", "random", "plan"]),
-    help="The order of the texts: those of one source one after the other, as given, random, or as `rubriclab plan` "
-    "recommends for --rubric.  [default: groups]",
-)
-@option("--rubric", metavar="REF", help="The version that says which labels help most, and how many are enough.")
-@option(
-    "--name", from_found="never", help="The name of a rubric that is learned from the page.  [default: TASK-ASPECT]"
+    type=click.Choice(["groups", "given", "random"]),
+    help="The order of the texts: those of one source one after the other, as given, or random.  [default: groups]",
 )
 @option("--rater", from_found="never", metavar="NAME", help="Who rates at this computer.  [default: the page asks]")
 @option(
@@ -52,7 +47,6 @@ from rubriclab.cli.places import FILE, OUTPUT
     metavar="PATH",
     help="Write the labelled rows to this file: .jsonl, .csv, .tsv, .xlsx or .parquet.",
 )
-@judge_options
 @rows_options
 @store_option
 @json_option

@@ -17,7 +17,7 @@ from typing import Literal
 from rubriclab.labeling.judgment import ItemId, TextToJudge, item_id
 
 Mode = Literal["rate", "order", "pairs"]
-Order = Literal["groups", "given", "random", "plan"]
+Order = Literal["groups", "given", "random"]
 
 # One item in so many is shown twice.
 REPEATED = 10
@@ -49,17 +49,15 @@ def deal(
     *,
     mode: Mode = "rate",
     order: Order = "groups",
-    planned: Sequence[str] = (),
 ) -> tuple[Item, ...]:
     """Return what a rater judges, in order; one item in ten comes a second time, at least five items later.
 
     Args:
         order: `groups` deals the groups in random order, and the texts of a group one after the other; `random` mixes
-            all items; `given` keeps the order of `texts`; `plan` begins with the texts that `planned` names.
-        planned: keys of texts, in the order in which they are to be judged.
+            all items; `given` keeps the order of `texts`.
     """
     draw = _drawing(rater)
-    ordered = _ordered(texts, order, draw, planned)
+    ordered = _ordered(texts, order, draw)
     items = [Item((text.key,)) for text in ordered] if mode == "rate" else list(_compared(ordered, mode, draw))
     if order == "random":
         items.sort(key=lambda item: draw("item", *sorted(item.texts)))
@@ -78,15 +76,14 @@ def _drawing(rater: str) -> Draw:
     return draw
 
 
-def _ordered(texts: Sequence[TextToJudge], order: Order, draw: Draw, planned: Sequence[str]) -> list[TextToJudge]:
+def _ordered(texts: Sequence[TextToJudge], order: Order, draw: Draw) -> list[TextToJudge]:
     if order == "given":
         return list(texts)
     groups = {group: draw("group", group) for group in {text.example.group for text in texts}}
-    place = {key: number for number, key in enumerate(planned)}
 
-    def rank(text: TextToJudge) -> tuple[int, int, str, int]:
+    def rank(text: TextToJudge) -> tuple[int, str, int]:
         group = text.example.group
-        return place.get(text.key, len(place)), groups[group], group, draw("text", text.key)
+        return groups[group], group, draw("text", text.key)
 
     return sorted(texts, key=rank)
 

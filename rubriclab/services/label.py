@@ -28,7 +28,6 @@ from rubriclab.report.wording import count
 from rubriclab.services.inputs import Data, notify_skipped, own_columns, rows_of
 from rubriclab.services.label_options import LabelOptions, LabelResult
 from rubriclab.services.label_rows import LabelText, labelled_rows
-from rubriclab.services.plan import PlanOptions, plan
 from rubriclab.services.workspace import Workspace
 from rubriclab.store import Store
 
@@ -86,7 +85,6 @@ class Labeling:
         texts: Sequence[LabelText],
         options: LabelOptions,
         *,
-        planned: Sequence[str] = (),
         former: Sequence[Comparison] = (),
     ) -> None:
         self.question = question
@@ -94,7 +92,6 @@ class Labeling:
         self.texts = tuple(texts)
         self._of = {text.key: text for text in texts}
         self._store = store
-        self._planned = tuple(planned)
         self._former = tuple(former)
         self._lock = threading.RLock()
         self._history = History()
@@ -262,7 +259,7 @@ class Labeling:
         with self._lock:
             if rater not in self._dealt:
                 options = self.options
-                items = deal(self.texts, rater, mode=options.mode, order=options.order, planned=self._planned)
+                items = deal(self.texts, rater, mode=options.mode, order=options.order)
                 self._dealt[rater] = {_name(rater, item): item for item in items}
             return self._dealt[rater]
 
@@ -289,19 +286,17 @@ def _name(rater: str, item: Item) -> str:
     return hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
-async def prepare_labeling(workspace: Workspace, data: Data, options: LabelOptions) -> Labeling:
-    """Return the texts of `data`, ready to be judged; with a plan, the judge rates them first.
+def prepare_labeling(workspace: Workspace, data: Data, options: LabelOptions) -> Labeling:
+    """Return the texts of `data`, ready to be judged.
 
     Raises:
         DataError: if a row is faulty, an id occurs twice, or there is nothing to judge.
-        SettingsError: for options that do not go together.
-        NotInStore: if `rubric` is not in the store.
+        SettingsError: for a scale that is not understood.
     """
     question = question_of(options)
     store = workspace.open_store(create=True)
     texts, former = _texts(workspace, data, options, question.aspect.name)
-    planned = await _planned(workspace, texts, options) if options.order == "plan" else ()
-    labeling = Labeling(store, question, texts, options, planned=planned, former=former)
+    labeling = Labeling(store, question, texts, options, former=former)
     if not labeling.items("anybody"):
         raise DataError(
             f"None of {count(len(texts), 'text')} shares its group with another one, so nothing can be compared.",
@@ -344,16 +339,3 @@ def _texts(
     if not texts:
         raise DataError(f"{rows.where} has no texts to label.", "Give rows with a field 'output'.")
     return tuple(texts.values()), tuple(comparison for _, comparison in about(rows.comparisons, examples, aspect))
-
-
-async def _planned(workspace: Workspace, texts: Sequence[LabelText], options: LabelOptions) -> tuple[str, ...]:
-    """Return the keys of texts, the one whose label helps most first."""
-    if options.rubric is None:
-        raise SettingsError(
-            f"{option('order', 'plan')} needs a version that says which labels help most.",
-            f"Give {option('rubric', 'NAME')}.",
-        )
-    planning = PlanOptions.given({"judge": options.judge})
-    result = await plan(workspace, [text.example for text in texts], options.rubric, planning)
-    keys = {text.example.id: text.key for text in texts}
-    return tuple(keys[planned.example.id] for planned in result.plan.texts)

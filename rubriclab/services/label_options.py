@@ -13,7 +13,7 @@ from rubriclab.display import Displayed
 from rubriclab.labeling.dealing import Mode, Order
 from rubriclab.labeling.judgment import rater_name
 from rubriclab.labeling.progress import RaterAgreement, RaterProgress
-from rubriclab.services.base import JudgeOption, ScaleText
+from rubriclab.services.base import ScaleText
 
 if TYPE_CHECKING:
     from rubriclab.report.model import View
@@ -24,7 +24,7 @@ def _names(value: Any) -> Any:
     return tuple(dict.fromkeys(map(rater_name, parts)))
 
 
-class LabelOptions(ReadingOptions, JudgeOption):
+class LabelOptions(ReadingOptions):
     """How texts are labelled on a page."""
 
     task: str
@@ -43,13 +43,7 @@ class LabelOptions(ReadingOptions, JudgeOption):
     """Whether texts are rated one by one, put in order (`order`), or compared two at a time (`pairs`)."""
 
     order: Order = "groups"
-    """The order of the texts: rivals one after the other, as `given`, `random`, or by a `plan` with `rubric`."""
-
-    rubric: str | None = None
-    """A version that says which labels help most, and how many are enough. Default: the newest of `name`, if any."""
-
-    name: str | None = None
-    """What a rubric learned from the page is called. Default: `TASK-ASPECT`."""
+    """The order of the texts: rivals one after the other, as `given`, or `random`."""
 
     rater: Annotated[str, AfterValidator(rater_name)] | None = None
     """Who rates at this computer. Default: the page asks."""

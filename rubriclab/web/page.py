@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,6 @@ from starlette.staticfiles import StaticFiles
 from rubriclab.characters import plain
 from rubriclab.report.describe import rounded
 from rubriclab.report.html import STYLE, inline, typeset
-from rubriclab.report.model import View
 from rubriclab.report.wording import excerpt
 
 HERE = Path(__file__).parent
@@ -51,15 +48,6 @@ def static_routes() -> list[BaseRoute]:
         Route("/static/report.css", _report_style),
         Mount("/static", _Revalidated(directory=HERE / "static")),
     ]
-
-
-def report_page(view: View) -> HTMLResponse:
-    """Return a report as the self-contained page that is also written to files; only its own style applies."""
-    from rubriclab.report.html import page
-
-    style = base64.b64encode(hashlib.sha256(f"\n{STYLE.read_text('utf-8')}\n".encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{style}'; base-uri 'none'; frame-ancestors 'none'"
-    return HTMLResponse(page(view), headers={"Content-Security-Policy": policy})
 
 
 async def _report_style(_request: Request) -> Response:

@@ -105,7 +105,6 @@ def test_every_rater_that_the_page_is_shared_with_can_rate_by_a_link(
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        (("--order", "plan"), "--order plan needs a version that says which labels help most. Give --rubric NAME."),
         (("--rater", "a\nb"), "The rater's name 'a b' cannot be used"),
         (("--share", "anna,"), "A rater needs a name; got an empty text"),
         (("-o", "labelled.ods"), "labelled.ods: the ending .ods says no format"),

@@ -20,15 +20,15 @@ def outputs(items, own):
     return [[of[key] for key in item.texts] for item in items]
 
 
-@given(SIZES, NAMES, st.sampled_from(["groups", "given", "random", "plan"]))
+@given(SIZES, NAMES, st.sampled_from(["groups", "given", "random"]))
 def test_every_text_comes_once_and_a_tenth_twice(size: tuple[int, int], rater: str, order: Order) -> None:
     own = texts(*size)
-    items = deal(own, rater, order=order, planned=[text.key for text in own[:3]])
+    items = deal(own, rater, order=order)
     first = [item.texts[0] for item in items if not item.again]
     again = [item.texts[0] for item in items if item.again]
     assert sorted(first) == sorted(text.key for text in own)
     assert len(again) == len(set(again)) == (len(own) + 5) // 10
-    assert deal(own, rater, order=order, planned=[text.key for text in own[:3]]) == items
+    assert deal(own, rater, order=order) == items
 
 
 @given(st.integers(6, 60), NAMES)
@@ -55,13 +55,10 @@ def test_raters_get_different_orders_and_repeats() -> None:
     assert len(set(repeats)) == 3
 
 
-def test_the_given_order_is_kept_and_a_plan_comes_first() -> None:
+def test_the_given_order_is_kept() -> None:
     own = texts(4, 2)
     given_order = [item.texts[0] for item in deal(own, "anna", order="given") if not item.again]
     assert given_order == [text.key for text in own]
-    planned = [own[5].key, own[0].key]
-    items = deal(own, "anna", order="plan", planned=planned)
-    assert [item.texts[0] for item in items if not item.again][:2] == planned
 
 
 @pytest.mark.parametrize("mode", ["order", "pairs"])

@@ -15,7 +15,6 @@ import httpx
 from commands import PATIENCE
 
 from rubriclab.services.label import Labeling, prepare_labeling
-from rubriclab.services.label_learning import LabelLearning
 from rubriclab.services.label_options import LabelOptions
 from rubriclab.services.workspace import Workspace
 from rubriclab.web.label.app import label_app
@@ -45,7 +44,6 @@ class LabelPage:
     client: httpx.Client
     access: Access
     labeling: Labeling
-    learning: LabelLearning
     output: Path
 
     @property
@@ -81,7 +79,7 @@ class LabelPage:
 
 def output_of(item: Mapping[str, Any], number: int = 0) -> str:
     """Return a text of an item."""
-    return "".join(text for text, _ in item["shown"]["texts"][number])
+    return str(item["shown"]["texts"][number])
 
 
 @contextmanager
@@ -90,8 +88,7 @@ def label_page(folder: Path, rows: Sequence[Mapping[str, Any]] = ROWS, **options
     chosen = LabelOptions(**{**ASKED, **options})
     output, bound, ready = folder / "labelled.jsonl", listen(), threading.Event()
     with Workspace(folder / "store.db") as workspace:
-        labeling = asyncio.run(prepare_labeling(workspace, list(rows), chosen))
-        learning = LabelLearning(workspace, labeling)
+        labeling = prepare_labeling(workspace, list(rows), chosen)
         access = access_of(labeling.question, chosen, port_of(bound))
 
         def finish() -> str:
@@ -100,15 +97,14 @@ def label_page(folder: Path, rows: Sequence[Mapping[str, Any]] = ROWS, **options
         def stop() -> None:
             server.stop()
 
-        server = Server(label_app(labeling, access, learning, finish=finish, stop=stop), bound, ready.set)
+        server = Server(label_app(labeling, access, finish=finish, stop=stop), bound, ready.set)
         thread = threading.Thread(target=lambda: asyncio.run(server.run()))
         thread.start()
         try:
             assert ready.wait(PATIENCE)
             address = f"http://127.0.0.1:{port_of(bound)}"
             with httpx.Client(base_url=address, trust_env=False, timeout=PATIENCE) as client:
-                yield LabelPage(client, access, labeling, learning, output)
+                yield LabelPage(client, access, labeling, output)
         finally:
             server.stop()
             thread.join()
-            learning.stop()

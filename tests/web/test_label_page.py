@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sqlite3
-import threading
-import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 from label_pages import ROWS, label_page, output_of
 
 from rubriclab.data import read, training_examples
 from rubriclab.labeling.judgment import LONGEST_REASON
-from rubriclab.services import label_learning
 
 HOSTILE = '</script><script>document.title="hacked"</script><img src=x onerror=alert(1)>\'"&{{ 7*7 }}\u202e'
 
@@ -248,69 +243,14 @@ def test_the_page_can_be_ended_from_the_browser(tmp_path: Path) -> None:
         assert page.post("/stop", {"rater": "anna"}).status_code == 200
 
 
-def test_learning_shows_its_price_then_its_progress_then_the_report(tmp_path: Path) -> None:
-    with label_page(tmp_path, judge="embedded") as page:
-        assert page.get("/panel").json()["may_learn"] is False
-        refused = page.post("/learn/start", {"rater": "anna"})
-        assert (refused.status_code, "learning needs 10" in refused.json()["error"]) == (400, True)
-        assert page.get("/report").status_code == 404
-        page.answer_all("anna", lambda text: 1 + sum(map(ord, text)) % 5)
-        panel = page.get("/panel").json()
-        assert panel["may_learn"] is True
-        assert panel["enough"] == "12 texts labelled: enough to begin; thirty are a good start."
-        price = page.get("/learn/price").json()["lines"]
-        assert price[0].startswith("judge embedded: about")
-        assert price[0].endswith("$0.0000")
-        assert page.post("/learn/start", {"rater": "anna"}).json()["status"] == "running"
-        assert page.get("/item", "ben").json()["progress"]["done"] == 0  # others go on meanwhile
-        state = page.get("/learn/state").json()
-        for _ in range(600):
-            if state["status"] != "running":
-                break
-            time.sleep(0.1)
-            state = page.get("/learn/state").json()
-        assert (state["status"], state["version"]) == ("done", "summarization-coherence@1"), state
-        report = page.get("/report")
-        assert "summarization-coherence@1" in report.text
-        assert "script-src" not in report.headers["content-security-policy"]
-
-
-def test_learning_is_started_once_however_often_it_is_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    begun: list[str] = []
-    under_way = threading.Event()
-
-    async def learn_until_cancelled(*_arguments: Any) -> None:
-        begun.append("learning")
-        under_way.set()
-        await asyncio.Event().wait()
-
-    monkeypatch.setattr(label_learning, "learn", learn_until_cancelled)
-    with label_page(tmp_path, judge="embedded") as page:
-        page.answer_all("anna", lambda text: 1 + sum(map(ord, text)) % 5)
-        started = threading.Barrier(8)
-
-        def start(_number: int) -> None:
-            started.wait()
-            page.learning.start()
-
-        with ThreadPoolExecutor(8) as pool:
-            list(pool.map(start, range(8)))
-        assert under_way.wait(60)
-        page.learning.stop()
-    assert begun == ["learning"]
-
-
-def test_only_who_started_a_shared_page_may_learn(tmp_path: Path) -> None:
+def test_only_who_started_a_shared_page_is_told_of_files_and_may_end_it(tmp_path: Path) -> None:
     with label_page(tmp_path, share="anna", rater="zoe") as page:
         page.client.get(page.access.path("anna"))
-        for path in ("/learn", "/learn/price", "/learn/state", "/report"):
-            assert page.get(path, None).status_code == 400
-        assert page.post("/learn/start", {"rater": "anna"}).status_code == 400
         assert page.post("/finish", {"rater": "anna"}).json() == {"words": "Your answers are kept. Thank you."}
+        assert page.post("/stop", {"rater": "anna"}).status_code == 400
         page.client.get(page.access.path("zoe"))
-        assert page.get("/learn", None).status_code == 200
+        assert page.post("/finish", {"rater": "zoe"}).json() == {"words": "0 written."}
+        assert page.post("/stop", {"rater": "zoe"}).status_code == 200
 
 
 def test_orders_are_written_as_rankings_that_learning_takes(tmp_path: Path) -> None:

@@ -26,11 +26,10 @@ from rubriclab.services.scores import Scores
 from rubriclab.web.api.body import texts_of
 from rubriclab.web.api.gate import AccessLog, Gate
 from rubriclab.web.api.models import Health, score_row
-from rubriclab.web.api.openapi import DOCS, HEALTH, METRICS, OPEN, OPENAPI, PATHS, RUBRIC, SCORE, description, docs_view
+from rubriclab.web.api.openapi import HEALTH, METRICS, OPEN, OPENAPI, PATHS, RUBRIC, SCORE, description
 from rubriclab.web.api.problems import KINDS, Refused, problem_response, refused
 from rubriclab.web.api.scoring import ScoringWork
 from rubriclab.web.api.tokens import Tokens
-from rubriclab.web.page import report_page
 
 # Seconds within which the thread that scores has to respond.
 RESPONSIVE = 10.0
@@ -83,10 +82,6 @@ class Service:
         """Return the description of the service."""
         return _json(description(tokens=self.has_tokens))
 
-    async def docs(self, _request: Request) -> Response:
-        """Return the description as a page."""
-        return report_page(docs_view(tokens=self.has_tokens))
-
     @cached_property
     def _rubric(self) -> dict[str, Any]:
         scorer = self.work.scorer
@@ -114,7 +109,6 @@ def application(
         HEALTH: service.health,
         METRICS: service.read_metrics,
         OPENAPI: service.openapi,
-        DOCS: service.docs,
     }
     routes = [
         *(Route(path, endpoint, methods=["POST"]) for path, endpoint in posts.items()),

@@ -51,7 +51,7 @@ KINDS: Mapping[str, ProblemKind] = {
         402, "The cap on calls or cost is reached: only requests whose answers are all in the store are answered."
     ),
     "other_origin": ProblemKind(403, "Without a token, the service refuses requests of other sites' pages (`Origin`)."),
-    "no_such_path": ProblemKind(404, "The service has no such path; `GET /` describes all requests."),
+    "no_such_path": ProblemKind(404, "The service has no such path; `GET /openapi.json` describes all requests."),
     "other_method": ProblemKind(405, "The path does not take this method; `Allow` names those that it takes."),
     "late_body": ProblemKind(408, "The body was not complete in time."),
     "too_large": ProblemKind(413, "The body is too large."),

@@ -7,7 +7,6 @@ done in threads, so that raters do not wait for each other.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -20,15 +19,14 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from rubriclab.base_models import FrozenModel
-from rubriclab.errors import NotInStore, RubriclabError, SettingsError
+from rubriclab.errors import RubriclabError, SettingsError
 from rubriclab.labeling.judgment import rater_name
 from rubriclab.option_names import for_reader
 from rubriclab.pydantic_errors import first_fault
 from rubriclab.report.lists import agreement_words, consistency_words
 from rubriclab.services.label import Labeling, Submission
-from rubriclab.services.label_learning import LabelLearning
 from rubriclab.web.label.content import item_content, page_settings, progress_content
-from rubriclab.web.page import rendered, report_page, static_routes
+from rubriclab.web.page import rendered, static_routes
 from rubriclab.web.security import Access, Guard
 
 # Larger requests are refused: a reason has at most 2,000 characters, and a ranking a few texts.
@@ -54,7 +52,6 @@ class _Undo(_Body):
 def label_app(
     labeling: Labeling,
     access: Access,
-    learning: LabelLearning,
     *,
     finish: Callable[[], str],
     stop: Callable[[], None],
@@ -65,7 +62,7 @@ def label_app(
         finish: writes the labels, and returns what to tell the rater.
         stop: ends the server.
     """
-    page = _LabelPage(labeling, access, learning, finish, stop)
+    page = _LabelPage(labeling, access, finish, stop)
     routes = [
         Route("/", page.show),
         Route("/item", page.item),
@@ -74,11 +71,6 @@ def label_app(
         Route("/panel", page.panel),
         Route("/finish", page.finish, methods=["POST"]),
         Route("/stop", page.stop, methods=["POST"]),
-        Route("/learn", page.learn),
-        Route("/learn/price", page.price),
-        Route("/learn/state", page.learning_state),
-        Route("/learn/start", page.start_learning, methods=["POST"]),
-        Route("/report", page.report),
         *static_routes(),
     ]
     return Guard(Starlette(routes=routes), access, MOST_BYTES)
@@ -99,8 +91,6 @@ def _answering(handler: Callable[[_LabelPage, Request], Awaitable[Response]]) ->
 
 def _status(error: RubriclabError) -> int:
     """Return the HTTP status of an error; the page sends an answer again only after 5xx."""
-    if isinstance(error, NotInStore):
-        return 404
     return 503 if error.retryable else 400
 
 
@@ -109,11 +99,9 @@ class _LabelPage:
         self,
         labeling: Labeling,
         access: Access,
-        learning: LabelLearning,
         finish: Callable[[], str],
         stop: Callable[[], None],
     ) -> None:
-        self._learning = learning
         self._labeling = labeling
         self._access = access
         self._finish = finish
@@ -158,7 +146,7 @@ class _LabelPage:
     @_answering
     async def panel(self, request: Request) -> Response:
         rater = self._rater(request, request.query_params.get("rater"))
-        return JSONResponse(await run_in_threadpool(self._panel, rater, self._is_host(request)))
+        return JSONResponse(await run_in_threadpool(self._panel, rater))
 
     @_answering
     async def finish(self, request: Request) -> Response:
@@ -173,37 +161,6 @@ class _LabelPage:
         self._check_host(request)
         self._stop()
         return JSONResponse({})
-
-    @_answering
-    async def learn(self, request: Request) -> Response:
-        self._check_host(request)
-        title = f"Learn {self._labeling.question.aspect.name} – rubriclab label"
-        rater = request.state.visitor or self._labeling.options.rater or request.query_params.get("rater")
-        fields: dict[str, Any] = {"token": self._access.token, "rater": rater_name(rater)}
-        return rendered("label/learn.html", title=title, question=self._labeling.question, **fields)
-
-    @_answering
-    async def price(self, request: Request) -> Response:
-        self._check_host(request)
-        price = await run_in_threadpool(self._learning.price)
-        return JSONResponse({"lines": [for_reader(line) for line in price.lines()]})
-
-    @_answering
-    async def learning_state(self, request: Request) -> Response:
-        self._check_host(request)
-        return JSONResponse(asdict(self._learning.state))
-
-    @_answering
-    async def start_learning(self, request: Request) -> Response:
-        self._check_host(request)
-        self._rater(request, (await _body(request, _Body)).rater)
-        await run_in_threadpool(self._learning.start)
-        return JSONResponse(asdict(self._learning.state))
-
-    @_answering
-    async def report(self, request: Request) -> Response:
-        self._check_host(request)
-        return report_page(await run_in_threadpool(self._learning.report))
 
     def _is_host(self, request: Request) -> bool:
         """Return whether the request comes from whoever started the page: that one pays, and owns the files."""
@@ -239,15 +196,13 @@ class _LabelPage:
         position = self._labeling.judge(rater, submission)
         return self._next(rater, position, skipped=submission.among_skipped)
 
-    def _panel(self, rater: str, is_host: bool) -> dict[str, Any]:
-        progress, needed = self._labeling.progress(rater), self._learning.needed()
+    def _panel(self, rater: str) -> dict[str, Any]:
+        progress = self._labeling.progress(rater)
         return {
             "done": f"{progress.done} of {progress.total}",
             "left": duration(progress.seconds_left),
             "consistency": consistency_words(progress.consistency),
             "agreement": agreement_words(self._labeling.agreement()),
-            "enough": needed.words(),
-            "may_learn": is_host and needed.can_learn,
         }
 
 

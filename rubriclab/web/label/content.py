@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
-from rubriclab.data.example import Example
 from rubriclab.data.scale import Scale
-from rubriclab.labeling.passages import Segment, matching_passages
 from rubriclab.labeling.progress import RaterProgress
 from rubriclab.services.label import Labeling, ShownItem
 
 # More levels than this are typed as a number.
 MOST_BUTTONS = 11
-# Texts beyond this length are not compared with their source, as that would delay the page.
-LONGEST_COMPARED = 200_000
 
 
 def page_settings(labeling: Labeling, rater: str) -> dict[str, Any]:
@@ -53,16 +49,15 @@ def levels(scale: Scale) -> list[dict[str, Any]]:
 
 
 def item_content(shown: ShownItem) -> dict[str, Any]:
-    """Return an item with its texts in segments, and what the rater has answered before."""
-    outputs, sources = _compared(shown.texts)
+    """Return an item with its texts, and what the rater has answered before."""
     former = shown.former
     place = {key: number for number, key in enumerate(shown.keys)}
     return {
         "position": shown.position,
         "total": shown.total,
         "item": shown.name,
-        "texts": outputs,
-        "sources": sources,
+        "texts": [text.output for text in shown.texts],
+        "sources": _distinct(text.source for text in shown.texts),
         "contexts": _distinct(text.context for text in shown.texts),
         "references": _distinct(text.reference for text in shown.texts),
         "former": former
@@ -80,26 +75,5 @@ def progress_content(progress: RaterProgress) -> dict[str, Any]:
     return {"done": progress.done, "skipped": progress.skipped, "total": progress.total}
 
 
-def _compared(texts: Sequence[Example]) -> tuple[list[Any], list[Any]]:
-    """Return the outputs, and their sources without repetitions, as lists of segments: text and passages."""
-    outputs: list[Any] = [_segments((Segment(text.output),)) for text in texts]
-    sources = list[Any]()
-    for source in _distinct(text.source for text in texts):
-        of_it = [number for number, text in enumerate(texts) if text.source == source]
-        if len(source) + sum(len(texts[number].output) for number in of_it) > LONGEST_COMPARED:
-            sources.append(_segments((Segment(source),)))
-            continue
-        found, in_source = matching_passages([texts[number].output for number in of_it], source)
-        for number, segments in zip(of_it, found, strict=True):
-            outputs[number] = _segments(segments, len(sources))
-        sources.append(_segments(in_source, len(sources)))
-    return outputs, sources
-
-
 def _distinct(texts: Iterable[str | None]) -> list[str]:
     return list(dict.fromkeys(text for text in texts if text is not None))
-
-
-def _segments(segments: Sequence[Segment], source: int = 0) -> list[Any]:
-    """Return segments as text and names of passages, which are unique among all sources."""
-    return [[segment.text, [f"{source}-{number}" for number in segment.passages]] for segment in segments]

@@ -22,7 +22,6 @@ from rubriclab.labeling.judgment import LabelQuestion
 from rubriclab.report.wording import count
 from rubriclab.services.inputs import Data
 from rubriclab.services.label import Labeling, prepare_labeling
-from rubriclab.services.label_learning import LabelLearning
 from rubriclab.services.label_options import LabelOptions, LabelResult
 from rubriclab.services.workspace import Workspace
 from rubriclab.web.label.app import label_app
@@ -41,7 +40,7 @@ async def label(workspace: Workspace, data: Data, output: str | Path | None, opt
         DataError: if a row is faulty, there is nothing to label, or `output` cannot be written.
         SettingsError: for options that do not go together, or a port in use.
     """
-    labeling = await prepare_labeling(workspace, data, options)
+    labeling = prepare_labeling(workspace, data, options)
     if options.no_page:
         return written(labeling, output)
     with listen(EVERYWHERE if options.share else LOOPBACK, options.port, preferred=PORT) as bound:
@@ -59,14 +58,12 @@ async def label(workspace: Workspace, data: Data, output: str | Path | None, opt
             return f"{texts} written to {output}." if output else f"There are {texts}."
 
         def app(stop: Callable[[], None]) -> ASGIApp:
-            return label_app(labeling, access, learning, finish=finish, stop=stop)
+            return label_app(labeling, access, finish=finish, stop=stop)
 
-        learning = LabelLearning(workspace, labeling)
         own = f"http://{LOOPBACK}:{port_of(bound)}/"
         try:
             await serve(app, bound, own, browser=not options.no_browser and not options.share)
         finally:
-            learning.stop()
             with writing:
                 result = written(labeling, output)
     return result

@@ -1,6 +1,6 @@
 // The labelling page: one item at a time, answered by keyboard, pointer or touch.
 
-import { followPassages, element, material, prose } from './label-texts.js'
+import { element, material, prose } from './label-texts.js'
 import { Ranking } from './label-ranking.js'
 import { newId, Sending } from './label-sending.js'
 import { ask } from './request.js'
@@ -84,9 +84,9 @@ function show(answer) {
   by('materials').classList.toggle('several', several)
   showTexts()
   by('beside').replaceChildren(
-    ...shown.contexts.map(text => material(capital(words.context), [[text, []]], true)),
-    ...shown.sources.map(segments => material(capital(words.source), segments, sourceOpen ?? (wide.matches && !several), open => { sourceOpen = open })),
-    ...shown.references.map(text => material('Reference', [[text, []]], false)),
+    ...shown.contexts.map(text => material(capital(words.context), text, true)),
+    ...shown.sources.map(text => material(capital(words.source), text, sourceOpen ?? (wide.matches && !several), open => { sourceOpen = open })),
+    ...shown.references.map(text => material('Reference', text, false)),
   )
   by('beside').scrollTop = 0
   // On a phone the definition would leave little room once it is known.
@@ -110,10 +110,10 @@ function showTexts() {
     ranking = new Ranking(by('texts'), shown.texts, shown.former?.ranking ?? [], say)
     return
   }
-  by('texts').replaceChildren(...shown.texts.map((segments, number) => {
+  by('texts').replaceChildren(...shown.texts.map((output, number) => {
     const text = element('article', { className: 'text' })
     if (mode === 'pairs') text.append(element('div', { className: 'place', textContent: number ? 'Second' : 'First' }))
-    text.append(prose(segments))
+    text.append(prose(output))
     return text
   }))
 }
@@ -286,9 +286,7 @@ async function finish(place) {
 async function refreshPanel() {
   const panel = await ask(`/panel?${query}`)
   by('panel-rater').textContent = rater
-  for (const name of ['done', 'left', 'consistency', 'agreement', 'enough']) by(`panel-${name}`).textContent = panel[name]
-  by('learn').hidden = !panel.may_learn
-  by('learn').href = `/learn?${query}`
+  for (const name of ['done', 'left', 'consistency', 'agreement']) by(`panel-${name}`).textContent = panel[name]
 }
 
 function capital(word) {
@@ -380,7 +378,6 @@ by('stop').addEventListener('click', () => once(async () => {
   by('stop').hidden = true
 }))
 addEventListener('focus', refresh)
-followPassages(by('materials'))
 
 const HOW = {
   rate: `Score it: ${scale.text}.${scale.levels.length ? ' Press a number key or a button.' : ' Type a number and press Enter.'}`,
