@@ -66,9 +66,8 @@ async def test_figures_are_means_over_independent_runs_with_their_standard_devia
 
 
 async def test_a_judge_of_one_answer_and_the_baselines_have_no_spread(sets) -> None:
-    outcome, _ = await outcome_of(
-        repeats(NEEDS_LABELS, DIRECT, sets={"summeval": ["coherence"]}), sets, EmbeddedJudge()
-    )
+    judge = FakeJudge(Overall(lambda prompt: 1 + len(prompt.fields["output"]) % 5))
+    outcome, _ = await outcome_of(repeats(NEEDS_LABELS, DIRECT, sets={"summeval": ["coherence"]}), sets, judge)
     rows = {row.arm: row for row in outcome.rows}
     assert "labelled texts" in rows.pop("needs labels").missing
     assert list(rows) == ["direct", *BASELINES]

@@ -190,6 +190,15 @@ def test_what_cannot_be_measured_is_not_applicable() -> None:
     assert ANSWERS["checkeval/answer"](asked)["answers"][0]["answer"] == "n/a"
 
 
+@pytest.mark.parametrize(("task", "aspect"), shipped_checklists())
+def test_every_shipped_checklist_has_questions_that_it_can_answer(task: str, aspect: str) -> None:
+    about = Assignment(task_words(task), find_aspect(task, aspect), SCALES[0])
+    context = "Bridges are of iron." if task == "dialogue" else None
+    sub = {"questions": [{"id": each.id, "text": each.text} for each in load_checklist(task, aspect).questions]}
+    asked = {**about.fields(), "output": OUTPUT, "source": SOURCE, "context": context, "sub_dimensions": [sub]}
+    assert {each["answer"] for each in ANSWERS["checkeval/answer"](asked)["answers"]} & {"yes", "no"}
+
+
 # Units and comparisons
 
 

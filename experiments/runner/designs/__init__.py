@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.runner.designs.agreement import AGREEMENT, BANDS, CROSSED, TRANSFER
+from experiments.runner.designs.agreement_designs import AGREEMENT, BANDS, CROSSED, TRANSFER
 from experiments.runner.designs.decisions import DECISIONS, DISCRIMINATION
 from experiments.runner.designs.design import Design
 from experiments.runner.designs.interrater import INTERRATER

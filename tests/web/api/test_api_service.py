@@ -208,13 +208,13 @@ def test_a_request_for_another_host_is_refused_where_there_is_no_token(service: 
 def test_request_to_a_store_that_has_become_read_only_is_refused_as_unavailable(
     service: Service, server: RunningServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    claim = AnswerTable.claim
+    check = AnswerTable.check_writable
 
-    def claim_read_only(answers: AnswerTable, digest: str) -> bool:
-        monkeypatch.setattr(answers, "_read_only", True)
-        return claim(answers, digest)
+    def check_read_only(answers: AnswerTable) -> None:
+        monkeypatch.setitem(vars(answers), "_may_insert", False)
+        check(answers)
 
-    monkeypatch.setattr(AnswerTable, "claim", claim_read_only)
+    monkeypatch.setattr(AnswerTable, "check_writable", check_read_only)
     with service.client() as client:
         refused = problem(client.post("/v1/score", json={**TEXTS[0], "output": "A text of its own."}), 503)
     assert refused.code == "store_unavailable"

@@ -20,7 +20,7 @@ from rubriclab.web.studio.edit import effect_summary
 
 EFFECT, SAVE = f"/{REF}/edit/effect", f"/{REF}/edit/save"
 SIGNED = {"by": "anna", "because": "counts twice"}
-ADDED = {"add": ["Does it end well?"]}
+ADDED = {"add": ["Are the sentences connected?"]}
 
 
 def edits(version: Version) -> list[dict[str, Any]]:
