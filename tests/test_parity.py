@@ -578,13 +578,6 @@ def _literature_list(sides: Side) -> Pair:
     return row, json.loads(json.dumps(sides.lab.literature_list(**options).to_row()))
 
 
-@parity("literature show")
-def _literature_show(sides: Side) -> Pair:
-    _kept(sides)
-    row = sides.json("literature", "show", "paper-1", "--folder", "found")
-    return row, json.loads(json.dumps(sides.lab.literature_show("paper-1", folder="found").to_row()))
-
-
 @parity("literature remove")
 def _literature_remove(sides: Side) -> Pair:
     _kept(sides)
@@ -593,15 +586,6 @@ def _literature_remove(sides: Side) -> Pair:
     left = [(folder / "found" / "news.json").read_text("utf-8") for folder in (sides.command.folder, Path())]
     assert "paper-1" not in left[0]
     return (row, left[0]), (found, left[1])
-
-
-@parity("literature check")
-def _literature_check(sides: Side) -> Pair:
-    _kept(sides)
-    for folder in (sides.command.folder, Path()):
-        (folder / "paper.txt").write_text("Another paper, in which the raters liked length.", "utf-8")
-    row = sides.json("literature", "check", "paper.txt", "--folder", "found", code=1)
-    return row, json.loads(json.dumps(sides.lab.literature_check("paper.txt", folder="found").to_row()))
 
 
 @pytest.mark.parametrize(

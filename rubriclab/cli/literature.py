@@ -74,24 +74,13 @@ def add(paper: str, *, dry_run: bool, as_json: bool, **values: Any) -> None:
 
 
 @command("list")
+@click.argument("ids", nargs=-1, metavar="[ID...]")
 @place_options
 @option("--aspect", help="Only findings that bear on this aspect.")
 @included_option
 @row_options
-def list_(**values: Any) -> None:
-    """List the findings that you keep, or those that ship."""
-    from rubriclab.services import literature_files as service
-
-    _print(service.list_findings, service.LiteratureShowOptions, **values)
-
-
-@command("show")
-@click.argument("ids", nargs=-1, required=True, metavar="ID...")
-@place_options
-@included_option
-@row_options
-def show(ids: tuple[str, ...], **values: Any) -> None:
-    """Show findings with their quotation, page and paper."""
+def list_(ids: tuple[str, ...], **values: Any) -> None:
+    """List the findings that you keep, or those that ship; of each ID, show the quotation, page and paper, too."""
     from rubriclab.services import literature_files as service
 
     _print(service.list_findings, service.LiteratureShowOptions, ids, **values)
@@ -108,18 +97,6 @@ def remove(ids: tuple[str, ...], **values: Any) -> None:
     _print(service.remove, service.LiteratureOptions, ids, **values)
 
 
-@command("check")
-@click.argument("paper", type=FILE)
-@place_options
-@row_options
-def check(paper: str, **values: Any) -> None:
-    """Check the quotations that were taken from PAPER against it; exit code 1 if one is not there."""
-    from rubriclab.services import literature_files as service
-
-    if _print(service.check, service.LiteratureOptions, paper, **values).findings:
-        click.get_current_context().exit(1)
-
-
 def _print(
     call: Callable[..., FindingList],
     options: type[Options],
@@ -127,8 +104,8 @@ def _print(
     as_json: bool,
     csv: str | None,
     **values: Any,
-) -> FindingList:
-    """Call a function with options, print its result and return it."""
+) -> None:
+    """Call a function with options and print its result."""
     from rubriclab.cli.files import write_csv
     from rubriclab.cli.printing import print_json, print_view
     from rubriclab.cli.workspace import options_of
@@ -136,8 +113,7 @@ def _print(
     result = call(options_of(options, values), *arguments)
     write_csv(csv, result.to_row()["findings"])
     print_json(result.to_row()) if as_json else print_view(result)
-    return result
 
 
-for member in (add, list_, show, remove, check):
+for member in (add, list_, remove):
     literature.add_command(member)

@@ -7,16 +7,14 @@ from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from rubriclab import __version__
 from rubriclab.characters import plain
-from rubriclab.descriptions import preview
 from rubriclab.errors import BudgetReached, RubriclabError, SettingsError, UserError
 from rubriclab.integrations.library import imported_from
 from rubriclab.judges.budget import LocalBudget
-from rubriclab.option_names import command, did_you_mean, option
-from rubriclab.pydantic_errors import faults
+from rubriclab.option_names import command, option
 from rubriclab.services import explain as explaining, score as scoring, versions
 from rubriclab.services.explain import ExplainOptions
 from rubriclab.services.inputs import repeated_id
@@ -28,9 +26,8 @@ from rubriclab.store import Version
 
 with imported_from("The SDK of the Model Context Protocol", "mcp"):
     from mcp.server import MCPServer
-    from mcp.server.mcpserver import Context
     from mcp.server.mcpserver.exceptions import ToolError
-    from mcp.types import CallToolResult, InputRequiredResult, ToolAnnotations
+    from mcp.types import ToolAnnotations
 
 T = TypeVar("T")
 
@@ -179,36 +176,9 @@ class RubricTools:
         )
 
 
-class RubricServer(MCPServer[Any]):
-    """A server that says in plain words what is wrong with the arguments of a call, and ignores none of them."""
-
-    async def call_tool(
-        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
-    ) -> CallToolResult | InputRequiredResult:
-        """Return the result of a tool.
-
-        Raises:
-            ToolError: for faulty or unknown arguments, and as the tool does.
-        """
-        known = {tool.name: tool.input_schema.get("properties", {}) for tool in await self.list_tools()}
-        if name in known and (unknown := [argument for argument in arguments if argument not in known[name]]):
-            expected = ", ".join(known[name]) or "no argument"
-            hint = f"{did_you_mean(unknown[0], known[name])}Expected {expected}."
-            raise ToolError(f"{name} has no argument {preview(unknown[0])}. {hint}")
-        try:
-            return await super().call_tool(name, arguments, context)
-        except ToolError as error:
-            if isinstance(error.__cause__, ValidationError):
-                raise ToolError(f"{name}: {faults(error.__cause__)}.") from error
-            if type(error.__cause__) is ToolError:
-                # The SDK puts words of its own before those of the tool.
-                raise error.__cause__ from None
-            raise
-
-
 def server(tools: RubricTools) -> MCPServer[Any]:
     """Return the server that offers the tools."""
-    found = RubricServer(
+    found = MCPServer[Any](
         "rubriclab", title="rubriclab", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING"
     )
     reading = ToolAnnotations(read_only_hint=True, open_world_hint=False)

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 import warnings
-import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -23,13 +20,11 @@ from rubriclab.data.raw_rows import raw_table
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.data.row import check_columns
 from rubriclab.descriptions import describe
-from rubriclab.errors import DataError, SettingsError
-from rubriclab.judges.connect import EMBEDDED
-from rubriclab.judges.recording import PREFIX as RECORDED
+from rubriclab.errors import DataError
 from rubriclab.lab import Lab
 from rubriclab.report.wording import count
 from rubriclab.services.scores import Scores
-from rubriclab.store import Version, open_store
+from rubriclab.store import Version
 from rubriclab.store.engine import moved
 
 # Columns of labels, which an estimator takes from `y`.
@@ -50,8 +45,7 @@ class RubricRegressor(TransformerMixin, RegressorMixin, BaseEstimator):  # type:
             each fold.
         judge: as for `Lab`; by default the offline one.
         generator: who proposes criteria; by default the judge.
-        store: path or URL of the store in which `fit` saves a version; by default a temporary one, which is deleted
-            with the estimator. A judge that may cost money needs one of your own, where its answers are kept.
+        store: path or URL of the store in which `fit` saves a version; by default the user's own.
         name: the rubric's name in the store; by default `TASK-ASPECT`.
         methods: the name of one method, or those of several whose criteria become one rubric; by default four of them.
         seed: decides the order in which the texts are seen.
@@ -62,7 +56,7 @@ class RubricRegressor(TransformerMixin, RegressorMixin, BaseEstimator):  # type:
 
     Attributes:
         version_: the version that was learned.
-        store_: absolute path or URL of the store that holds it.
+        store_: absolute path or URL of the store that holds it; `None` for the user's own.
     """
 
     def __init__(
@@ -107,12 +101,10 @@ class RubricRegressor(TransformerMixin, RegressorMixin, BaseEstimator):  # type:
         Raises:
             ValueError: if `y` or `groups` is not a one-dimensional array of n values, or a score is not finite.
             DataError: if the texts cannot be learned from.
-            SettingsError: for a judge that may cost money, without a store.
             RubriclabError: as `Lab.learn` does.
         """
         if y is None:
             raise ValueError("RubricRegressor requires y to be passed, but the target y is None.")
-        self._check_options()
         rows = self._rows(X)
         labels = column_or_1d(check_array(y, ensure_2d=False, dtype="numeric", input_name="y"), warn=True)
         check_consistent_length(rows, labels)
@@ -135,7 +127,8 @@ class RubricRegressor(TransformerMixin, RegressorMixin, BaseEstimator):  # type:
             "seed": self.seed,
             **(self.learn_options or {}),
         }
-        self._choose_store()
+        # Absolute, so that a copy in a process with another working folder finds it.
+        self.store_ = None if self.store is None else moved(os.fspath(self.store), Path.cwd())
         with self._lab() as lab:
             self.version_: Version = lab.learn(rows, **options)
         return self
@@ -187,15 +180,6 @@ class RubricRegressor(TransformerMixin, RegressorMixin, BaseEstimator):  # type:
         tags.target_tags.required = True
         return tags
 
-    def __getstate__(self) -> dict[str, Any]:
-        # A copy does not share the temporary store, which is deleted with the estimator that made it.
-        return {name: value for name, value in super().__getstate__().items() if name != "_folder"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if hasattr(self, "version_") and self.store is None:
-            self._choose_store()
-
     def _scores(self, X: Any) -> Scores:
         check_is_fitted(self, "version_")
         with self._lab() as lab:
@@ -204,28 +188,6 @@ class RubricRegressor(TransformerMixin, RegressorMixin, BaseEstimator):  # type:
     def _lab(self) -> Lab:
         options = {"progress": None, **(self.lab_options or {})}
         return Lab(self.store_, self.judge, mapping=self._columns(), **options)
-
-    def _check_options(self) -> None:
-        """Check that no answer is paid for and then deleted with a temporary store."""
-        given = (self.learn_options or {}, self.lab_options or {})
-        named = [self.judge, self.generator, *(each.get(role) for each in given for role in ("judge", "generator"))]
-        costly = [judge for judge in named if judge not in (None, EMBEDDED) and not str(judge).startswith(RECORDED)]
-        if costly and self.store is None:
-            raise SettingsError(
-                f"store: answers of {costly[0]} may cost money, and a temporary store is deleted with the estimator;",
-                "give a store, as in store='rubrics.db'.",
-            )
-
-    def _choose_store(self) -> None:
-        if self.store is not None:
-            # Absolute, so that a copy in a process with another working folder finds it.
-            self.store_ = moved(os.fspath(self.store), Path.cwd())
-            return
-        folder = tempfile.mkdtemp(prefix="rubriclab-")
-        # Not a TemporaryDirectory, which warns when it is deleted with its owner.
-        self._folder = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        self.store_ = str(Path(folder) / "store.db")
-        open_store(self.store_).close()
 
     def _columns(self) -> dict[str, str]:
         return {name: column for name, column in (self.mapping or {}).items() if name.partition(".")[0] not in LABELS}

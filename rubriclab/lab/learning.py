@@ -171,20 +171,11 @@ class LearningOperations(LabBase):
     literature_add = synchronous(literature_add_async)
 
     @with_options(LiteratureShowOptions)
-    def literature_list(self, /, **options: Any) -> FindingList:
-        """Return the findings that are kept, or those that ship.
+    def literature_list(self, /, *findings: str, **options: Any) -> FindingList:
+        """Return the findings that are kept, or those that ship; in detail if ids of some are given.
 
         Raises:
-            LiteratureError: if a file cannot be used.
-        """
-        return literature_files.list_findings(self._options(LiteratureShowOptions, options))
-
-    @with_options(LiteratureShowOptions)
-    def literature_show(self, /, *findings: str, **options: Any) -> FindingList:
-        """Return the findings with these ids.
-
-        Raises:
-            LiteratureError: if there is none.
+            LiteratureError: if a file cannot be used, or there is no finding with an id.
         """
         return literature_files.list_findings(self._options(LiteratureShowOptions, options), findings)
 
@@ -197,17 +188,6 @@ class LearningOperations(LabBase):
         """
         return literature_files.remove(self._options(LiteratureOptions, options), findings)
 
-    @with_options(LiteratureOptions)
-    def literature_check(self, /, paper: str | Path, **options: Any) -> FindingList:
-        """Return the findings that quote a file of this name and whose quotation is not in the paper.
-
-        Raises:
-            LiteratureError: if none quotes such a file, or a file cannot be used.
-        """
-        return literature_files.check(self._options(LiteratureOptions, options), paper)
-
     literature_list_async = asynchronous(literature_list)
-    literature_show_async = asynchronous(literature_show)
     literature_remove_async = asynchronous(literature_remove)
-    literature_check_async = asynchronous(literature_check)
     lint_async = asynchronous(lint)

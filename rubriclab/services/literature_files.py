@@ -1,4 +1,4 @@
-"""Findings that the user keeps or that ship: list, show, remove and check them, and choose those to learn with."""
+"""Findings that the user keeps or that ship: list and remove them, and choose those to learn with."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from rubriclab.display import Displayed
 from rubriclab.errors import LiteratureError, SettingsError
 from rubriclab.literature import Finding, benchmark_name, load_findings, read_findings, write_findings
 from rubriclab.option_names import close_match, did_you_mean, option
-from rubriclab.papers.paper import read_paper
-from rubriclab.papers.quotation import find_quotation
 from rubriclab.services.workspace import Notify
 from rubriclab.shipped_files import content_path
 
@@ -96,22 +94,6 @@ def remove(options: LiteratureOptions, ids: Sequence[str]) -> FindingList:
     for file in {each.file for each in found}:
         write_findings(file, [each for each in read_findings(file) if each.id not in ids])
     return FindingList(f"Findings removed: {len(found)}", found, detailed=True)
-
-
-def check(options: LiteratureOptions, paper: str | Path) -> FindingList:
-    """Return the findings that quote a file of this name and whose quotation is not in the paper.
-
-    Raises:
-        LiteratureError: if none quotes such a file, or a file is missing or cannot be used.
-    """
-    text = read_paper(Path(paper))
-    found = list_findings(LiteratureShowOptions(**options.model_dump())).findings
-    checked = [each for each in found if each.finding.file == text.name]
-    if not checked:
-        files = ", ".join(sorted({each.finding.file for each in found if each.finding.file})) or "none"
-        raise LiteratureError(f"No finding quotes a file {text.name}.", f"Files that are quoted: {files}.")
-    missing = [each for each in checked if not find_quotation(each.finding.quotation or "", text.pages)]
-    return FindingList(f"Quotations: {len(checked)}, not in {text.name}: {len(missing)}", tuple(missing), detailed=True)
 
 
 def place_of(folder: Path | None) -> Path:

@@ -18,7 +18,6 @@ LISTS = {
     "log news": "versions",
     "store size": "kinds",
     "literature list --included": "findings",
-    "literature show dial-01 --included": "findings",
 }
 
 

@@ -188,14 +188,14 @@ def test_what_cannot_be_done_is_said_before_anything_is_asked(
     assert not (tmp_path / "found").exists()
 
 
-def test_findings_are_listed_shown_checked_and_removed(reader: Commands) -> None:
+def test_findings_are_listed_and_removed(reader: Commands) -> None:
     assert reader(*ADD).code == 0
     place = ("--folder", "found")
     ids = [each["id"] for each in reader("literature", "list", *place, "--json").json["findings"]]
     assert ids == ["paper-1", "paper-2"]
-    shown = " ".join(reader("literature", "show", "paper-2", *place).out.split())
+    shown = " ".join(reader("literature", "list", "paper-2", *place).out.split())
     assert "did not reward length" in shown
-    assert "Did you mean 'paper-1'?" in reader("literature", "show", "paper-11", *place).error
+    assert "Did you mean 'paper-1'?" in reader("literature", "list", "paper-11", *place).error
     done = reader("literature", "check", "paper.txt", *place, "--json")
     assert (done.code, done.json["findings"]) == (0, [])
     text = (reader.folder / "paper.txt").read_text("utf-8")

@@ -373,19 +373,6 @@ def table(folder: Path, kind: str, rows: list[list[Any]]) -> Path:
 
 
 @pytest.mark.parametrize("kind", ["csv", "xlsx"])
-@pytest.mark.parametrize("below", [NUMBERED, WORDED])
-@pytest.mark.parametrize("first", [TWO_HEADERS[0], ["", "", "Ratings", "Ratings", "Ratings"]])
-def test_a_second_header_row_is_named_and_can_be_joined(
-    tmp_path: Path, kind: str, below: list[list[Any]], first: list[Any]
-) -> None:
-    path = table(tmp_path, kind, [first, TWO_HEADERS[1], *below])
-    with pytest.raises(DataError, match="row 2 looks like a second header row; join them: header_rows=2"):
-        read(path)
-    rows = list(read(path, header_rows=2, mapping="scores.x=Ratings.Anna", level_scores="agree=4,disagree=2"))
-    assert [row.output for row in rows if isinstance(row, Example)] == [f"Text {n}" for n in range(5)]
-
-
-@pytest.mark.parametrize("kind", ["csv", "xlsx"])
 def test_columns_without_a_name_are_left_out(tmp_path: Path, kind: str) -> None:
     path = table(tmp_path, kind, [["", "output", "scores.x", "", ""], *([n, f"Text {n}", n, "", ""] for n in range(3))])
     assert [row.scores["x"] for row in texts(path)] == [0, 1, 2]

@@ -89,7 +89,7 @@ agree heldout.jsonl --rubric offline@1 --judge embedded --judge openai/fake --pr
 transfer offline@1 --to heldout.jsonl --no-relearn --save --name moved --json
 lint checklist.json --json
 literature list --json
-literature show nothing --json
+literature list nothing --json
 export news -o news.json
 import news.json --as copy --json
 trust --json

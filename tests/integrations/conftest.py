@@ -27,7 +27,7 @@ async def project(tmp_path: Path, planted_store: Path, server: RunningServer) ->
     """An empty project with the planted versions, whose judge is the local server."""
     server.brain = brain
     shutil.copy(planted_store, tmp_path / "store.db")
-    (tmp_path / "pytest.ini").write_text("[pytest]\nrubric_store = store.db\n", "utf-8")
+    (tmp_path / "pytest.ini").write_text("[pytest]\n", "utf-8")
     found: dict[str, Any] = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": "none"}
     return Project(Commands(tmp_path, RUBRICLAB_STORE="store.db", **found))
 

@@ -77,13 +77,6 @@ def test_a_language_model_is_asked_once_by_the_estimator_and_the_command(server:
     assert len(server.bodies) == asked
 
 
-def test_a_language_model_needs_a_store_that_keeps_its_answers() -> None:
-    generator = {"generator": "openai/fake"}
-    for options in ({"judge": "openai/fake"}, generator, {"lab_options": generator}):
-        with pytest.raises(SettingsError, match="answers of openai/fake may cost money"):
-            regressor(**options).fit(TEXTS, SCORES)
-
-
 def test_a_copy_finds_the_store_from_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     one = regressor(store="own.db").fit(TEXTS, SCORES)
@@ -93,17 +86,6 @@ def test_a_copy_finds_the_store_from_another_folder(tmp_path: Path, monkeypatch:
     copy = pickle.loads(pickled)
     assert copy.predict(TEXTS[:3]).tolist() == expected
     assert copy.get_params()["store"] == "own.db"
-
-
-def test_a_copy_of_an_estimator_with_a_temporary_store_predicts_the_same() -> None:
-    one = regressor().fit(TEXTS, SCORES, groups=FRAME["group"])
-    expected = one.predict(np.array(TEXTS)).tolist()
-    copy = pickle.loads(pickle.dumps(one))
-    place = Path(one.store_)
-    assert place.exists()
-    del one
-    assert not place.exists()
-    assert copy.predict(pd.Series(TEXTS)).tolist() == expected
 
 
 def test_it_is_cross_validated_over_groups_in_a_pipeline() -> None:
