@@ -1,4 +1,4 @@
-"""`rubriclab literature`: findings of a paper are kept, shown, checked, removed and learned from."""
+"""`rubriclab literature`: findings of a paper are kept, listed, removed and learned from."""
 
 from __future__ import annotations
 
@@ -196,12 +196,6 @@ def test_findings_are_listed_and_removed(reader: Commands) -> None:
     shown = " ".join(reader("literature", "list", "paper-2", *place).out.split())
     assert "did not reward length" in shown
     assert "Did you mean 'paper-1'?" in reader("literature", "list", "paper-11", *place).error
-    done = reader("literature", "check", "paper.txt", *place, "--json")
-    assert (done.code, done.json["findings"]) == (0, [])
-    text = (reader.folder / "paper.txt").read_text("utf-8")
-    (reader.folder / "paper.txt").write_text(text.replace("did not reward", "did reward"), "utf-8")
-    done = reader("literature", "check", "paper.txt", *place, "--json")
-    assert (done.code, [each["id"] for each in done.json["findings"]]) == (1, ["paper-2"])
     assert reader("literature", "remove", "paper-1", *place).code == 0
     assert [each["id"] for each in kept(reader.folder)] == ["paper-2"]
     assert "no finding 'paper-1'" in reader("literature", "remove", "paper-1", *place).error
@@ -214,8 +208,7 @@ def test_findings_are_listed_and_removed(reader: Commands) -> None:
         (("list", "--included", "--folder", "x"), "leave --folder out"),
         (("list", "--folder", "x"), "no findings file or folder x"),
         (("remove", "a-1", "--folder", "x"), "no findings file or folder x"),
-        (("show", "sum-99", "--included"), "Did you mean 'sum-09'?"),
-        (("check", "none.pdf"), "none.pdf cannot be read"),
+        (("list", "sum-99", "--included"), "Did you mean 'sum-09'?"),
     ],
 )
 def test_a_name_or_file_that_is_not_there_is_said(arguments: tuple[str, ...], error: str, rubriclab: Commands) -> None:
@@ -225,7 +218,7 @@ def test_a_name_or_file_that_is_not_there_is_said(arguments: tuple[str, ...], er
 
 
 def test_findings_that_ship_are_shown_by_aspect_and_id(rubriclab: Commands) -> None:
-    (shown,) = rubriclab("literature", "show", "sum-01", "--included", "--json").json["findings"]
+    (shown,) = rubriclab("literature", "list", "sum-01", "--included", "--json").json["findings"]
     assert (shown["id"], shown["task"], shown["benchmarks"]) == ("sum-01", "summarization", ["summeval"])
     listed = rubriclab("literature", "list", "--included", "--aspect", "empathy", "--json").json["findings"]
     assert listed

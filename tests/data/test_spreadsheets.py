@@ -359,11 +359,6 @@ def test_the_note_names_a_score_that_could_be_a_thousand_and_both_readings(tmp_p
     assert read(path).source.note() is None
 
 
-TWO_HEADERS = [["", "", "Ratings", "", ""], ["id", "output", "Anna", "Ben", "Cem"]]
-NUMBERED = [[n, f"Text {n}", n % 5, 3, 2 if n else ""] for n in range(5)]
-WORDED = [[n, f"Text {n}", "agree", "disagree", "agree"] for n in range(5)]
-
-
 def table(folder: Path, kind: str, rows: list[list[Any]]) -> Path:
     if kind == "xlsx":
         return workbook(folder / "t.xlsx", rows)
