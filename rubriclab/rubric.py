@@ -37,22 +37,6 @@ class Level(FrozenModel):
     description: str = Field(min_length=1)
 
 
-class RewardPoint(FrozenModel):
-    """State of a hypothesis at one step of the bandit.
-
-    Attributes:
-        step: number of training examples seen so far.
-        visits: number of these on which the hypothesis was scored.
-        utility: mean utility of the visits, at most 1.
-        bonus: exploration bonus; reward = utility + bonus.
-    """
-
-    step: Count
-    visits: Count
-    utility: float
-    bonus: float
-
-
 class CitedReason(FrozenModel):
     """A reason that a criterion came from: the id of the text, and the rater's name, empty if unknown."""
 
@@ -70,7 +54,6 @@ class Evidence(FrozenModel):
         reasons: those raters' reasons that the generator said the criterion came from.
         findings: ids of the literature findings in that input.
         refined: number of refinement rounds.
-        rewards: its rewards in the bandit, thinned to at most 100 points; empty if it took no part.
         pearson: correlation with the labels of the training texts; `None` if undefined.
         judged: number of training texts with a usable rating.
         missing: number of training texts whose rating failed.
@@ -92,7 +75,6 @@ class Evidence(FrozenModel):
     reasons: tuple[CitedReason, ...] = ()
     findings: tuple[str, ...] = ()
     refined: Count = 0
-    rewards: tuple[RewardPoint, ...] = ()
     pearson: float | None = None
     judged: Count = 0
     missing: Count = 0

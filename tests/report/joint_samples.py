@@ -12,7 +12,7 @@ from report_samples import criterion, interval, version
 
 from rubriclab.aggregation import Aggregation, Calibration, Conformal, Term
 from rubriclab.provenance import Provenance
-from rubriclab.rubric import Criterion, Evidence, Level, Part, RewardPoint, Rubric
+from rubriclab.rubric import Criterion, Evidence, Level, Part, Rubric
 from rubriclab.stats.interval import Interval
 from rubriclab.store.version import Version
 from rubriclab.training_record import Candidate, Cell, RecordedText, TrainingRecord
@@ -47,10 +47,6 @@ LINKS = "How well the sentences build on each other, from the first to the last.
 
 
 def _hypothesis(name: str, trait: str, statement: str, pearson: float) -> Criterion:
-    rewards = tuple(
-        RewardPoint(step=s, visits=max(1, s // 2), utility=0.55 + 0.3 * pearson + 0.02 * (s % 3), bonus=0.6 / s)
-        for s in range(3, 31)
-    )
     levels = (
         Level(score=1, description=f"Nothing of it: a reader looks in vain for {trait}."),
         Level(score=3, description=f"Some {trait}, with gaps that a reader has to fill."),
@@ -61,7 +57,6 @@ def _hypothesis(name: str, trait: str, statement: str, pearson: float) -> Criter
         examples=("bridge-0", "bridge-2"),
         findings=("sum-07",),
         refined=1,
-        rewards=rewards,
         pearson=pearson,
         judged=30,
     )

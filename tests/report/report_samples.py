@@ -17,7 +17,7 @@ from rubriclab.data.example import Example
 from rubriclab.data.scale import Scale
 from rubriclab.evaluation import Evaluator, Result, baseline_evaluators, evaluate
 from rubriclab.provenance import Baseline, Effort, Provenance, TrainingAgreement
-from rubriclab.rubric import Criterion, DroppedCriterion, Evidence, Level, Part, RewardPoint, Rubric
+from rubriclab.rubric import Criterion, DroppedCriterion, Evidence, Level, Part, Rubric
 from rubriclab.scoring.score import CriterionScore, Score
 from rubriclab.stats.interval import Interval
 from rubriclab.store.version import Version
@@ -43,7 +43,6 @@ def criterion(name: str = "h01", trait: str = "linked sentences", **fields: Any)
             examples=("train-1", "train-2"),
             findings=("sum-07",),
             refined=2,
-            rewards=tuple(RewardPoint(step=s, visits=s, utility=0.9, bonus=0.9 / s) for s in range(1, 6)),
             pearson=0.613,
             judged=29,
             missing=1,

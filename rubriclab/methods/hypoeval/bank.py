@@ -16,9 +16,9 @@ import numpy as np
 from rubriclab.data.scale import Scale
 from rubriclab.methods.hypoeval.settings import HypoEvalSettings, Procedure
 from rubriclab.methods.method import cross_validated
-from rubriclab.rubric import Criterion, DroppedCriterion, RewardPoint
+from rubriclab.rubric import Criterion, DroppedCriterion
 from rubriclab.stats.correlation import FloatArray, label_correlations
-from rubriclab.stats.interval import DIGITS, rounded
+from rubriclab.stats.interval import DIGITS
 
 # The paper states theta in points of its 1 to 5 scale.
 PAPER_WIDTH = 4.0
@@ -76,30 +76,19 @@ def wrong_needed(top: int, step: int, total: int) -> float:
     return top * WRONG_SHARE * (step - 1) / total
 
 
-def reward(arm: Arm, step: int, alpha: float, procedure: Procedure) -> RewardPoint:
-    """Return the arm's reward after `step` labelled texts.
+def reward(arm: Arm, step: int, alpha: float, procedure: Procedure) -> float:
+    """Return the arm's mean utility plus its exploration bonus, after `step` labelled texts.
 
     An updated bonus makes arms comparable whenever they were last visited; by the rule of the paper and its code,
     bonuses are those of the last visit and out of date. An arm without visits has utility 0 and the largest bonus.
     """
-    visits = arm.visits
     at = step if procedure == "improved" else arm.visited
-    extra = alpha * math.sqrt(math.log(max(at, 1)) / max(visits, 1))
-    return RewardPoint(step=step, visits=visits, utility=rounded(arm.accuracy) or 0.0, bonus=rounded(extra) or 0.0)
+    return round(arm.accuracy, DIGITS) + round(alpha * math.sqrt(math.log(max(at, 1)) / max(arm.visits, 1)), DIGITS)
 
 
 def ranked(arms: Iterable[Arm], step: int, alpha: float, procedure: Procedure) -> list[Arm]:
     """Return the arms by decreasing reward; equal ones by id."""
-
-    def key(arm: Arm) -> tuple[float, str]:
-        point = reward(arm, step, alpha, procedure)
-        return -(point.utility + point.bonus), arm.id
-
-    return sorted(arms, key=key)
-
-
-# Rewards of a hypothesis that are stored as evidence, of one for each visit.
-MOST_REWARDS = 100
+    return sorted(arms, key=lambda arm: (-reward(arm, step, alpha, procedure), arm.id))
 
 
 class Bank:
@@ -109,7 +98,6 @@ class Bank:
         self._settings = settings
         self._known: dict[str, Criterion] = {}
         self._arms: dict[str, Arm] = {}
-        self._rewards: dict[str, list[RewardPoint]] = {}
         self._reasons: dict[str, str] = {}
 
     def add(self, proposed: Iterable[Criterion]) -> tuple[Criterion, ...]:
@@ -119,7 +107,6 @@ class Bank:
             name = f"h{len(self._known) + 1:02d}"
             self._known[name] = criterion.model_copy(update={"id": name})
             self._arms[name] = Arm(name)
-            self._rewards[name] = []
             added.append(self._known[name])
         return tuple(added)
 
@@ -139,10 +126,8 @@ class Bank:
         return tuple(self._known[arm.id] for arm in arms)
 
     def visit(self, name: str, utility: float | None, step: int) -> None:
-        """Record the utility of a rating, and the resulting reward."""
+        """Record the utility of a rating."""
         self._arms[name] = self._arms[name].seen(utility, step)
-        if utility is not None:
-            self._rewards[name].append(reward(self._arms[name], step, self._settings.alpha, self._settings.procedure))
 
     def drop(self, name: str, reason: str) -> None:
         """Drop a hypothesis for `reason`; its evidence is kept."""
@@ -166,12 +151,7 @@ class Bank:
     def annotate(self, name: str, pearson: float | None, judged: int, missing: int) -> None:
         """Add the final evidence to a hypothesis."""
         criterion = self._known[name]
-        update = {
-            "rewards": _thinned(self._rewards[name]),
-            "pearson": pearson,
-            "judged": judged,
-            "missing": missing,
-        }
+        update = {"pearson": pearson, "judged": judged, "missing": missing}
         self._known[name] = criterion.model_copy(update={"evidence": criterion.evidence.model_copy(update=update)})
 
     def get(self, name: str) -> Criterion:
@@ -189,14 +169,6 @@ class Bank:
             for name in self._known
             if name in self._reasons
         )
-
-
-def _thinned(rewards: Sequence[RewardPoint]) -> tuple[RewardPoint, ...]:
-    """Return at most `MOST_REWARDS` of the rewards at even distances, including the first and the last."""
-    if len(rewards) <= MOST_REWARDS:
-        return tuple(rewards)
-    step = (len(rewards) - 1) / (MOST_REWARDS - 1)
-    return tuple(rewards[round(place * step)] for place in range(MOST_REWARDS))
 
 
 def select(matrix: FloatArray, labels: FloatArray, settings: HypoEvalSettings) -> list[int]:

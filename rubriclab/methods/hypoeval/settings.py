@@ -68,8 +68,8 @@ class HypoEvalSettings(BaseModel):
     importance."""
 
     self_contained: bool = True
-    """Whether a proposed hypothesis must be understandable alone, without contradictory numbers in its levels or to
-    those of an earlier one. A hypothesis that still fails after one repair is dropped. Paper and published code have no
+    """Whether a proposed hypothesis must be understandable alone. A hypothesis that still fails after one repair is
+    dropped. Paper and published code have no
     such rule."""
 
     ask: Ask = "separately"

@@ -47,15 +47,3 @@ def test_trimming_keeps_the_best_and_says_why_others_left(bank: Bank):
     (dropped,) = bank.dropped()
     assert dropped.criterion.trait == "a"
     assert dropped.reason == "reward below the best 2 after 7 labelled texts"
-
-
-def test_rewards_over_time_are_kept_also_by_those_who_left(bank: Bank):
-    bank.visit("h01", 1.0, 4)
-    bank.visit("h01", None, 5)
-    bank.visit("h01", 0.5, 6)
-    bank.drop("h01", "gone")
-    bank.annotate("h01", 0.25, judged=2, missing=1)
-    evidence = bank.dropped()[0].criterion.evidence
-    assert [(p.step, p.visits, p.utility) for p in evidence.rewards] == [(4, 1, 1.0), (6, 2, 0.75)]
-    assert (evidence.pearson, evidence.judged, evidence.missing) == (0.25, 2, 1)
-    assert evidence.origin == "labels"

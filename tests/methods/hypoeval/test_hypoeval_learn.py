@@ -3,7 +3,6 @@
 import itertools
 from collections import Counter
 
-import numpy as np
 import pytest
 from hypoeval_runs import TEXTS, everybody, label_of, order_of, questions, run, seen_texts
 from hypoeval_scripts import (
@@ -151,7 +150,6 @@ async def test_literature_alone_asks_for_one_bank_of_hypotheses_and_shows_no_lab
     assert prompt.fields["observations"] == []
     assert prompt.fields["findings"] == [finding.claim for finding in findings()]
     assert {c.evidence.origin for c in everybody(learned)} == {"literature"}
-    assert all(c.evidence.rewards == () for c in everybody(learned))
     assert len(judge.prompts) <= 8 * len(TEXTS)
 
 
@@ -174,19 +172,6 @@ async def test_each_half_of_the_union_is_filled_from_its_own_bank():
         learned, _, _ = await run(procedure=procedure, drop_hopeless=False)
         origins = Counter(c.evidence.origin == "literature" for c in everybody(learned) if c.id in learned.candidates)
         assert origins == {True: 4, False: 4}
-
-
-async def test_a_union_by_reward_leaves_out_the_least_rewarded():
-    learned, _, _ = await run(drop_hopeless=False)
-    homeless = [d.criterion for d in learned.part.dropped if d.reason == "no place in the final bank of 8"]
-    kept = [c for c in everybody(learned) if c.id in learned.candidates and c.evidence.origin != "literature"]
-
-    def reward(criterion):
-        last = criterion.evidence.rewards[-1]
-        return last.utility + 0.5 * np.sqrt(np.log(len(TEXTS)) / last.visits)
-
-    assert homeless
-    assert max(map(reward, homeless)) <= min(map(reward, kept)) + 1e-6
 
 
 # Ways of asking
