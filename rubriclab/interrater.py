@@ -39,7 +39,7 @@ from rubriclab.stats.correlation import FloatArray, IntArray, spearman_rows
 from rubriclab.stats.interval import Interval
 from rubriclab.stats.levels import Unit
 from rubriclab.stats.missing import floats
-from rubriclab.stats.reliability import fleiss_kappa, krippendorff_alpha, weighted_kappa
+from rubriclab.stats.reliability import fleiss_kappa, krippendorff_alpha
 
 if TYPE_CHECKING:
     from rubriclab.scoring import Score
@@ -49,9 +49,6 @@ Figure = Literal[
     "alpha_ordinal",
     "alpha_nominal",
     "fleiss_kappa",
-    "cohen_kappa",
-    "linear_kappa",
-    "quadratic_kappa",
 ]
 Reliability = Literal["unreliable", "tentative", "reliable"]
 Kind = Literal["yes/no", "part-by-part", "graded"]
@@ -62,15 +59,12 @@ COMPUTED: Mapping[Figure, Callable[..., Interval]] = {
     "alpha_ordinal": partial(krippendorff_alpha, metric="ordinal"),
     "alpha_nominal": partial(krippendorff_alpha, metric="nominal"),
     "fleiss_kappa": fleiss_kappa,
-    "cohen_kappa": partial(weighted_kappa, weights="linear"),
-    "linear_kappa": partial(weighted_kappa, weights="linear"),
-    "quadratic_kappa": partial(weighted_kappa, weights="quadratic"),
 }
 UNBINNED: tuple[Figure, ...] = ("alpha_interval", "alpha_ordinal")
-BINNED: tuple[Figure, ...] = (*UNBINNED, "alpha_nominal", "fleiss_kappa", "linear_kappa", "quadratic_kappa")
-YES_NO: tuple[Figure, ...] = ("alpha_nominal", "fleiss_kappa", "cohen_kappa")
-PART_BY_PART: tuple[Figure, ...] = ("alpha_interval", "linear_kappa", "quadratic_kappa")
-GRADED: tuple[Figure, ...] = ("fleiss_kappa", "linear_kappa", "quadratic_kappa")
+BINNED: tuple[Figure, ...] = (*UNBINNED, "alpha_nominal", "fleiss_kappa")
+YES_NO: tuple[Figure, ...] = ("alpha_nominal", "fleiss_kappa")
+PART_BY_PART: tuple[Figure, ...] = ("alpha_interval",)
+GRADED: tuple[Figure, ...] = ("fleiss_kappa",)
 
 # Bins are told apart at this many decimals: the mean of five ratings may miss a border by the last bits of its sum.
 BORDER_DIGITS = 9

@@ -23,7 +23,7 @@ from rubriclab.interrater import (
 from rubriclab.rubric import Criterion, Evidence, Level, Part, Question, Rubric
 from rubriclab.scoring import CriterionScore, Score
 from rubriclab.stats.interval import Interval
-from rubriclab.stats.reliability import fleiss_kappa, krippendorff_alpha, weighted_kappa
+from rubriclab.stats.reliability import fleiss_kappa, krippendorff_alpha
 
 RNG = np.random.default_rng(7)
 SCALE = Scale(low=1, high=5, whole=True)
@@ -113,8 +113,6 @@ def test_figures_of_the_scores_are_those_of_the_statistics_drawn_by_group():
         "alpha_ordinal": krippendorff_alpha(bins, "ordinal", **drawn),
         "alpha_nominal": krippendorff_alpha(bins, "nominal", **drawn),
         "fleiss_kappa": fleiss_kappa(bins, **drawn),
-        "linear_kappa": weighted_kappa(bins, "linear", **drawn),
-        "quadratic_kappa": weighted_kappa(bins, "quadratic", **drawn),
     }
     for estimate in found.scores.binned.values():
         assert estimate.low < estimate.value < estimate.high
@@ -172,7 +170,6 @@ def test_yes_no_questions_are_compared_as_nominal_and_pooled_over_texts_and_ques
     for number, row in enumerate(found.criteria):
         assert row.figures.keys() == set(YES_NO)
         assert row.figures["alpha_nominal"] == krippendorff_alpha(answers[:, number], "nominal", groups())
-        assert row.figures["cohen_kappa"] == weighted_kappa(answers[:, number], "linear", groups())
         assert (row.answers, row.missing, row.inapplicable) == (len(TEXTS), 0, 0)
     (pooled,) = found.pooled
     assert (pooled.kind, pooled.criteria, pooled.answers) == ("yes/no", 3, 3 * len(TEXTS))
@@ -194,7 +191,6 @@ def test_questions_answered_in_shares_of_parts_are_compared_as_intervals():
     row = found.criteria[1]
     assert row.figures.keys() == set(PART_BY_PART)
     assert row.figures["alpha_interval"] == krippendorff_alpha(shares[:, 0], "interval", groups())
-    assert row.figures["quadratic_kappa"] == weighted_kappa(shares[:, 0], "quadratic", groups())
     assert [(pooled.id, pooled.criteria) for pooled in found.pooled] == [("part-by-part", 2)]
 
 
@@ -208,7 +204,6 @@ def test_graded_criteria_are_compared_as_ordinal_and_their_kappas_in_bins():
     assert row.figures.keys() == {"alpha_ordinal", *GRADED}
     assert row.figures["alpha_ordinal"] == krippendorff_alpha(ratings, "ordinal", groups())
     assert row.figures["fleiss_kappa"] == fleiss_kappa(binned(ratings, SCALE, 3), groups())
-    assert row.figures["quadratic_kappa"] == weighted_kappa(binned(ratings, SCALE, 3), "quadratic", groups())
     assert [(pooled.id, pooled.criteria) for pooled in found.pooled] == [("graded", 2)]
 
 

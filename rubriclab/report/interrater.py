@@ -19,18 +19,12 @@ TITLES: Mapping[Coefficient, str] = {
     "alpha_ordinal": "alpha, ordinal",
     "alpha_nominal": "alpha, nominal",
     "fleiss_kappa": "Fleiss' kappa",
-    "linear_kappa": "kappa, linear weights",
-    "quadratic_kappa": "kappa, quadratic weights",
 }
-# What the tables of criteria show, with their titles; of two weightings of kappa the more common one.
+# What the tables of criteria show, with their titles.
 SHOWN: Mapping[Kind, Mapping[Coefficient, str]] = {
-    "yes/no": {"alpha_nominal": "alpha", "fleiss_kappa": "Fleiss' kappa", "cohen_kappa": "Cohen's kappa"},
-    "part-by-part": {
-        "alpha_interval": "alpha",
-        "linear_kappa": "kappa, linear",
-        "quadratic_kappa": "kappa, quadratic",
-    },
-    "graded": {"alpha_ordinal": "alpha", "fleiss_kappa": "Fleiss' kappa", "quadratic_kappa": "weighted kappa"},
+    "yes/no": {"alpha_nominal": "alpha", "fleiss_kappa": "Fleiss' kappa"},
+    "part-by-part": {"alpha_interval": "alpha"},
+    "graded": {"alpha_ordinal": "alpha", "fleiss_kappa": "Fleiss' kappa"},
 }
 ZONES: Mapping[Reliability, str] = {
     "unreliable": f"below {TENTATIVE:.3f}",
@@ -106,8 +100,7 @@ def _scores(agreement: InterraterAgreement) -> Section:
     ]
     ends = f"{show(agreement.scale.low)} to {show(agreement.scale.high)}"
     explained = Paragraph(
-        "alpha: Krippendorff's; weights: Cohen's weighted kappa, the mean over the pairs of judges; bins: "
-        f"{agreement.bins} of equal width from {ends}",
+        f"alpha: Krippendorff's; bins: {agreement.bins} of equal width from {ends}",
         "quiet",
     )
     beside = f"{wording.count(scores.texts, 'text')} with two or more, {scores.missing:,} missing"
@@ -121,7 +114,7 @@ def _criteria(agreement: InterraterAgreement, kind: Kind) -> Iterator[Section]:
     headings: Mapping[Kind, tuple[str, str]] = {
         "yes/no": ("Yes/no questions", "alpha: nominal"),
         "part-by-part": ("Questions asked part by part", "shares of parts with the good answer; alpha: interval"),
-        "graded": ("Graded criteria", f"alpha: ordinal; kappas: in {agreement.bins} bins, with quadratic weights"),
+        "graded": ("Graded criteria", f"alpha: ordinal; kappa: in {agreement.bins} bins"),
     }
     numeric = (*SHOWN[kind].values(), "missing", "n/a")
     named: list[tuple[Cell, CriterionAgreement]] = [

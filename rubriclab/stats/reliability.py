@@ -1,4 +1,4 @@
-"""Interrater reliability: Krippendorff's alpha, Fleiss' and weighted kappa.
+"""Interrater reliability: Krippendorff's alpha and Fleiss' kappa.
 
 Answers are a matrix of raters by units, nan if missing. All coefficients are corrected for chance: 1 for perfect
 agreement, 0 for the agreement of random answers, negative for less.
@@ -14,7 +14,6 @@ thousands of answers the two are equal.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Literal, get_args
 
 import numpy as np
@@ -26,10 +25,8 @@ from rubriclab.stats.interval import Interval
 from rubriclab.stats.levels import check_choice
 
 Metric = Literal["nominal", "ordinal", "interval"]
-Weights = Literal["linear", "quadratic"]
 
 NOTHING = Interval(None)
-POWERS: dict[Weights, int] = {"linear": 1, "quadratic": 2}
 
 
 def krippendorff_alpha(
@@ -98,48 +95,6 @@ def fleiss_kappa(
         return NOTHING
     answers = _answers(table[:, paired], cluster[paired])
     return _estimate(_fleiss(answers), cluster, table.size, resamples=resamples, confidence=confidence, seed=seed)
-
-
-def weighted_kappa(
-    ratings: npt.ArrayLike,
-    weights: Weights,
-    clusters: npt.ArrayLike | None = None,
-    *,
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
-) -> Interval:
-    """Cohen's weighted kappa, averaged over all pairs of raters, with a bootstrap interval over the units.
-
-    Cohen 1968, "Weighted kappa"; averaged over pairs as by Light 1971. Two answers disagree by the difference of their
-    values (``linear``) or its square (``quadratic``), so categories are numbers, and unused categories count as
-    distances. With two categories both are Cohen's unweighted kappa of 1960.
-
-    A pair is compared on the units that both answered, and left out with fewer than two such units or only equal
-    answers; `None` if no pair remains.
-    Arguments and errors as for `krippendorff_alpha`; meant for a few dozen distinct values at most.
-    """
-    check_choice("weights", weights, get_args(Weights))
-    table, cluster = _table(ratings), _clusters(ratings, clusters)
-    present = ~np.isnan(table)
-    values, codes = np.unique(table[present], return_inverse=True)
-    places = np.zeros(table.shape, dtype=np.int64)
-    places[present] = codes
-    apart = np.abs(np.subtract.outer(_unit_range(values), _unit_range(values))) ** POWERS[weights]
-    pairs = [
-        _cohen(places[:, both][[first, second]], cluster[both], int(cluster.max()) + 1, apart)
-        for first, second in combinations(range(len(table)), 2)
-        if (both := present[first] & present[second]).sum() >= 2
-    ]
-    if not pairs:
-        return NOTHING
-
-    def mean(counts: FloatArray) -> FloatArray:
-        kappas = np.stack([pair(counts) for pair in pairs])
-        defined = (~np.isnan(kappas)).sum(axis=0)
-        return _ratio(np.nan_to_num(kappas).sum(axis=0), defined, defined > 0)
-
-    return _estimate(mean, cluster, table.size, resamples=resamples, confidence=confidence, seed=seed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,25 +204,6 @@ def _fleiss(answers: _Answers) -> Statistic:
     return statistic
 
 
-def _cohen(codes: IntArray, cluster: IntArray, clusters: int, apart: FloatArray) -> Statistic:
-    """Weighted kappa of a pair; `codes` has shape (2, units), `apart` is the disagreement of two values."""
-    units = np.bincount(cluster, minlength=clusters).astype(np.float64)
-    disagreements = np.bincount(cluster, apart[codes[0], codes[1]], minlength=clusters)
-    first, second = (_crossed(cluster, clusters, row, len(apart)) for row in codes)
-
-    def statistic(counts: FloatArray) -> FloatArray:
-        among = np.einsum("ij,ij->i", (counts @ first) @ apart, counts @ second)
-        return 1 - _ratio((counts @ disagreements) * (counts @ units), among, among > 0)
-
-    return statistic
-
-
-def _crossed(cluster: IntArray, clusters: int, codes: IntArray, values: int) -> FloatArray:
-    """How often each value was given in each cluster, shape (clusters, values)."""
-    table = np.bincount(cluster * values + codes, minlength=clusters * values)
-    return table.reshape(clusters, values).astype(np.float64)
-
-
 def _average_ranks(totals: FloatArray) -> FloatArray:
     """The average rank of each value among all answers, minus 1/2, shape (rows, values)."""
     ranks: FloatArray = np.cumsum(totals, axis=1) - totals / 2
@@ -294,7 +230,7 @@ def _ratio(above: FloatArray, below: FloatArray | IntArray, defined: npt.NDArray
 
 
 def _unit_range(values: FloatArray) -> FloatArray:
-    """The values scaled to [0, 1]; neither alpha nor kappa depends on their unit."""
+    """The values scaled to [0, 1]; alpha does not depend on their unit."""
     span = values[-1:] - values[:1]
     scaled: FloatArray = (values - values[:1]) / np.where(span > 0, span, 1.0)
     return scaled

@@ -47,13 +47,11 @@ BINNED: tuple[Figure, ...] = (
     "alpha_ordinal",
     "alpha_nominal",
     "fleiss_kappa",
-    "linear_kappa",
-    "quadratic_kappa",
 )
 FIGURES: dict[Kind, tuple[Figure, ...]] = {
-    "yes/no": ("alpha_nominal", "fleiss_kappa", "cohen_kappa"),
-    "part-by-part": ("alpha_interval", "linear_kappa", "quadratic_kappa"),
-    "graded": ("alpha_ordinal", "fleiss_kappa", "linear_kappa", "quadratic_kappa"),
+    "yes/no": ("alpha_nominal", "fleiss_kappa"),
+    "part-by-part": ("alpha_interval",),
+    "graded": ("alpha_ordinal", "fleiss_kappa"),
 }
 
 
