@@ -9,7 +9,7 @@ import numpy as np
 from hypoeval_scripts import criterion
 
 from rubriclab.aggregation import Aggregation, Calibration, Conformal, Term, combine
-from rubriclab.comparison import Comparison, Limits, PairedScore, RubricPair, compare_columns, paired_rubrics
+from rubriclab.comparison import Comparison, DriftLimits, PairedScore, RubricPair, compare_columns, paired_rubrics
 from rubriclab.data.aspect import Aspect
 from rubriclab.data.scale import Scale
 from rubriclab.methods.hypoeval import HypoEvalSettings
@@ -139,7 +139,7 @@ def compared(
     rivals: int = 3,
     threshold: float = 3.0,
     judges: tuple[str, str] = ("a", "a"),
-    limits: Limits = Limits(),  # noqa: B008 (immutable)
+    limits: DriftLimits = DriftLimits(),  # noqa: B008 (immutable)
 ) -> Comparison:
     """Return the comparison of what two versions say of texts."""
     names = (before.ref, judges[0]), (after.ref, judges[1])

@@ -4,13 +4,13 @@ from rubriclab.comparison.columns import PairedScore, RubricPair, paired_rubrics
 from rubriclab.comparison.compare import compare_columns, compare_outputs
 from rubriclab.comparison.pairing import Outputs, PairingRule
 from rubriclab.comparison.ranking import SystemRanking, rank_systems
-from rubriclab.comparison.results import Comparison, LimitCheck, LimitOutcome, Limits
+from rubriclab.comparison.results import Comparison, DriftLimits, LimitCheck, LimitOutcome
 
 __all__ = [
     "Comparison",
+    "DriftLimits",
     "LimitCheck",
     "LimitOutcome",
-    "Limits",
     "Outputs",
     "PairedScore",
     "PairingRule",

@@ -14,9 +14,9 @@ from rubriclab.comparison.pairing import Outputs, PairingRule, pair_outputs
 from rubriclab.comparison.results import (
     Comparison,
     CriterionScoreChange,
+    DriftLimits,
     FlippedText,
     FlipSummary,
-    Limits,
     RankAgreement,
     SideSummary,
     TextChange,
@@ -90,7 +90,7 @@ def compare_columns(
     pairs: Sequence[PairedScore],
     names: tuple[tuple[str, str], tuple[str, str]],
     threshold: float,
-    limits: Limits = Limits(),  # noqa: B008 (immutable)
+    limits: DriftLimits = DriftLimits(),  # noqa: B008 (immutable)
 ) -> Comparison:
     """Return how the scores of the same texts differ; texts without both scores are counted.
 

@@ -190,7 +190,7 @@ class Comparison(FrozenModel):
         return all(side.scored >= (1 - MAX_UNSCORED) * side.texts for side in (self.before, self.after))
 
 
-class Limits(NamedTuple):
+class DriftLimits(NamedTuple):
     """Limits on the scores of the same texts; `None` for no limit.
 
     Attributes:

@@ -2,7 +2,7 @@
 
 from rubriclab.data.aspect import Aspect, Assignment, TaskWords, find_aspect, task_words
 from rubriclab.data.check import Training, training_examples
-from rubriclab.data.comparisons import Comparison
+from rubriclab.data.comparisons import PairwiseComparison
 from rubriclab.data.example import Example, data_digest, labelled, split_by_group
 from rubriclab.data.mapping import FieldMap, parse_mapping
 from rubriclab.data.readers import Rows, from_rows, read
@@ -12,9 +12,9 @@ from rubriclab.data.scale import Scale, parse_scale, scale_of
 __all__ = [
     "Aspect",
     "Assignment",
-    "Comparison",
     "Example",
     "FieldMap",
+    "PairwiseComparison",
     "RowError",
     "Rows",
     "Scale",

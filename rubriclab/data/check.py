@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from rubriclab.characters import is_blank
 from rubriclab.data.cells import MOST_WORDS, proposed_level_scores
-from rubriclab.data.comparisons import Comparison, Lined, about, comparison_faults, fit_scores
+from rubriclab.data.comparisons import Lined, PairwiseComparison, about, comparison_faults, fit_scores
 from rubriclab.data.example import Example, is_labelled, labelled, named_annotations, named_reasons
 from rubriclab.data.fields import LONGEST_REASON
 from rubriclab.data.mapping import NATIVE, TABLES, FieldMap, mapping_text, proposed_mapping
@@ -113,7 +113,7 @@ def _sound(
     return sound_examples, sound, given_scale, tuple(f"{what}: {number}" for what, number in left_out.items() if number)
 
 
-def _scale(rated: tuple[Example, ...], compared: list[Comparison], aspect: str) -> Scale:
+def _scale(rated: tuple[Example, ...], compared: list[PairwiseComparison], aspect: str) -> Scale:
     """Return the scale of the labels."""
     if rated:
         annotations = (score for example in rated for score in example.annotations.get(aspect, ()))

@@ -36,7 +36,7 @@ SPREADS_ON_SCALE = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class PairwiseComparison:
     """A preference between two texts, or a tie.
 
     Attributes:
@@ -55,7 +55,7 @@ class Comparison:
 
 def comparisons_of(
     row: Any, where: str, line: int, mapping: FieldMap = NATIVE, rules: CellRules = TYPED
-) -> tuple[Comparison, ...] | RowError | None:
+) -> tuple[PairwiseComparison, ...] | RowError | None:
     """Return the comparisons in a row, or its first fault; `None` if the row is of another kind.
 
     A ranking becomes all of its pairs: neighbouring pairs alone would not give consistent estimates (Azari
@@ -75,10 +75,10 @@ def comparisons_of(
 class _ComparisonFields(Fields):
     """The fields of a row with comparisons."""
 
-    def comparisons(self) -> tuple[Comparison, ...]:
+    def comparisons(self) -> tuple[PairwiseComparison, ...]:
         pairs = tuple(self._ranked() if self.is_given("ranking") else self._preferred())
         aspect, rater = self._if_given("aspect"), self._if_given("rater")
-        return tuple(Comparison(better, worse, tie, aspect, rater) for better, worse, tie in pairs)
+        return tuple(PairwiseComparison(better, worse, tie, aspect, rater) for better, worse, tie in pairs)
 
     def _if_given(self, name: str) -> str | None:
         return self.name(name) if self.is_given(name) else None
@@ -131,7 +131,7 @@ class _ComparisonFields(Fields):
         return value
 
 
-Lined = tuple[int, Comparison]
+Lined = tuple[int, PairwiseComparison]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,9 @@ class Fitted:
     notes: tuple[str, ...] = ()
 
 
-def fit_scores(examples: Sequence[Example], comparisons: Sequence[Comparison], aspect: str, scale: Scale) -> Fitted:
+def fit_scores(
+    examples: Sequence[Example], comparisons: Sequence[PairwiseComparison], aspect: str, scale: Scale
+) -> Fitted:
     """Return the examples with a score for `aspect` if raters scored or compared them.
 
     Texts with a score keep it. The others get the unrounded joint estimate from scores and comparisons
@@ -187,7 +189,9 @@ def comparison_faults(
             yield RowError(where, line, *fault)
 
 
-def _fault(comparison: Comparison, groups: Mapping[str, str], several: bool) -> tuple[str | None, str, str] | None:
+def _fault(
+    comparison: PairwiseComparison, groups: Mapping[str, str], several: bool
+) -> tuple[str | None, str, str] | None:
     pair = (comparison.better, comparison.worse)
     if unknown := [name for name in pair if name not in groups]:
         return None, f"a comparison with {unknown[0]!r}", "the id of a text in the same rows"
@@ -205,7 +209,7 @@ def _aspects(comparisons: Sequence[Lined], examples: Sequence[Example]) -> set[s
 
 
 def _estimates(
-    examples: Sequence[Example], scored: Mapping[str, float], comparisons: Sequence[Comparison], scale: Scale
+    examples: Sequence[Example], scored: Mapping[str, float], comparisons: Sequence[PairwiseComparison], scale: Scale
 ) -> dict[str, float]:
     """Return the estimated score of each compared text."""
     import numpy as np

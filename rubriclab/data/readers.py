@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rubriclab.data.cells import CellRules
-from rubriclab.data.comparisons import Comparison, comparisons_of
+from rubriclab.data.comparisons import PairwiseComparison, comparisons_of
 from rubriclab.data.example import Example
 from rubriclab.data.formats import Lines, Numbered
 from rubriclab.data.mapping import NATIVE, FieldMap
@@ -20,7 +20,7 @@ from rubriclab.data.raw_rows import RawRows, raw_rows, raw_table
 from rubriclab.data.reading import ReadingOptions, SourceFormat
 from rubriclab.data.row import RowError, check_columns, example_of
 
-ParsedRow = Example | RowError | tuple[Comparison, ...]
+ParsedRow = Example | RowError | tuple[PairwiseComparison, ...]
 
 
 class Rows(Iterator[Example | RowError]):
@@ -50,7 +50,7 @@ class Rows(Iterator[Example | RowError]):
         self.where = source.where
         self.line = 0
         self.row: Any = None
-        self.comparisons: list[tuple[int, Comparison]] = []
+        self.comparisons: list[tuple[int, PairwiseComparison]] = []
         self.mapping = mapping
         self.skipped = self.skipped_scores = 0
         self.first_skipped: RowError | None = None

@@ -15,7 +15,7 @@ from rubriclab.estimate import DryRun
 from rubriclab.interrater import InterraterAgreement, interrater_agreement
 from rubriclab.option_names import option
 from rubriclab.provenance import Effort
-from rubriclab.services.columns import ColumnScoring, Scorer
+from rubriclab.services.columns import ColumnScorer, ColumnScoring
 from rubriclab.services.inputs import Data
 from rubriclab.services.judge_choice import JudgeChoice, judge_named
 from rubriclab.services.rubric_choice import version_of
@@ -90,5 +90,5 @@ def _prepare(workspace: Workspace, data: Data, rubric: str | Version, options: A
     if twice := [name for number, name in enumerate(names) if name in names[:number]]:
         raise SettingsError(f"The judge {twice[0]} is named twice;", "a judge cannot be compared with itself.")
     version = version_of(workspace, rubric)
-    scorers = [Scorer(version, JudgeChoice(judge_named(name, workspace.notify))) for name in names]
+    scorers = [ColumnScorer(version, JudgeChoice(judge_named(name, workspace.notify))) for name in names]
     return ColumnScoring(workspace, scorers, data, options)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rubriclab.data import Comparison, Example, labelled
+from rubriclab.data import Example, PairwiseComparison, labelled
 from rubriclab.data.example import named_reasons
 from rubriclab.data.scale import Scale, scale_of
 from rubriclab.learning.raters import ratings
@@ -43,7 +43,7 @@ class AspectCheck:
     agreement: Interval | None
 
 
-def aspects_of(examples: Sequence[Example], compared: Sequence[tuple[int, Comparison]]) -> list[str]:
+def aspects_of(examples: Sequence[Example], compared: Sequence[tuple[int, PairwiseComparison]]) -> list[str]:
     counts = Counter(aspect for example in examples for aspect in example.scores.keys() | example.annotations.keys())
     counts.update(comparison.aspect for _, comparison in compared if comparison.aspect)
     return sorted(counts, key=lambda aspect: (-counts[aspect], aspect))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rubriclab.data import Comparison, Example, Rows, labelled, parse_scale
+from rubriclab.data import Example, PairwiseComparison, Rows, labelled, parse_scale
 from rubriclab.data.aspect import is_defined
 from rubriclab.data.check import (
     FEWEST_LABELS,
@@ -155,7 +155,7 @@ class _Reading:
     placed: list[NumberedExample] = field(default_factory=list)
     faults: list[RowError] = field(default_factory=list)
     left_out: list[RowError] = field(default_factory=list)
-    compared: list[tuple[int, Comparison]] = field(default_factory=list)
+    compared: list[tuple[int, PairwiseComparison]] = field(default_factory=list)
     sample: list[Mapping[str, Any]] = field(default_factory=list)
     filled: Counter[str] = field(default_factory=Counter)
     answered: Counter[str] = field(default_factory=Counter)
@@ -234,7 +234,7 @@ class _Reading:
         if not self.rows and not self.problems:
             self.problems.append(self.raw.source.without_rows().text)
 
-    def _add(self, line: int, parsed: Example | RowError | tuple[Comparison, ...]) -> None:
+    def _add(self, line: int, parsed: Example | RowError | tuple[PairwiseComparison, ...]) -> None:
         if isinstance(parsed, Example):
             self.placed.append(NumberedExample(self.raw.source.where, line, parsed, self.options.mapping))
         elif isinstance(parsed, RowError) and parsed.usable and self.options.skip_faulty:

@@ -18,7 +18,7 @@ from rubriclab.services.workspace import Workspace
 from rubriclab.store import Version
 
 
-class Scorer(NamedTuple):
+class ColumnScorer(NamedTuple):
     """A version and the judge that scores by it."""
 
     version: Version
@@ -30,7 +30,7 @@ class ColumnScoring:
     """Scoring of the same texts by several scorers: iterate over `stream()`."""
 
     workspace: Workspace
-    scorers: Sequence[Scorer]
+    scorers: Sequence[ColumnScorer]
     data: Data
     options: ReadingOptions
     _scored: list[int] = field(init=False)

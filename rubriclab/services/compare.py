@@ -28,7 +28,7 @@ from rubriclab.report.wording import count
 from rubriclab.scoring import Score
 from rubriclab.services.base import JudgeOption
 from rubriclab.services.carried_scores import carried_score
-from rubriclab.services.columns import ColumnScoring, Scorer
+from rubriclab.services.columns import ColumnScorer, ColumnScoring
 from rubriclab.services.inputs import Data, describe, rows_of, usable_examples
 from rubriclab.services.judge_choice import judge_of
 from rubriclab.services.rubric_choice import version_of
@@ -140,7 +140,7 @@ def _prepare(
     if rubric is None:
         raise SettingsError("Outputs are compared by a rubric, and none is named.", f"Give {option('rubric', 'REF')}.")
     version = version_of(workspace, rubric)
-    scorer = Scorer(version, judge_of(version, options.judge, workspace.store, workspace.notify))
+    scorer = ColumnScorer(version, judge_of(version, options.judge, workspace.store, workspace.notify))
     return ColumnScoring(workspace, [scorer], before, options)
 
 

@@ -8,13 +8,13 @@ from typing import Any
 from pydantic import Field
 
 from rubriclab.base_options import Texts
-from rubriclab.comparison import Limits, PairedScore, RubricPair, compare_columns, paired_rubrics
+from rubriclab.comparison import DriftLimits, PairedScore, RubricPair, compare_columns, paired_rubrics
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.data.scale import show
 from rubriclab.errors import SettingsError
 from rubriclab.estimate import DryRun
 from rubriclab.option_names import option
-from rubriclab.services.columns import ColumnScoring, Scorer
+from rubriclab.services.columns import ColumnScorer, ColumnScoring
 from rubriclab.services.compare import CompareResult
 from rubriclab.services.inputs import Data
 from rubriclab.services.judge_choice import judge_of
@@ -71,7 +71,7 @@ async def drift(
         if on_row:
             on_row(rubrics.to_row(pairs[-1], first, second, threshold))
     one, other = ((version.ref, judge.spec) for version, judge in scoring.scorers)
-    limits = Limits(options.max_shift, options.max_flips, options.min_rank)
+    limits = DriftLimits(options.max_shift, options.max_flips, options.min_rank)
     found = compare_columns(rubrics, pairs, (one, other), threshold, limits)
     return CompareResult(found, workspace.effort(), unanswered=scoring.unanswered)
 
@@ -93,7 +93,7 @@ def _prepare(
     second = first if after is None else version_of(workspace, after)
     named = (options.judges[0], options.judges[-1]) if options.judges else (None, None)
     scorers = [
-        Scorer(version, judge_of(version, judge, workspace.store, workspace.notify))
+        ColumnScorer(version, judge_of(version, judge, workspace.store, workspace.notify))
         for version, judge in zip((first, second), named, strict=True)
     ]
     rubrics = paired_rubrics(first.rubric, second.rubric)
@@ -130,7 +130,7 @@ def _check_sides(before: str | Version, after: str | Version | None, judges: tup
         raise SettingsError(f"The judge {judges[0]} is named twice;", "one judge cannot be compared with itself.")
 
 
-def _notify_scorers(workspace: Workspace, rubrics: RubricPair, scorers: list[Scorer]) -> None:
+def _notify_scorers(workspace: Workspace, rubrics: RubricPair, scorers: list[ColumnScorer]) -> None:
     (before, judge), (after, other) = scorers
     if before.digest == after.digest and judge.spec == other.spec:
         workspace.notify(f"both sides are the rubric of {after.ref} by {other.spec}: nothing can change")

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from rubriclab.base_models import FrozenModel
-from rubriclab.data import Comparison, Example, RowError, find_aspect, parse_scale, task_words
+from rubriclab.data import Example, PairwiseComparison, RowError, find_aspect, parse_scale, task_words
 from rubriclab.data.comparisons import about, comparison_faults
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.labeling.dealing import Item, deal
@@ -85,7 +85,7 @@ class Labeling:
         texts: Sequence[LabelText],
         options: LabelOptions,
         *,
-        former: Sequence[Comparison] = (),
+        former: Sequence[PairwiseComparison] = (),
     ) -> None:
         self.question = question
         self.options = options
@@ -319,7 +319,7 @@ def question_of(options: LabelOptions) -> LabelQuestion:
 
 def _texts(
     workspace: Workspace, data: Data, options: LabelOptions, aspect: str
-) -> tuple[tuple[LabelText, ...], tuple[Comparison, ...]]:
+) -> tuple[tuple[LabelText, ...], tuple[PairwiseComparison, ...]]:
     rows = rows_of(data, options, workspace.notify)
     texts, faults = dict[str, LabelText](), list[str]()
     for row in rows:

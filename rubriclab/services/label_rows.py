@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rubriclab.data.comparisons import Comparison
+from rubriclab.data.comparisons import PairwiseComparison
 from rubriclab.data.example import Example, named_annotations, named_reasons
 from rubriclab.labeling.history import History
 from rubriclab.labeling.judgment import HumanJudgment, TextToJudge
@@ -24,7 +24,7 @@ class LabelText(TextToJudge):
 
 
 def labelled_rows(
-    texts: Sequence[LabelText], history: History, aspect: str, former: Sequence[Comparison] = ()
+    texts: Sequence[LabelText], history: History, aspect: str, former: Sequence[PairwiseComparison] = ()
 ) -> Iterator[dict[str, Any]]:
     """Yield each text that has a label or was compared with others, then every ranking and preference.
 

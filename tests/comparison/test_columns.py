@@ -12,7 +12,7 @@ from drift_samples import HUNDRED, Values, compared, paired, scored, texts, vers
 from hypoeval_scripts import example, rating, scripted
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.comparison import Comparison, Limits, paired_rubrics, score_columns
+from rubriclab.comparison import Comparison, DriftLimits, paired_rubrics, score_columns
 from rubriclab.data import Example
 from rubriclab.errors import BudgetReached
 from rubriclab.judges.judge import Judge, Reply
@@ -28,7 +28,7 @@ ONE, OTHER = version({"a": 1}), version({"a": 1}, number=2)
 def moved(*values: tuple[float | None, float | None], **limits: float) -> Comparison:
     """Return the comparison of texts with these scores, each in a group of its own."""
     first, second = [{"a": a} for a, _ in values], [{"a": b} for _, b in values]
-    return compared(ONE, OTHER, first, second, rivals=1, limits=Limits(**limits))
+    return compared(ONE, OTHER, first, second, rivals=1, limits=DriftLimits(**limits))
 
 
 @settings(max_examples=10)
@@ -84,7 +84,7 @@ def test_unscored_texts_are_counted_and_left_out() -> None:
 
 
 def test_without_a_common_text_there_are_no_figures_and_no_limit_is_met() -> None:
-    found = compared(ONE, OTHER, [{"a": None}] * 2, [{"a": 3.0}, {"a": None}], limits=Limits(1.0, 1.0, -1.0))
+    found = compared(ONE, OTHER, [{"a": None}] * 2, [{"a": 3.0}, {"a": None}], limits=DriftLimits(1.0, 1.0, -1.0))
     assert found.flips is not None
     assert (found.pairs, found.difference.value, found.flips.share.value, found.flips.largest) == (0, None, None, ())
     assert found.ranks[-1].spearman.value is None

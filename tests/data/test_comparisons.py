@@ -5,7 +5,7 @@ import json
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.data import Comparison, Example, RowError, parse_mapping, read
+from rubriclab.data import Example, PairwiseComparison, RowError, parse_mapping, read
 from rubriclab.data.cells import TYPED, UNTYPED
 from rubriclab.data.comparisons import comparisons_of
 from rubriclab.data.mapping import NATIVE
@@ -25,8 +25,8 @@ def refused(row, rules=TYPED):
 
 def test_a_preference_names_both_texts_the_aspect_and_the_rater():
     row = {"preferred": "a", "over": 7, "aspect": "coherence", "rater": "anna"}
-    assert said(row) == (Comparison("a", "7", False, "coherence", "anna"),)
-    assert said({"preferred": "a", "over": "b", "tie": True}) == (Comparison("a", "b", tie=True),)
+    assert said(row) == (PairwiseComparison("a", "7", False, "coherence", "anna"),)
+    assert said({"preferred": "a", "over": "b", "tie": True}) == (PairwiseComparison("a", "b", tie=True),)
 
 
 def test_a_ranking_is_all_of_its_pairs_with_ties_in_lists_of_their_own():
@@ -46,7 +46,7 @@ def test_a_table_of_text_writes_rankings_and_ties_its_own_way():
     blank = dict.fromkeys(("output", "preferred", "over", "ranking", "tie", "aspect"), "")
     assert said({**blank, "ranking": "a > b = c"}, rules=UNTYPED) == said({"ranking": ["a", ["b", "c"]]})
     tie = said({**blank, "preferred": "a", "over": "b", "tie": "TRUE"}, rules=UNTYPED)
-    assert tie == (Comparison("a", "b", tie=True),)
+    assert tie == (PairwiseComparison("a", "b", tie=True),)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_a_csv_file_may_hold_both(tmp_path):
     (tmp_path / "mixed.csv").write_text("id,group,output,preferred,over\na,g,A,,\nb,g,B,,\n,,,b,a\n")
     rows = read(tmp_path / "mixed.csv")
     assert [row.id for row in rows] == ["a", "b"]
-    assert rows.comparisons == [(4, Comparison("b", "a"))]
+    assert rows.comparisons == [(4, PairwiseComparison("b", "a"))]
 
 
 JSON = st.recursive(
@@ -127,4 +127,4 @@ def test_whatever_stands_in_a_row_there_is_an_answer(row):
         answer = comparisons_of(row, "labels", 1, rules=rules)
         assert answer is None or isinstance(answer, RowError | tuple)
         if isinstance(answer, tuple):
-            assert all(isinstance(each, Comparison) and each.better != each.worse for each in answer)
+            assert all(isinstance(each, PairwiseComparison) and each.better != each.worse for each in answer)

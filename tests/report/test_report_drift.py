@@ -5,7 +5,7 @@ from __future__ import annotations
 from drift_samples import compared, version
 
 from rubriclab.cli.printing import view_text
-from rubriclab.comparison import Comparison, Limits
+from rubriclab.comparison import Comparison, DriftLimits
 from rubriclab.report.comparison import comparison_view
 
 ONE, OTHER = version({"a": 1}), version({"a": 1}, number=2)
@@ -26,7 +26,7 @@ def test_it_says_what_moved_and_by_how_much() -> None:
 
 
 def test_limits_come_first_each_with_its_figure() -> None:
-    limits = Limits(max_shift=0.1, max_flips=0.5, min_rank=0.5)
+    limits = DriftLimits(max_shift=0.1, max_flips=0.5, min_rank=0.5)
     view = view_text(
         comparison_view(
             compared(ONE, OTHER, [{"a": 2.0}, {"a": 4.0}], [{"a": 2.5}, {"a": 4.5}], limits=limits),
@@ -48,7 +48,7 @@ def test_unscored_texts_are_said_with_a_reason() -> None:
 
 
 def test_where_nothing_can_be_compared_it_says_so() -> None:
-    view = shown(compared(ONE, OTHER, [{"a": 4.0}], [{"a": None}], limits=Limits(min_rank=0.5)))
+    view = shown(compared(ONE, OTHER, [{"a": 4.0}], [{"a": None}], limits=DriftLimits(min_rank=0.5)))
     assert "No text was scored by both sides" in view
     assert "INCONCLUSIVE the rankings correlate by an undefined figure" in view
 

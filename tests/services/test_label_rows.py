@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from rubriclab.data import Comparison, Example, from_rows
+from rubriclab.data import Example, PairwiseComparison, from_rows
 from rubriclab.labeling.history import History
 from rubriclab.labeling.judgment import HumanJudgment
 from rubriclab.services.label_rows import LabelText, labelled_rows
@@ -62,7 +62,7 @@ def test_texts_that_nobody_could_judge_are_left_out_unless_they_have_a_label() -
 
 def test_comparisons_of_the_file_stay() -> None:
     own, other = text(), text(id="b", output="Two.")
-    former = [Comparison("a", "b", tie=True, rater="ben")]
+    former = [PairwiseComparison("a", "b", tie=True, rater="ben")]
     rows = list(labelled_rows([own, other], History(), "coherence", former))
     assert [row["id"] for row in rows[:2]] == ["a", "b"]
     assert rows[2] == {"preferred": "a", "over": "b", "tie": True, "rater": "ben"}
