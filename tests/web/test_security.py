@@ -10,7 +10,6 @@ import pytest
 from web_samples import MOST_BYTES, served
 
 from rubriclab.errors import SettingsError
-from rubriclab.web.page import report_page
 from rubriclab.web.security import TOKEN_HEADER, Access
 from rubriclab.web.server import listen, port_of
 
@@ -113,11 +112,3 @@ def test_a_port_in_use_is_reported_and_a_preferred_one_is_not_insisted_on() -> N
             free = port_of(bound)
     with listen(preferred=free) as bound:
         assert port_of(bound) == free
-
-
-def test_a_report_is_served_with_its_own_style_and_nothing_else() -> None:
-    from rubriclab.report.model import Paragraph, View
-
-    policy = report_page(View("title", (Paragraph("words"),))).headers["content-security-policy"]
-    assert "style-src 'sha256-" in policy
-    assert "script-src" not in policy
