@@ -7,7 +7,6 @@ also single ones among usable ones, such as two choices where one is expected; t
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,10 +21,6 @@ _OWN_NAMES = ("annotations", "reasons", "answers")
 Kind = Literal["score", "choice", "comment", "other"]
 # Characters of an answer that is considered more than a word to choose, unless it is given twice.
 _COMMENT = 25
-_COMMENT_NAMES = re.compile(
-    r"(?<![a-zäöü])(comments?|reasons?|why|explanations?|justifications?|rationales?|remarks?"
-    r"|kommentare?|bemerkung(en)?|begründung(en)?|warum)(?![a-zäöü])"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,26 +162,20 @@ class AskedQuestion:
         return is_single(value) and not (isinstance(value, str) and _word(value) in self.remarks)
 
 
-def questions_of(
-    answers: Iterable[Answer], rules: CellRules, *, rare: Literal["choice", "comment"] = "comment"
-) -> dict[str, AskedQuestion]:
+def questions_of(answers: Iterable[Answer], rules: CellRules) -> dict[str, AskedQuestion]:
     """Return how the answers to each question are read.
 
-    Numbers are scores. Words that are given several times, or are usual ones for levels, are words to choose, however
-    long; texts that are long or have several lines, and are given once, are comments. Of a question without numbers
-    that has both, the more numerous decide, each different text counted once. The words of a question that is named
-    like comments are comments too; where short texts are choices, only if they are neither given twice on average nor
-    several words most of which are usual for levels.
+    Numbers are scores. Texts are words to choose if each of a few is given twice on average, or all are usual ones for
+    levels; among these, long texts that are given once are remarks. Other texts are comments.
 
     Args:
         answers: to any questions, in any order.
         rules: how words and numbers are read.
-        rare: what short texts are that are seldom given twice.
     """
     by_question: dict[str, list[Answer]] = {}
     for answer in answers:
         by_question.setdefault(answer.question, []).append(answer)
-    return {name: _question(given, rules, rare) for name, given in by_question.items()}
+    return {name: _question(given, rules) for name, given in by_question.items()}
 
 
 def aspects_about(question: str, aspects: Iterable[str], rated: Sequence[str]) -> list[str]:
@@ -206,34 +195,24 @@ def is_single(value: Any) -> bool:
     return isinstance(value, str | int | float) and not isinstance(value, bool)
 
 
-def _question(answers: Sequence[Answer], rules: CellRules, rare: Literal["choice", "comment"]) -> AskedQuestion:
+def _question(answers: Sequence[Answer], rules: CellRules) -> AskedQuestion:
     # Answers that are not one number or word say nothing about the others.
     usable = [answer for answer in answers if answer.kind != "other" and is_single(answer.value)]
-    if not usable:
-        return AskedQuestion("other")
     given = {answer.kind for answer in usable}
+    if not usable or "comment" in given:
+        return AskedQuestion("comment" if usable else "other")
     words = Counter(_word(answer.value) for answer in usable if isinstance(answer.value, str))
     scored = {word for word in words if rules.number(word) is not None or rules.level(word) is not None}
-    numbers = "score" in given or words.total() < len(usable)
     usual = {word for word in words if word in scored or is_level_word(word)}
-    remarks = set() if "choice" in given else {w for w in words if w not in usual and words[w] == 1 and _is_long(w)}
-    levels = {word: number for word, number in words.items() if word not in remarks}
-    few = len(levels) <= MOST_WORDS
-    repeated = few and len(levels) <= sum(levels.values()) / 2
-    # An export has text questions, whose short answers repeat; without them, words that repeat were chosen.
-    like_levels = rare == "choice" and bool(levels) and (repeated or 1 < len(usual) > len(levels) / 2)
-    named = _COMMENT_NAMES.search(usable[0].question.casefold()) and not (numbers or scored or "choice" in given)
-    if "comment" in given or (named and not like_levels):
+    once = {word for word in words if word not in usual and words[word] == 1 and _is_long(word)}
+    remarks = frozenset() if "choice" in given else frozenset(once)
+    levels = words.keys() - remarks
+    few = len(levels) <= min(MOST_WORDS, sum(words[word] for word in levels) / 2)
+    if "score" in given or words.total() < len(usable) or (levels and levels <= usual and len(remarks) <= len(levels)):
+        return AskedQuestion("score", remarks)
+    if "choice" not in given and (len(remarks) > len(levels) or not few):
         return AskedQuestion("comment")
-    if numbers or len(usual) == len(words) or (scored and "choice" in given):
-        return AskedQuestion("score", frozenset(remarks))
-    if len(remarks) > sum(rare == "choice" or number > 1 or word in usual for word, number in levels.items()):
-        return AskedQuestion("comment")
-    chosen = "choice" in given or repeated
-    if len(usual) > len(levels) / 2 and (chosen or (few and len(scored) > len(levels) / 2)):
-        return AskedQuestion("score", frozenset(remarks))
-    kind: Kind = "choice" if chosen else rare
-    return AskedQuestion(kind, frozenset() if kind == "comment" else frozenset(remarks))
+    return AskedQuestion("score" if scored or len(usual) > len(levels) / 2 else "choice", remarks)
 
 
 def _word(text: str) -> str:

@@ -1,30 +1,22 @@
 """Exports of Label Studio and Argilla.
 
-Label Studio's JSON is a list of tasks with the results of each annotation; JSON-MIN and CSV have a row for each
-annotation, with the columns of its task. Formats: https://labelstud.io/guide/export, and the converter of
-`label-studio-sdk`.
+Label Studio's JSON is a list of tasks with the results of each annotation. Format: https://labelstud.io/guide/export.
 
-Argilla 2's records name each question with the responses to it. Its data sets (`records.to_datasets()`) have a column
-`QUESTION.responses` and beside it those of the raters and of the status of each response. Source: `argilla.records` of
-the package `argilla`.
+Argilla 2's data sets (`records.to_datasets()`) have a column `QUESTION.responses` and beside it those of the raters and
+of the status of each response. Source: `argilla.records` of the package `argilla`.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from typing import Any
 
 from rubriclab.data.annotation_export import Answer, Export, Kind, Task
 from rubriclab.data.row import RowError
 from rubriclab.descriptions import describe
 from rubriclab.errors import DataError
-from rubriclab.option_names import option
 
 Rows = Iterable[tuple[int, Any]]
-# Columns of JSON-MIN and CSV that are about the annotation.
-_OF_ANNOTATION = ("annotator", "annotation_id", "created_at", "updated_at", "lead_time", "agreement")
 _NUMBERS = ("rating", "number")
 # Names by which a value says that it is about a region: a part of a text, an image, audio or video.
 _REGION = frozenset({"start", "startOffset", "x", "points", "vertices", "rle", "sequence", "ranges"})
@@ -36,16 +28,27 @@ def converter(row: Any, format_name: str) -> Callable[[str, Rows], Export] | Non
     """Return what converts the rows of a source that begins with `row`; `None` unless an annotation tool exported it.
 
     `format_name` is that of `SourceFormat`.
+
+    Raises:
+        DataError: for an export that leaves out what is needed.
     """
     if not isinstance(row, Mapping):
         return None
     if {"id", "annotator", "annotation_id", "lead_time"} <= row.keys():
-        return _from_minimal
+        raise DataError(
+            "This export of Label Studio has a row for each annotation, which does not say what is an answer.",
+            "Export JSON.",
+        )
     if any(isinstance(name, str) and name.endswith(_RATERS) for name in row):
         return _from_data_set
     if format_name in ("CSV", "TSV", "Parquet"):
         return None
-    return _from_tasks if _is_task(row) else _from_records if _is_record(row) else None
+    if all(isinstance(row.get(name), Mapping) for name in ("fields", "responses")) and "suggestions" in row:
+        raise DataError(
+            "These records of Argilla do not say which responses are drafts or discarded.",
+            "Export the data set: dataset.records.to_datasets().to_json(FILE).",
+        )
+    return _from_tasks if _is_task(row) else None
 
 
 def _is_task(row: Any) -> bool:
@@ -54,14 +57,6 @@ def _is_task(row: Any) -> bool:
 
 def _annotations(task: Mapping[str, Any]) -> Any:
     return task.get("annotations", task.get("completions"))
-
-
-def _is_record(row: Any) -> bool:
-    return (
-        isinstance(row, Mapping)
-        and all(isinstance(row.get(name), Mapping) for name in ("fields", "responses"))
-        and "suggestions" in row
-    )
 
 
 class _Malformed(Exception):
@@ -143,93 +138,6 @@ def _value_and_kind(cell: Any) -> tuple[Any, Kind | None]:
     if isinstance(text := cell.get("text"), str | list):
         return "\n".join(map(str, text)) if isinstance(text, list) else text, "comment"
     return dict(cell), "other"
-
-
-def _from_minimal(where: str, rows: Rows) -> Export:
-    """Return the tasks of Label Studio's JSON-MIN or CSV.
-
-    It does not say which columns are answers. Those are that hold Label Studio's ratings and numbers, written
-    `[{"rating": 4}]` and `[{"number": 4}]`, and those that differ between two annotations of one task. A column of
-    plain numbers is data of the task.
-    """
-    export = Export("Label Studio export with a row for each annotation")
-    tasks: dict[str, list[tuple[int, Mapping[str, Any]]]] = {}
-    for line, row in rows:
-        if isinstance(row, Mapping) and {"id", "annotator", "annotation_id"} <= row.keys():
-            tasks.setdefault(str(row["id"]), []).append((line, {name: _parsed(cell) for name, cell in row.items()}))
-        elif isinstance(row, RowError):
-            export.tasks.append(row)
-        else:
-            export.tasks.append(RowError(where, line, None, describe(row), "a task like the first one"))
-    answered = dict.fromkeys(name for group in tasks.values() for name in _answered([row for _, row in group]))
-    for group in tasks.values():
-        line, first = group[0]
-        by_rater: dict[str, Mapping[str, Any]] = {}
-        for _, row in sorted(group, key=lambda each: str(each[1].get("updated_at") or "")):
-            rater = str(row["annotator"] or f"annotation-{row['annotation_id']}")
-            export.leave_out("earlier annotations by the same rater", int(rater in by_rater))
-            by_rater[rater] = row
-        answers = tuple(
-            Answer(name, rater, *_value_and_kind(row.get(name)))
-            for rater, row in by_rater.items()
-            for name in answered
-            if row.get(name) not in (None, "", [])
-        )
-        columns = {name: cell for name, cell in first.items() if name not in (*answered, *_OF_ANNOTATION)}
-        export.tasks.append(Task(line, columns, answers))
-    if tasks and not answered:
-        export.notes.append(
-            "no column is known to be an answer, since this export does not say it: export JSON, or map the columns of "
-            f"the scores ({option('mapping', 'scores.ASPECT=COLUMN')})"
-        )
-    return export
-
-
-def _parsed(cell: Any) -> Any:
-    """Return a cell of CSV that holds JSON as what it holds."""
-    if isinstance(cell, str) and cell[:2] in ("[{", '{"'):
-        with suppress(ValueError, RecursionError):
-            return json.loads(cell)
-    return cell
-
-
-def _answered(rows: list[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the columns of a task that are answers."""
-    for name in dict.fromkeys(name for row in rows for name in row if name not in ("id", *_OF_ANNOTATION)):
-        cells = [row.get(name) for row in rows]
-        scores = (isinstance(cell, list) and len(cell) == 1 and _value_and_kind(cell)[1] == "score" for cell in cells)
-        if any(cell != cells[0] for cell in cells) or any(scores):
-            yield name
-
-
-def _from_records(where: str, rows: Rows) -> Export:
-    """Return the tasks of Argilla's records; suggestions are not read."""
-    export = Export("Argilla records")
-    stated = False
-
-    def task(line: int, row: Any) -> Task:
-        nonlocal stated
-        if not _is_record(row):
-            raise _Malformed(None, describe(row), "a record like the first")
-        lists = ((name, given if isinstance(given, list) else [given]) for name, given in row["responses"].items())
-        responses = [(name, each) for name, given in lists for each in given]
-        if wrong := next((each for _, each in responses if not isinstance(each, Mapping)), None):
-            raise _Malformed("responses", describe(wrong), "a response as Argilla exports it")
-        stated = stated or any("status" in each for _, each in responses)
-        given = ((name, each.get("value"), each.get("user_id"), each.get("status")) for name, each in responses)
-        metadata = row.get("metadata")
-        data = {**(metadata if isinstance(metadata, Mapping) else {}), **row["fields"]}
-        # A field or metadata may be called `id`, as the id of the record is.
-        columns = {"data.id" if name == "id" else name: cell for name, cell in data.items()}
-        return Task(line, {"id": row.get("id"), **columns}, _submitted(export, given))
-
-    _read(export, where, rows, task)
-    if not stated:
-        export.notes.append(
-            "this export does not say which responses are drafts or discarded, so all are read; that of "
-            "records.to_datasets() does"
-        )
-    return export
 
 
 def _from_data_set(where: str, rows: Rows) -> Export:

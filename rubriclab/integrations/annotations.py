@@ -67,8 +67,7 @@ def annotated_rows(rows: Iterable[Mapping[str, Any]], annotations: Iterable[Anno
     if no rater is known, the annotations are a list. Rows without annotations stay as they are.
 
     Numbers and words are scores, and a comment among them is kept in the field `answers`, by aspect and rater; see
-    `questions_of`. An aspect that has more comments than words for levels, or is named like comments and has words that
-    are neither repeated nor usual for levels, has no scores. Its comments are reasons for the aspect that its name
+    `questions_of`. The comments of an aspect without scores are reasons for the aspect that its name
     contains, or else for every aspect that the rater scored in the text; a comment whose rater did not score it is kept
     in `answers` too.
 
@@ -78,8 +77,7 @@ def annotated_rows(rows: Iterable[Mapping[str, Any]], annotations: Iterable[Anno
     """
     given = list(annotations)
     answers = (Answer(each.aspect, each.rater or "", each.score) for each in given)
-    # A text given once may be a category that few people chose: these tools rarely ask for short comments.
-    questions = questions_of(answers, UNTYPED, rare="choice")
+    questions = questions_of(answers, UNTYPED)
     by_text: dict[str, dict[int, Annotation]] = {}
     for number, each in enumerate(given, start=1):
         by_text.setdefault(each.text, {})[number] = each

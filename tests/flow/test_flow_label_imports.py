@@ -65,7 +65,6 @@ def _csv(folder: Path, delimiter: str, encoding: str, cell: Callable[[float], An
     ("make", "levels"),
     [
         pytest.param(exported("label-studio.json"), "excellent=5,good=4,okay=3,bad=2,very bad=1", id="label studio"),
-        pytest.param(exported("label-studio.csv"), "excellent=5,good=4,okay=3,bad=2,very bad=1", id="its csv"),
         pytest.param(exported("argilla-data-set.jsonl"), "", id="argilla"),
         pytest.param(excel, "", id="excel"),
         pytest.param(german_csv, "", id="csv with semicolons"),
