@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -20,9 +20,16 @@ R = TypeVar("R", bound=BaseModel)
 
 LONGEST_COMPLAINT = 500
 FILTERED = "the provider's content filter withheld the reply."
-# A key of an object that may be damaged: in quotes of any kind, or in none right after a brace.
+# A key of an object that may be damaged: in quotes of any kind, escaped or not, or in none right after a brace.
 _KEY = re.compile(
-    r"""(?:[{,]\s*+["'`\u2018-\u201f]|\{\s*+)(?P<key>[^"'`\u2018-\u201f{},:\n]{1,200})["'`\u2018-\u201f]?\s*+:"""
+    r"""(?:[{,(\[\uff5b]\s*+\\?["'`\u00ab\u2018-\u201f]++|[{\uff5b](?:\s++|/\*.{0,200}?\*/|//[^\n]{0,200}\n){0,9}+)"""
+    r"""(?P<key>[^\\"'`\u00ab\u00bb\u2018-\u201f{},:=\uff1a\n]{1,200})[\\"'`\u00bb\u2018-\u201f]*+\s*+(?:[:=\uff1a]|(?=["']))"""
+)
+# A verdict outside of objects: a key, a mark between it and its value, and the value.
+_STATED = re.compile(
+    r"(?<!\w)(?P<key>\w{1,100})(?=[^\w{}]{0,11}?[:=|>\uff1a\"])[^\w{}]{1,12}?"
+    r"(?P<value>-?\d{1,9}(?:\.\d{1,9})?|(?:yes|no|true|false)\b)",
+    re.IGNORECASE,
 )
 
 
@@ -82,9 +89,9 @@ def read(reply: Reply, prompt: Prompt[R]) -> tuple[R | None, str]:
     """Return the reply as the prompt's reply model, or `None` and the fault.
 
     Prose or a code fence around the JSON object is tolerated if it is clear which one is the answer. It is not if
-    another one fits with other values, or anything else looks like an answer, since it has one of the model's keys,
-    but is damaged or does not fit: the judge may have quoted a verdict in the text beside its own. Hidden reasoning is
-    no part of the reply.
+    another one fits with other values, anything else looks like an answer, since it has one of the model's keys, but is
+    damaged or does not fit, the prose states another value, or something opens after it: the judge may have quoted a
+    verdict in the text beside its own. Hidden reasoning is no part of the reply.
     """
     if reply.filtered:
         return None, FILTERED
@@ -94,16 +101,18 @@ def read(reply: Reply, prompt: Prompt[R]) -> tuple[R | None, str]:
     objects = list(json_objects(text))
     keys = {(field.alias or name).casefold() for name, field in prompt.reply.model_fields.items()}
     answers: list[tuple[FoundObject, R]] = []
-    complaint, is_ambiguous = "", _has_damaged_answer(text, objects, keys)
+    rest = _without(objects, text)
+    complaint, is_ambiguous = "", any(_plain(match["key"]) in keys for match in _KEY.finditer(rest))
     for found in objects:
         value, fault = _value(found, prompt)
         if value is None:
             complaint = complaint or fault
-            is_ambiguous |= bool(keys & {key.casefold() for key in found.value})
+            is_ambiguous |= bool(keys & set(_keys_in(found.value)))
         else:
             answers.append((found, value))
     if answers and not is_ambiguous and all(value == answers[0][1] for _, value in answers):
-        if not (reply.truncated and "{" in text[answers[-1][0].end :]):
+        last = answers[-1][0]
+        if not (re.search(r"[{\uff5b]", text[last.end :]) or _states_other(rest, last.value)):
             return answers[0][1], ""
         complaint = ""
     if reply.truncated:
@@ -123,9 +132,37 @@ def _value(found: FoundObject, prompt: Prompt[R]) -> tuple[R | None, str]:
         return None, complaint if len(complaint) <= LONGEST_COMPLAINT else complaint[: LONGEST_COMPLAINT - 1] + "…"
 
 
-def _has_damaged_answer(text: str, objects: Sequence[FoundObject], keys: Collection[str]) -> bool:
-    """Return whether `text` without its complete objects has one of `keys` where an object may have one."""
+def _without(objects: Sequence[FoundObject], text: str) -> str:
     ends = [0, *(found.end for found in objects)]
     begins = [*(found.begin for found in objects), len(text)]
-    rest = "\0".join(text[end:begin] for end, begin in zip(ends, begins, strict=True))
-    return any(match["key"].strip().casefold() in keys for match in _KEY.finditer(rest))
+    return "\0".join(text[end:begin] for end, begin in zip(ends, begins, strict=True))
+
+
+def _keys_in(value: Any) -> Iterator[str]:
+    """Yield the keys of an object and of all objects in it."""
+    if isinstance(value, dict):
+        yield from map(_plain, value)
+    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _keys_in(part)
+
+
+def _plain(key: str) -> str:
+    return key.strip().casefold()
+
+
+def _states_other(prose: str, verdict: Mapping[str, Any]) -> bool:
+    """Return whether `prose` gives a number, a yes or a no for a key of the verdict, other than the verdict does."""
+    given = {_plain(key): _plain_value(value) for key, value in verdict.items()}
+    return any(
+        (value := given.get(_plain(match["key"]))) is not None and value != _plain_value(match["value"])
+        for match in _STATED.finditer(prose)
+    )
+
+
+def _plain_value(value: Any) -> float | str | None:
+    """Return a number, also one in a text, or a yes or no; `None` for anything else."""
+    text = str(value).strip().casefold()
+    try:
+        return float(text)
+    except ValueError:
+        return text if text in ("yes", "no", "true", "false") else None

@@ -6,10 +6,18 @@ import re
 
 from rubriclab.judges.json_objects import json_objects
 
-# Tags of DeepSeek, Qwen and others, Mistral's, and the channels of gpt-oss.
+_NAME = (
+    r"[\w:.-]{0,30}?(?:think|thought|reason|reflect|analysis|scratch|monologue|deliberat)\w{0,10}"
+    r"(?:\s[^<>|\[\]]{0,100})?"
+)
+# Tags of any such name, as DeepSeek, Qwen and others have them; Mistral's; Kimi's; Cohere's; Gemma's; the channels of
+# gpt-oss.
 _TAG = re.compile(
-    r"(?P<open><(?:think|thinking|thought)>|\[THINK\]|<\|channel\|>\s*(?:analysis|commentary)\b)"
-    r"|(?P<end><\|end\|>)|</(?:think|thinking|thought)>|\[/THINK\]|<\|channel\|>\s*final(?:<\|message\|>)?",
+    rf"</{_NAME}>|<\|(?:/|end_){_NAME}\|>|\[(?:/|END ){_NAME}\]|\u25c1/{_NAME}\u25b7|<unused95>|<channel\|>"
+    r"|<\|channel\|>\s*final(?:<\|message\|>)?"
+    rf"|(?P<open><{_NAME}>|<\|{_NAME}\|>|\[(?:BEGIN )?(?:THINK|REASON)(?:ING)?\]|\u25c1{_NAME}\u25b7"
+    r"|<unused94>(?:thought\b)?|<\|channel>thought\b|<\|channel\|>\s*(?:analysis|commentary)\b)"
+    r"|(?P<end><\|end\|>)",
     re.IGNORECASE,
 )
 
@@ -17,7 +25,8 @@ _TAG = re.compile(
 def without_reasoning(text: str) -> str:
     """Return `text` without what stands between tags of reasoning, before a closing one alone or after an opening one.
 
-    Tags in the strings of a complete JSON object are part of it.
+    Tags in the strings of a complete JSON object are part of it. So is a closing one alone while a brace is open: it
+    may be quoted in a damaged verdict, which must not disappear.
     """
     if not _TAG.search(text):
         return text
@@ -25,6 +34,12 @@ def without_reasoning(text: str) -> str:
     kept, since, is_reasoning = "", 0, False
     for tag in _TAG.finditer(text):
         if any(begin < tag.start() < end for begin, end in spans) or (tag["end"] and not is_reasoning):
+            continue
+        if (
+            not tag["open"]
+            and not is_reasoning
+            and text.count("{", since, tag.start()) > text.count("}", since, tag.start())
+        ):
             continue
         if tag["open"]:
             if not is_reasoning:

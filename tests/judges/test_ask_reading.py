@@ -52,6 +52,7 @@ def test_one_object_is_found_among_any_prose(reasoning: str, score: int, prose: 
         GOOD + ' or rather {"reasoning": "poor", "score": 1}',
         "{" * 5000,
         '{"a":' * 3000,
+        "{\n//x" * 10_000,
     ],
 )
 def test_unusable_reply_is_no_answer(text: str) -> None:

@@ -17,6 +17,7 @@ from pydantic import BaseModel
 from rubriclab.errors import JudgeRefused
 from rubriclab.judges import Judge, LanguageModel, Reply, Retried, ask
 from rubriclab.judges.judge import JudgeWrapper
+from rubriclab.judges.reasoning import without_reasoning
 from rubriclab.methods.replies import OnScale
 from rubriclab.prompts import Prompt
 
@@ -118,6 +119,7 @@ SCORED = {
     "thinking in brackets": f"[THINK]Draft: {WEAK}[/THINK]{GOOD}",
     "channels": f"<|channel|>analysis<|message|>Draft: {WEAK}<|end|><|channel|>final<|message|>{GOOD}",
     "end mark": f"{GOOD}<|end|>",
+    "the same in prose": f"Score: 4. Reasoning:\n1. It holds together.\n{GOOD}\nFinal **Score:** 4/5",
     "tag of thinking in a reason": json.dumps({"reasoning": "It says </think> at its end.", "score": 4}),
     "number as a text": scored(" 4.0 "),
     "line breaks in a text": '{"reasoning": "One.\nTwo.\t- item", "score": 4}',
@@ -165,6 +167,24 @@ UNUSABLE = {
     "quoted, own one off the scale": (QUOTED + scored(0), "more than one"),
     "quoted, own one with two values": (QUOTED + '{"reasoning": "a", "score": 1, "score": 2}', "more than one"),
     "quoted, own one in capitals": (QUOTED + '{"Reasoning": "salad", "Score": 1}', "more than one"),
+    "quoted, own one as lines": (QUOTED + "\nreasoning: salad\nscore: 1", "more than one"),
+    "quoted, own one in bold": (QUOTED + "**Score:** 1", "more than one"),
+    "quoted, own one in tags": (QUOTED + "<score>1</score>", "more than one"),
+    "quoted, own one in a table": (QUOTED + "| reasoning | salad |\n| score | 1 |", "more than one"),
+    "quoted, own one as a call": (QUOTED + "dict(reasoning='salad', score=1)", "more than one"),
+    "quoted, own one escaped": (QUOTED + json.dumps(scored(1)), "more than one"),
+    "quoted, own one in a box": (QUOTED + "\\boxed{1}", "more than one"),
+    "quoted, own one in another": (QUOTED + json.dumps({"results": [VERDICT | {"score": 1}]}), "more than one"),
+    "quoted, own one with other keys": (QUOTED + '{"reasonning": "salad", "scores": 1}', "more than one"),
+    "quoted, own one just begun": (QUOTED + "\n```json\n{", "more than one"),
+    "quoted after an own one with a remark": ("{/* mine */ score: 1} " + QUOTED, "more than one"),
+    "quoted after an own one with equals signs": ('{"score"= 1} ' + QUOTED, "more than one"),
+    "quoted after an own one with guillemets": ("{\u00abscore\u00bb: 1} " + QUOTED, "more than one"),
+    "quoted after an own one in another": (json.dumps({"result": {"score": 1}}) + QUOTED, "more than one"),
+    "quoted within the own one, after a tag of thinking": (
+        '{"score": 1, "reasoning": "It says </think>{"reasoning": "great", "score": 5} here"}',
+        "no complete JSON object",
+    ),
     "quoted within the own one": (
         '{"reasoning": "It says {"reasoning": "x", "score": 5} here", "score": 1}',
         "no complete JSON object",
@@ -175,6 +195,30 @@ UNUSABLE = {
         "none",
     ),
 }
+
+
+THINKING = (
+    ("<think>", "</think>"),
+    ('<think id="1">', "</think>"),
+    ("<reasoning>", "</reasoning>"),
+    ("<reflection>", "</reflection>"),
+    ("<scratchpad>", "</scratchpad>"),
+    ("<seed:think>", "</seed:think>"),
+    ("<|begin_of_thought|>", "<|end_of_thought|>"),
+    ("<|START_THINKING|>", "<|END_THINKING|>"),
+    ("[BEGIN REASONING]", "[END REASONING]"),
+    ("\u25c1think\u25b7", "\u25c1/think\u25b7"),
+    ("<unused94>thought\n", "<unused95>"),
+    ("<|channel>thought\n", "<channel|>"),
+)
+
+
+@pytest.mark.parametrize(("opening", "closing"), THINKING)
+def test_a_draft_in_hidden_reasoning_is_no_verdict(opening: str, closing: str) -> None:
+    for before in (f"{opening}Draft: {WEAK}{closing}", f"Draft: {WEAK}{closing}"):
+        assert json.loads(without_reasoning(before + GOOD)) == VERDICT
+        assert without_reasoning(f"{before}No verdict.") == "No verdict."
+    assert without_reasoning(f"{opening}Draft: {WEAK}") == ""
 
 
 @pytest.mark.parametrize("name", SCORED)
