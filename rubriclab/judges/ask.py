@@ -25,6 +25,8 @@ _KEY = re.compile(
     r"""(?:[{,(\[\uff5b]\s*+\\?["'`\u00ab\u2018-\u201f]++|[{\uff5b](?:\s++|/\*.{0,200}?\*/|//[^\n]{0,200}\n){0,9}+)"""
     r"""(?P<key>[^\\"'`\u00ab\u00bb\u2018-\u201f{},:=\uff1a\n]{1,200})[\\"'`\u00bb\u2018-\u201f]*+\s*+(?:[:=\uff1a]|(?=["']))"""
 )
+# A brace that may open another verdict, rather than one around a word.
+_OPENING = re.compile(r"[{\uff5b](?!\s{0,20}[^\W\d]\w{0,100}\s{0,20}\})")
 # A verdict outside of objects: a key, a mark between it and its value, and the value.
 _STATED = re.compile(
     r"(?<!\w)(?P<key>\w{1,100})(?=[^\w{}]{0,11}?[:=|>\uff1a\"])[^\w{}]{1,12}?"
@@ -112,7 +114,7 @@ def read(reply: Reply, prompt: Prompt[R]) -> tuple[R | None, str]:
             answers.append((found, value))
     if answers and not is_ambiguous and all(value == answers[0][1] for _, value in answers):
         last = answers[-1][0]
-        if not (re.search(r"[{\uff5b]", text[last.end :]) or _states_other(rest, last.value)):
+        if not (_OPENING.search(text, last.end) or _states_other(rest, last.value)):
             return answers[0][1], ""
         complaint = ""
     if reply.truncated:
