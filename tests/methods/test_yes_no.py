@@ -42,10 +42,6 @@ READ = {
     "Yes\u200b": "yes",
     "\ufeffNo.": "no",
     "\u202ayes\u202c": "yes",
-    "Yes. No errors were found.": "yes",
-    "Yes. There are no errors.": "yes",
-    "Yes\n\nNo contradiction occurs": "yes",
-    "n/a. No dates occur.": "n/a",
 }
 
 UNREAD = [
@@ -77,14 +73,7 @@ UNREAD = [
     "1",
     "no-one knows",
     "Yes, no",
-    "Yes. No.",
-    "Yes. No",
     "Yes. No, it does not.",
-    "Yes. No it does not.",
-    "Yes. No way.",
-    "Yes. No clearly not.",
-    "Yes. No errors. No.",
-    "Yes. No errors, or maybe one.",
     "Yes. Overall no",
     "№",
     "yes\u200bno",

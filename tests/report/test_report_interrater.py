@@ -21,7 +21,7 @@ def said(**fields: Any) -> str:
 def test_questions_asked_part_by_part_say_so() -> None:
     shown = words_of(interrater_view("news@2", interrater(criteria=(agreed("q1", "part-by-part", 0.5),), pooled=())))
     assert "Questions asked part by part shares of parts with the good answer; alpha: interval" in shown
-    assert "q1 linked sentences 0.50 0 0" in shown
+    assert "q1 linked sentences 0.50 [0.40, 0.60] 0 0" in shown
 
 
 def test_kinds_of_criteria_that_a_rubric_lacks_are_not_mentioned() -> None:
