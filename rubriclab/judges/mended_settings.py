@@ -22,8 +22,10 @@ _ALIASES = {
     "cache_control": r"cache[_ ]?(control|point)|prompt caching",
 }
 _NO_SYSTEM = re.compile(
-    r"system\W{0,3}(?: (?:role|message|prompt|instruction)s?)?\b.{0,40}?(?:not |n't |un)(?:supported|allowed|enabled)"
-    r"|(?:not|n't) support.{0,40}?\bsystem\b|roles must alternate",
+    r"(?:system|developer)\W{0,3}(?: (?:role|message|prompt|instruction)s?)?\b.{0,40}?"
+    r"(?:not |n't |un)(?:supported|allowed|enabled)"
+    r"|(?:not|n't) support.{0,40}?\bsystem\b|roles must alternate|unexpected role\W{1,3}system"
+    r"|only user and assistant|role\b.{0,20}?should be 'user' or 'assistant'",
     re.IGNORECASE | re.DOTALL,
 )
 _NUMBER = re.compile(r"(?<![\w.])\d{1,9}(?![\w.]*\w)")

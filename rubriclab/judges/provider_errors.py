@@ -36,20 +36,22 @@ _TOO_LONG = re.compile(
     r"|exceeds?\b.{0,60}?\b(?:context|input|prompt)\b|`?inputs`? tokens|reduce (?:the length|your message|the size)",
     re.IGNORECASE | re.DOTALL,
 )
+# The same where the status is that of a server error.
+_NO_CONTEXT = re.compile(r"context[ _-]?(?:length|size|window)|maximum (?:model|input|prompt) length", re.IGNORECASE)
 _TOO_LARGE = re.compile(r"request too large|reduce your message", re.IGNORECASE)
 _FILTERED = re.compile(
     r"content[ _-]?(?:management|filter|policy)|responsible ?ai|\bflagged\b|requires moderation|inappropriate content"
     r"|usage polic|safety (?:system|filter|setting)|datainspection|prohibited[ _]content|sensitive content",
     re.IGNORECASE,
 )
-# Settings of requests; a refusal that names one concerns all prompts.
+# Settings of requests; a refusal that names one concerns all prompts, unless it is of the prompt.
 _SETTING = re.compile(
     r"\b(?:max_(?:completion_)?tokens|temperature|seed|response_format|json_schema|(?:top_)?logprobs)\b"
 )
 # What ends a command whatever the HTTP status: no prompt is answered.
 _FOR_ALL = {"insufficient_quota", "model_not_found", "invalid_api_key", "invalid_model", "billing_hard_limit_reached"}
 # Statuses that may concern this prompt alone.
-_REFUSED = {400, 403, 422}
+_REFUSED = {400, 403, 406, 422, 451}
 # These recur as long as log-probabilities are requested: litellm takes damaged ones for a server error, and
 # llama-cpp-python refuses them with a status of 500.
 _NO_LOGPROBS = re.compile(r"validation errors? for ChoiceLogprobs|logprobs is not supported", re.IGNORECASE)
@@ -75,7 +77,9 @@ _UNITS = {"ms": 0.001, "mil": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _TIME = r"\d{1,9}(?:\.\d{1,9})?\s?(?:milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|h)(?![a-z])\s?"
 _PART = re.compile(r"([\d.]+)\s?(mil|ms|s|m|h)", re.IGNORECASE)
 _DURATION = re.compile(rf"(?:{_TIME})+", re.IGNORECASE)
-_WAIT = re.compile(rf"(?:retry|try again|wait)[^\d\n]{{0,30}}?(?P<wait>(?:{_TIME})+)", re.IGNORECASE)
+_WAIT = re.compile(
+    rf"(?:retry|try again|wait|resets? in|next request in)[^\d\n]{{0,30}}?(?P<wait>(?:{_TIME})+)", re.IGNORECASE
+)
 # Seconds of a time of the epoch rather than a duration.
 EPOCH = 1e9
 _PREFIX = re.compile(r"^(?:[\w.]*(?:Error|Exception|Timeout)(?:: | - ))+")
@@ -118,7 +122,8 @@ def is_too_long(error: Exception) -> bool:
         return True
     status, message = getattr(error, "status_code", None), _message(error)
     # One request that is larger than the limit of a minute has the status of a rate limit.
-    return bool(_TOO_LONG.search(message) if status in (400, 422) else status == 429 and _TOO_LARGE.search(message))
+    pattern = {400: _TOO_LONG, 422: _TOO_LONG, 429: _TOO_LARGE, 500: _NO_CONTEXT}.get(status or 0)
+    return pattern is not None and pattern.search(message) is not None
 
 
 def refuses_logprobs(error: Exception) -> bool:

@@ -58,6 +58,8 @@ def test_retry_after_is_read_in_seconds(headers: dict[str, str], seconds: float 
         ("Please retry in 38s", 38.0),
         ("try again in 1m2.5s", 62.5),
         ("retry after 250 milliseconds", 0.25),
+        ("Too many requests. Limit resets in 3s.", 3.0),
+        ("You can make your next request in 3 seconds.", 3.0),
         ('{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "3s"}', 3.0),
         ("the limit is 20 requests in 60 seconds", None),
     ],
@@ -277,3 +279,17 @@ def test_a_message_of_any_size_is_read_in_little_work(piece: str) -> None:
     start = time.process_time()
     translated(ProviderFault(piece * (4_000_000 // len(piece)), 400), "openai/m")
     assert time.process_time() - start < 5  # quadratic work would take hours
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Developer instruction is not enabled for models/gemma-3-27b-it.",
+        "Only user and assistant roles are supported!",
+        "Unexpected role 'system'. The API accepts a top-level parameter.",
+        "messages.0.role: Input should be 'user' or 'assistant'",
+    ],
+)
+def test_a_refused_system_role_is_merged_into_the_turn_of_the_user(message: str) -> None:
+    mended = MendedSettings().after(ProviderFault(message, 400), {"temperature"}, 512, 512)
+    assert mended == MendedSettings(without_system=True)
