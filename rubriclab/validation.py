@@ -86,37 +86,14 @@ class Shortcut(FrozenModel):
         return {name: value for name, value in fields(self).items() if name != "p" or value}
 
 
-class Rater(FrozenModel):
-    """One person who rated.
-
-    Attributes:
-        name: as in the data, or the place in the lists of scores.
-        n: texts rated beside others.
-        severity: mean distance below the others' mean, in points of the scale: positive is strict.
-        noise: standard deviation of that distance.
-        agreement: correlation with the mean of the others.
-    """
-
-    name: str
-    n: Count
-    severity: Interval
-    noise: float | None
-    agreement: float | None
-
-
 class Raters(FrozenModel):
     """Interrater agreement, and the ceiling that it sets for a judge.
 
     Attributes:
-        icc: intraclass correlation of single scores (two-way random, absolute agreement).
-        icc_mean: of the mean of as many raters as a text has.
         alpha: Krippendorff's, interval metric.
         ceiling: the correlation with the labels that a perfect judge could reach.
     """
 
-    raters: tuple[Rater, ...]
-    icc: Interval
-    icc_mean: float | None
     alpha: Interval
     ceiling: float | None
 
@@ -133,7 +110,6 @@ class Validation(FrozenModel):
         verdicts: the first one decides: it is against the best of what costs nothing.
         shortcuts: the raters first, then the rubric, then its criteria.
         raters: `None` where single raters' scores are not known.
-        forgone: what leaving out shortcuts cost in held-out Pearson correlation, where that was asked for.
     """
 
     level: Literal["group", "dataset"]
@@ -145,7 +121,6 @@ class Validation(FrozenModel):
     verdicts: tuple[GateVerdict, ...]
     shortcuts: tuple[Shortcut, ...] = ()
     raters: Raters | None = None
-    forgone: float | None = None
 
     @property
     def outcome(self) -> Outcome:

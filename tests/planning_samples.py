@@ -8,7 +8,6 @@ from rubriclab.active_learning import PoolText
 from rubriclab.aggregation import Aggregation, Calibration, Term
 from rubriclab.data import Example, Scale
 from rubriclab.data.aspect import Aspect
-from rubriclab.provenance import Provenance
 from rubriclab.rubric import Criterion, Evidence, Level, Part, Question, Rubric
 from rubriclab.training_record import Candidate, Cell, RecordedText, TrainingRecord
 
@@ -50,8 +49,8 @@ def rubric(*kept: str) -> Rubric:
     )
 
 
-def trained() -> tuple[Rubric, Provenance, TrainingRecord]:
-    """Return the rubric with its provenance and the record of thirty labelled texts of ten groups."""
+def trained() -> tuple[Rubric, TrainingRecord]:
+    """Return the rubric with the record of thirty labelled texts of ten groups."""
     rng = np.random.default_rng(0)
     labels = rng.integers(1, 6, 30).astype(float)
     rows = [_scores(rng, label) for label in labels]
@@ -62,18 +61,7 @@ def trained() -> tuple[Rubric, Provenance, TrainingRecord]:
     kept = ("links", "followed", "direct")
     candidates = tuple(Candidate(method=METHODS[each.id], criterion=each, kept=each.id in kept) for each in CANDIDATES)
     cells = tuple(tuple(Cell(score=row[each.id], reason="as made up") for each in CANDIDATES) for row in rows)
-    provenance = Provenance(
-        judge="embedded",
-        generator="embedded",
-        settings={"joint": {"repeats": 1}},
-        prompts="sha256:0",
-        data="sha256:0",
-        examples=tuple(text.id for text in texts),
-        groups=tuple(sorted({text.group for text in texts})),
-        seed=0,
-        version="0",
-    )
-    return rubric(*kept), provenance, TrainingRecord(texts=texts, candidates=candidates, cells=cells)
+    return rubric(*kept), TrainingRecord(texts=texts, candidates=candidates, cells=cells)
 
 
 def rated(number: int) -> PoolText:

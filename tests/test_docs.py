@@ -141,7 +141,7 @@ def test_every_shell_command_is_accepted_by_the_parser_of_its_program() -> None:
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("rubriclab compare old.jsonl --rubric news --no-shortcuts", "No such option '--no-shortcuts'"),
+        ("rubriclab compare old.jsonl --rubric news --text-features", "No such option '--text-features'"),
         ("rubriclab store prune --judge embedded", "No such option '--judge'"),
         ("rubriclab lern labelled.jsonl", "No such command 'lern'"),
         ("python -m experiments run gate --sets 1", "No such option '--sets'"),

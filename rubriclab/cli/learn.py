@@ -37,11 +37,6 @@ joint_options = together(
         help="Whether text features, which take no calls, may enter the rubric.  [default: exclude]",
     ),
     option(
-        "--no-shortcuts",
-        is_flag=True,
-        help="Leave out criteria that correlate with length, copying or form more than with the labels.",
-    ),
-    option(
         "--gate",
         is_flag=True,
         help="Exit with 1 if the rubric is no better than the baselines, 3 if inconclusive.",

@@ -1,4 +1,4 @@
-"""`rubriclab plan`: which texts to label next, and how many more labels are worth it."""
+"""`rubriclab plan`: which texts to label next."""
 
 from __future__ import annotations
 
@@ -27,13 +27,6 @@ if TYPE_CHECKING:
     help="The maximum number of texts to rate; if there are more, this many are drawn with a fixed seed.",
 )
 @option(
-    "--worth",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.01,
-    show_default=True,
-    help="The smallest gain in agreement that makes ten more labels worth it.",
-)
-@option(
     "--output",
     "-o",
     type=OUTPUT,
@@ -43,7 +36,7 @@ if TYPE_CHECKING:
 @judge_options
 @run_options
 def plan(texts: str, *, rubric: str, output: str | None, dry_run: bool, as_json: bool, **values: Any) -> None:
-    """Choose which TEXTS to label next, whole groups first, and estimate how many more labels are worth it.
+    """Choose which TEXTS to label next, whole groups first.
 
     TEXTS is a .jsonl, .csv, .tsv, .xlsx or .parquet file of texts without labels, or - for standard input. The texts
     are rated by the rubric's criteria, which takes calls; texts that already have a label or were learned from are left
@@ -91,13 +84,12 @@ def _write(result: PlanResult, output: str) -> None:
 
 def _print_json(result: PlanResult, output: str | None) -> None:
     from rubriclab.cli.printing import effort_row, print_json
-    from rubriclab.report.planning import advised, plan_row
+    from rubriclab.report.planning import plan_row
 
     plan = result.plan
     texts = [{"id": text.example.id, **plan_row(text)} for text in plan.texts]
-    advice = plan.advice.to_row() if plan.advice else None
-    row = {"rubric": result.rubric, "pool": plan.pool, "texts": texts, "advice": advice}
-    print_json({**row, "advised": advised(plan, result.validation), "output": output, **effort_row(result.effort)})
+    row = {"rubric": result.rubric, "pool": plan.pool, "texts": texts, "output": output}
+    print_json({**row, **effort_row(result.effort)})
 
 
 def _print(result: PlanResult, output: str | None) -> None:

@@ -19,9 +19,7 @@ from rubriclab.aggregation import Ask, Bounds, bounds_of
 from rubriclab.data.example import Example
 from rubriclab.editing.edits import EditPlan, check_bounds, part_settings
 from rubriclab.errors import SettingsError
-from rubriclab.learning.baselines import FEATURE_NAMES, feature_values
 from rubriclab.learning.candidates import Candidates
-from rubriclab.learning.cross_validation import allowed_columns
 from rubriclab.learning.fitting import (
     CandidatePool,
     HeldOut,
@@ -79,8 +77,7 @@ class RatedRubric:
     @cached_property
     def fit_settings(self) -> JointSettings:
         """The settings of learning, for a rubric whose criteria and calls are given."""
-        fixed = {"ask": self.ask, "no_shortcuts": False}
-        return JointSettings.model_validate({**self.settings.get(JOINT, {}), **fixed})
+        return JointSettings.model_validate({**self.settings.get(JOINT, {}), "ask": self.ask})
 
     @cached_property
     def rated(self) -> Candidates:
@@ -187,11 +184,6 @@ def select_in_folds(rated: RatedRubric) -> FoldSelection:
     """
     free = replace(rated.table, limits=None)
     learned = [place for place, each in enumerate(rated.candidates) if each.by_hand != "added"]
-    settings = JointSettings.model_validate(dict(rated.settings.get(JOINT, {})))
-    if settings.no_shortcuts:
-        features = feature_values(rated.examples, FEATURE_NAMES)
-        allowed = set(allowed_columns(free, features, settings, rated.seed))
-        learned = [place for place in learned if place in allowed] or learned
     if not learned:
         return FoldSelection(divisions(free.groups, rated.fit_settings, rated.seed), ())
     held_out = select_rubric(free.columns(learned), rated.fit_settings, rated.ask, seed=rated.seed).held_out

@@ -100,7 +100,7 @@ class LearningOperations(LabBase):
 
     @with_options(PlanOptions)
     async def plan_async(self, /, data: Data, rubric: str | Version, **options: Any) -> PlanResult:
-        """Return which texts to label next so that a rubric improves most, and how many more labels are worth it.
+        """Return which texts to label next so that a rubric improves most.
 
         Raises:
             NotInStore: if there is no such rubric, or no record of its training.

@@ -16,7 +16,6 @@ from rubriclab.learning.fitting import HeldOut, Weighting, held_out, mean_over_r
 from rubriclab.learning.rating_matrix import RatingMatrix, standardised
 from rubriclab.learning.selection import SelectedRubric
 from rubriclab.learning.settings import JointSettings
-from rubriclab.learning.shortcuts import shortcut_columns
 from rubriclab.stats.correlation import FloatArray, IntArray
 
 # The gate computes these from the table and from the texts.
@@ -64,13 +63,6 @@ def tables_by_method(table: RatingMatrix) -> dict[str, RatingMatrix]:
         if name not in COMPARED_ELSEWHERE
     }
     return {name: table.columns(columns) for name, columns in places.items()}
-
-
-def allowed_columns(table: RatingMatrix, features: FloatArray, settings: JointSettings, seed: int) -> list[int]:
-    """Return the candidates that may be selected: all, or those that are no shortcut, unless all are."""
-    every = list(range(len(table.methods)))
-    marked = shortcut_columns(table, features, seed=seed) if settings.no_shortcuts else frozenset()
-    return [place for place in every if place not in marked] or every
 
 
 def held_out_hardness(held_out_fits: HeldOut, table: RatingMatrix) -> FloatArray:

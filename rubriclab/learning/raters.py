@@ -7,19 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rubriclab.data.aspect import Assignment
 from rubriclab.data.example import Example, named_annotations
 from rubriclab.learning.gate import gate_level
-from rubriclab.stats.correlation import FloatArray, IntArray
+from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.interval import rounded
-from rubriclab.stats.intraclass import ceiling, intraclass
-from rubriclab.stats.raters import rater_statistics
+from rubriclab.stats.intraclass import ceiling
 from rubriclab.stats.reliability import krippendorff_alpha
-from rubriclab.validation import Rater, Raters
-
-# With more raters than this, each rated few texts, and severity is not separated from noise: the intraclass correlation
-# is then of case 1 instead of case 2, which estimate the same share.
-MOST_SEPARATED = 30
+from rubriclab.validation import Raters
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,35 +29,20 @@ class RaterScores:
     table: FloatArray
 
 
-def raters(examples: Sequence[Example], assignment: Assignment, *, seed: int = 0) -> Raters | None:
-    """Return the agreement of the raters; `None` below two raters.
+def raters(examples: Sequence[Example], aspect: str, *, seed: int = 0) -> Raters | None:
+    """Return the agreement of the raters on labelled texts; `None` below two raters.
 
-    Intervals are by a bootstrap over groups. The ceiling is for correlations at the gate's level.
-
-    Args:
-        examples: the labelled texts.
-        assignment: with the aspect and the scale.
-        seed: of the bootstrap.
+    The interval is by a bootstrap over groups, with this seed. The ceiling is for correlations at the gate's level.
     """
-    aspect = assignment.aspect.name
     rated = ratings(examples, aspect)
     if rated is None:
         return None
     groups = np.unique([example.group for example in examples], return_inverse=True)[1]
     labels = np.array([example.scores[aspect] for example in examples], dtype=float)
     within = groups if gate_level(labels, [example.group for example in examples]) == "group" else None
-    identified = bool(rated.names)
-    separated = identified and len(rated.names) <= MOST_SEPARATED
-    single, mean = (
-        intraclass(rated.table, groups, raters_known=separated, of_mean=of_mean, seed=seed, resamples=resamples)
-        for of_mean, resamples in ((False, 1000), (True, 0))
-    )
     return Raters(
-        raters=_raters(rated, groups, seed),
-        icc=single.rounded(),
-        icc_mean=rounded(mean.value),
         alpha=krippendorff_alpha(rated.table, "interval", groups, seed=seed).rounded(),
-        ceiling=rounded(ceiling(rated.table, within, raters_known=identified)),
+        ceiling=rounded(ceiling(rated.table, within, raters_known=bool(rated.names))),
     )
 
 
@@ -87,18 +66,3 @@ def ratings(examples: Sequence[Example], aspect: str) -> RaterScores | None:
 
 def _numbered(scores: Sequence[float]) -> dict[str, float]:
     return {str(place): score for place, score in enumerate(scores, start=1)}
-
-
-def _raters(rated: RaterScores, groups: IntArray, seed: int) -> tuple[Rater, ...]:
-    if not rated.names:
-        return ()
-    return tuple(
-        Rater(
-            name=name,
-            n=statistics.n,
-            severity=statistics.severity.rounded(),
-            noise=rounded(statistics.noise),
-            agreement=rounded(statistics.agreement),
-        )
-        for name, statistics in zip(rated.names, rater_statistics(rated.table, groups, seed=seed), strict=True)
-    )

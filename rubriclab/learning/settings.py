@@ -39,9 +39,6 @@ class JointSettings(BaseModel):
     repeats: Whole = Field(default=3, ge=1, le=50)
     """Repetitions of cross-validation with other folds; held-out scores are means over the repetitions."""
 
-    no_shortcuts: bool = False
-    """Whether to exclude criteria that correlate with length, copying or formatting more than the raters do."""
-
     @property
     def rivals(self) -> RivalLimits | None:
         """The size of calls about several texts; `None` if each text is asked about by itself."""

@@ -79,17 +79,6 @@ def shortcuts(
     )
 
 
-def shortcut_columns(table: RatingMatrix, features: FloatArray, *, seed: int = 0) -> frozenset[int]:
-    """Return the columns of the candidates that would be marked; arguments as for `shortcuts`.
-
-    Marks depend on the labels only through their correlation with the features, not on a candidate's agreement.
-    """
-    scores = _compared(np.column_stack([table.labels, table.values]), table)
-    correlations = _feature_correlations(scores, _text_features(table, features), table.groups, seed)
-    marked = _marked(list(correlations.values()), _adjusted(list(correlations.values()), scores.shape[1]))
-    return frozenset(np.flatnonzero(marked[1:]).tolist())
-
-
 def _compared(values: FloatArray, table: RatingMatrix) -> FloatArray:
     """Return the columns at the gate's level: within groups, minus the mean of the text's group."""
     if gate_level(table.labels, table.groups) == "dataset":

@@ -7,15 +7,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from rubriclab.aggregation import Aggregation, Ask, Bounds, Conformal, Term, bounds_met
 from rubriclab.data.aspect import Assignment
 from rubriclab.errors import JudgeError
 from rubriclab.learning.baselines import FEATURE_NAMES, feature_values
 from rubriclab.learning.calibration import bounds, conformal
 from rubriclab.learning.candidates import Candidates
-from rubriclab.learning.cross_validation import CrossValidatedScores, allowed_columns, cross_validated
+from rubriclab.learning.cross_validation import CrossValidatedScores, cross_validated
 from rubriclab.learning.fitting import Fit
 from rubriclab.learning.gate import CONFIDENCE, EQUAL, validation
 from rubriclab.learning.jackknife import agreement_errors, fisher_interval
@@ -29,7 +27,7 @@ from rubriclab.methods.names import JOINT
 from rubriclab.option_names import option
 from rubriclab.provenance import TrainingAgreement
 from rubriclab.rubric import Rubric
-from rubriclab.stats.correlation import FloatArray, pearson
+from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.interval import DIGITS
 from rubriclab.stats.levels import Level
 from rubriclab.training_record import TrainingRecord
@@ -67,26 +65,14 @@ class Study:
         return feature_values(self.candidates.examples, FEATURE_NAMES)
 
     @cached_property
-    def columns(self) -> list[int]:
-        """The numbers of the candidates that may be selected."""
-        allowed = allowed_columns(self.every, self.features, self.settings, self.seed)
-        if self.settings.no_shortcuts:
-            left = [name for place, name in enumerate(self.candidates.ids) if place not in allowed]
-            self.notes.append(
-                "excluded, as they correlate with a shortcut significantly more than the raters do: "
-                f"{', '.join(left) or 'none'}"
-            )
-        return allowed
-
-    @cached_property
     def table(self) -> RatingMatrix:
-        """The rating matrix of the candidates that may be selected."""
-        return self.candidates.table(self.assignment, self.ask).columns(self.columns)
+        """The rating matrix of all candidates, for the rubric's way of asking."""
+        return self.candidates.table(self.assignment, self.ask)
 
-    @cached_property
-    def ids(self) -> list[str]:
+    @property
+    def ids(self) -> tuple[str, ...]:
         """The candidate ids of the table's columns."""
-        return [self.candidates.ids[place] for place in self.table.places]
+        return self.candidates.ids
 
     @cached_property
     def selected(self) -> SelectedRubric:
@@ -147,10 +133,7 @@ class Study:
         """Return for each dropped candidate the reason."""
         if self.given:
             return dict(self.reasons)
-        left = dict.fromkeys(self.candidates.ids, "follows a shortcut significantly more than the raters do")
-        dropped = {self.ids[place]: why.words(self.ids) for place, why in self.fit.dropped.items()}
-        kept = {self.ids[place] for place in self.fit.columns}
-        return {name: why for name, why in {**left, **dropped}.items() if name not in kept}
+        return {self.ids[place]: why.words(self.ids) for place, why in self.fit.dropped.items()}
 
     @cached_property
     def validation(self) -> Validation:
@@ -178,8 +161,7 @@ class Study:
         updates: dict[str, Any] = {
             "evaluators": (self._refitted(joint, result.level), *others),
             "shortcuts": tuple(shortcuts(self.every, ids, self.features, self.held_out.raw, seed=seed)),
-            "raters": raters(examples, self.assignment, seed=seed),
-            "forgone": self._forgone(),
+            "raters": raters(examples, self.assignment.aspect.name, seed=seed),
         }
         return result.model_copy(update=updates)
 
@@ -200,15 +182,6 @@ class Study:
         # Over all texts this is the gate's correlation, with the gate's interval.
         same = {"reselected": self.validation.evaluators[0].spearman} if self.validation.level == "dataset" else {}
         return result.model_copy(update=same)
-
-    def _forgone(self) -> float | None:
-        """Return the loss in correlation by excluding shortcuts."""
-        if len(self.columns) == len(self.candidates.ids):
-            return None
-        every = self.candidates.table(self.assignment, self.ask)
-        everything = select_rubric(every, self.settings, self.ask, seed=self.seed).held_out.raw
-        labels = self.table.labels
-        return round(_correlation(everything, labels) - _correlation(self.selected.held_out.raw, labels), DIGITS)
 
     def record(self, rubric: Rubric) -> TrainingRecord:
         """Return the texts with their held-out scores, and the ratings by all candidates."""
@@ -237,9 +210,3 @@ def _terms(fitted: Fit, ids: Sequence[str], selected: FloatArray, limits: Mappin
         )
         for place, weight, center, spread, low, high, chosen in rows
     )
-
-
-def _correlation(scores: FloatArray, labels: FloatArray) -> float:
-    there = ~np.isnan(scores)
-    r = pearson(scores[there], labels[there]) if there.sum() > 1 else np.nan
-    return 0.0 if np.isnan(r) else r

@@ -141,7 +141,7 @@ class Row:
     """A row of a table or chart; its kind says what it stands for."""
 
     cells: tuple[Cell, ...]
-    kind: Literal["", "baseline", "total", "advised"] = ""
+    kind: Literal["", "baseline", "total"] = ""
     basis: Basis = NO_BASIS
 
 

@@ -36,7 +36,6 @@ STYLES = {
     "added": "green",
     "baseline": "dim",
     "total": "bold",
-    "advised": "bold",
     "lead": "bold",
 }
 INDENT, DEEPEST, GAP = 2, 12, 2

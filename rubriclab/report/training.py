@@ -31,7 +31,7 @@ from rubriclab.report.weights import (
     weighted_criteria,
 )
 from rubriclab.stats.interval import Interval
-from rubriclab.validation import EvaluatorAgreement, Raters, Validation
+from rubriclab.validation import EvaluatorAgreement, Validation
 
 if TYPE_CHECKING:
     from rubriclab.store.version import Version
@@ -109,9 +109,7 @@ def _sections(version: Version, validation: Validation | None, record: TrainingR
     if record and (furthest := recorded.disagreements(record)):
         yield recorded.disagreement_section(version, record, furthest)
     if validation and (followed := shortcuts(version)):
-        yield shortcut_section(version, validation, followed)
-    if validation and validation.raters:
-        yield _raters(validation.raters)
+        yield shortcut_section(version, followed)
 
 
 def _other_comparisons(validation: Validation) -> Iterator[Section]:
@@ -130,6 +128,8 @@ def _agreement(validation: Validation, version: Version | None = None, record: T
         Paragraph(verdicts.optimism(validation)),
         *_other_comparisons(validation),
     ]
+    if raters := validation.raters:
+        blocks.append(Paragraph(f"Agreement of the raters: Krippendorff's alpha {wording.estimate(raters.alpha)}."))
     if version and record:
         blocks += _predictions(version, record)
     measured = verdicts.procedure(validation)
@@ -181,20 +181,3 @@ def _predictions(version: Version, record: TrainingRecord) -> Iterator[Section]:
         )
     plot = Plot(caption, charts.scatter(pairs, version.rubric.scores_on, "held-out score"))
     yield Section("Text by text", (plot,), page_only=True)
-
-
-def _raters(raters: Raters) -> Section:
-    numeric = ("texts", "severity", "noise", "with the others")
-    rows = [
-        (
-            quoted(rater.name),
-            f"{rater.n:,}",
-            Figure(rater.severity),
-            wording.figure(rater.noise),
-            wording.figure(rater.agreement),
-        )
-        for rater in raters.raters
-    ]
-    blocks = (table(("", *numeric), rows, numeric=numeric), Paragraph(" ".join(verdicts.rater_sentences(raters))))
-    beside = "severity: points below the others' mean; noise: standard deviation of that difference"
-    return Section("Raters", blocks, beside, name="raters", folded=True)

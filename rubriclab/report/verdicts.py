@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from rubriclab.data.scale import show
@@ -14,7 +14,6 @@ from rubriclab.validation import (
     MOST_LABELS,
     EvaluatorAgreement,
     GateVerdict,
-    Raters,
     Shortcut,
     Validation,
 )
@@ -158,25 +157,6 @@ def per_text(number: float) -> str:
 def follows(shortcut: Shortcut) -> str:
     """Return what an evaluator's scores correlate with, as `length 0.58, copied share 0.11`."""
     return ", ".join(f"{feature} {figure(value)}" for feature, value in shortcut.follows.items())
-
-
-def forgone(validation: Validation) -> str:
-    """Return what leaving out shortcuts cost; empty where that was not requested."""
-    if validation.forgone is None:
-        return ""
-    change = (
-        f"cost {figure(validation.forgone)}" if validation.forgone >= 0 else f"gained {figure(-validation.forgone)}"
-    )
-    return f"Criteria that take shortcuts were excluded, which {change} in held-out Pearson over all texts."
-
-
-def rater_sentences(raters: Raters) -> Iterator[str]:
-    """Yield how far the raters agree."""
-    mean = "" if raters.icc_mean is None else f", of the mean of a text's raters {figure(raters.icc_mean)}"
-    yield (
-        f"Intraclass correlation of single scores {estimate(raters.icc)}{mean}; Krippendorff's alpha "
-        f"{estimate(raters.alpha)}."
-    )
 
 
 def not_validated(version: Version) -> str:

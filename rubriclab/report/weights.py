@@ -28,7 +28,7 @@ from rubriclab.report.model import (
 )
 from rubriclab.rubric import Criterion
 from rubriclab.stats.interval import Interval
-from rubriclab.validation import Shortcut, Validation
+from rubriclab.validation import Shortcut
 
 if TYPE_CHECKING:
     from rubriclab.store.version import Version
@@ -205,7 +205,7 @@ def shortcuts(version: Version) -> list[Shortcut]:
     return [shortcut for shortcut in validation.shortcuts if shortcut.name in names] if validation else []
 
 
-def shortcut_section(version: Version, validation: Validation, followed: Sequence[Shortcut]) -> Section:
+def shortcut_section(version: Version, followed: Sequence[Shortcut]) -> Section:
     """Return how far the raters, the rubric and its criteria follow features that are no quality of a text."""
     criteria = {criterion.id: criterion for criterion in version.rubric.criteria}
     features = list(dict.fromkeys(feature for shortcut in followed for feature in shortcut.follows))
@@ -219,7 +219,7 @@ def shortcut_section(version: Version, validation: Validation, followed: Sequenc
     )
     blocks = (
         table(("", *numeric), [_shortcut_row(each, features, criteria) for each in followed], numeric=numeric),
-        *paragraphs((note, rubric_shortcut(version), verdicts.forgone(validation)), "quiet"),
+        *paragraphs((note, rubric_shortcut(version)), "quiet"),
     )
     beside = "Pearson correlation with the labels, what is left of it when these are held constant, and with each"
     return Section("Shortcuts", blocks, beside, name="shortcuts", folded=True)

@@ -89,9 +89,6 @@ class LearnOptions(ReadingOptions, JudgeOption):
     text_features: Literal["include", "exclude"] = "exclude"
     """Whether text features, which take no calls, may enter the rubric."""
 
-    no_shortcuts: bool = False
-    """Leave out criteria that follow length, copying or form more than people."""
-
     parent: str | None = None
     """The version that this one continues. Default: the newest of the name."""
 
@@ -106,11 +103,7 @@ class LearnOptions(ReadingOptions, JudgeOption):
     @property
     def joint_settings(self) -> dict[str, Any]:
         """Those options that set hyperparameters of joint training."""
-        values = {
-            "criteria": self.criteria,
-            "no_shortcuts": self.no_shortcuts or None,
-        }
-        return {name: value for name, value in values.items() if value is not None}
+        return {} if self.criteria is None else {"criteria": self.criteria}
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Which texts to label next, and how many more labels are worth it."""
+"""Which texts to label next."""
 
 from __future__ import annotations
 
@@ -49,9 +49,6 @@ class PlanOptions(ReadingOptions, JudgeOption):
     sample: int = Field(default=200, ge=1, le=5000)
     """The most texts that are rated; of more, these are drawn, the same ones each time."""
 
-    worth: float = Field(default=0.01, gt=0, lt=1)
-    """What ten more labels have to add to the agreement with people to be worth it."""
-
 
 @dataclass(frozen=True)
 class UnlabelledRow:
@@ -64,7 +61,7 @@ class UnlabelledRow:
 
 @dataclass(frozen=True, repr=False)
 class PlanResult(Displayed):
-    """The texts to label in order, with the advice on how many, and the effort."""
+    """The texts to label in order, and the effort."""
 
     rubric: str
     plan: LabelPlan
@@ -108,7 +105,7 @@ class PreparedPlan:
         """
         rated = await self._rated()
         version, number = self.version, self.options.count or DEFAULT_COUNT
-        result = make_plan(version.rubric, version.provenance, self.record, rated, number, threshold=self.options.worth)
+        result = make_plan(version.rubric, self.record, rated, number)
         row_of = {id(text.example): text.row for text in self.pool}
         rows = tuple(row_of[id(text.example)] for text in result.texts)
         return PlanResult(version.ref, result, rows, self.workspace.effort(), version.provenance.validation)

@@ -19,10 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rubriclab.stats.bootstrap import batch_size, estimate
 from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.stats.folds import unit_sums
-from rubriclab.stats.interval import Interval
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,50 +36,6 @@ class Variances:
     text: FloatArray
     rater: FloatArray
     rest: FloatArray
-
-
-def intraclass(
-    ratings: npt.ArrayLike,
-    clusters: npt.ArrayLike | None = None,
-    *,
-    raters_known: bool = True,
-    of_mean: bool = False,
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
-) -> Interval:
-    """Return the intraclass correlation of absolute agreement, with a bootstrap interval over the texts.
-
-    ICC(2,1) of Shrout & Fleiss 1979, or ICC(1,1) unless `raters_known`; with `of_mean` ICC(2,k) or ICC(1,k), where k is
-    the harmonic mean of the number of ratings per text.
-
-    `None` if no text has two ratings, only one text has ratings, or all ratings are equal.
-
-    Args:
-        ratings: shape (raters, texts), nan if missing; texts without any are left out.
-        clusters: the resampling cluster of each text, numbered from 0; by default every text is its own.
-        raters_known: whether a row is always the same person.
-        of_mean: of the texts' mean ratings instead of single ones.
-        resamples, confidence, seed: of the bootstrap.
-
-    Raises:
-        ValueError: `ratings` is no matrix.
-    """
-    table, cluster = _rated(ratings, clusters)
-    if table.shape[1] < 2:
-        return Interval(None)
-
-    def statistic(counts: FloatArray) -> FloatArray:
-        weights = counts[:, cluster]
-        components = _variances(table, weights, raters_known)
-        averaged = _harmonic(table, weights) if of_mean else 1.0
-        noise = (components.rater + components.rest) / averaged
-        return _ratio(components.text, components.text + noise)
-
-    batch = batch_size(table.size * len(table))
-    return estimate(
-        statistic, int(cluster.max()) + 1, resamples=resamples, confidence=confidence, seed=seed, batch=batch
-    )
 
 
 def variances(ratings: npt.ArrayLike, *, raters_known: bool = True) -> Variances:
@@ -162,11 +116,6 @@ def _left_over(filled: FloatArray, present: FloatArray, weights: FloatArray, ins
     explained = np.where(real, along / np.where(real, values, 1), 0).sum(axis=1)
     freedom = weights @ (ratings - 1) - real.sum(axis=1)
     return _ratio(np.maximum(inside - explained, 0), freedom)
-
-
-def _harmonic(table: FloatArray, weights: FloatArray) -> FloatArray:
-    ratings = (~np.isnan(table)).sum(axis=0)
-    return _ratio(weights.sum(axis=1), weights @ (1 / ratings))
 
 
 def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:

@@ -79,8 +79,6 @@ def test_rows_come_in_order_as_they_were_given_with_the_reasons(planning: Comman
         assert row == by_id[row["id"]]
         assert reasons["new_group"] is True
         assert row["id"] in done.out.replace("\n", "")
-    assert "worth it" in " ".join(done.out.split())
-    assert "learning curve" in " ".join(done.out.split())
     assert "4 rows written to next.jsonl" in done.err
 
 
@@ -92,8 +90,6 @@ def test_the_order_of_the_rows_changes_nothing_nor_which_are_sampled(planning: C
         assert first["texts"] == second["texts"]
         assert len(first["texts"]) == 3
         assert first["pool"] == (5 if more else 12)
-        assert first["advice"]["labels"] == 36
-        assert "learning curve" in first["advised"]
 
 
 def test_what_is_left_out_is_said(planning: Commands) -> None:

@@ -9,7 +9,7 @@ import pytest
 from gate_tables import follow, measures, table
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.learning.shortcuts import shortcut_columns, shortcuts
+from rubriclab.learning.shortcuts import shortcuts
 from rubriclab.stats import pearson
 from rubriclab.stats.correlation import partial_correlation
 
@@ -31,7 +31,6 @@ def test_what_follows_length_more_than_the_raters_do_is_marked() -> None:
     rubric = judged.values[:, :3].mean(axis=1)
     rows = {each.name: each for each in shortcuts(judged, NAMES, features, rubric)}
     assert [name for name, row in rows.items() if row.marked] == ["long"]
-    assert shortcut_columns(judged, features) == {3}
     assert rows["long"].follows["length"] == pytest.approx(pearson(judged.values[:, 3], length), abs=1e-6)
     assert rows["raters"].follows["length"] == pytest.approx(pearson(judged.labels, length), abs=1e-6)
 
@@ -59,7 +58,8 @@ def test_a_criterion_against_length_is_not_marked_for_what_raters_reward() -> No
     values = judged.values.copy()
     values[:, 3] = follow(np.random.default_rng(0), length, -0.05)
     raters = follow(np.random.default_rng(1), length, 0.8)
-    assert shortcut_columns(replace(judged, values=values, labels=raters), features) == frozenset()
+    other = replace(judged, values=values, labels=raters)
+    assert not any(row.marked for row in shortcuts(other, NAMES, features, raters))
 
 
 def test_without_sources_and_layout_only_length_is_there_to_follow() -> None:
@@ -73,7 +73,6 @@ def test_nothing_to_follow_leaves_the_agreement_as_it_is() -> None:
     bare = measures(0, 40, log_words=np.ones(40), copied_share=np.full(40, np.nan), markup=np.zeros(40))
     rows = shortcuts(judged, NAMES, bare, judged.labels)
     assert all(row.left == row.agreement and not row.follows and not row.marked for row in rows)
-    assert shortcut_columns(judged, bare) == frozenset()
 
 
 def test_missing_scores_and_constant_criteria_are_no_obstacle() -> None:
@@ -105,4 +104,5 @@ def test_candidates_like_the_raters_are_seldom_marked(seed: int) -> None:
     judged = replace(table(seed, n=40), labels=follow(rng, length, 0.5))
     alike = np.column_stack([follow(rng, length, 0.5) for _ in range(3)])
     features = measures(seed, 40, log_words=length)
-    assert len(shortcut_columns(replace(judged, values=alike), features)) <= 1
+    rows = shortcuts(replace(judged, values=alike), ("a", "b", "c"), features, judged.labels)
+    assert sum(row.marked for row in rows) <= 1

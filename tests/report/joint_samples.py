@@ -16,7 +16,7 @@ from rubriclab.rubric import Criterion, Evidence, Level, Part, Rubric
 from rubriclab.stats.interval import Interval
 from rubriclab.store.version import Version
 from rubriclab.training_record import Candidate, Cell, RecordedText, TrainingRecord
-from rubriclab.validation import EvaluatorAgreement, GateVerdict, Rater, Raters, Shortcut, Validation
+from rubriclab.validation import EvaluatorAgreement, GateVerdict, Raters, Shortcut, Validation
 
 # Four sentences a topic; a text is some of them in some order.
 TOPICS = (
@@ -182,13 +182,6 @@ def joint_trust(**fields: Any) -> Validation:
             ),
         ),
         "raters": Raters(
-            raters=(
-                _rater("anna", 0.24, 0.61, 0.66),
-                _rater("ben", -0.31, 0.72, 0.58),
-                _rater("chi", 0.07, 0.58, 0.69),
-            ),
-            icc=interval(0.52, 0.31, 0.68),
-            icc_mean=0.76,
             alpha=interval(0.5, 0.29, 0.67),
             ceiling=0.87,
         ),
@@ -200,11 +193,6 @@ def _standing(name: str, kind: Any, spearman: float, pearson: float, calls: floa
     return EvaluatorAgreement(
         name=name, kind=kind, n=30, spearman=_around(spearman), pearson=_around(pearson), calls=calls
     )
-
-
-def _rater(name: str, strict: float, noise: float, agreement: float) -> Rater:
-    severity = interval(strict, strict - 0.2, strict + 0.2)
-    return Rater(name=name, n=30, severity=severity, noise=noise, agreement=agreement)
 
 
 def _around(value: float) -> Interval:
