@@ -79,7 +79,9 @@ def _raw_without(table: RatingMatrix, folds: HeldOut, bundle: IntArray) -> Float
                 weights = posterior(table, moments, fold_fit.columns)
                 raw[left, inside] = matrix.z[inside][:, list(fold_fit.columns)] @ weights.mean * (weights.spread or 1.0)
     raw[bundle, np.arange(len(bundle))] = np.nan
-    return raw
+    # Equal up to rounding is a tie for Spearman.
+    rounded: FloatArray = raw.round(9)
+    return rounded
 
 
 def _error(values: list[float | None]) -> float:

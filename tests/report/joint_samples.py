@@ -292,8 +292,6 @@ def hostile_joint(words: str) -> tuple[Version, TrainingRecord]:
     aggregation = rubric.aggregation.model_copy(update={"terms": terms})
     evil = rubric.model_copy(update={"parts": parts, "aggregation": aggregation})
     validation = joint_trust()
-    assert validation.raters
-    people = tuple(r.model_copy(update={"name": f"{words}{n}"}) for n, r in enumerate(validation.raters.raters))
     marks = tuple(
         Shortcut(name=other.get(s.name, s.name), agreement=0.5, left=0.1, follows={words: 0.5}, marked=True)
         for s in validation.shortcuts
@@ -303,7 +301,6 @@ def hostile_joint(words: str) -> tuple[Version, TrainingRecord]:
             "evaluators": tuple(s.model_copy(update={"name": f"{words}{s.name}"}) for s in validation.evaluators),
             "verdicts": tuple(v.model_copy(update={"against": words}) for v in validation.verdicts),
             "shortcuts": marks,
-            "raters": validation.raters.model_copy(update={"raters": people}),
         }
     )
     texts = tuple(

@@ -92,8 +92,3 @@ def test_raters_who_see_nothing_have_no_ceiling_to_speak_of():
 )
 def test_nothing_is_said_of_ratings_that_say_nothing(table):
     assert ceiling(table) is None
-
-
-def test_a_vector_is_refused():
-    with pytest.raises(ValueError, match="matrix"):
-        ceiling([1, 2, 3])
