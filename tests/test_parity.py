@@ -192,8 +192,8 @@ def _score(sides: Side) -> Pair:
 @parity("evaluate")
 def _evaluate(sides: Side) -> Pair:
     refs = ("--rubric", "news@1", "--rubric", "alone")
-    results = sides.json("evaluate", HELDOUT, *refs, "--baseline", "direct")["results"]
-    evaluation = sides.lab.evaluate(HELDOUT, [sides.lab.load("news@1"), "alone"], baselines="direct")
+    results = sides.json("evaluate", HELDOUT, *refs)["results"]
+    evaluation = sides.lab.evaluate(HELDOUT, [sides.lab.load("news@1"), "alone"])
     return results, [result.to_row() for result in evaluation.results]
 
 

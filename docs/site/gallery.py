@@ -12,7 +12,7 @@ from pathlib import Path
 from rubriclab.cli.demo import OFFLINE, STORE
 from rubriclab.services.sample import HELDOUT
 
-DIRECT, TRANSFER = "evaluation-direct.html", "transfer.html"
+TRANSFER = "transfer.html"
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,6 @@ REPORTS = (
         "The same command and labels as the first report, without a language model.",
     ),
     Report(
-        DIRECT,
-        "A rubric beside the same judge without one",
-        "`rubriclab evaluate --baseline direct --html`, by the offline judge.",
-    ),
-    Report(
         TRANSFER,
         "A rubric on other texts",
         "`rubriclab transfer --html`: agreement there, as it is and recalibrated.",
@@ -62,7 +57,6 @@ def make(folder: Path) -> None:
     common = ("--judge", "embedded", "--store", STORE)
     for command, place in (
         (("demo", str(demo)), folder.parent),
-        (("evaluate", HELDOUT, "--rubric", OFFLINE, "--baseline", "direct", "--html", DIRECT, *common), demo),
         (("transfer", OFFLINE, "--to", HELDOUT, "--no-relearn", "--html", TRANSFER, *common), demo),
     ):
         run = (sys.executable, "-P", "-m", "rubriclab", *command)

@@ -56,10 +56,7 @@ def demo(context: click.Context, folder: Path, *, sample_only: bool) -> None:
     if failed := run_in(folder, offline_commands()):
         context.exit(failed)
     if not recorded:
-        click.echo(
-            "\nThe recording holds the replies to these commands only: `evaluate --baseline direct` and other new "
-            "questions need a language model."
-        )
+        click.echo("\nThe recording holds the replies to these commands only: other questions need a language model.")
     end = "-offline" if recorded else ""
     click.echo(f"\nDone. Open {folder}/rubric{end}.html in a browser, and {folder}/scores{end}.csv in a spreadsheet.")
     program = _program()

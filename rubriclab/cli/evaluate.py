@@ -13,10 +13,8 @@ from rubriclab.cli.options import (
     measurement_options,
     option,
     rivals_options,
-    settings_option,
 )
 from rubriclab.cli.places import FILE
-from rubriclab.methods.names import BASELINE_NAMES
 
 if TYPE_CHECKING:
     from rubriclab.report.model import View
@@ -32,20 +30,6 @@ if TYPE_CHECKING:
     required=True,
     metavar="REF",
     help="A rubric to evaluate; may be given several times.",
-)
-@option(
-    "--baseline",
-    "baselines",
-    from_found="never",
-    multiple=True,
-    type=click.Choice(BASELINE_NAMES),
-    help="Also evaluate this baseline, which is learned for the rubric's aspect and saved; may be given several times.",
-)
-@option(
-    "--labelled",
-    type=FILE,
-    metavar="PATH",
-    help="Labelled texts for the prompt of the baseline few_shot; they are not evaluated.",
 )
 @option(
     "--level",
@@ -65,7 +49,6 @@ if TYPE_CHECKING:
 @judge_options
 @rivals_options
 @batch_options
-@settings_option
 @measurement_options
 def evaluate(heldout: str, *, rubrics: tuple[str, ...], dry_run: bool, as_json: bool, **values: Any) -> None:
     """Evaluate rubrics on HELDOUT texts with human scores, and compare them with free baselines.

@@ -179,11 +179,8 @@ def _not_compared(version: Version, validation: Validation) -> str:
         )
     if not any(each.kind == "judged" for each in validation.evaluators):
         return ""
-    compare = by_reader(
-        python=f"lab.evaluate(..., [{version.ref!r}], baselines=[{DIRECT!r}])",
-        command_line=f"rubriclab evaluate HELDOUT --rubric {version.ref} --baseline {DIRECT}",
-    )
-    return f"Not compared with the same judge without a rubric, which was not learned; `{compare}` compares them."
+    learn = command("learn", "…", methods=DIRECT)
+    return f"Not compared with the same judge without a rubric: learn that by `{learn}`, and evaluate both."
 
 
 def _without_rubric(version: Version, validation: Validation) -> Iterator[str]:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pydantic import Field
-
-from rubriclab.base_options import Texts
 from rubriclab.data import Example, labelled
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.display import Displayed
@@ -16,14 +13,12 @@ from rubriclab.errors import DataError, JudgeError
 from rubriclab.estimate import DryRun, dry_run, estimate_scoring
 from rubriclab.evaluation import LEVELS, Evaluator, Result, baseline_evaluators, evaluate as agreements, unseen
 from rubriclab.option_names import option
-from rubriclab.provenance import Effort, Provenance
+from rubriclab.provenance import Effort
 from rubriclab.report.wording import count
 from rubriclab.rubric import Rubric
 from rubriclab.scoring import Score, score_stream
 from rubriclab.scoring.rivals import RivalCounts
-from rubriclab.scoring.score import limits_of
-from rubriclab.services.base import JudgeOption, SettingsOption
-from rubriclab.services.baselines import MadeBaseline, RequestedBaseline, requested_baselines
+from rubriclab.services.base import JudgeOption
 from rubriclab.services.inputs import Data, describe, usable_texts
 from rubriclab.services.judge_choice import JudgeChoice, judge_of
 from rubriclab.services.rival_options import RivalOptions, Rivals, rival_notes, rivals_of
@@ -41,12 +36,6 @@ if TYPE_CHECKING:
 class EvaluateOptions(ReadingOptions, JudgeOption, RivalOptions):
     """How rubrics are evaluated."""
 
-    baselines: Texts = ()
-    """Also evaluate these baselines, made for the rubrics' aspect and saved as versions."""
-
-    labelled: object = None
-    """Labelled texts that the baseline few_shot shows; they are not evaluated."""
-
     levels: tuple[Level, ...] = ()
     """Levels of agreement: `group`, `dataset`, `system`. Default: all."""
 
@@ -56,16 +45,13 @@ class EvaluateOptions(ReadingOptions, JudgeOption, RivalOptions):
     include_training: bool = False
     """Do not leave out the groups that a rubric has learned from."""
 
-    settings: SettingsOption = Field(default_factory=dict)
-    """Hyperparameters of the baselines: `{"few_shot": {"k": 3}}`."""
-
 
 @dataclass(frozen=True, repr=False)
 class Evaluation(Displayed):
     """Agreement of rubrics with human scores.
 
     Attributes:
-        versions: the rubrics, those of requested baselines last.
+        versions: the rubrics.
         results: one for each evaluator, aspect and level.
         examples: all texts that are evaluated.
         texts: those with a score for the rubric's aspect, by rubric.
@@ -108,13 +94,13 @@ class Evaluation(Displayed):
 
 @dataclass(frozen=True)
 class _EvaluationInputs:
-    """The versions to evaluate, the judge of each and how it is asked, the usable texts, and the baselines to make."""
+    """The versions to evaluate, the judge of each and how it is asked, and the usable texts of each."""
 
     versions: tuple[Version, ...]
     choices: Mapping[str, JudgeChoice]
     rivals: Mapping[str, Rivals]
     examples: tuple[Example, ...]
-    baselines: tuple[RequestedBaseline, ...]
+    texts: Mapping[str, tuple[Example, ...]]
 
 
 async def evaluate(
@@ -132,13 +118,7 @@ async def evaluate(
         BudgetReached: if a cap on calls or money was reached.
     """
     task = await workspace.off_event_loop(_prepared, workspace, data, rubrics, options)
-    versions = list(task.versions)
-    made = [await baseline.make(workspace) for baseline in task.baselines]
-    found = [(baseline, await baseline.find(workspace)) for baseline in made]
-    added = [(baseline, stored) for baseline, stored in found if stored is None or stored not in versions]
-    learned_from = [stored.provenance if stored else baseline.provenance for baseline, stored in added]
-    examples = _unseen(task.examples, learned_from, options, workspace) if added else task.examples
-    texts = _texts(examples, versions, data, options, workspace)
+    versions, texts = task.versions, task.texts
     scores = {
         version.ref: await _scores(
             version.rubric,
@@ -150,17 +130,11 @@ async def evaluate(
         )
         for version in versions
     }
-    for baseline, stored in added:
-        rows = texts[baseline.requested.version.ref]
-        version, scored = await _baseline_scores(baseline, stored, rows, workspace)
-        if version and version.ref not in scores:
-            versions.append(version)
-            texts[version.ref], scores[version.ref] = rows, scored
     results, by_aspect = _results(versions, texts, scores, options)
     reasons = [score.unscored for rows in scores.values() for score in rows if score.unscored]
     unanswered = reasons[-1] if reasons and workspace.ledger.silent else None
     effort = workspace.effort()
-    return Evaluation(tuple(versions), results, examples, texts, scores, by_aspect, effort, unanswered)
+    return Evaluation(versions, results, task.examples, texts, scores, by_aspect, effort, unanswered)
 
 
 def evaluate_estimate(
@@ -168,17 +142,12 @@ def evaluate_estimate(
 ) -> DryRun:
     """Return an estimate of what `evaluate` asks of each rubric's judge."""
     task = _prepared(workspace, data, rubrics, options)
-    texts = _texts(task.examples, task.versions, data, options, workspace)
     roles = {
         version.ref: (
             task.choices[version.ref].spec,
-            estimate_scoring(version.rubric, texts[version.ref], task.rivals[version.ref]),
+            estimate_scoring(version.rubric, task.texts[version.ref], task.rivals[version.ref]),
         )
         for version in task.versions
-    }
-    roles |= {
-        baseline.label: (baseline.choice.spec, baseline.estimate(texts[baseline.version.ref]))
-        for baseline in task.baselines
     }
     return dry_run(roles, workspace.options)
 
@@ -189,31 +158,20 @@ def _prepared(
     versions = versions_of(workspace, rubrics)
     choices = {version.ref: judge_of(version, options.judge, workspace.store, workspace.notify) for version in versions}
     rivals = {version.ref: rivals_of(options, version.rubric, version.ref, workspace.notify) for version in versions}
-    if options.baselines and any(limits_of(version.rubric, rivals[version.ref]) for version in versions):
-        workspace.notify("baselines rate each text apart, unlike rubrics that rate texts together")
-    baselines = requested_baselines(
-        workspace,
-        options.baselines,
-        versions,
-        choices,
-        demonstrated=options.labelled,
-        chosen=options.settings,
-        reading=options,
-    )
     aspects = {version.rubric.aspect.name: version.rubric.scores_on for version in versions}
     examples = usable_texts(data, options, aspects.items(), workspace.notify)
-    learned_from = [version.provenance for version in versions]
-    unseen_texts = _unseen(examples, learned_from, options, workspace)
-    return _EvaluationInputs(versions, choices, rivals, unseen_texts, tuple(baselines))
+    kept = _unseen(examples, versions, options, workspace)
+    texts = _texts(kept, versions, data, options, workspace)
+    return _EvaluationInputs(versions, choices, rivals, kept, texts)
 
 
 def _unseen(
-    examples: tuple[Example, ...], learned_from: Sequence[Provenance], options: EvaluateOptions, workspace: Workspace
+    examples: tuple[Example, ...], versions: Sequence[Version], options: EvaluateOptions, workspace: Workspace
 ) -> tuple[Example, ...]:
-    """Return the texts that no version of these provenances has learned from, unless all are wanted."""
+    """Return the texts that no version has learned from, unless all are wanted."""
     if options.include_training:
         return examples
-    kept = unseen(examples, learned_from)
+    kept = unseen(examples, [version.provenance for version in versions])
     if len(kept) < len(examples):
         left_out = f"{len(examples) - len(kept)} of {len(examples)} texts left out"
         workspace.notify(f"{left_out}: their groups, or the texts themselves, were learned from")
@@ -283,25 +241,6 @@ async def _scores(
     for note in rival_notes(counts):
         workspace.notify(f"{name}: {note}")
     return tuple(done)
-
-
-async def _baseline_scores(
-    baseline: MadeBaseline, stored: Version | None, rows: Sequence[Example], workspace: Workspace
-) -> tuple[Version | None, tuple[Score, ...]]:
-    """Return the baseline's version and its scores; no version, which is said, if it is new and has no score at all."""
-    requested = baseline.requested
-    name = stored.ref if stored else requested.label
-    scores = await _scores(baseline.rubric, rows, requested.choice, name, workspace)
-    if stored:
-        return stored, scores
-    if all(score.score is None for score in scores):
-        workspace.notify(
-            f"the baseline {requested.name} is left out and not saved: {requested.choice.spec} gave no usable score "
-            f"for any of {count(len(rows), 'text')}; the first: {scores[0].unscored}"
-        )
-        return None, scores
-    version = await baseline.save(workspace)
-    return version, tuple(replace(score, rubric=version.ref) for score in scores)
 
 
 def _results(

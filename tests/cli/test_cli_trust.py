@@ -69,7 +69,6 @@ ASKING = [
     ("score", "few.jsonl", "--rubric", "theirs"),
     ("score", "few.jsonl", "--rubric", "theirs", "--dry-run"),
     ("evaluate", "few.jsonl", "--rubric", "theirs"),
-    ("evaluate", "few.jsonl", "--rubric", "theirs", "--baseline", "direct"),
     ("drift", "theirs@1", "theirs@1", "few.jsonl"),
     ("improve", "few.jsonl", "--rubric", "theirs"),
     ("improve", "few.jsonl", "--rubric", "theirs", "--second-judge", "embedded"),
@@ -161,19 +160,10 @@ def test_import_and_trust_name_a_generator_that_is_not_the_judge(
     assert f"send texts and your key to {named} unless" in theirs("trust", "other@1").out
 
 
-@pytest.mark.parametrize(
-    ("make", "made"),
-    [
-        (("evaluate", "few.jsonl", "--rubric", "theirs", "--baseline", "direct"), "summarization-coherence-direct@1"),
-        (("transfer", "theirs", "--to", "few.jsonl", "--no-relearn", "--save", "--name", "ours"), "ours@1"),
-    ],
-    ids=["evaluate --baseline", "transfer --save"],
-)
-def test_revoking_reaches_what_was_made_while_the_pack_was_confirmed(
-    theirs: Commands, server: RunningServer, make: tuple[str, ...], made: str
-) -> None:
+def test_revoking_reaches_what_was_made_while_the_pack_was_confirmed(theirs: Commands, server: RunningServer) -> None:
+    made = "ours@1"
     theirs("trust", "theirs@1")
-    done = theirs(*make)
+    done = theirs("transfer", "theirs", "--to", "few.jsonl", "--no-relearn", "--save", "--name", "ours")
     assert done.code == 0, done.err
     score = ("score", "few.jsonl", "--rubric", made)
     assert theirs(*score, "--dry-run").code == 0
@@ -358,7 +348,6 @@ EVALUATE = ("evaluate", HELDOUT, "--rubric", "news")
         ("record = 'gone/x'", SCORE),
         ("to-person = 'gone/x'", (*SCORE, "--abstain-above", "1")),
         ("html = 'gone/x'", EVALUATE),
-        ("labelled = 'gone.jsonl'", (*EVALUATE, "--baseline", "few_shot")),
         ("to = 'gone.jsonl'", ("transfer", "news")),
         ("diff = 'gone/x'", ("improve", HELDOUT, "--rubric", "news")),
     ],
@@ -480,9 +469,7 @@ NEVER = {
     "edit pin",
     "edit preview",
     "edit reword",
-    "evaluate baseline",
     "import as",
-    "label name",
     "label rater",
     "labels because",
     "labels by",
