@@ -23,7 +23,6 @@ from rubriclab.cli.places import FILE
 )
 @option("--max-body-bytes", section=LIMITS, type=int, help="The largest body of a request.  [default: 1000000]")
 @option("--max-texts", section=LIMITS, type=int, help="The most texts in a request.  [default: 100]")
-@option("--rate", section=LIMITS, type=float, help="Requests to score in a minute, for each token.  [default: 600]")
 @option("--at-once", section=LIMITS, type=int, help="Requests to score at the same time.  [default: 64]")
 @option(
     "--request-timeout",

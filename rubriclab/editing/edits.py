@@ -195,11 +195,6 @@ class _Planner:
         self.changes.append(EditChange(action="definition", before=before.definition, after=definition))
 
     def limit(self, given: str, limits: Bounds | None, kept: tuple[str, ...]) -> None:
-        if self.rubric.aggregation is None:
-            raise SettingsError(
-                f"{self.ref} has no learned weights: its score is the mean of its criteria.",
-                f"Learn it with several methods to set weights, or use {option('drop')}.",
-            )
         # A limit may be set by the id that a reworded criterion had.
         now = {new.replaces[0]: name for name, new in self.new.items() if len(new.replaces) == 1}
         name = given if given in kept else now.get(given, given)

@@ -32,7 +32,6 @@ from rubriclab.rubric import Part, Rubric
 from rubriclab.services.edit_labels import on_label_scale
 from rubriclab.services.edit_options import EditOptions, EditResult
 from rubriclab.services.edit_saving import Measured, RubricEdit
-from rubriclab.services.edit_single import SingleMethodEdit
 from rubriclab.services.editable import Cells, EditableVersion, editable_version
 from rubriclab.services.judge_choice import JudgeChoice, judge_of
 from rubriclab.services.rubric_choice import version_of
@@ -160,7 +159,7 @@ def prepare_edit(
     options: EditOptions,
     *,
     editable: EditableVersion | None = None,
-) -> PreparedEdit | SingleMethodEdit:
+) -> PreparedEdit:
     """Return an edit of a rubric, before anything is asked.
 
     Args:
@@ -175,6 +174,12 @@ def prepare_edit(
     """
     version = editable.version if editable else version_of(workspace, rubric)
     _check_name(workspace.store, version, options.name)
+    if version.rubric.aggregation is None:
+        raise SettingsError(
+            f"{version.ref} has no learned weights to fit again: it was learned by one method.",
+            f"Learn it with several methods, without {option('methods')}, or fit weights: "
+            f"{command('transfer', version.ref)}",
+        )
     plan = plan_edits(version.rubric, version.ref, options.edits)
     if not options.preview and not (options.by and options.because):
         raise SettingsError(
@@ -182,10 +187,6 @@ def prepare_edit(
             f"Give {option('by', 'NAME')} and {option('because', 'REASON')}, or {option('preview')} to save nothing.",
         )
     editable = editable or editable_version(workspace, version, options)
-    if version.rubric.aggregation is None:
-        _check_judge(version, options)
-        choice = judge_of(version, options.judge, workspace.store, workspace.notify)
-        return SingleMethodEdit(workspace, options, version, editable.texts, plan, choice)
     choice = JudgeChoice(version.provenance.judge, version.provenance.judge_address)
     prepared = PreparedEdit(workspace, options, version, editable.texts, plan, choice, editable)
     if prepared.requests:

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import permutations
-
-import numpy as np
 
 from rubriclab.data import Example
 from rubriclab.data.example import text_digest
@@ -18,32 +15,11 @@ from rubriclab.services.edit_labels import LabelledTexts, labelled_texts
 from rubriclab.services.edit_options import EditOptions
 from rubriclab.services.rubric_choice import version_of
 from rubriclab.services.workspace import Workspace
-from rubriclab.stats.correlation import pearson
 from rubriclab.store import Version
 from rubriclab.training_record import Candidate, Cell, TrainingRecord
 
-# The correlation of ratings from which a criterion may count the same thing twice.
-SIMILAR = 0.8
 # Ratings by text and by criterion.
 Cells = Mapping[str, Mapping[str, Cell]]
-
-
-@dataclass(frozen=True)
-class SimilarCriterion:
-    """The criterion of a rubric whose ratings are most like those of another one.
-
-    Attributes:
-        alike: number of texts that both rate the same.
-        texts: number of texts that both rate.
-        correlation: Pearson.
-        same_kind: whether both rate on the same scale, so that ratings can be the same.
-    """
-
-    criterion: str
-    alike: int
-    texts: int
-    correlation: float
-    same_kind: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,26 +107,6 @@ def editable_version(workspace: Workspace, rubric: str | Version, options: EditO
     record = workspace.store.training(version.ref)
     texts = labelled_texts(workspace, version, record, options)
     return EditableVersion(version, record, texts, _recorded_cells(record, texts))
-
-
-def most_similar(editable: EditableVersion) -> dict[str, SimilarCriterion]:
-    """Return for each criterion the one whose ratings correlate best with its own, if that is at least `SIMILAR`."""
-    criteria, cells = editable.rubric.criteria, editable.cells
-    rows = [cells.get(text.id, {}) for text in editable.texts.examples]
-    scores = np.array(
-        [[row[each.id].score if each.id in row else None for each in criteria] for row in rows], dtype=float
-    ).reshape(len(rows), len(criteria))
-    found: dict[str, SimilarCriterion] = {}
-    for one, two in permutations(range(len(criteria)), 2):
-        both = ~np.isnan(scores[:, one] + scores[:, two])
-        first, second = scores[both, one], scores[both, two]
-        correlation = pearson(first, second)
-        name, best = criteria[one].id, found.get(criteria[one].id)
-        if correlation >= (best.correlation if best else SIMILAR):
-            same_kind = criteria[one].kind == criteria[two].kind
-            alike = int((first == second).sum())
-            found[name] = SimilarCriterion(criteria[two].id, alike, int(both.sum()), correlation, same_kind)
-    return found
 
 
 def _recorded_cells(record: TrainingRecord | None, texts: LabelledTexts) -> Cells:

@@ -1,13 +1,9 @@
-"""Progress in the log: each phase when it begins, how far it is every ten seconds, and a line a minute in any case.
-
-A phase that waits for one long reply, or for many that come together, tells nothing of itself for minutes.
-"""
+"""Progress in the log: each phase when it begins, and how far it is every ten seconds."""
 
 from __future__ import annotations
 
 import logging
 import re
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -20,29 +16,17 @@ ProgressDisplay = Callable[[Ledger], AbstractContextManager[Progress]]
 
 # Seconds between two messages about the same phase.
 INTERVAL = 10.0
-# Seconds without a message until one is logged nevertheless.
-LONGEST_SILENCE = 60.0
 
 _log = logging.getLogger(__name__)
 
 
-def logged(
-    display: ProgressDisplay,
-    *,
-    clock: Callable[[], float] = time.monotonic,
-    wait: Callable[[threading.Event, float], bool] = threading.Event.wait,
-) -> ProgressDisplay:
-    """Return a progress display that also logs what it shows.
-
-    Args:
-        clock: returns seconds.
-        wait: returns whether an event was set within some seconds.
-    """
+def logged(display: ProgressDisplay, *, clock: Callable[[], float] = time.monotonic) -> ProgressDisplay:
+    """Return a progress display that also logs what it shows."""
 
     @contextmanager
     def show(ledger: Ledger) -> Iterator[Progress]:
         lines = _Lines(ledger, clock)
-        with display(ledger) as on_progress, lines.at_least_every(LONGEST_SILENCE, wait):
+        with display(ledger) as on_progress:
 
             def advance(text: str, share: float) -> None:
                 on_progress(text, share)
@@ -62,13 +46,11 @@ class _Lines:
         self._clock = clock
         self._begun = self._last = clock()
         self._phase = ""
-        self._text = "starting"
 
     def advance(self, text: str) -> None:
         """Log how far a phase is, if it is new or the last line is some time ago."""
         # Counts change with every text, the words around them with the phase.
         phase = re.sub(r"[\d,]+", "", text)
-        self._text = text
         if phase != self._phase or self._clock() - self._last >= INTERVAL:
             self._phase = phase
             self.log(text)
@@ -79,24 +61,3 @@ class _Lines:
         seconds, ledger = self._last - self._begun, self._ledger
         counts = (ledger.calls, ledger.cached, ledger.failed)
         _log.info("%s; %.0f s, %d calls, %d cached, %d failed", text, seconds, *counts)
-
-    @contextmanager
-    def at_least_every(self, seconds: float, wait: Callable[[threading.Event, float], bool]) -> Iterator[None]:
-        """Log the latest text again while the block runs, whenever nothing was logged for so many seconds."""
-        if not _log.isEnabledFor(logging.INFO):
-            yield
-            return
-        over = threading.Event()
-
-        def repeat() -> None:
-            while not wait(over, max(0.0, self._last + seconds - self._clock())):
-                if self._clock() - self._last >= seconds:
-                    self.log(self._text)
-
-        thread = threading.Thread(target=repeat, name="rubriclab progress", daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            over.set()
-            thread.join()

@@ -27,9 +27,6 @@ class ServeOptions(JudgeOption):
     max_texts: int = Field(default=100, ge=1, le=10_000)
     """The most texts in a request."""
 
-    rate: float = Field(default=600.0, gt=0, le=1e6)
-    """Requests to score in a minute, for each token."""
-
     at_once: int = Field(default=64, ge=1, le=10_000)
     """Requests to score that are answered at the same time."""
 

@@ -10,7 +10,6 @@ from contextlib import closing
 from typing import Any
 
 import hypoeval_brain
-import numpy as np
 import pytest
 from commands import PATIENCE, Commands
 from edit_samples import ASPECT, examples
@@ -18,9 +17,7 @@ from server import RunningServer
 
 from rubriclab import Lab, SettingsError
 from rubriclab.aggregation import bounds_of
-from rubriclab.services.edit_options import EditOptions, EditResult
-from rubriclab.services.editable import editable_version, most_similar
-from rubriclab.services.workspace import Workspace
+from rubriclab.services.edit_options import EditResult
 
 TEXTS = len(examples())
 WHO = {"by": "anna", "because": "it counts links twice"}
@@ -237,22 +234,8 @@ def test_the_name_of_another_rubric_is_refused_and_that_of_a_relative_taken(plan
     assert [version.ref for version in lab.versions("remote")] == ["remote@1"]
 
 
-def test_each_criterion_names_the_one_that_is_rated_most_alike(
-    read_only: Lab, planted_store: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lab = read_only
-    with Workspace(planted_store) as workspace:
-        version = editable_version(workspace, "planted", EditOptions())
-    alike = most_similar(version)
-    monkeypatch.setattr("rubriclab.services.editable.SIMILAR", -1.0)
-    found = most_similar(version)
-    assert alike == {name: each for name, each in found.items() if each.correlation >= 0.8}
-    record = lab.training_record("planted")
-    matrix = {each.criterion.id: record.matrix[:, place] for place, each in enumerate(record.candidates)}
-    kept = [criterion.id for criterion in lab.load("planted").rubric.criteria]
-    assert set(found) == set(kept)
-    for name, similar in found.items():
-        others = {other: np.corrcoef(matrix[name], matrix[other])[0, 1] for other in kept if other != name}
-        assert similar.criterion == max(others, key=lambda other: others[other])
-        assert similar.correlation == pytest.approx(others[similar.criterion])
-        assert similar.alike == (matrix[name] == matrix[similar.criterion]).sum()
+def test_a_version_of_one_method_is_refused_as_it_has_no_weights_to_fit(planted_lab: Lab) -> None:
+    data = [{"id": f"t{n}", "output": f"Text {n}.", "scores": {"coherence": 1 + n % 5}} for n in range(12)]
+    planted_lab.learn(data, task="summarization", aspect="coherence", methods="direct", name="alone", judge="embedded")
+    with pytest.raises(SettingsError, match="no learned weights"):
+        planted_lab.edit("alone", reword={"direct": "Another wording."}, preview=True)

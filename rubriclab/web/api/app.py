@@ -56,7 +56,7 @@ class Service:
         # Before the request takes a slot: a caller whose bodies arrive slowly must not keep others waiting.
         texts, several = await texts_of(request, options.max_body_bytes, options.max_texts)
         request.state.noted["texts"] = len(texts)
-        scores = await self.work.scores(request.state.caller, texts)
+        scores = await self.work.scores(texts)
         request.state.noted["unscored"] = len(scores.unscored)
         return _json(_results(scores, several=several))
 

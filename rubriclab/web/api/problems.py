@@ -67,7 +67,6 @@ KINDS: Mapping[str, ProblemKind] = {
     "unusable_texts": ProblemKind(
         422, "No text has a field, such as `source`, that every text had that the rubric was learned from."
     ),
-    "rate_limit": ProblemKind(429, "Too many requests in a minute; `Retry-After` says when to send it again."),
     "too_many_at_once": ProblemKind(429, "Too many requests at a time; `Retry-After` says when to send it again."),
     "large_head": ProblemKind(431, "The head of the request is too large."),
     "internal_error": ProblemKind(500, "An unexpected error, which the log of the service has."),

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from rubriclab.services.scores import Scores
@@ -12,35 +11,6 @@ from rubriclab.services.serve_options import ServeOptions
 from rubriclab.services.text_scorer import TextScorer
 from rubriclab.web.api.models import InputText
 from rubriclab.web.api.problems import WHEN_BUSY, Refused
-
-MINUTE = 60.0
-# Times are sums of many intervals.
-ROUNDING = 1e-6
-
-
-class RateLimit:
-    """At most so many requests of a caller in a minute; all of them may come at once.
-
-    Attributes:
-        per_minute: the number of requests.
-    """
-
-    def __init__(self, per_minute: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self.per_minute = per_minute
-        self._interval = MINUTE / per_minute
-        self._clock = clock
-        # When the requests of a caller so far would be over at the even rate (the generic cell rate algorithm).
-        self._over: dict[str, float] = {}
-
-    def wait(self, caller: str) -> float:
-        """Return 0 and count a request, or return the seconds until the caller may send one."""
-        now = self._clock()
-        over = max(self._over.get(caller, now), now) + self._interval
-        early = over - now - max(MINUTE, self._interval)
-        if early > ROUNDING:
-            return early
-        self._over[caller] = over
-        return 0.0
 
 
 class Slots:
@@ -77,17 +47,18 @@ class ScoringWork:
         self.scorer = scorer
         self.options = options
         self._slots = Slots(options.at_once)
-        self._rate = RateLimit(options.rate)
         self._under_way: set[asyncio.Task[Scores]] = set()
 
-    async def scores(self, caller: str, texts: Sequence[InputText]) -> Scores:
+    async def scores(self, texts: Sequence[InputText]) -> Scores:
         """Return the scores of the texts of a request, which takes a slot until they are known.
 
         Raises:
-            Refused: if the caller has sent too many requests, too many are under way, or after the time limit.
+            Refused: if too many requests are under way, or after the time limit.
             RubriclabError: as `TextScorer.score_rows` does.
         """
-        self._begin(caller)
+        if not self._slots.take():
+            most = f"{self._slots.most:,} requests are under way"
+            raise Refused("too_many_at_once", f"{most}; send this one later.", WHEN_BUSY)
         rows: list[dict[str, Any]] = [text.model_dump(exclude_none=True) for text in texts]
         work = asyncio.create_task(self.scorer.score_rows_async(rows))
         self._under_way.add(work)
@@ -106,17 +77,6 @@ class ScoringWork:
             return 0
         _, left = await asyncio.wait(self._under_way, timeout=patience)
         return len(left)
-
-    def _begin(self, caller: str) -> None:
-        """Count a request of a caller, and take a slot for it."""
-        # A request that finds no slot does not count.
-        if not self._slots.take():
-            most = f"{self._slots.most:,} requests are under way"
-            raise Refused("too_many_at_once", f"{most}; send this one later.", WHEN_BUSY)
-        if wait := self._rate.wait(caller):
-            self._slots.free()
-            most = f"{self._rate.per_minute:g} requests in a minute"
-            raise Refused("rate_limit", f"More than {most}; send this one later.", wait)
 
     def _ended(self, work: asyncio.Task[Scores]) -> None:
         self._under_way.discard(work)

@@ -324,9 +324,6 @@ for (const kind of Object.keys(PAUSE)) form.addEventListener(kind, () => changed
 const first = await during(() => panel.run(`/${ref}/edit/ready`, {}, 'Reading the labelled texts'))
 if (first) {
   for (const { id, element } of criteria) {
-    const similar = element.querySelector('[data-similar]')
-    similar.textContent = first.similar[id] ?? ''
-    similar.hidden = !(id in first.similar)
   }
   labels = `${first.labels}. The effect of a change is shown here.`
   panel.say(labels)

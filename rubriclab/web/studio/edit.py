@@ -26,8 +26,7 @@ from rubriclab.report.wording import count, figure
 from rubriclab.rubric import Criterion
 from rubriclab.services.edit import PreparedEdit, prepare_edit
 from rubriclab.services.edit_options import EditOptions, EditResult
-from rubriclab.services.edit_single import SingleMethodEdit
-from rubriclab.services.editable import EditableVersion, SimilarCriterion, editable_version, most_similar
+from rubriclab.services.editable import EditableVersion, editable_version
 from rubriclab.services.workspace import Workspace
 from rubriclab.web.studio.app import Studio
 from rubriclab.web.studio.asking import Allowance, PriceQuote, body_of
@@ -95,7 +94,7 @@ class EditableVersions:
             corrections = workspace.store.corrections(version.name)
             key = (version.ref, *(each.id for each in corrections))
             found = self._kept.pop(key, None) or editable_version(workspace, version, EditOptions())
-            if version.rubric.aggregation is not None and not found.unknown:
+            if version.rubric.aggregation and not found.unknown:
                 _ = found.selection
             self._kept[key] = found
             while len(self._kept) > KEPT:
@@ -125,9 +124,8 @@ def routes(studio: Studio) -> list[BaseRoute]:
     async def ready(request: Request) -> Response:
         started = time.monotonic()
         found = await run_in_threadpool(versions.get, request.path_params["ref"])
-        similar = {name: _similarity(each) for name, each in most_similar(found).items()}
         seconds = round(time.monotonic() - started, 1)
-        return JSONResponse({"labels": _labels(found), "similar": similar, "seconds": seconds})
+        return JSONResponse({"labels": _labels(found), "seconds": seconds})
 
     async def effect(request: Request) -> Response:
         return await edited(request, preview=True)
@@ -139,7 +137,7 @@ def routes(studio: Studio) -> list[BaseRoute]:
         draft, started = await body_of(request, Draft), time.monotonic()
         options, ref = draft.options(studio.judge, preview=preview), request.path_params["ref"]
 
-        def prepare(workspace: Workspace) -> PreparedEdit | SingleMethodEdit:
+        def prepare(workspace: Workspace) -> PreparedEdit:
             editable = versions.get(ref)
             return prepare_edit(workspace, editable.version, options, editable=editable)
 
@@ -187,12 +185,6 @@ def _labels(found: EditableVersion) -> str:
     texts = found.texts
     corrected = f", {texts.corrected} of them corrected" if texts.corrected else ""
     return f"{count(len(texts.examples), 'labelled text')}{corrected}"
-
-
-def _similarity(similar: SimilarCriterion) -> str:
-    """Return which criterion is rated most alike, and how often."""
-    alike = f"rated alike in {similar.alike} of {count(similar.texts, 'text')}, " if similar.same_kind else ""
-    return typeset(f"{alike}r = {similar.correlation:.2f}, with {similar.criterion}")
 
 
 def _weights(effect: EditEffect) -> Iterator[tuple[str, str]]:

@@ -426,19 +426,6 @@ def test_what_cannot_be_served_is_refused_at_the_start(
 # Limits
 
 
-def test_the_rate_of_a_token_is_limited_and_not_that_of_others(store: Path, tmp_path: Path) -> None:
-    (tmp_path / "tokens").write_text(f"anna {TOKEN}\nben another-token-0123456789", "utf-8")
-    with serving(store, rate=2, token_file=str(tmp_path / "tokens")) as service:
-        with service.client(TOKEN) as client:
-            assert [score(client, TEXTS[0]).status_code for _ in range(2)] == [200, 200]
-            refused = score(client, TEXTS[0])
-            assert problem(refused, 429).code == "rate_limit"
-            assert 1 <= int(refused.headers["retry-after"]) <= 30
-            assert client.get("/v1/rubric").status_code == 200
-        with service.client("another-token-0123456789") as client:
-            assert score(client, TEXTS[0]).status_code == 200
-
-
 def test_a_request_that_was_given_up_keeps_its_slot_and_its_answers(store: Path, server: RunningServer) -> None:
     server.latency = 1.0
     with serving(store, at_once=1, request_timeout=0.2) as service, service.client() as client:
