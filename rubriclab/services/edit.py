@@ -14,8 +14,9 @@ from functools import cached_property
 from itertools import chain
 
 from rubriclab.data import Example
-from rubriclab.editing.edits import edited_parts, only, plan_edits
-from rubriclab.editing.effect import effect_of
+from rubriclab.data.example import data_digest, text_digest
+from rubriclab.editing.edits import EditPlan, edited_parts, only, plan_edits
+from rubriclab.editing.effect import EditEffect, effect_of
 from rubriclab.editing.refit import (
     check_kept,
     edited_rubric,
@@ -27,13 +28,15 @@ from rubriclab.editing.refit import (
 from rubriclab.errors import JudgeError, NotInStore, SettingsError
 from rubriclab.estimate import CallEstimate, DryRun, dry_run, estimate_scoring
 from rubriclab.judges.recording import PREFIX
+from rubriclab.learning.baselines import best_feature
+from rubriclab.learning.study import Study
 from rubriclab.option_names import command, option
+from rubriclab.provenance import EditOrigin, fields_of_both
 from rubriclab.rubric import Part, Rubric
-from rubriclab.services.edit_labels import on_label_scale
+from rubriclab.services.edit_labels import LabelledTexts, on_label_scale
 from rubriclab.services.edit_options import EditOptions, EditResult
-from rubriclab.services.edit_saving import Measured, RubricEdit
 from rubriclab.services.editable import Cells, EditableVersion, editable_version
-from rubriclab.services.judge_choice import JudgeChoice, judge_of
+from rubriclab.services.judge_choice import JudgeChoice, imported_source, judge_of
 from rubriclab.services.rubric_choice import version_of
 from rubriclab.services.workspace import Workspace
 from rubriclab.stats.interval import Interval
@@ -55,9 +58,15 @@ class _Request:
 
 
 @dataclass(frozen=True, eq=False)
-class PreparedEdit(RubricEdit):
-    """An edit of a version with learned weights, before anything is asked."""
+class PreparedEdit:
+    """An edit of a version and the labelled texts that it is measured on, before anything is asked."""
 
+    workspace: Workspace
+    options: EditOptions
+    version: Version
+    texts: LabelledTexts
+    plan: EditPlan
+    choice: JudgeChoice
     editable: EditableVersion
 
     @cached_property
@@ -146,11 +155,57 @@ class PreparedEdit(RubricEdit):
             recorded=validation.evaluators[0].pearson if validation else Interval(None),
             recorded_by=provenance.held_out_by,
         )
+        return self._result(rubric, effect, notes, study)
 
-        def measured() -> Measured:
-            return study.agreement, study.validation, on_label_scale(study.record(rubric), rubric, self.texts)
+    def _result(self, rubric: Rubric, effect: EditEffect, notes: tuple[str, ...], study: Study) -> EditResult:
+        """Return the result of the edit, with the child version unless this is a preview.
 
-        return self.result(rubric, effect, notes, measured)
+        The child's training texts are those of the parent and those that the edit was measured on.
+        """
+        workspace, options, before = self.workspace, self.options, self.version.provenance
+        if options.preview:
+            return EditResult(self.version.ref, rubric, effect, None, workspace.effort(), notes)
+        examples, aspect = self.texts.examples, self.texts.aspect
+        judge, generator = (
+            imported_source(self.version, recorded, workspace.store)
+            for recorded in (before.judge_from, before.generator_from)
+        )
+        edit = EditOrigin(
+            by=options.by or "",
+            because=options.because or "",
+            changes=self.plan.changes,
+            labels=len(examples),
+            corrected=self.texts.corrected,
+            folds=effect.folds,
+            before=effect.before,
+            after=effect.after,
+            difference=effect.difference,
+        )
+        update = {
+            "data": data_digest(examples, aspect),
+            "examples": tuple(sorted({*before.examples, *(text.id for text in examples)})),
+            "groups": tuple(sorted({*before.groups, *(text.group for text in examples)})),
+            "texts": tuple(sorted({*before.texts, *map(text_digest, examples)})),
+            "text_fields": fields_of_both(before, examples),
+            "model_versions": tuple(sorted({*before.model_versions, *workspace.model_versions()})),
+            "judge_from": judge.ref if judge else None,
+            "generator_from": generator.ref if generator else None,
+            "agreement": study.agreement,
+            "baseline": best_feature(examples, aspect),
+            "validation": study.validation,
+            "transfer": None,
+            "edit": edit,
+        }
+        saved = workspace.store.save(
+            options.name or self.version.name,
+            rubric,
+            before.model_copy(update=update),
+            workspace.effort(),
+            self.version.ref,
+            training=on_label_scale(study.record(rubric), rubric, self.texts),
+            used=workspace.ledger.used,
+        )
+        return EditResult(self.version.ref, rubric, effect, saved, workspace.effort(), notes)
 
 
 def prepare_edit(

@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from rubriclab.data import Example
+from rubriclab.checklist import seed_questions
+from rubriclab.data import Aspect, Assignment, Example, find_aspect, labelled, task_words
+from rubriclab.data.check import FEWEST_LABELS
 from rubriclab.data.reading import ReadingOptions
+from rubriclab.data.scale import Scale, parse_scale, scale_of
 from rubriclab.display import Displayed
-from rubriclab.errors import SettingsError
+from rubriclab.errors import ChecklistError, DataError, SettingsError
 from rubriclab.estimate import CallEstimate, DryRun, dry_run, estimate_scoring
+from rubriclab.evaluation import unseen
 from rubriclab.judges.judge import Judge
 from rubriclab.learning import Trained
-from rubriclab.learning.candidates import EarlierRubric
+from rubriclab.learning.candidates import EarlierRubric, Plan
+from rubriclab.literature import Finding, load_findings
+from rubriclab.methods.catalogue import METHODS
+from rubriclab.methods.method import TrainingInput
+from rubriclab.methods.names import JOINT
 from rubriclab.option_names import option
 from rubriclab.provenance import Action, Effort
+from rubriclab.report.wording import count
+from rubriclab.rubric import Rubric
 from rubriclab.services.base import JudgeOption, ScaleText
-from rubriclab.services.inputs import Data
+from rubriclab.services.inputs import Data, describe, usable_texts
 from rubriclab.services.judge_choice import JudgeChoice, generator_of, imported_source, judge_of
 from rubriclab.services.rubric_choice import version_of
-from rubriclab.services.transfer_target import target_texts
-from rubriclab.services.transfer_training import TrainingOf, training_like
-from rubriclab.services.workspace import Workspace
+from rubriclab.services.settings import resolve_settings
+from rubriclab.services.training import TrainingRun
+from rubriclab.services.workspace import Notify, Workspace
 from rubriclab.store import Version
 from rubriclab.transfer.new_version import as_trained
 from rubriclab.transfer.results import Transfer
@@ -39,6 +49,8 @@ from rubriclab.transfer.run import (
 
 if TYPE_CHECKING:
     from rubriclab.report.model import View
+
+TrainingOf = Callable[[Sequence[Example]], TrainingRun]
 
 
 class TransferOptions(ReadingOptions, JudgeOption):
@@ -244,3 +256,119 @@ async def transfer(workspace: Workspace, rubric: str | Version, to: Data, option
 def transfer_estimate(workspace: Workspace, rubric: str | Version, to: Data, options: TransferOptions) -> DryRun:
     """Return an estimate of what `transfer` asks."""
     return prepare_transfer(workspace, rubric, to, options).estimate()
+
+
+def target_texts(data: Data, version: Version, options: TransferOptions, notify: Notify) -> TargetTexts:
+    """Return the usable texts of `data` that the version was not learned from, with their usable labels.
+
+    Raises:
+        DataError: if there is no such text, or labelled texts share an id.
+        SettingsError: for an unknown aspect, or a scale that is not understood.
+    """
+    rubric, name = version.rubric, describe(data)
+    aspect = _aspect(rubric, options)
+    examples = usable_texts(data, options, [(aspect.name, rubric.scores_on)], notify)
+    texts = unseen(examples, [version.provenance])
+    if len(texts) < len(examples):
+        left_out = f"{len(examples) - len(texts)} of {len(examples)} texts"
+        notify(f"{left_out} left out: {version.ref} was learned from them, or from others of their groups")
+    if not texts:
+        raise DataError(f"{name} has no usable text that {version.ref} was not learned from.", "Give other texts.")
+    rated = labelled(texts, aspect.name)
+    scale = _scale(rated, aspect.name, version, options, notify)
+    usable = _usable_labels(rated, aspect.name, scale, name, notify)
+    by_id = {text.id: text for text in usable}
+    every_text = tuple(by_id.get(text.id, text) for text in texts)
+    return TargetTexts(name, every_text, usable, aspect, scale)
+
+
+def _aspect(rubric: Rubric, options: TransferOptions) -> Aspect:
+    name = options.aspect or rubric.aspect.name
+    if name == rubric.aspect.name and not options.definition:
+        return rubric.aspect
+    return find_aspect(rubric.task, name, options.definition)
+
+
+def _usable_labels(
+    rated: Sequence[Example], aspect: str, scale: Scale, name: str, notify: Notify
+) -> tuple[Example, ...]:
+    """Return the texts with usable labels, or none if these are too few, and say which are not usable."""
+    on_scale = tuple(text for text in rated if scale.contains(text.scores[aspect]))
+    if len(on_scale) < len(rated):
+        notify(f"left out: {count(len(rated) - len(on_scale), 'label')} outside of {scale.describe()}")
+    if len({text.id for text in on_scale}) < len(on_scale):
+        raise DataError(f"{name}: some labelled texts share an id.", "Give each text its own id.")
+    if len(on_scale) < FEWEST_LABELS or len({text.scores[aspect] for text in on_scale}) == 1:
+        notify(
+            f"{name}: {len(on_scale)} usable labels for {aspect!r} are too few to measure agreement (at least "
+            f"{FEWEST_LABELS}, not all equal); the texts are compared without labels"
+        )
+        return ()
+    return on_scale
+
+
+def _scale(rated: Sequence[Example], aspect: str, version: Version, options: TransferOptions, notify: Notify) -> Scale:
+    """Return the scale of the target's labels, and say which it is if it was inferred from them.
+
+    Labels that all lie on the rubric's scale are taken to be on it, though they may cover only a part of it.
+    """
+    source = version.rubric.scores_on
+    labels = [text.scores[aspect] for text in rated]
+    if options.scale:
+        return parse_scale(options.scale, labels)
+    if not labels:
+        return source
+    scale = scale_of(labels, (score for text in rated for score in text.annotations.get(aspect, ())))
+    ends = f"{source.low:g} to {source.high:g}"
+    if source.low <= scale.low and scale.high <= source.high:
+        if scale.width <= source.width / 2:
+            notify(
+                f"the labels lie between {scale.low:g} and {scale.high:g} and are taken to be on the rubric's scale, "
+                f"{ends} ({option('scale')} overrides it)"
+            )
+        return source
+    notify(
+        f"the labels lie between {scale.low:g} and {scale.high:g}, which is taken as their scale "
+        f"({option('scale')} overrides it); scores of {version.ref} are mapped linearly to it from {ends}"
+    )
+    return scale
+
+
+def training_like(version: Version, target: TargetTexts, workspace: Workspace) -> TrainingOf | None:
+    """Return the training by the methods and settings that the version was learned with.
+
+    It starts from the checklists and findings that ship, without findings about the raters of data sets that the
+    version was learned without. `None`, with a notice, if none of the methods has a checklist for the aspect.
+    """
+    recorded, task, aspect = version.provenance.settings, version.rubric.task, target.aspect.name
+    methods = [METHODS[name] for name in recorded if name != JOINT]
+    resolved = resolve_settings(methods, joint=True, configured=workspace.settings, recorded=recorded)
+    startable = []
+    for method in methods:
+        settings = resolved.methods[method.name]
+        try:
+            needed = method.needs_checklist(settings)
+            startable.append((method, settings, seed_questions(method.checklists, task, aspect, needed=needed)))
+        except ChecklistError:
+            continue
+    if not startable:
+        _notify_no_checklist(version, aspect, workspace.notify)
+        return None
+    assignment, findings = Assignment(task_words(task), target.aspect, target.scale), _findings(version, aspect)
+
+    def training(texts: Sequence[Example]) -> TrainingRun:
+        plans = [
+            Plan(method, TrainingInput(tuple(texts), assignment, findings, checklist), settings)
+            for method, settings, checklist in startable
+        ]
+        return TrainingRun(tuple(plans), resolved.joint)
+
+    return training
+
+
+def _findings(version: Version, aspect: str) -> tuple[Finding, ...]:
+    return load_findings(version.rubric.task, aspect, without=version.provenance.literature_without)
+
+
+def _notify_no_checklist(version: Version, aspect: str, notify: Notify) -> None:
+    notify(f"{version.ref} cannot be relearned: its methods need a checklist, and none ships for {aspect}")

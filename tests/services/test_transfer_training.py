@@ -9,7 +9,7 @@ from drift_samples import COHERENCE, ONE_TO_FIVE, version
 
 from rubriclab.literature import load_findings
 from rubriclab.methods.hypoeval import HypoEvalSettings
-from rubriclab.services.transfer_training import training_like
+from rubriclab.services.transfer import training_like
 from rubriclab.services.workspace import Workspace
 from rubriclab.transfer.run import TargetTexts
 
