@@ -38,6 +38,12 @@ def regressor(**options: Any) -> RubricRegressor:
     return RubricRegressor(**{**given, "methods": ("direct",), **options})
 
 
+@pytest.fixture(autouse=True)
+def _own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have estimators without a store of their own keep versions in a temporary folder."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+
+
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The store of the fitted estimator."""
