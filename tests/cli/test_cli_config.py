@@ -114,7 +114,7 @@ def test_an_unknown_key_is_refused_with_those_that_are_known(rubriclab: Commands
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
     assert f"rubriclab.toml: {text.strip('[').split(' ')[0].split(']')[0]!r} is no option." in done.error
     known = done.error.partition("Known are: ")[2].partition(";")[0].split(", ")
-    assert {"judge", "labelled", "levels", "literature-without", "map", "max-calls"} <= {*known}
+    assert {"judge", "levels", "literature-without", "map", "max-calls"} <= {*known}
     assert known == sorted(known)
     assert "tables for hypoeval, checkeval, seeval" in done.error
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from email.utils import formatdate
 from typing import Any
 
@@ -15,7 +15,7 @@ from judge_questions import rate
 from pydantic import BaseModel
 
 from rubriclab.errors import JudgeRefused
-from rubriclab.judges import Judge, LanguageModel, Reply, Retried, ask
+from rubriclab.judges import Judge, LanguageModel, Reply, Retried, ask, close_connections
 from rubriclab.judges.judge import JudgeWrapper
 from rubriclab.judges.reasoning import without_reasoning
 from rubriclab.methods.replies import OnScale
@@ -75,9 +75,12 @@ def server_of_cases() -> Iterator[HostileServer]:
 
 
 @pytest.fixture
-def case(server_of_cases: HostileServer, monkeypatch: pytest.MonkeyPatch) -> Callable[[Answer], Case]:
+async def case(
+    server_of_cases: HostileServer, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Callable[[Answer], Case]]:
     monkeypatch.setenv("OPENAI_API_KEY", "none")
-    return lambda answer: Case(server_of_cases, answer)
+    yield lambda answer: Case(server_of_cases, answer)
+    await close_connections()
 
 
 def text(content: Any, **fields: Any) -> Answer:

@@ -128,7 +128,6 @@ def test_an_edited_version_says_who_edited_it_and_its_agreement_beside_its_paren
 def test_a_rubric_not_compared_with_the_judge_alone_says_so() -> None:
     words = shown(decided("better"))
     assert "Not compared with the same judge without a rubric" in words
-    assert "--method direct" in words
 
 
 def test_criteria_that_may_take_a_shortcut_are_to_be_read() -> None:

@@ -42,9 +42,9 @@ REPLIES = {
     "bold": (reply("**yes**", "**no**", "__Yes__", "*n/a*"), "yny-"),
     "full width": (reply("ｙｅｓ", "Ｎｏ", "Ｙｅｓ．", "ｎ／ａ"), "yny-"),
     "characters that cannot be seen": (reply("Yes\u200b", "\ufeffno", "\u2066yes\u2069", "n/a\u200d"), "yny-"),
-    "nothing found": (
+    "a denial after the answer": (
         reply("Yes. No errors were found.", "No. No names occur.", "Yes. There is no end.", "n/a"),
-        "yny-",
+        "?n?-",
     ),
     "an answer taken back": (reply("Yes. No.", "Yes, no", "yes and no", "Yes. No, it is cut off."), "????"),
     "upper case": (reply("YES", "NO", "Yes", "N/A"), "yny-"),
