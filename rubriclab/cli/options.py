@@ -256,7 +256,7 @@ asking_options = together(
         "--attempts",
         section=LIMITS,
         type=int,
-        help="Attempts to answer a prompt before it counts as missing.  [default: 6]",
+        help="Attempts to answer a prompt before it counts as missing.  [default: 8]",
     ),
     option("--requests-per-minute", section=LIMITS, type=float, help="The provider's limit, if it has one."),
     option("--tokens-per-minute", section=LIMITS, type=float, help="The provider's limit, if it has one."),
@@ -280,6 +280,13 @@ asking_options = together(
         metavar="URL",
         callback=_checked_address,
         help="The address of your own server, without user name or password.",
+    ),
+    option(
+        "--reasoning-tokens",
+        section=JUDGING,
+        type=int,
+        metavar="N",
+        help="Tokens for hidden reasoning beyond each reply's own limit.  [default: 4096 for models known to reason]",
     ),
     option(
         "--retry-failed", section=JUDGING, is_flag=True, help="Send a prompt again if its cached reply cannot be used."

@@ -90,7 +90,7 @@ def translated(error: Exception, model: str) -> JudgeError:
     status = getattr(error, "status_code", None) or 500
     message = f"{model}: {provider_message(error)}"
     message += "" if message.endswith((".", "!", "?", "…")) else "."
-    if _NO_KEY.search(_message(error)):
+    if _NO_KEY.search(searched_message(error)):
         own = " (any text will do for a server of your own)" if provider_of(model) == "openai" else ""
         return JudgeRefused(message, f"Set {key_variable(model)}{own}.")
     code = str(_code(error))
@@ -100,15 +100,10 @@ def translated(error: Exception, model: str) -> JudgeError:
         return PromptRejected(message)
     if status in TRANSIENT or not 400 <= status < 500:  # below 400 the reply's body was damaged
         return JudgeUnavailable(message, retry_after=retry_after(_headers(error), searched_message(error)))
-    if status in _REFUSED and not _SETTING.search(_message(error)):
+    if status in _REFUSED and not _SETTING.search(searched_message(error)):
         hint = _what_to_check(status, model) if status == 403 else None
         return PromptRejected(message, hint, is_doubtful=True)
     return JudgeRefused(message, _what_to_check(status, model))
-
-
-def searched_message(error: Exception) -> str:
-    """Return the start of an error's message, with keys masked, in which its cause is searched."""
-    return _message(error)
 
 
 def is_bad_request(error: Exception) -> bool:
@@ -120,7 +115,7 @@ def is_too_long(error: Exception) -> bool:
     """Return whether the model's context does not hold the prompt and its reply."""
     if "ContextWindowExceededError" in _kinds(error) or _code(error) == "context_length_exceeded":
         return True
-    status, message = getattr(error, "status_code", None), _message(error)
+    status, message = getattr(error, "status_code", None), searched_message(error)
     # One request that is larger than the limit of a minute has the status of a rate limit.
     pattern = {400: _TOO_LONG, 422: _TOO_LONG, 429: _TOO_LARGE, 500: _NO_CONTEXT}.get(status or 0)
     return pattern is not None and pattern.search(message) is not None
@@ -128,13 +123,15 @@ def is_too_long(error: Exception) -> bool:
 
 def refuses_logprobs(error: Exception) -> bool:
     """Return whether an error other than a refusal shows that the server has no log-probabilities."""
-    return bool(_NO_LOGPROBS.search(_message(error)))
+    return bool(_NO_LOGPROBS.search(searched_message(error)))
 
 
 def _is_filtered(error: Exception, status: int) -> bool:
     """Return whether a filter of content refused the prompt; gateways report this with statuses of their own."""
     is_possible = status in _REFUSED or status >= 500
-    return "ContentPolicyViolationError" in _kinds(error) or bool(is_possible and _FILTERED.search(_message(error)))
+    return "ContentPolicyViolationError" in _kinds(error) or bool(
+        is_possible and _FILTERED.search(searched_message(error))
+    )
 
 
 def provider_fault(error: Exception, who: str) -> JudgeError | None:
@@ -172,7 +169,7 @@ def may_be_billed(status: int) -> bool:
 
 def provider_message(error: Exception) -> str:
     """Return the provider's message on one line, without keys, paths, tracebacks and litellm's class names."""
-    message = _PREFIX.sub("", _TRACEBACK.split(_message(error))[0])
+    message = _PREFIX.sub("", _TRACEBACK.split(searched_message(error))[0])
     if message.startswith("{") and isinstance(stated := _stated(message).get("message"), str):
         message = stated
     cause = _first_cause(error)
@@ -226,7 +223,7 @@ def _is_lost_connection(error: Exception) -> bool:
     return isinstance(error, ConnectionError | TimeoutError) or bool(names & _CONNECTION_ERRORS)
 
 
-def _message(error: Exception) -> str:
+def searched_message(error: Exception) -> str:
     """Return the start of an error's message, with keys masked before it is cut."""
     # A longer start is masked than is read, because half a key would not be recognised.
     return masked(str(error)[: LONGEST_READ + LONGEST_KEY])[:LONGEST_READ]
@@ -254,7 +251,7 @@ def _first_cause(error: BaseException) -> BaseException:
 
 def _code(error: Exception) -> object:
     body = getattr(error, "body", None)
-    return (body if isinstance(body, Mapping) else _stated(_message(error))).get("code")
+    return (body if isinstance(body, Mapping) else _stated(searched_message(error))).get("code")
 
 
 def _stated(message: str) -> Mapping[str, Any]:

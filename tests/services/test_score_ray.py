@@ -71,7 +71,11 @@ async def test_a_reservation_that_is_granted_after_it_was_cancelled_is_given_bac
     waiting.cancel()
     await asyncio.sleep(0.01)
     first.settle(0.0, None)
+    # The only call is free again, and taken once more.
     await asyncio.wait_for(first.reserve(0.0), 5)
+    first.settle(0.0, 0.0)
+    with pytest.raises(BudgetReached):
+        await asyncio.wait_for(second.reserve(0.0), 5)
 
 
 async def test_what_a_lost_worker_had_in_flight_counts_as_spent(monkeypatch: pytest.MonkeyPatch) -> None:
