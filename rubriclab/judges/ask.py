@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -27,6 +28,8 @@ _KEY = re.compile(
 )
 # A brace that may open another verdict, rather than one around a word.
 _OPENING = re.compile(r"[{\uff5b](?!\s{0,20}[^\W\d]\w{0,100}\s{0,20}\})")
+# A number in braces, such as the box of a result.
+_NUMBER_ALONE = re.compile(r"\{\W{0,20}\d")
 # A verdict outside of objects: a key, a mark between it and its value, and the value.
 _STATED = re.compile(
     r"(?<!\w)(?P<key>\w{1,100})(?=[^\w{}]{0,11}?[:=|>\uff1a\"])[^\w{}]{1,12}?"
@@ -114,7 +117,7 @@ def read(reply: Reply, prompt: Prompt[R]) -> tuple[R | None, str]:
             answers.append((found, value))
     if answers and not is_ambiguous and all(value == answers[0][1] for _, value in answers):
         last = answers[-1][0]
-        if not (_OPENING.search(text, last.end) or _states_other(rest, last.value)):
+        if not (_opens_another(text[last.end :], keys) or _states_other(rest, last.value)):
             return answers[0][1], ""
         complaint = ""
     if reply.truncated:
@@ -138,6 +141,17 @@ def _without(objects: Sequence[FoundObject], text: str) -> str:
     ends = [0, *(found.end for found in objects)]
     begins = [*(found.begin for found in objects), len(text)]
     return "\0".join(text[end:begin] for end, begin in zip(ends, begins, strict=True))
+
+
+def _opens_another(rest: str, keys: set[str]) -> bool:
+    """Return whether braces in `rest` are not closed, or hold one of the `keys` or a number alone."""
+    opening = _OPENING.search(rest)
+    if opening is None:
+        return False
+    opened = unicodedata.normalize("NFKC", rest[opening.start() :]).casefold()
+    braces = opened[: opened.rfind("}") + 1]
+    is_closed = opened.count("{") == opened.count("}")
+    return not is_closed or any(key in braces for key in keys) or _NUMBER_ALONE.search(braces) is not None
 
 
 def _keys_in(value: Any) -> Iterator[str]:
