@@ -91,7 +91,6 @@ class EditOrigin(FrozenModel):
     Attributes:
         by, because: who changed it, and why.
         labels: number of labelled texts that the weights were fitted to; 0 if nothing was fitted or measured.
-        corrected: number of these labels that a person had corrected.
         folds: number of folds that the figures are held out in; 0 where nothing was fitted to the labels.
         before, after: Pearson correlation of the parent and of this version with the labels, on the same folds.
         difference: after less before, paired, with its bootstrap interval. The person may have known the labels.
@@ -101,7 +100,6 @@ class EditOrigin(FrozenModel):
     because: str
     changes: tuple[EditChange, ...]
     labels: Count = 0
-    corrected: Count = 0
     folds: Count = 0
     before: Interval = Interval(None)
     after: Interval = Interval(None)

@@ -300,17 +300,6 @@ def _edit(sides: Side) -> Pair:
     return (edits[0], pair[0]), (edits[1], pair[1])
 
 
-@parity("labels")
-def _labels(sides: Side) -> Pair:
-    name, other = (text.id for text in sides.lab.training_record("news@1").texts[:2])
-    changes = ("--correct", f"{name}=2", "--rubric-right", other, "--by", "anna", "--because", "misread")
-    row = sides.json("labels", "news@1", *changes)
-    result = sides.lab.labels("news@1", correct={name: 2}, rubric_right=other, by="anna", because="misread")
-    corrections = [each.model_dump(mode="json", exclude={"id", "created"}) for each in result.corrections]
-    found = [{name: each[name] for name in corrections[0]} for each in row["corrections"]]
-    return (found, row["texts"]), (corrections, json.loads(json.dumps(result.to_rows())))
-
-
 @parity("gate")
 def _gate(sides: Side) -> Pair:
     done = sides.command("gate", "news", "--json")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from rubriclab.cli.help import command
 from rubriclab.cli.options import author_options, change_option, judge_options, measurement_options, option
-from rubriclab.cli.pairs import pairs_of
 from rubriclab.cli.places import FILE
 
 
@@ -49,7 +49,7 @@ def edit(rubric: str, *, dry_run: bool, as_json: bool, **values: Any) -> None:
 
     forms = {"reword": "ID=TEXT", "merge": "ID=TEXT", "bound": "ID=LOW:HIGH", "pin": "ID=WEIGHT"}
     changes = {
-        **{name: pairs_of(values[name], f"--{name}", form) for name, form in forms.items()},
+        **{name: _pairs(values[name], f"--{name}", form) for name, form in forms.items()},
         **{name: values[name] or None for name in ("drop", "add")},
     }
     options = options_of(EditOptions, {**values, **changes, "preview": dry_run or values["preview"]})
@@ -64,3 +64,22 @@ def edit(rubric: str, *, dry_run: bool, as_json: bool, **values: Any) -> None:
     if (saved := result.saved) and not as_json:
         new = f"saved as {saved.ref}, whose parent is {saved.parent}; {saved.name} without a number now means it"
         click.echo(f"\n{new if saved.new else f'equal to {saved.ref}, so there is no new version'}")
+
+
+def _pairs(given: Sequence[str], flag: str, form: str) -> dict[str, str] | None:
+    """Return the values by name; `None` if nothing is given.
+
+    Raises:
+        SettingsError: if one is no pair, or a name is given twice.
+    """
+    from rubriclab.errors import SettingsError
+
+    pairs: dict[str, str] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not (equals and name.strip() and value.strip()):
+            raise SettingsError(f"{flag}: expected {form}, got {text!r}.", f"Write {flag} {form}.")
+        if name.strip() in pairs:
+            raise SettingsError(f"{flag} names {name.strip()} twice.", "Give each once.")
+        pairs[name.strip()] = value.strip()
+    return pairs or None

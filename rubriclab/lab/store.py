@@ -12,14 +12,12 @@ from rubriclab.lab.base import LabBase, asynchronous, synchronous, with_options
 from rubriclab.services import (
     batches as batching,
     disagreements as disagreeing,
-    labels as labelled,
     storage,
     trust as trusting,
     versions,
 )
 from rubriclab.services.batches import Batches, BatchesOptions
 from rubriclab.services.disagreements import Disagreements, DisagreementsOptions
-from rubriclab.services.labels import LabelsOptions, LabelsResult
 from rubriclab.services.rubric_choice import ref_of
 from rubriclab.services.storage import PruneOptions, PruneResult, StoreSize, VacuumResult
 
@@ -68,17 +66,6 @@ class StoreOperations(LabBase):
         """
         with self._workspace() as workspace:
             return disagreeing.disagreements(workspace, rubric, self._options(DisagreementsOptions, options))
-
-    @with_options(LabelsOptions)
-    def labels(self, /, rubric: str | Version, **options: Any) -> LabelsResult:
-        """Return the labels of a version as corrected, and store new corrections.
-
-        Raises:
-            NotInStore: if there is no such rubric, or it keeps no labelled texts.
-            SettingsError: for an unknown text or rater, a label outside of the scale, or without who corrects it.
-        """
-        with self._workspace() as workspace:
-            return labelled.labels(workspace, rubric, self._options(LabelsOptions, options))
 
     def gate(self, rubric: str | Version) -> GateResult:
         """Return whether a version agrees better with people than what costs nothing.
@@ -204,7 +191,6 @@ class StoreOperations(LabBase):
     load_async = asynchronous(load)
     training_record_async = asynchronous(training_record)
     disagreements_async = asynchronous(disagreements)
-    labels_async = asynchronous(labels)
     gate_async = asynchronous(gate)
     report_async = asynchronous(report)
     tag_async = asynchronous(tag)

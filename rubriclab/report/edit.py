@@ -123,7 +123,7 @@ def edit_origin(edit: EditOrigin) -> Iterator[tuple[str, str]]:
     for change in edit.changes:
         yield CHANGES[change.action], change_words(change)
     if edit.difference.value is not None:
-        labels = f"{count(edit.labels, 'label')}" + (f", {edit.corrected} of them corrected" if edit.corrected else "")
+        labels = f"{count(edit.labels, 'label')}"
         held_out = "held-out " if edit.folds else ""
         sides = f"{held_out}Pearson {figure(edit.before.value)} before, {figure(edit.after.value)} after"
         yield "effect", f"{sides}, difference {estimate(edit.difference)}, with {labels}"

@@ -6,11 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from rubriclab.corrections import corrected, same_value
-from rubriclab.data.scale import show
 from rubriclab.report import charts, describe
 from rubriclab.report.model import (
-    Block,
     Card,
     Cell as ViewCell,
     Pairs,
@@ -24,18 +21,15 @@ from rubriclab.report.model import (
     table,
 )
 from rubriclab.report.texts import MOST_SHOWN, TITLE, distance, text_card
-from rubriclab.report.wording import count, counted, moment
+from rubriclab.report.wording import count, counted
 from rubriclab.stats.interval import Interval
 from rubriclab.training_record import Candidate, Cell, RecordedText, TrainingRecord
 
 if TYPE_CHECKING:
-    from rubriclab.corrections import Correction
-    from rubriclab.services.labels import LabelsResult
     from rubriclab.store.version import Version
 
 # Criteria beside each other in a table of the matrix, which fits into 80 columns.
 MATRIX_COLUMNS = 6
-CORRECTION = ("label", "by", "why", "when")
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,40 +172,3 @@ def matrix_rows(record: TrainingRecord) -> Iterator[dict[str, Any]]:
                 "score": cell.score,
                 "reason": cell.reason,
             }
-
-
-def labels_view(result: LabelsResult) -> View:
-    """Return how many labels there are, how many were corrected, and each correction."""
-    now = {example.id: example for example in result.corrected()}
-    aspect = result.version.rubric.aspect.name
-    changed = sum(text.id in now and now[text.id].scores[aspect] != text.label for text in result.texts)
-    since = f"{changed} corrected and {len(result.texts) - len(now)} withdrawn since it was made"
-    blocks: list[Block] = [Paragraph(f"{count(len(result.texts), 'labelled text')}, {since}.", "lead")]
-    if result.corrections:
-        rows = [(quoted(each.text, "id"), *_correction(each)) for each in result.corrections]
-        blocks.append(Section("Corrections", (table(("text", *CORRECTION), rows),), "the oldest first"))
-    return View(("Labels of ", quoted(result.version.ref)), tuple(blocks), "rubriclab labels")
-
-
-def corrections_table(corrections: Sequence[Correction]) -> Table:
-    """Return the corrections of one text."""
-    return table(CORRECTION, map(_correction, corrections), caption="Corrections, the oldest first")
-
-
-def label_now(text: RecordedText, corrections: Sequence[Correction]) -> str:
-    """Return the label of a text as corrected and as it was; empty if it has not changed."""
-    now = corrected(text, corrections)
-    if now is None:
-        return f"Label withdrawn, was {show(text.label)}"
-    return "" if same_value(now.label, text.label) else f"Label {show(now.label)}, was {show(text.label)}"
-
-
-def _correction(each: Correction) -> tuple[ViewCell, ...]:
-    why = "; ".join(filter(None, (each.note and f"the rubric misses: {each.note}", each.because)))
-    whose = f" ({each.rater})" if each.rater else ""
-    old, new = ("none" if value is None else show(value) for value in (each.old, each.new))
-    change = {
-        "misses": "unchanged",
-        "rubric right": f"{old} withdrawn, the rubric is right{whose}",
-    }.get(each.kind, f"{old} to {new}{whose}")
-    return quoted(change), quoted(each.by), quoted(why), moment(each.created)

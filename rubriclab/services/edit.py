@@ -175,7 +175,6 @@ class PreparedEdit:
             because=options.because or "",
             changes=self.plan.changes,
             labels=len(examples),
-            corrected=self.texts.corrected,
             folds=effect.folds,
             before=effect.before,
             after=effect.after,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from rubriclab.corrections import Correction, corrected
 from rubriclab.data import Example, labelled
-from rubriclab.data.example import named_annotations, text_digest
+from rubriclab.data.example import named_annotations
 from rubriclab.data.scale import Scale
 from rubriclab.errors import DataError
 from rubriclab.option_names import option
@@ -30,16 +29,14 @@ class LabelledTexts:
     """Labelled texts of a rubric's aspect.
 
     Attributes:
-        examples: sorted by id, with labels as people gave them or corrected them.
+        examples: sorted by id.
         scale, onto: the scale of the labels, and the one that criteria are rated on.
-        corrected: how many labels were corrected.
     """
 
     examples: tuple[Example, ...]
     aspect: str
     scale: Scale
     onto: Scale
-    corrected: int = 0
 
     @cached_property
     def moved(self) -> tuple[Example, ...]:
@@ -61,7 +58,7 @@ def labelled_texts(
     """Return the labelled texts of a version, or those of `options.labels`.
 
     Raises:
-        DataError: if there are none, all were withdrawn, or some share an id.
+        DataError: if there are none, or some share an id.
     """
     rubric = version.rubric
     aspect, scale = rubric.aspect.name, rubric.scores_on
@@ -81,48 +78,13 @@ def labelled_texts(
             f"Give them: {option('labels', 'FILE')}.",
         )
     else:
-        rated = tuple(labelled_example(text, aspect) for text in record.texts)
-    ordered = sorted(rated, key=lambda text: text.id)
-    corrections = workspace.store.corrections(version.name)
-    # Texts of a file may have the ids of other texts.
-    recorded = {(text.id, text_digest(text.example)) for text in record.texts} if record else set()
-    now = [
-        corrected_example(text, aspect, corrections) if (text.id, text_digest(text)) in recorded else text
-        for text in ordered
-    ]
-    changed = sum(after != before for before, after in zip(ordered, now, strict=True))
-    if changed:
-        workspace.notify(f"{count(changed, 'label')} as corrected in the store")
-    if not any(now):
-        raise DataError(f"All labels of {version.ref} were withdrawn.", f"Give others: {option('labels', 'FILE')}.")
-    return LabelledTexts(tuple(filter(None, now)), aspect, scale, rubric.scale, changed)
+        rated = tuple(_labelled_example(text, aspect) for text in record.texts)
+    return LabelledTexts(tuple(sorted(rated, key=lambda text: text.id)), aspect, scale, rubric.scale)
 
 
-def corrected_example(example: Example, aspect: str, corrections: Sequence[Correction]) -> Example | None:
-    """Return a labelled text with its label as corrected; `None` if the label was withdrawn."""
-    own = [each for each in corrections if each.text == example.id and each.aspect == aspect]
-    if not own:
-        return example
-    text = RecordedText(
-        id=example.id,
-        group=example.group,
-        output=example.output,
-        label=example.scores[aspect],
-        raters=named_annotations(example, aspect),
-    )
-    after = corrected(text, own)
-    if after is None or after == text:
-        return None if after is None else example
-    return _relabelled(example, aspect, after)
-
-
-def labelled_example(text: RecordedText, aspect: str) -> Example:
+def _labelled_example(text: RecordedText, aspect: str) -> Example:
     """Return a recorded text with its label and its raters' scores."""
-    return _relabelled(text.example, aspect, text)
-
-
-def _relabelled(example: Example, aspect: str, text: RecordedText) -> Example:
-    example = replace(example, scores={**example.scores, aspect: text.label})
+    example = replace(text.example, scores={aspect: text.label})
     if text.reasons:
         example = replace(example, reasons={aspect: text.reasons.get("") or dict(text.reasons)})
     if not text.raters:

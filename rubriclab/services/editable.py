@@ -27,7 +27,7 @@ class EditableVersion:
     """A version with its labelled texts and their ratings.
 
     Attributes:
-        texts: with labels as corrected, on the scale of the labels.
+        texts: with labels on their own scale.
         cells: the ratings that the version keeps, by text and criterion.
     """
 
@@ -83,10 +83,7 @@ class EditableVersion:
         return refitted(self.rated, self.selection)
 
     def _present(self, made_from: Sequence[str]) -> tuple[str, ...]:
-        """Return these texts under the ids that they have here; for one that is absent, another of its group.
-
-        A label that was withdrawn has had its part in a criterion.
-        """
+        """Return these texts under the ids that they have here; for one that is absent, another of its group."""
         id_of = {text_digest(text): text.id for text in self.texts.examples}
         first = {text.group: text.id for text in reversed(self.texts.examples)}
         here = {text.id: text.id for text in self.texts.examples}

@@ -139,20 +139,6 @@ class ConfirmationRow(OfVersion, table=True):
     created: str = Field(max_length=TIME)
 
 
-class CorrectionRow(StoredTable, table=True):
-    """A correction of a label as canonical JSON; `digest` covers it. Rows are never changed or removed."""
-
-    __tablename__ = "corrections"
-    __table_args__ = (_of_version(),)
-
-    id: str = Field(primary_key=True, max_length=NAME)
-    name: str = Field(max_length=NAME, index=True)
-    number: int
-    content: str = Field(sa_type=Text)
-    created: str = Field(max_length=TIME)
-    digest: str = Field(max_length=DIGEST)
-
-
 class HumanJudgmentRow(StoredTable, table=True):
     """A person's answer about texts as canonical JSON; `digest` covers it. Rows are never changed or removed.
 

@@ -1,4 +1,4 @@
-"""Records beside versions, written once: corrections of labels, people's judgments, and the answers that were used.
+"""Records beside versions, written once: people's judgments, and the answers that were used.
 
 Reading raises `StoreError` for what does not match its digest.
 """
@@ -7,57 +7,26 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection
-from typing import TypeVar
 
 from sqlmodel import Session, col, select
 
-from rubriclab.corrections import Correction
 from rubriclab.digest import WIDTH, digest_text
 from rubriclab.errors import StoreError
 from rubriclab.labeling.judgment import HumanJudgment
 from rubriclab.option_names import command
-from rubriclab.store.orm import CorrectionRow, HumanJudgmentRow, UsedAnswersRow, stored_time
-from rubriclab.store.rows import content_of, find_row, read
-
-Record = TypeVar("Record", Correction, HumanJudgment)
-
-
-def add_correction(session: Session, correction: Correction) -> Correction:
-    """Return the stored correction; see `Store.correct`."""
-    content = content_of(correction)
-    if stored := session.get(CorrectionRow, correction.id):
-        return _same(read_correction(stored), correction, "correction")
-    find_row(session, f"{correction.rubric}@{correction.version}")
-    row = CorrectionRow(
-        id=correction.id,
-        name=correction.rubric,
-        number=correction.version,
-        content=content,
-        created=stored_time(correction.created),
-        digest=digest_text(content),
-    )
-    session.add(row)
-    session.flush()
-    return correction
-
-
-def corrections_of(session: Session, name: str) -> tuple[Correction, ...]:
-    """Return the corrections of a rubric, the oldest first."""
-    rows = select(CorrectionRow).where(CorrectionRow.name == name)
-    ordered = session.exec(rows.order_by(col(CorrectionRow.created), col(CorrectionRow.id)))
-    return tuple(read_correction(row) for row in ordered)
-
-
-def read_correction(row: CorrectionRow) -> Correction:
-    """Return the correction in `row`."""
-    return _read(Correction, row, "correction")
+from rubriclab.store.orm import HumanJudgmentRow, UsedAnswersRow
+from rubriclab.store.rows import content_of, read
 
 
 def add_judgment(session: Session, judgment: HumanJudgment) -> HumanJudgment:
     """Return the stored judgment; see `Store.add_judgment`."""
     content = content_of(judgment)
     if stored := session.exec(select(HumanJudgmentRow).where(HumanJudgmentRow.id == judgment.id)).first():
-        return _same(read_judgment(stored), judgment, "judgment")
+        former = read_judgment(stored)
+        # Only the time, which the server measures, may differ.
+        if former.model_copy(update={"created": judgment.created}) != judgment:
+            raise StoreError(f"Another judgment has the id {judgment.id!r}.", "Give it an id of its own.")
+        return former
     row = HumanJudgmentRow(id=judgment.id, question=judgment.question, content=content, digest=digest_text(content))
     session.add(row)
     session.flush()
@@ -73,20 +42,9 @@ def judgments_of(session: Session, question: str, after: int) -> tuple[tuple[int
 
 def read_judgment(row: HumanJudgmentRow) -> HumanJudgment:
     """Return the judgment in `row`."""
-    return _read(HumanJudgment, row, "judgment")
-
-
-def _same(former: Record, record: Record, kind: str) -> Record:
-    """Return the stored record if `record` repeats it; only the time, which the server measures, may differ."""
-    if former.model_copy(update={"created": record.created}) != record:
-        raise StoreError(f"Another {kind} has the id {record.id!r}.", "Give it an id of its own.")
-    return former
-
-
-def _read(model: type[Record], row: CorrectionRow | HumanJudgmentRow, kind: str) -> Record:
     if digest_text(row.content) != row.digest:
-        raise StoreError(f"The {kind} {row.id} does not match its digest.", f"See: {command('verify')}")
-    return read(model, row.content, f"The {kind} {row.id}")
+        raise StoreError(f"The judgment {row.id} does not match its digest.", f"See: {command('verify')}")
+    return read(HumanJudgment, row.content, f"The judgment {row.id}")
 
 
 def add_used_answers(session: Session, name: str, number: int, digests: Collection[bytes]) -> None:

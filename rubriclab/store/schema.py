@@ -18,7 +18,6 @@ SCHEMA_TABLE = Table("rubriclab_schema", MetaData(), Column("number", String(32)
 IMMUTABLE = {
     "versions": "name = NEW.name AND number = NEW.number",
     "rubrics": "digest = NEW.digest",
-    "corrections": "id = NEW.id",
     "human_judgments": "number = NEW.number OR id = NEW.id",
 }
 # An arbitrary number, the same in every process.

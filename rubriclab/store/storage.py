@@ -35,7 +35,6 @@ KINDS = {
     "used_answers": "records of used answers",
     "tags": "tags",
     "confirmations": "confirmations",
-    "corrections": "corrections of labels",
     "human_judgments": "ratings by people",
     "answers": "cached answers",
     "batches": "open batches",

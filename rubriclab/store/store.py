@@ -13,7 +13,6 @@ from typing import Any, Literal, Self, TypeVar
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, select
 
-from rubriclab.corrections import Correction
 from rubriclab.errors import NoStore, StoreError, StoreUnavailable
 from rubriclab.labeling.judgment import HumanJudgment
 from rubriclab.option_names import command
@@ -24,10 +23,8 @@ from rubriclab.store.batches import BatchTable
 from rubriclab.store.engine import address, file_of, guarded, is_sqlite, make_engine, may_write, shown, writing
 from rubriclab.store.orm import TrainingRow, UsedAnswersRow, VersionRow, stored_time
 from rubriclab.store.records import (
-    add_correction,
     add_judgment,
     add_used_answers,
-    corrections_of,
     judgments_of,
     unpack_digests,
 )
@@ -220,20 +217,6 @@ class Store:
             return session.exec(
                 rows.where(TrainingRow.name == version.name, TrainingRow.number == version.number)
             ).first()
-
-    def correct(self, correction: Correction) -> Correction:
-        """Store a correction of a label, and return the stored one; one with the same id is stored once.
-
-        Raises:
-            NotInStore: if there is no such version.
-            StoreError: if it has no stored form, or another correction has its id.
-        """
-        return self._write(lambda session: add_correction(session, correction))
-
-    def corrections(self, name: str) -> tuple[Correction, ...]:
-        """Return the corrections of the labels of a rubric, the oldest first."""
-        with self._reading() as session:
-            return corrections_of(session, check_name(name))
 
     def add_judgment(self, judgment: HumanJudgment) -> HumanJudgment:
         """Store a person's judgment of texts, and return the stored one; one with the same id is stored once.

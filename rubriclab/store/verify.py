@@ -17,7 +17,6 @@ from rubriclab.store.answers import read_reply
 from rubriclab.store.orm import (
     AnswerRow,
     ConfirmationRow,
-    CorrectionRow,
     HumanJudgmentRow,
     RubricRow,
     TagRow,
@@ -25,7 +24,7 @@ from rubriclab.store.orm import (
     UsedAnswersRow,
     VersionRow,
 )
-from rubriclab.store.records import read_correction, read_judgment, unpack_digests
+from rubriclab.store.records import read_judgment, unpack_digests
 from rubriclab.store.rows import read, record_digest, unpacked
 from rubriclab.training_record import TrainingRecord
 
@@ -70,8 +69,6 @@ def find_problems(session: Session) -> Iterator[Problem]:
         yield from _fault(f"used answers of {used.ref}", unpack_digests, used)
     for confirmation in _rows(session, ConfirmationRow, ConfirmationRow.name, ConfirmationRow.number):
         yield from _confirmation_problems(confirmation, versions)
-    for correction in _rows(session, CorrectionRow, CorrectionRow.id):
-        yield from _fault(f"correction {correction.id}", read_correction, correction)
     for judgment in _rows(session, HumanJudgmentRow, HumanJudgmentRow.number):
         yield from _fault(f"judgment {judgment.id}", read_judgment, judgment)
     for tag in _rows(session, TagRow, TagRow.name, TagRow.tag):

@@ -1,12 +1,9 @@
-"""`rubriclab edit` and `rubriclab labels`."""
+"""`rubriclab edit`."""
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from commands import Commands
-from edit_samples import ASPECT, examples
 
 WHO = ("--by", "anna", "--because", "it repeats")
 
@@ -44,27 +41,3 @@ def test_bad_input_gives_one_line_that_says_what_to_do(planted: Commands, option
     done = planted("edit", "planted", *options)
     assert done.code == 2
     assert error in done.error
-
-
-FIRST, SECOND, THIRD = (text.id for text in examples()[:3])
-
-
-def test_corrections_are_shown_with_who_and_why_and_written_as_rows_for_learn(planted: Commands) -> None:
-    changes = ("--correct", f"{FIRST}=4.5", "--rubric-right", SECOND, "--misses", f"{THIRD}=it repeats the date")
-    done = planted("labels", "planted", *changes, "--by", "anna", "--because", "misread")
-    assert done.code == 0, done.err
-    shown = " ".join(done.out.split())
-    assert "24 labelled texts, 1 corrected and 1 withdrawn since it was made" in shown
-    assert "anna" in shown
-    assert "misses: it repeats the date; misread" in shown
-    assert planted("labels", "planted", "-o", "corrected.jsonl").code == 0
-    rows = [json.loads(line) for line in (planted.folder / "corrected.jsonl").read_text("utf-8").splitlines()]
-    assert SECOND not in {row["id"] for row in rows}
-    assert next(row for row in rows if row["id"] == FIRST)["scores"] == {ASPECT: 4.5}
-    learned = planted(
-        "learn", "corrected.jsonl", "--task", "summarization", "--aspect", ASPECT, "--scale", "1:5",
-        "--method", "direct", "--name", "again", "--json",
-    )  # fmt: skip
-    assert learned.code == 0, learned.err
-    # Rows on standard output stand alone.
-    assert [row["id"] for row in planted("labels", "planted", "-o", "-").rows] == [row["id"] for row in rows]

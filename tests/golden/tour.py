@@ -77,8 +77,6 @@ tag news best
 tag offline best --force
 explain offline@1 heldout.jsonl --id chess::none --json
 disagreements offline --count 3 --json
-labels offline --json
-labels offline --correct water::none=2 {BY} --json
 edit offline@2 --drop h17 {BY} --preview --json
 edit offline@2 --pin h17=0.2 {BY} --name edited --json
 plan unlabelled.jsonl --rubric offline@1 --count 3 --json

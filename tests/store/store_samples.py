@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import sqlite3
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Engine, event
 
-from rubriclab.corrections import Correction
 from rubriclab.data.aspect import Aspect
 from rubriclab.data.scale import Scale
 from rubriclab.labeling.judgment import HumanJudgment
@@ -66,13 +65,6 @@ def provenance(**fields: Any) -> Provenance:
         "version": "0.1.0",
     }
     return Provenance(**(own | fields))
-
-
-def correction(name: str, second: int = 0, **fields: Any) -> Correction:
-    """Return a correction of `news@1`, made a number of seconds after others; `fields` replace its own."""
-    own: dict[str, Any] = {"id": name, "rubric": "news", "version": 1, "text": "a", "aspect": "coherence"}
-    own |= {"kind": "correct", "old": 3, "new": 4, "by": "anna", "because": "misread — “twice”"}
-    return Correction(**(own | {"created": datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=second)} | fields))
 
 
 def judgment(name: str, **fields: Any) -> HumanJudgment:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import DatabaseError
-from store_samples import EFFORT, correction, criterion, judgment, numbered, provenance, rubric
+from store_samples import EFFORT, criterion, judgment, numbered, provenance, rubric
 
 from rubriclab.data.aspect import Aspect
 from rubriclab.errors import NotInStore, StoreError
@@ -181,8 +181,6 @@ CHANGES = {
         "DELETE FROM versions",
         "UPDATE rubrics SET content = '{}'",
         "DELETE FROM rubrics",
-        "UPDATE corrections SET content = '{}'",
-        "DELETE FROM corrections",
         "UPDATE human_judgments SET content = ''",
         "DELETE FROM human_judgments",
     ],
@@ -190,13 +188,12 @@ CHANGES = {
         "INSERT OR REPLACE INTO rubrics SELECT digest, '{}' FROM rubrics",
         "INSERT OR REPLACE INTO versions SELECT * FROM versions",
     ],
-    "postgresql": ["TRUNCATE versions, trainings, used_answers, confirmations, corrections, tags, rubrics"],
+    "postgresql": ["TRUNCATE versions, trainings, used_answers, confirmations, tags, rubrics"],
 }
 
 
 def test_the_database_itself_refuses_to_change_what_is_stored(store: Store, where: str) -> None:
     saved = save(store, 1)
-    store.correct(correction("a"))
     store.add_judgment(judgment("a"))
     engine = create_engine(address(where))
     for statement in CHANGES["both"] + CHANGES[engine.dialect.name]:

@@ -314,11 +314,6 @@ let labels = ''
 rememberName(form.elements.by)
 const draft = read(key)
 if (draft) restore(draft)
-const proposed = new URLSearchParams(location.search).get('add')
-if (proposed) {
-  if (!draft?.add?.some(each => each.text === proposed)) addItem('add', [], proposed)
-  history.replaceState(null, '', location.pathname)
-}
 arrange(state())
 for (const kind of Object.keys(PAUSE)) form.addEventListener(kind, () => changed(kind))
 const first = await during(() => panel.run(`/${ref}/edit/ready`, {}, 'Reading the labelled texts'))

@@ -76,10 +76,10 @@ class Draft(Allowance):
 
 @dataclass(eq=False)
 class EditableVersions:
-    """The versions that were edited last, ready for further edits with the labels as they are corrected now."""
+    """The versions that were edited last, ready for further edits."""
 
     studio: Studio
-    _kept: dict[tuple[str, ...], EditableVersion] = field(default_factory=dict)
+    _kept: dict[str, EditableVersion] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def get(self, ref: str) -> EditableVersion:
@@ -91,12 +91,10 @@ class EditableVersions:
         """
         with self._lock, self.studio.workspace() as workspace:
             version = workspace.store.load(ref)
-            corrections = workspace.store.corrections(version.name)
-            key = (version.ref, *(each.id for each in corrections))
-            found = self._kept.pop(key, None) or editable_version(workspace, version, EditOptions())
+            found = self._kept.pop(version.ref, None) or editable_version(workspace, version, EditOptions())
             if version.rubric.aggregation and not found.unknown:
                 _ = found.selection
-            self._kept[key] = found
+            self._kept[version.ref] = found
             while len(self._kept) > KEPT:
                 del self._kept[next(iter(self._kept))]
             return found
@@ -125,7 +123,7 @@ def routes(studio: Studio) -> list[BaseRoute]:
         started = time.monotonic()
         found = await run_in_threadpool(versions.get, request.path_params["ref"])
         seconds = round(time.monotonic() - started, 1)
-        return JSONResponse({"labels": _labels(found), "seconds": seconds})
+        return JSONResponse({"labels": f"{count(len(found.texts.examples), 'labelled text')}", "seconds": seconds})
 
     async def effect(request: Request) -> Response:
         return await edited(request, preview=True)
@@ -179,12 +177,6 @@ def _criterion(criterion: Criterion, term: Term | None) -> dict[str, Any]:
         "lowest": -100 if criterion.kind == "feature" else 0,
         "rewordable": criterion.kind != "feature",
     }
-
-
-def _labels(found: EditableVersion) -> str:
-    texts = found.texts
-    corrected = f", {texts.corrected} of them corrected" if texts.corrected else ""
-    return f"{count(len(texts.examples), 'labelled text')}{corrected}"
 
 
 def _weights(effect: EditEffect) -> Iterator[tuple[str, str]]:

@@ -16,8 +16,6 @@ from rubriclab.data import Example
 from rubriclab.errors import RubriclabError, SettingsError
 from rubriclab.report.explanation import explanation_view
 from rubriclab.report.html import body
-from rubriclab.report.model import View
-from rubriclab.report.recorded import corrections_table, label_now
 from rubriclab.report.wording import listed
 from rubriclab.services.explain import Explaining, ExplainOptions, prepare_explanation
 from rubriclab.services.running import finish
@@ -69,7 +67,6 @@ def routes(studio: Studio) -> list[BaseRoute]:
     def page(request: Request) -> Response:
         version, name = studio.version(request.path_params["ref"]), request.query_params.get("id")
         shown, fault = _labelled(studio, version, name) if name else (None, None)
-        now, corrections = _corrected(studio, version, name) if shown and name else ("", "")
         return studio.page(
             "explain.html",
             "Why this score?",
@@ -79,8 +76,6 @@ def routes(studio: Studio) -> list[BaseRoute]:
             name=name or "",
             beside={field: field in (version.provenance.text_fields or ()) for field in FIELDS},
             shown=shown,
-            now=now,
-            corrections=corrections,
             fault=fault,
         )
 
@@ -116,16 +111,6 @@ def _labelled(studio: Studio, version: Version, name: str) -> tuple[Any, str | N
             return body(explanation_view(finish(explaining.run))), None
         except RubriclabError as error:
             return None, str(error)
-
-
-def _corrected(studio: Studio, version: Version, name: str) -> tuple[str, str]:
-    """Return what became of the label of a text, and its corrections as HTML; empty without corrections."""
-    own = [each for each in studio.reading.store.corrections(version.name) if each.text == name]
-    if not own:
-        return "", ""
-    texts = studio.matrices.get(version).record.texts
-    now = next((label_now(text, own) for text in texts if text.id == name), "")
-    return now, body(View((), (corrections_table(own),)))
 
 
 def _ids(studio: Studio, request: Request) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,7 +10,6 @@ import numpy as np
 from pydantic import Field
 
 from rubriclab.base_models import FrozenModel
-from rubriclab.corrections import Correction, corrected
 from rubriclab.report import describe
 from rubriclab.report.recorded import ranked
 from rubriclab.report.texts import TITLE
@@ -32,7 +30,7 @@ class Query(FrozenModel):
     Attributes:
         search: words that occur in the text, its source, its id or its group, in any case.
         side: only texts that the rubric scores higher, or lower, than their label.
-        mark: only texts with a corrected or withdrawn label, or with a missing rating by a criterion that is shown.
+        missing: only texts with a missing rating by a criterion that is shown.
         column: a key of `Matrix.columns`, whose values lie from `low` to `high`.
         sort: the column to sort by, an earlier order is that of the record; missing values come last.
         every: whether criteria are shown that the rubric did not keep.
@@ -41,7 +39,7 @@ class Query(FrozenModel):
 
     search: str = Field("", max_length=1000)
     side: Literal["", "higher", "lower"] = ""
-    mark: Literal["", "corrected", "missing"] = ""
+    missing: bool = False
     column: str = "label"
     low: float | None = None
     high: float | None = None
@@ -62,29 +60,10 @@ class Column:
 
 
 @dataclass(frozen=True)
-class CorrectedLabel:
-    """What was corrected of a label.
-
-    Attributes:
-        label: the present one; `None` if it was withdrawn.
-        corrections: the oldest first.
-    """
-
-    label: float | None
-    corrections: tuple[Correction, ...]
-
-    @property
-    def changed(self) -> bool:
-        """Whether the label is another one, or none any more."""
-        return any(each.kind != "misses" for each in self.corrections)
-
-
-@dataclass(frozen=True)
 class TextRow:
-    """A text, what was corrected of its label, and its cells with their shades, in the order of the columns shown."""
+    """A text, and its cells with their shades, in the order of the columns shown."""
 
     text: RecordedText
-    mark: CorrectedLabel | None
     difference: float | None
     cells: tuple[tuple[str, str, str], ...]
 
@@ -129,23 +108,11 @@ class Matrix:
     low: float
     high: float
 
-    def marks(self, corrections: Sequence[Correction]) -> dict[str, CorrectedLabel]:
-        """Return what was corrected, by the id of the text."""
-        of: dict[str, list[Correction]] = {}
-        for each in corrections:
-            of.setdefault(each.text, []).append(each)
-        found = {}
-        for text in self.record.texts if of else ():
-            if own := of.get(text.id):
-                now = corrected(text, own)
-                found[text.id] = CorrectedLabel(None if now is None else now.label, tuple(own))
-        return found
-
-    def page(self, query: Query, marks: Mapping[str, CorrectedLabel]) -> Page:
+    def page(self, query: Query) -> Page:
         """Return the texts that a query asks for."""
         shown = [column for column in self.columns if query.every or not column.candidate or column.candidate.kept]
-        values = self._values(marks)
-        chosen = np.flatnonzero(self._chosen(query, values, marks, len(shown)))
+        values = self._values()
+        chosen = np.flatnonzero(self._chosen(query, values, len(shown)))
         if query.sort in (keys := [column.key for column in self.columns]):
             by = values[chosen, keys.index(query.sort)]
             # Stable, so that equal values keep the order of the record; NaN is last in both directions.
@@ -153,17 +120,16 @@ class Matrix:
         pages = max(1, math.ceil(len(chosen) / ROWS))
         number = min(query.page, pages)
         places = chosen[(number - 1) * ROWS : number * ROWS]
-        rows = tuple(self._row(int(place), values, marks, len(shown) - len(FIGURES)) for place in places)
+        rows = tuple(self._row(int(place), values, len(shown) - len(FIGURES)) for place in places)
         return Page(rows, tuple(shown), len(chosen), number, pages)
 
-    def _values(self, marks: Mapping[str, CorrectedLabel]) -> FloatArray:
-        """Return all columns, shape (texts, columns), with labels as corrected."""
+    def _values(self) -> FloatArray:
+        """Return all columns, shape (texts, columns)."""
         texts = self.record.texts
-        labels = [text.label if (mark := marks.get(text.id)) is None else mark.label for text in texts]
-        label, rubric = (np.array(each, dtype=float) for each in (labels, [text.predicted for text in texts]))
+        label, rubric = np.array([(text.label, text.predicted) for text in texts], dtype=float).T
         return np.column_stack([label, rubric, rubric - label, self.ratings])
 
-    def _chosen(self, query: Query, values: FloatArray, marks: Mapping[str, CorrectedLabel], shown: int) -> BoolArray:
+    def _chosen(self, query: Query, values: FloatArray, shown: int) -> BoolArray:
         texts = self.record.texts
         keep = np.ones(len(texts), dtype=bool)
         words = query.search.lower().split()
@@ -171,9 +137,7 @@ class Matrix:
             keep &= np.array([all(word in text for word in words) for text in self.words], dtype=bool)
         if query.side:
             keep &= values[:, 2] > 0 if query.side == "higher" else values[:, 2] < 0
-        if query.mark == "corrected":
-            keep &= np.array([text.id in marks for text in texts], dtype=bool)
-        if query.mark == "missing":
+        if query.missing:
             keep &= self._missing(shown - len(FIGURES))
         keys = [column.key for column in self.columns]
         column = values[:, keys.index(query.column) if query.column in keys else 0]
@@ -190,13 +154,12 @@ class Matrix:
             lacking[row, place] = self.record.cells[row][self.places[place]].applies
         return np.asarray(lacking.any(axis=1), dtype=np.bool_)
 
-    def _row(self, place: int, values: FloatArray, marks: Mapping[str, CorrectedLabel], shown: int) -> TextRow:
+    def _row(self, place: int, values: FloatArray, shown: int) -> TextRow:
         text, cells = self.record.texts[place], self.record.cells[place]
         criteria = [(self.record.candidates[at], cells[at]) for at in self.places[:shown]]
         difference = values[place, 2]
         return TextRow(
             text,
-            marks.get(text.id),
             None if np.isnan(difference) else float(difference),
             tuple((describe.answered(cell, of.criterion), self._shade(of, cell), cell.reason) for of, cell in criteria),
         )

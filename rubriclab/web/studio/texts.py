@@ -22,8 +22,7 @@ def routes(studio: Studio) -> list[BaseRoute]:
         version = studio.version(request.path_params["ref"])
         query = _query(request)
         matrix = studio.matrices.get(version)
-        marks = matrix.marks(studio.reading.store.corrections(version.name))
-        page = matrix.page(query, marks)
+        page = matrix.page(query)
 
         def address(**changes: object) -> str:
             """Return the address of the same texts with something changed, on the first page unless it says which."""
@@ -39,7 +38,7 @@ def routes(studio: Studio) -> list[BaseRoute]:
             result=page,
             columns=matrix.columns,
             total=len(matrix.record.texts),
-            filtered=bool({"side", "mark", "low", "high", "every"} & query.model_dump(exclude_defaults=True).keys()),
+            filtered=bool({"side", "missing", "low", "high", "every"} & query.model_dump(exclude_defaults=True).keys()),
             address=address,
         )
 

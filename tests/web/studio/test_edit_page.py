@@ -78,15 +78,6 @@ def test_saving_makes_the_version_that_edit_makes_and_hostile_criteria_are_shown
     assert "&lt;img" in page
 
 
-def test_labels_corrected_meanwhile_are_used(studio: Client, store: Path) -> None:
-    edit = edits(Lab(store).load(REF))[0]
-    before = studio.post(EFFECT, **edit).json()["html"]
-    assert studio.post(f"/{REF}/edit/ready").json()["labels"] == f"{TEXTS} labelled texts"
-    Lab(store).labels(REF, correct={HOSTILE: 1}, by="anna")
-    assert studio.post(EFFECT, **edit).json()["html"] != before
-    assert studio.post(f"/{REF}/edit/ready").json()["labels"] == f"{TEXTS} labelled texts, 1 of them corrected"
-
-
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [

@@ -15,7 +15,6 @@ from reading_studio import COPIES, TEXTS, WORDS, make_store, reading
 from sqlalchemy import create_engine, text
 
 from rubriclab import Lab
-from rubriclab.report.describe import rounded
 
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome
@@ -153,19 +152,6 @@ def test_pages_of_texts_hold_each_text_once(client: httpx.Client) -> None:
     assert [len(page) for page in pages] == [50, 50, TEXTS * COPIES - 100]
     assert len({name for page in pages for name in page}) == TEXTS * COPIES
     assert ids_of(client.get("/many/texts", params={"page": 99, "sort": "rubric"})) == pages[-1]
-
-
-def test_a_corrected_label_is_shown_beside_the_old_one_and_sorted_by(reading_store: Path, tmp_path: Path) -> None:
-    lab = Lab(shutil.copy(reading_store, tmp_path / "store.db"), progress=None)
-    corrected, withdrawn, noted = lab.training_record("news@1").texts[:3]
-    value = 1 if corrected.label > 2 else 5
-    lab.labels("news@1", correct={corrected.id: value}, rubric_right=withdrawn.id, misses={noted.id: "tone"}, by="anna")
-    with reading(tmp_path / "store.db") as client:
-        page = client.get("/news@1/texts", params={"mark": "corrected", "sort": "label"})
-    assert ids_of(page)[-1] == withdrawn.id
-    assert set(ids_of(page)) == {corrected.id, withdrawn.id, noted.id}
-    assert f"{value} was {rounded(corrected.label)}" in words_of(page)
-    assert f"withdrawn was {rounded(withdrawn.label)}" in words_of(page)
 
 
 def test_a_version_without_a_record_says_so_and_a_deleted_record_is_shown_no_more(

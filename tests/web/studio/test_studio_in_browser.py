@@ -36,39 +36,6 @@ def nothing_ran(browser: Chrome) -> bool:
     return browser.title != "run" and faults == []
 
 
-def hostile_case(browser: Chrome) -> WebElement:
-    def found() -> WebElement | None:
-        cases = browser.find_elements(By.CSS_SELECTOR, "[data-text]")
-        return next((case for case in cases if case.get_attribute("data-text") == HOSTILE), None)
-
-    return until(browser, found)
-
-
-def test_a_label_is_corrected_after_an_error_and_a_reload_without_typing_again(
-    browser: Chrome, studio: Client, store: Path
-) -> None:
-    address = f"{studio.url}/{REF}/disagreements?count=100"
-    browser.get(address)
-    case = hostile_case(browser)
-    one(case, "[data-kind=correct]").click()
-    one(case, "[name=score]").send_keys("9")
-    one(case, "[name=because]").send_keys(SCRIPT)
-    one(case, "[type=submit]").click()
-    assert "Give your name" in one(case, "form [role=alert]").text
-    one(case, "[name=by]").send_keys("anna")
-    one(case, "[type=submit]").click()
-    until(browser, lambda: "outside of the scale" in one(case, "form [role=alert]").text)
-    browser.get(address)
-    case = hostile_case(browser)
-    until(browser, lambda: one(case, "[name=because]").get_attribute("value") == SCRIPT)
-    one(case, "[name=score]").clear()
-    one(case, "[name=score]").send_keys("2")
-    one(case, "[type=submit]").click()
-    until(browser, lambda: SCRIPT in one(case, "[data-corrections]").text)
-    assert [each.new for each in Lab(store).labels(REF).corrections] == [2]
-    assert nothing_ran(browser)
-
-
 def test_a_criterion_is_dropped_and_one_added_and_the_saved_version_is_opened(
     browser: Chrome, studio: Client, store: Path
 ) -> None:
