@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from rubriclab.cli.help import command
-from rubriclab.cli.options import author_options, change_option, judge_options, measurement_options, option
+from rubriclab.cli.options import change_option, judge_options, measurement_options, option
 from rubriclab.cli.places import FILE
 
 
@@ -27,7 +27,8 @@ from rubriclab.cli.places import FILE
     help="Change the aspect's definition; every criterion is rated anew.",
 )
 @option("--labels", type=FILE, metavar="PATH", help="Labelled texts.  [default: those kept with the version]")
-@author_options
+@option("--by", from_found="never", metavar="NAME", help="Who makes the changes; recorded with them.")
+@option("--because", from_found="never", metavar="TEXT", help="Why; recorded with them.")
 @option("--preview", from_found="never", is_flag=True, help="Show the effect and save nothing.")
 @option("--name", from_found="never", help="The name to save under.  [default: the rubric's]")
 @judge_options
@@ -49,7 +50,7 @@ def edit(rubric: str, *, dry_run: bool, as_json: bool, **values: Any) -> None:
 
     forms = {"reword": "ID=TEXT", "merge": "ID=TEXT", "bound": "ID=LOW:HIGH", "pin": "ID=WEIGHT"}
     changes = {
-        **{name: _pairs(values[name], f"--{name}", form) for name, form in forms.items()},
+        **{name: pairs_of(values[name], f"--{name}", form) for name, form in forms.items()},
         **{name: values[name] or None for name in ("drop", "add")},
     }
     options = options_of(EditOptions, {**values, **changes, "preview": dry_run or values["preview"]})
@@ -66,7 +67,7 @@ def edit(rubric: str, *, dry_run: bool, as_json: bool, **values: Any) -> None:
         click.echo(f"\n{new if saved.new else f'equal to {saved.ref}, so there is no new version'}")
 
 
-def _pairs(given: Sequence[str], flag: str, form: str) -> dict[str, str] | None:
+def pairs_of(given: Sequence[str], flag: str, form: str) -> dict[str, str] | None:
     """Return the values by name; `None` if nothing is given.
 
     Raises:

@@ -68,10 +68,6 @@ def together(*decorators: Callable[[F], F]) -> Callable[[F], F]:
     return apply
 
 
-author_options = together(
-    option("--by", from_found="never", metavar="NAME", help="Who makes the changes; recorded with them."),
-    option("--because", from_found="never", metavar="TEXT", help="Why; recorded with them."),
-)
 store_option = option(
     "--store",
     section=STORED,

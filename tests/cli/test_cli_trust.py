@@ -617,8 +617,6 @@ def test_a_judge_in_a_list_is_not_asked(user: Commands, server: RunningServer) -
 @pytest.mark.parametrize(
     ("lines", "command", "key"),
     [
-        ("correct = ['h01=5']\nby = 'me'\nbecause = 'x'", ("labels", "news"), "correct"),
-        ("misses = ['h01=x']\nby = 'me'\nbecause = 'x'", ("labels", "news"), "misses"),
         ("drop = ['h01']\nbecause = 'x'", ("edit", "news"), "drop"),
         ("add = ['x']\nbecause = 'x'", ("edit", "news"), "add"),
         ("save = true", ("transfer", "news", "--to", HELDOUT, "--no-relearn"), "save"),
