@@ -30,6 +30,10 @@ MOST_SHOWN = 100
 
 TOKENS_PER_GROUP = 100
 
+# Largest share of the entries that may repeat others: a weak judge puts nearly all of them into one group. In a small
+# list that many may.
+MOST_REPEATED, FEW = 1 / 3, 2
+
 Noun = Literal["question", "hypothesis"]
 Relation = Literal["same", "nested"]
 
@@ -92,6 +96,16 @@ class Groups(BaseModel):
 
     groups: Annotated[list[Group], keep_valid(("reason",))]
 
+    @model_validator(mode="after")
+    def _of_few(self, info: ValidationInfo) -> Self:
+        repeated = {name for group in self.groups for name in group.members if name != group.best}
+        shown = len(shown_ids(info.context)) if info.context else len(repeated)
+        if len(repeated) > max(FEW, MOST_REPEATED * shown):
+            raise ValueError(
+                f"at most a third of the {shown} entries may repeat others; these groups have {len(repeated)} that do"
+            )
+        return self
+
 
 @dataclass(frozen=True, slots=True)
 class Redundancy:
@@ -115,12 +129,13 @@ async def find_redundant(
     judge: Judge,
     *,
     most_shown: int = MOST_SHOWN,
-) -> dict[str, str]:
-    """Return the ids of the criteria that repeat a better one, each with the reason.
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return the ids of the criteria that repeat a better one, each with the reason; and notes for the user.
 
     Of two redundant criteria the later one is dropped: better tiers come first, and within a tier the better wording,
     then the earlier position. A seed question and the finer questions made from it are not redundant, since those are
-    nested by design. Without a usable reply, only equal wording is dropped.
+    nested by design. Without a usable reply, only equal wording is dropped; a reply by which more than a third of the
+    criteria would be dropped is not usable.
 
     Args:
         tiers: criteria in order of preference.
@@ -128,10 +143,10 @@ async def find_redundant(
     """
     dropped = _equally_worded([criterion for tier in tiers for criterion in tier])
     remaining = [[criterion for criterion in tier if criterion.id not in dropped] for tier in tiers]
-    redundancies = await _redundancies(
+    redundancies, notes = await _redundancies(
         [criterion for tier in remaining for criterion in tier], noun, assignment, judge, most_shown
     )
-    return dropped | _dropped(remaining, redundancies)
+    return dropped | _dropped(remaining, redundancies), notes
 
 
 def blocks(criteria: Sequence[Criterion], most: int) -> list[list[Criterion]]:
@@ -162,7 +177,7 @@ def _equally_worded(criteria: Sequence[Criterion]) -> dict[str, str]:
 
 async def _redundancies(
     criteria: Sequence[Criterion], noun: Noun, assignment: Assignment, judge: Judge, most_shown: int
-) -> dict[frozenset[str], Redundancy]:
+) -> tuple[dict[frozenset[str], Redundancy], tuple[str, ...]]:
     by_id = {criterion.id: criterion for criterion in criteria}
     prompts = [group_prompt(block, noun, assignment) for block in blocks(criteria, most_shown)]
     answers = await asyncio.gather(*(ask(judge, prompt, salvage=Groups) for prompt in prompts))
@@ -172,7 +187,10 @@ async def _redundancies(
             if group.relation == "same" or not _derived(by_id[one], by_id[other]):
                 redundancy = Redundancy(group.relation, group.best, group.reason.strip())
                 redundancies.setdefault(frozenset((one, other)), redundancy)
-    return redundancies
+    plural = "hypotheses" if noun == "hypothesis" else f"{noun}s"
+    unasked = next((answer.missing for answer in answers if answer.value is None), None)
+    notes = () if unasked is None else (f"{plural} that repeat others in other words are kept: {unasked}",)
+    return redundancies, notes
 
 
 def _derived(one: Criterion, other: Criterion) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -10,10 +11,11 @@ from checkeval_scripts import assignment, question
 from hypoeval_scripts import criterion
 from planted import Bank, banks, replies
 
+from rubriclab.data.aspect import Assignment
 from rubriclab.errors import JudgeUnavailable
 from rubriclab.judges import FakeJudge
 from rubriclab.judges.embedded import EmbeddedJudge
-from rubriclab.methods.deduplication import blocks, find_redundant, wording as plain
+from rubriclab.methods.deduplication import Noun, blocks, find_redundant, wording as plain
 from rubriclab.rubric import Criterion
 
 BANKS = list(zip(banks(), replies(), strict=True))
@@ -43,8 +45,14 @@ def of_names(names: str, **fields: Any) -> list[Criterion]:
     return [question(name, seed="x", **fields) for name in names]
 
 
+async def repeating(
+    tiers: Sequence[Sequence[Criterion]], judge: Any, noun: Noun = "question", about: Assignment | None = None
+) -> dict[str, str]:
+    return (await find_redundant(tiers, noun, about or assignment(), judge))[0]
+
+
 async def dropped(bank: Bank, judge: Any) -> dict[str, str]:
-    return await find_redundant([list(bank.criteria)], bank.noun, bank.assignment, judge)
+    return await repeating([list(bank.criteria)], judge, bank.noun, bank.assignment)
 
 
 def found(bank: Bank, out: dict[str, str], *relations: str) -> float:
@@ -87,7 +95,7 @@ async def test_the_offline_judge_drops_nothing_that_is_opposite_or_merely_relate
 async def test_the_same_words_need_no_call(same: str):
     judge = grouping()
     bank = [question("a", text="Is the order clear?"), question("b", text=same)]
-    assert await find_redundant([bank], "question", assignment(), judge) == {"b": "worded like a"}
+    assert await repeating([bank], judge) == {"b": "worded like a"}
     assert judge.prompts == []
 
 
@@ -109,10 +117,10 @@ def test_another_order_or_sign_is_another_wording(one: str, other: str):
 async def test_hypotheses_that_share_their_statement_but_not_their_levels_are_asked_about():
     judge = grouping()
     twin = criterion("a").model_copy(update={"id": "b", "levels": criterion("b").levels})
-    assert await find_redundant([[criterion("a"), twin]], "hypothesis", assignment(), judge) == {}
+    assert await repeating([[criterion("a"), twin]], judge, "hypothesis") == {}
     assert len(judge.prompts) == 1
     alike = criterion("a").model_copy(update={"id": "c"})
-    assert list(await find_redundant([[criterion("a"), alike]], "hypothesis", assignment(), judge)) == ["c"]
+    assert list(await repeating([[criterion("a"), alike]], judge, "hypothesis")) == ["c"]
 
 
 # Which one stays
@@ -120,24 +128,24 @@ async def test_hypotheses_that_share_their_statement_but_not_their_levels_are_as
 
 async def test_the_better_tier_stays_and_within_a_tier_the_better_wording():
     judge = grouping(group("a", "c", best="c"), group("b", "d", best="d"))
-    one = await find_redundant([of_names("a"), of_names("bcd")], "question", assignment(), judge)
+    one = await repeating([of_names("a"), of_names("bcd")], judge)
     assert list(one) == ["c", "b"]
     assert one["b"] == "says what d says: Compared."
 
 
 async def test_of_a_nested_group_parts_that_have_nothing_in_common_stay_if_the_whole_goes():
     judge = grouping(group("w", "p", "q", relation="nested"))
-    assert list(await find_redundant([of_names("w"), of_names("pq")], "question", assignment(), judge)) == ["p", "q"]
-    found = await find_redundant([of_names("p"), of_names("wq")], "question", assignment(), judge)
+    assert list(await repeating([of_names("w"), of_names("pq")], judge)) == ["p", "q"]
+    found = await repeating([of_names("p"), of_names("wq")], judge)
     assert found == {"w": "is nested with p: Compared."}
 
 
 async def test_finer_points_are_nested_in_their_seed_by_design_and_stay():
     judge = grouping(group("s", "e", "f", relation="nested"), group("e", "f"))
     seed, finer = question("s"), [question(name, seed="s") for name in "ef"]
-    assert list(await find_redundant([[seed], finer], "question", assignment(), judge)) == ["f"]
+    assert list(await repeating([[seed], finer], judge)) == ["f"]
     same = grouping(group("s", "e"))
-    assert list(await find_redundant([[seed], finer], "question", assignment(), same)) == ["e"]
+    assert list(await repeating([[seed], finer], same)) == ["e"]
 
 
 # Large banks
@@ -156,7 +164,7 @@ def test_every_two_stand_together_in_a_prompt_of_bounded_size(count: int, most: 
 async def test_a_large_bank_takes_a_few_calls_and_pairs_over_their_bounds_are_found():
     judge = grouping(group("q0", "q129"))
     bank = [question(f"q{place}", seed="x") for place in range(130)]
-    assert list(await find_redundant([bank], "question", assignment(), judge)) == ["q129"]
+    assert list(await repeating([bank], judge)) == ["q129"]
     assert len(judge.prompts) == 3
 
 
@@ -177,4 +185,28 @@ def busy(_: Any) -> Any:
 
 @pytest.mark.parametrize("script", [busy, lambda _: "none", lambda _: {"groups": [group("a", "z")]}])
 async def test_without_a_usable_reply_everything_stays(script):
-    assert await find_redundant([of_names("abc")], "question", assignment(), FakeJudge(script)) == {}
+    assert await repeating([of_names("abc")], FakeJudge(script)) == {}
+
+
+# Groupings of nearly everything
+
+
+@pytest.mark.parametrize(("count", "members"), [(20, "abcdefghijklmnopqrst"), (20, "abcdefgh"), (4, "abcd")])
+async def test_a_grouping_that_merges_more_than_a_third_is_asked_for_once_more_and_then_left_out(
+    count: int, members: str
+) -> None:
+    judge = grouping(group(*members))
+    bank = of_names("abcdefghijklmnopqrst"[:count])
+    out, (note,) = await find_redundant([bank], "question", assignment(), judge)
+    assert (out, len(judge.prompts)) == ({}, 2)
+    assert f"at most a third of the {count} entries may repeat others" in judge.prompts[1].repair.complaint
+    assert note.startswith("questions that repeat others in other words are kept: ")
+
+
+async def test_a_grouping_that_merges_a_third_or_is_mended_when_asked_again_counts() -> None:
+    assert len(await repeating([of_names("abcdefghijkl")], grouping(group(*"abcde")))) == 4
+    replies = iter([{"groups": [group(*"abcdefghijkl")]}, {"groups": [group(*"ab")]}])
+    out, notes = await find_redundant(
+        [of_names("abcdefghijkl")], "question", assignment(), FakeJudge(lambda _: next(replies))
+    )
+    assert (list(out), notes) == (["b"], ())

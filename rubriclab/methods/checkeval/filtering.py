@@ -75,7 +75,9 @@ async def filter_questions(
         reasons = {each.id: reasons[each.id] for each in questions if not is_seed(each)}
     if asks_model:
         remaining = [question for question in questions if question.id not in reasons]
-        reasons |= await find_redundant(by_author(remaining), "question", assignment, generator)
+        repeated, unasked = await find_redundant(by_author(remaining), "question", assignment, generator)
+        reasons |= repeated
+        notes += unasked
     remaining = [question for question in questions if question.id not in reasons]
     for question in by_preference(remaining)[MOST_QUESTIONS:]:
         reasons[question.id] = f"no place among the {MOST_QUESTIONS} questions allowed"

@@ -142,7 +142,8 @@ class _HypoEvalRun:
         self.on_progress(f"{len(self.bank.alive)} hypotheses without redundant ones", 0.5)
 
     async def _drop_redundant(self, tiers: Sequence[Sequence[Criterion]], most_shown: int = MOST_SHOWN) -> None:
-        redundant = await find_redundant(tiers, "hypothesis", self.assignment, self.judge, most_shown=most_shown)
+        redundant, notes = await find_redundant(tiers, "hypothesis", self.assignment, self.judge, most_shown=most_shown)
+        self.notes += notes
         for name, reason in redundant.items():
             self.bank.drop(name, reason)
 
