@@ -96,16 +96,6 @@ class Groups(BaseModel):
 
     groups: Annotated[list[Group], keep_valid(("reason",))]
 
-    @model_validator(mode="after")
-    def _of_few(self, info: ValidationInfo) -> Self:
-        repeated = {name for group in self.groups for name in group.members if name != group.best}
-        shown = len(shown_ids(info.context)) if info.context else len(repeated)
-        if len(repeated) > max(FEW, MOST_REPEATED * shown):
-            raise ValueError(
-                f"at most a third of the {shown} entries may repeat others; these groups have {len(repeated)} that do"
-            )
-        return self
-
 
 @dataclass(frozen=True, slots=True)
 class Redundancy:
@@ -178,19 +168,52 @@ def _equally_worded(criteria: Sequence[Criterion]) -> dict[str, str]:
 async def _redundancies(
     criteria: Sequence[Criterion], noun: Noun, assignment: Assignment, judge: Judge, most_shown: int
 ) -> tuple[dict[frozenset[str], Redundancy], tuple[str, ...]]:
-    by_id = {criterion.id: criterion for criterion in criteria}
-    prompts = [group_prompt(block, noun, assignment) for block in blocks(criteria, most_shown)]
-    answers = await asyncio.gather(*(ask(judge, prompt, salvage=Groups) for prompt in prompts))
+    found = await asyncio.gather(*(_within(block, noun, assignment, judge) for block in blocks(criteria, most_shown)))
     redundancies: dict[frozenset[str], Redundancy] = {}
-    for group in (group for answer in answers if answer.value for group in answer.value.groups):
+    for each in found:
+        redundancies = {**({} if isinstance(each, str) else each), **redundancies}
+    plural = "hypotheses" if noun == "hypothesis" else f"{noun}s"
+    unasked = next((each for each in found if isinstance(each, str)), None)
+    notes = () if unasked is None else (f"{plural} that repeat others in other words are kept: {unasked}",)
+    return redundancies, notes
+
+
+async def _within(
+    block: Sequence[Criterion], noun: Noun, assignment: Assignment, judge: Judge
+) -> dict[frozenset[str], Redundancy] | str:
+    """Return the redundant pairs among the criteria of one prompt, or why there is no usable reply.
+
+    A reply by which too many would be dropped is asked for once more.
+    """
+    prompt = group_prompt(block, noun, assignment)
+    answer = await ask(judge, prompt, salvage=Groups)
+    if answer.value is None or answer.reply is None:
+        return answer.missing
+    pairs = _pairs(answer.value, block)
+    if not (fault := _too_many(pairs, block)):
+        return pairs
+    answer = await ask(judge, prompt.repaired(answer.reply.text, fault), salvage=Groups)
+    pairs = _pairs(answer.value, block) if answer.value else {}
+    return (answer.missing or _too_many(pairs, block)) or pairs
+
+
+def _pairs(groups: Groups, block: Sequence[Criterion]) -> dict[frozenset[str], Redundancy]:
+    by_id = {criterion.id: criterion for criterion in block}
+    redundancies: dict[frozenset[str], Redundancy] = {}
+    for group in groups.groups:
         for one, other in group.pairs():
             if group.relation == "same" or not _derived(by_id[one], by_id[other]):
                 redundancy = Redundancy(group.relation, group.best, group.reason.strip())
                 redundancies.setdefault(frozenset((one, other)), redundancy)
-    plural = "hypotheses" if noun == "hypothesis" else f"{noun}s"
-    unasked = next((answer.missing for answer in answers if answer.value is None), None)
-    notes = () if unasked is None else (f"{plural} that repeat others in other words are kept: {unasked}",)
-    return redundancies, notes
+    return redundancies
+
+
+def _too_many(pairs: Mapping[frozenset[str], Redundancy], block: Sequence[Criterion]) -> str:
+    """Return what is wrong with a grouping that would drop more than a third of the criteria; else an empty text."""
+    repeated = len(_dropped([block], pairs))
+    if repeated <= max(FEW, MOST_REPEATED * len(block)):
+        return ""
+    return f"at most a third of the {len(block)} entries may repeat others; by these groups {repeated} would."
 
 
 def _derived(one: Criterion, other: Criterion) -> bool:
