@@ -64,7 +64,7 @@ UNITS = [
     ("seal", "fluency", {"decompose": False}),
     ("seal", "fluency", {"sentences": "judge"}),
     ("dcr", "consistency", {"verdict": "converted"}),
-    ("dcr", "consistency", {"verdict": "with the reason", "direction": "both", "level": "paragraph"}),
+    ("dcr", "consistency", {"verdict": "with the reason", "level": "paragraph"}),
 ]
 
 

@@ -39,11 +39,8 @@ MOST_WORDS_WITH_A_TEXT = 100
 
 
 def fields_of(prompt: Prompt[Any]) -> tuple[set[str], set[str]]:
-    """Return the names of the fields of the text and of its input, which the evaluator of DCR can change over."""
-    if prompt.name != "dcr/evaluate":
-        return OF_THE_TEXT, OF_THE_INPUT
-    output, reference = {"output", "sentences"}, {"reference"}
-    return (reference, output) if prompt.fields["turned"] else (output, reference)
+    """Return the names of the fields of the text and of its input."""
+    return ({"output", "sentences"}, {"reference"}) if prompt.name == "dcr/evaluate" else (OF_THE_TEXT, OF_THE_INPUT)
 
 
 def reworded(value: Any) -> Any:

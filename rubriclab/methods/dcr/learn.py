@@ -12,7 +12,7 @@ from typing import Any
 from rubriclab.data.example import Example
 from rubriclab.errors import ChecklistError, DataError
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.dcr.score import comparisons, make_criterion, rate, reference_field
+from rubriclab.methods.dcr.score import comparison_of, make_criterion, rate, reference_field
 from rubriclab.methods.dcr.settings import DCRSettings
 from rubriclab.methods.holistic import learned_single, require_scores
 from rubriclab.methods.method import Learned, LearningCalls, Progress, TrainingInput, silent
@@ -65,7 +65,7 @@ def learning_criterion(training_input: TrainingInput, settings: DCRSettings) -> 
     material = reference_field(checklist.units)
     if training_input.examples and not _comparable(training_input, material, settings):
         label, first = training_input.assignment.words.called(material), training_input.examples[0]
-        reason = f"{first.id}: {comparisons(first, material, training_input.assignment, settings)}"
+        reason = f"{first.id}: {comparison_of(first, material, training_input.assignment, settings)}"
         raise DataError(
             f"None of the {len(training_input.examples)} labelled texts can be held against its {label}; of {reason}.",
             f"Give rows with the field {material!r} ({option('mapping')} names another), or a checklist beside "
@@ -75,14 +75,16 @@ def learning_criterion(training_input: TrainingInput, settings: DCRSettings) -> 
 
 
 def _comparable(training_input: TrainingInput, material: Material, settings: DCRSettings) -> Sequence[Example]:
-    compared = (
-        (text, comparisons(text, material, training_input.assignment, settings)) for text in training_input.examples
-    )
-    return [text for text, result in compared if not isinstance(result, str)]
+    assignment = training_input.assignment
+    return [
+        text
+        for text in training_input.examples
+        if not isinstance(comparison_of(text, material, assignment, settings), str)
+    ]
 
 
 def learning_calls(training_input: TrainingInput, settings: DCRSettings) -> LearningCalls:
     """Return the calls that compare each text with its reference, and those that convert the reasons."""
     sentences = [len(split_sentences(example.output)) for example in training_input.examples]
     portions = sum(math.ceil(number / settings.most_per_call) for number in sentences)
-    return LearningCalls(portions * (1 + (settings.verdict == "converted")) * (1 + (settings.direction == "both")))
+    return LearningCalls(portions * (1 + (settings.verdict == "converted")))

@@ -96,7 +96,6 @@ class ReferenceComparison:
 
     Attributes:
         pieces: the pieces that are judged: the sentences of `output`; or all of it, if `whole`.
-        turned: whether `output` is the reference, compared with the text that is scored.
     """
 
     output: str
@@ -105,13 +104,12 @@ class ReferenceComparison:
     label: str
     pieces: tuple[str, ...]
     whole: bool
-    turned: bool = False
 
 
-def comparisons(
+def comparison_of(
     example: Example, material: Material, assignment: Assignment, settings: DCRScoringSettings
-) -> tuple[ReferenceComparison, ...] | str:
-    """Return the comparisons of a text, that of its own sentences first; or why there can be none."""
+) -> ReferenceComparison | str:
+    """Return the comparison of a text, or why there can be none."""
     words, label = assignment.words, assignment.words.called(material)
     output, reference = example.output, getattr(example, material) or ""
     if not _holds_words(reference):
@@ -119,12 +117,8 @@ def comparisons(
     if not _holds_words(output):
         return f"there is no sentence in the {words.output}"
     whole = settings.level == "paragraph"
-    forward = ReferenceComparison(output, words.output, reference, label, _pieces(output, whole), whole)
-    if settings.direction == "candidate":
-        return (forward,)
-    return forward, ReferenceComparison(
-        reference, label, output, words.output, _pieces(reference, whole), whole, turned=True
-    )
+    pieces = (output,) if whole else split_sentences(output)
+    return ReferenceComparison(output, words.output, reference, label, pieces, whole)
 
 
 def evaluate_prompts(
@@ -141,7 +135,6 @@ def evaluate_prompts(
         "paragraph": comparison.whole,
         "output": comparison.output,
         "verdict": settings.verdict == "with the reason",
-        "turned": comparison.turned,
     }
     sentences = [{"id": number, "text": text} for number, text in enumerate(comparison.pieces, 1)]
     return [_prompt({**fields, "sentences": list(some)}) for some in chunks(sentences, settings.most_per_call)]
@@ -154,10 +147,6 @@ async def judge_sentences(prompt: Prompt[Any], judge: Judge) -> dict[int, Reason
 
 def _holds_words(text: str) -> bool:
     return any(character.isalnum() for character in text)
-
-
-def _pieces(text: str, whole: bool) -> tuple[str, ...]:
-    return (text,) if whole else split_sentences(text)
 
 
 def _prompt(fields: dict[str, Any]) -> Prompt[Any]:
@@ -219,13 +208,13 @@ class ComparedText:
 
     @property
     def verdicts(self) -> tuple[UnitVerdict, ...]:
-        """The verdicts; only those on single sentences of the scored text have the index of the sentence."""
-        shown = self.comparison
-        placed = not (shown.turned or shown.whole)
-        side = f"(from the {shown.called}, held against the {shown.label}) " if shown.turned else ""
+        """The verdicts; those on single sentences have the index of the sentence."""
+        whole = self.comparison.whole
         return tuple(
-            UnitVerdict(piece, (place,) if placed else (), _value(each.mark), f"{side}{each.reason}")
-            for place, (piece, each) in enumerate(zip(shown.pieces, self.judged, strict=True))
+            UnitVerdict(
+                piece, () if whole else (place,), None if each.mark is None else float(each.mark == 1), each.reason
+            )
+            for place, (piece, each) in enumerate(zip(self.comparison.pieces, self.judged, strict=True))
         )
 
     @property
@@ -250,10 +239,6 @@ class ComparedText:
         lacking = [each.reason for each in self.judged if each.mark is None]
         of = f"{len(self.judged)} sentences of the {self.comparison.called}"
         return f"{len(lacking)} of {of} without a usable mark; the first: {lacking[0]}"
-
-
-def _value(mark: Sign | None) -> float | None:
-    return None if mark is None else float(mark == 1)
 
 
 async def score(
@@ -281,37 +266,16 @@ async def rate(
     settings: DCRScoringSettings,
 ) -> CriterionRating:
     """Return the text's rating by the checks of `criterion`, compared with its field `material`."""
-    compared = comparisons(example, material, assignment, settings)
-    if isinstance(compared, str):
-        return CriterionRating(criterion.id, None, compared)
-    shown = listed_checks(criterion)
-    results = await asyncio.gather(*(_compare(each, shown, assignment, judge, settings) for each in compared))
-    units = tuple(chain.from_iterable(each.verdicts for each in results))
-    share, reason = _share(results)
-    if share is None:
-        return CriterionRating(criterion.id, None, reason, units=units)
-    scale = assignment.scale
-    return CriterionRating(criterion.id, round(scale.low + share * scale.width, DIGITS), reason, units=units)
-
-
-def _share(results: Sequence[ComparedText]) -> tuple[float | None, str]:
-    """Return the mean score of the comparisons in [0, 1] with its reason; or why there is none."""
-    incomplete = next((result.incomplete for result in results if result.incomplete), None)
-    if incomplete:
-        return None, incomplete
-    return sum(consistency(each.marks) for each in results) / len(results), " ".join(each.summary for each in results)
-
-
-async def _compare(
-    comparison: ReferenceComparison,
-    shown: Sequence[str],
-    assignment: Assignment,
-    judge: Judge,
-    settings: DCRScoringSettings,
-) -> ComparedText:
-    prompts = evaluate_prompts(comparison, shown, assignment, settings)
-    portions = await asyncio.gather(*(_judge_chunk(prompt, judge) for prompt in prompts))
-    return ComparedText(comparison, tuple(chain.from_iterable(portions)))
+    comparison = comparison_of(example, material, assignment, settings)
+    if isinstance(comparison, str):
+        return CriterionRating(criterion.id, None, comparison)
+    prompts = evaluate_prompts(comparison, listed_checks(criterion), assignment, settings)
+    chunks_judged = await asyncio.gather(*(_judge_chunk(prompt, judge) for prompt in prompts))
+    compared = ComparedText(comparison, tuple(chain.from_iterable(chunks_judged)))
+    if compared.incomplete:
+        return CriterionRating(criterion.id, None, compared.incomplete, units=compared.verdicts)
+    score = assignment.scale.low + consistency(compared.marks) * assignment.scale.width
+    return CriterionRating(criterion.id, round(score, DIGITS), compared.summary, units=compared.verdicts)
 
 
 async def _judge_chunk(prompt: Prompt[Any], judge: Judge) -> list[JudgedSentence]:

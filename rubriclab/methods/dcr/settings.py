@@ -31,11 +31,6 @@ class DCRScoringSettings(BaseModel):
     most_per_call: Whole = Field(default=40, ge=1, le=200)
     """Most sentences, or reasons, in one call; longer texts need several calls. The paper has all in one."""
 
-    direction: Literal["candidate", "both"] = "candidate"
-    """Whether only the text's sentences are compared with the reference, or the reference's sentences with the text as
-    well. The score is then the mean of both: the self-consistency of two candidates, neither of which has to be right
-    (section 2)."""
-
 
 class DCRSettings(DCRScoringSettings):
     """Hyperparameters of DCR; part of the digest of a version."""

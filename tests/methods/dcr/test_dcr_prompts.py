@@ -8,7 +8,7 @@ from dcr_scripts import CHECKS, CONVERTED, SOURCE, part, text
 from hypoeval_scripts import assignment
 
 from rubriclab.methods.dcr.replies import Reasons, SentenceVerdicts
-from rubriclab.methods.dcr.score import comparisons, convert_prompt, evaluate_prompts, listed_checks
+from rubriclab.methods.dcr.score import comparison_of, convert_prompt, evaluate_prompts, listed_checks
 from rubriclab.methods.dcr.settings import DCRScoringSettings
 from rubriclab.prompts import Prompt, render
 
@@ -26,12 +26,11 @@ ATTACKS = [
 ]
 
 
-def prompts(output=OUTPUT, source=SOURCE, given=None, material="source", **chosen) -> list[Prompt]:
+def prompts(output=OUTPUT, source=SOURCE, **chosen) -> list[Prompt]:
     """Return the prompts of the evaluator for one text."""
-    settings, own = DCRScoringSettings(**CONVERTED | chosen), given or assignment()
-    compare = comparisons(text(output, source, reference=source), material, own, settings)
-    shown = listed_checks(part(material).criteria[0])
-    return [prompt for each in compare for prompt in evaluate_prompts(each, shown, own, settings)]  # type: ignore[arg-type]
+    settings, own = DCRScoringSettings(**CONVERTED | chosen), assignment()
+    compared = comparison_of(text(output, source), "source", own, settings)
+    return evaluate_prompts(compared, listed_checks(part("source").criteria[0]), own, settings)
 
 
 def user(prompt: Prompt) -> str:
@@ -54,22 +53,8 @@ def test_the_evaluator_is_shown_both_texts_each_sentence_and_the_checks():
     assert prompt.fields["checks"] == [CHECKS[0], f"{CHECKS[1]} (No is the good answer.)"]
     assert set(prompt.fields) == {
         *("words", "aspect", "scale", "reference", "label", "checks", "paragraph", "output"),
-        *("sentences", "verdict", "turned"),
+        *("sentences", "verdict"),
     }
-
-
-def test_the_other_way_round_the_texts_change_places_with_their_names():
-    forward, backward = prompts(direction="both", material="reference")
-    assert (forward.fields["words"]["output"], forward.fields["label"]) == ("summary", "reference summary")
-    assert (backward.fields["words"]["output"], backward.fields["label"]) == ("reference summary", "summary")
-    assert blocks(backward)[:3] == [
-        ("reference summary", SOURCE),
-        ("sentence 1", "Ann met Bo in Ulm."),
-        ("sentence 2", "They spoke of rain."),
-    ]
-    assert blocks(backward)[-1] == ("summary", OUTPUT)
-    assert "which sentences of the reference summary are consistent with the summary." in user(backward)
-    assert backward.fields["words"]["source"] == forward.fields["words"]["source"]
 
 
 def test_a_whole_text_is_shown_once_and_asked_about_as_one():

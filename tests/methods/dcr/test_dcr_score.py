@@ -91,32 +91,6 @@ async def test_at_the_level_of_paragraphs_one_mark_is_all(verdict):
     assert (await rate(text(sentences(3)), level="paragraph")).score == 5
 
 
-# Both directions
-
-
-async def test_in_both_directions_the_score_is_the_mean_of_both():
-    example = text(sentences(4, bad=[2]), source="It is true. It is false.")
-    judge = scripted()
-    rated = await rate(example, judge, direction="both")
-    assert rated.score == 1 + 4 * (3 / 4 + 1 / 2) / 2
-    assert [unit.sentences for unit in rated.units] == [(0,), (1,), (2,), (3,), (), ()]
-    assert [unit.unit for unit in rated.units[4:]] == ["It is true.", "It is false."]
-    assert rated.units[5].value == 0
-    assert rated.units[5].reason.startswith("(from the source text, held against the summary) It says: It is false.")
-    assert "1 of 2 sentences of the source text are consistent with the summary. Sentence 2: " in rated.reason
-    assert "(from the" not in "".join(prompt.fields["reasons"][0]["text"] for prompt in of_kind(judge, "convert"))
-
-
-async def test_without_marks_for_one_direction_there_is_no_score():
-    def forward(prompt):
-        return evaluation(prompt) if prompt.fields["label"] == "source text" else "?"
-
-    rated = await rate(text(sentences(2)), scripted(evaluate=forward), direction="both")
-    assert rated.score is None
-    assert rated.reason.startswith("2 of 2 sentences of the source text without a usable mark; the first: ")
-    assert [unit.value for unit in rated.units] == [1, 1, None, None]
-
-
 # What has no score
 
 
