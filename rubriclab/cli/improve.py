@@ -43,12 +43,6 @@ if TYPE_CHECKING:
 )
 @option("--writer", type=JUDGE, metavar="JUDGE", help="The model that rewrites.  [default: the judge]")
 @option(
-    "--second-judge",
-    type=JUDGE,
-    metavar="JUDGE",
-    help="A judge that must not score a rewrite lower; the writer never sees its reasons.",
-)
-@option(
     "--diff",
     type=OUTPUT,
     metavar="PATH",

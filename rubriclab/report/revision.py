@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, get_args
 
 from rubriclab.data.scale import show
-from rubriclab.option_names import option
 from rubriclab.report import wording
 from rubriclab.report.model import (
     Block,
@@ -31,17 +30,18 @@ if TYPE_CHECKING:
 
 _EDITS = re.compile(r"(\[-.*?-\]|\{\+.*?\+\})", re.DOTALL)
 LABELS = {"no sentence at fault": "fault in the whole text only, so unchanged"}
+OPTIMISTIC = "The gain is optimistic: rewrites were based on the judge's reasons and accepted only if its score rose."
 REJECTIONS: tuple[RejectionReason, ...] = get_args(RejectionReason)
 
 
 def improvement_view(summary: RevisionSummary, effort: Effort) -> View:
-    """Return how many texts were improved, the gain by each judge and criterion, and what limits these figures."""
-    gains = _gains([(f"{gain.name}: {role}", gain) for role, gain in _roles(summary) if gain])
+    """Return how many texts were improved, the gain by score and criterion, and what limits these figures."""
+    gains = _gains([(summary.judge.name, summary.judge)])
     blocks = (
         Indented((Pairs(tuple(_outcomes(summary))),)),
         Section("Scores", (gains,), "means over the texts with both; in brackets, 95 % bootstrap intervals"),
         *_criteria(summary),
-        Section("Which gain is unbiased", (Paragraph(" ".join(_caution(summary))),)),
+        Paragraph(OPTIMISTIC),
         Paragraph(wording.effort(effort), "quiet"),
     )
     return View(quoted(f"{summary.rubric}: {wording.count(summary.texts, 'text')}"), blocks, "rubriclab revision")
@@ -54,14 +54,6 @@ def rewrite_view(improvement: Improvement) -> View:
     return View(quoted(improvement.id), (scores, *rounds, Paragraph("")), "rubriclab revision")
 
 
-def _roles(summary: RevisionSummary) -> tuple[tuple[str, ScoreGain | None], ...]:
-    return (
-        ("second judge, before its veto", summary.second_judge_before_veto),
-        ("second judge, after its veto (selected)", summary.second_judge_after_veto),
-        ("judge (selected)", summary.judge),
-    )
-
-
 def _outcomes(summary: RevisionSummary) -> Iterator[tuple[str, str]]:
     counts = summary.outcomes
     rejected = [f"{counts[why]:,} {why}" for why in REJECTIONS if counts[why]]
@@ -69,7 +61,7 @@ def _outcomes(summary: RevisionSummary) -> Iterator[tuple[str, str]]:
     yield "improved", f"{counts['improved']:,}"
     unchanged = f"{sum(counts[why] for why in REJECTIONS):,}"
     yield "unchanged", ": ".join(filter(None, (unchanged, ", ".join(rejected))))
-    for rare in ("no sentence at fault", "unscored", "unscored by the second judge"):
+    for rare in ("no sentence at fault", "unscored"):
         if counts[rare]:
             yield LABELS.get(rare, rare), f"{counts[rare]:,}"
     yield "sentences changed", f"{summary.changed:,} of {summary.sentences:,}"
@@ -94,28 +86,10 @@ def _gains(gains: Sequence[tuple[str, ScoreGain]]) -> Table:
     return table(("", *numeric), rows, numeric=numeric)
 
 
-def _caution(summary: RevisionSummary) -> Iterator[str]:
-    yield (
-        "The judge's own gain is optimistic: rewrites were based on its reasons and accepted only if its score rose."
-    )
-    if summary.second_judge_before_veto is None:
-        yield f"A second judge ({option('second_judge')}), whose reasons are not used, gives an unbiased gain."
-        return
-    yield (
-        "The second judge's gain before its veto is unbiased: it covers, for each text, the first rewrite that "
-        "the judge would have accepted, regardless of the second judge's score. Its gain after its veto cannot be "
-        "negative, because rewrites that it scores lower are rejected."
-    )
-
-
 def _scores(improvement: Improvement) -> Iterator[str]:
-    judged = [("judge", improvement.judge, improvement.before, improvement.after)]
-    if improvement.second_judge:
-        second = (improvement.second_judge, improvement.second_before, improvement.second_after)
-        judged.append(("second judge", *second))
-    for role, name, before, after in judged:
-        if before and after and before.score is not None and after.score is not None:
-            yield f"{role} {name}: {show(before.score)} to {show(after.score)}"
+    before, after = improvement.before, improvement.after
+    if before and after and before.score is not None and after.score is not None:
+        yield f"judge {improvement.judge}: {show(before.score)} to {show(after.score)}"
 
 
 def _round(each: RevisionRound) -> Iterator[Block]:

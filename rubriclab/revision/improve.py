@@ -1,9 +1,8 @@
 """The rounds in which a text is rewritten, scored again, and kept if it is better (DCR, algorithm 1).
 
 The paper accepts every rewriting (`take="every"`), and measures the gain by the evaluator whose reasons it was made
-from. By default a rewriting is accepted only if that judge's score rises and the score of a second judge, whose reasons
-the writer is not shown, does not fall; rejected rewritings are recorded, and another wording is requested. Two rounds
-reach most of the possible gain in the paper (its Fig. 4).
+from. By default a rewriting is accepted only if that judge's score rises; rejected rewritings are recorded, and another
+wording is requested. Two rounds reach most of the possible gain in the paper (its Fig. 4).
 
 If sentences are judged, only those that fail may change: other faults are shown to the writer but do not permit
 changing a sentence that passed. If texts are judged as a whole, everything may change.
@@ -11,7 +10,6 @@ changing a sentence that passed. If texts are judged as a whole, everything may 
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -40,8 +38,8 @@ class ImproveSettings(BaseModel):
     """The most rewritings of one text, accepted or not."""
 
     take: Literal["better", "every"] = "better"
-    """Which rewritings are accepted: those that the judge scores higher and the second judge not lower; or every one
-    that the judge can score (DCR, algorithm 1), so that the second judge only measures."""
+    """Which rewritings are accepted: those that the judge scores higher, or every one that the judge can score (DCR,
+    algorithm 1)."""
 
     good_from: Number = Field(default=0.75, gt=0, le=1)
     """The share of the scale from which on a score is no fault."""
@@ -55,7 +53,6 @@ def improve_stream(
     under_way: int = 16,
     *,
     writer: Judge | None = None,
-    second_judge: Judge | None = None,
     settings: ImproveSettings | None = None,
 ) -> AsyncGenerator[Improvement]:
     """Yield each text rewritten for the faults that `judge` finds, in order; for a faulty row, the fault as the reason.
@@ -67,14 +64,13 @@ def improve_stream(
     Args:
         ref: the version of the rubric.
         writer: rewrites; by default the judge.
-        second_judge: must not score a rewriting lower; its reasons are never shown to the writer.
 
     Raises:
         SettingsError: if the rubric gives no reasons to rewrite by, or `under_way` is below 1.
         JudgeRefused, BudgetReached, ReplayMiss: from the judges; they concern every text.
     """
     require_reasons(rubric, ref)
-    setup = _Setup(rubric, ref, judge, writer or judge, second_judge, settings or ImproveSettings())
+    setup = _Setup(rubric, ref, judge, writer or judge, settings or ImproveSettings())
 
     async def improve(row: Example | RowError) -> Improvement:
         if isinstance(row, RowError):
@@ -92,31 +88,25 @@ class _Setup:
     ref: str
     judge: Judge
     writer: Judge
-    second: Judge | None
     settings: ImproveSettings
 
     def start(self, row: str, example: Example | None) -> Improvement:
-        names = (self.ref, self.judge.name, self.writer.name, self.second.name if self.second else None)
-        return Improvement(row, example, example.output if example else None, *names)
+        output = example.output if example else None
+        return Improvement(row, example, output, self.ref, self.judge.name, self.writer.name)
 
     async def score(self, example: Example) -> Score:
         return await score_text(self.rubric, example, self.judge, self.ref)
 
-    async def second_score(self, example: Example) -> Score | None:
-        return await score_text(self.rubric, example, self.second, self.ref) if self.second else None
-
-    def draft(self, example: Example, score: Score, second: Score | None) -> _ScoredText:
-        faults = text_faults(self.rubric, score, example.output, self.settings.good_from)
-        return _ScoredText(example, score, second, faults)
+    def draft(self, example: Example, score: Score) -> _ScoredText:
+        return _ScoredText(example, score, text_faults(self.rubric, score, example.output, self.settings.good_from))
 
 
 @dataclass(frozen=True, slots=True)
 class _ScoredText:
-    """A text between two rounds, with its scores and faults."""
+    """A text between two rounds, with its score and faults."""
 
     example: Example
     score: Score
-    second: Score | None
     faults: tuple[TextFault, ...]
 
     @property
@@ -133,13 +123,10 @@ class _ScoredText:
 
 
 async def _improve(example: Example, setup: _Setup) -> Improvement:
-    score, second = await asyncio.gather(setup.score(example), setup.second_score(example))
-    original = current = setup.draft(example, score, second)
+    score = await setup.score(example)
+    original = current = setup.draft(example, score)
     rounds: list[RevisionRound] = []
-    unscored = score.unscored
-    if not unscored and original.faults and second and second.unscored:
-        unscored = f"no score by the second judge, so no rewriting could be accepted: {second.unscored}"
-    while current.faults and not (unscored or current.stopped) and len(rounds) < setup.settings.rounds:
+    while current.faults and not (score.unscored or current.stopped) and len(rounds) < setup.settings.rounds:
         finished, current = await _round(current, rounds, setup)
         rounds.append(finished)
     return replace(
@@ -147,13 +134,11 @@ async def _improve(example: Example, setup: _Setup) -> Improvement:
         output=current.example.output,
         before=original.score,
         after=current.score,
-        second_before=original.second,
-        second_after=current.second,
         faults_before=len(original.faults),
         faults_left=len(current.faults),
         rounds=tuple(rounds),
         stopped=current.stopped,
-        unscored=unscored,
+        unscored=score.unscored,
     )
 
 
@@ -168,9 +153,7 @@ async def _round(
     draft = await rewrite(setup.writer, prompt, current.example.output)
     if draft.unusable is not None:
         return (
-            RevisionRound(
-                number, current.faults, draft.changes, None, None, None, "no usable rewriting", draft.unusable
-            ),
+            RevisionRound(number, current.faults, draft.changes, None, "no usable rewriting", draft.unusable),
             current,
         )
     return await _judged(number, current, draft, setup)
@@ -181,28 +164,20 @@ async def _judged(
 ) -> tuple[RevisionRound, _ScoredText]:
     example = replace(current.example, output=draft.output)
     every = setup.settings.take == "every"
-    score, second, second_gain = await setup.score(example), None, None
-    gain, reason = _gain(current.score, score, draft.origins, "the judge")
+    score = await setup.score(example)
+    gain, reason = _gain(current.score, score, draft.origins)
     # Without a score nothing is known of a rewriting.
     accepted = score.score is not None if every else gain is not None and gain > 0
     rejected: RejectionReason | None = None if accepted else "rejected by the judge"
-    if accepted and current.second is not None:
-        second = await setup.second_score(example)
-        second_gain, second_reason = _gain(current.second, second, draft.origins, "the second judge")
-        accepted = every or (second_gain is not None and second_gain >= 0)
-        rejected = None if accepted else "rejected by the second judge"
-        reason = f"{reason}; {second_reason}"
-    finished = RevisionRound(
-        number, current.faults, draft.changes, value(score), value(second), second_gain, rejected, reason
-    )
-    return finished, setup.draft(example, score, second) if accepted else current
+    finished = RevisionRound(number, current.faults, draft.changes, value(score), rejected, reason)
+    return finished, setup.draft(example, score) if accepted else current
 
 
-def _gain(before: Score, after: Score | None, origins: Origins, role: str) -> tuple[float | None, str]:
+def _gain(before: Score, after: Score, origins: Origins) -> tuple[float | None, str]:
     """Return the rise of the score, and the scores in words; `None` if they are not comparable."""
-    if before.score is None or after is None or after.score is None:
-        return None, f"{role} gives no score: {after.unscored if after else before.unscored}"
-    scores = f"{role}: {show(before.score)} to {show(after.score)}"
+    if before.score is None or after.score is None:
+        return None, f"the judge gives no score: {after.unscored}"
+    scores = f"the judge: {show(before.score)} to {show(after.score)}"
     if reason := incomparable(before, after, origins):
         return None, f"{scores}, but {reason}"
     return after.score - before.score, scores

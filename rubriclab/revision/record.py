@@ -11,10 +11,8 @@ from rubriclab.revision.faults import TextFault
 from rubriclab.revision.rewrite import SentenceEdit
 from rubriclab.scoring.score import Score
 
-RejectionReason = Literal["rejected by the judge", "rejected by the second judge", "no usable rewriting"]
-RevisionOutcome = Literal[
-    "improved", "without fault", "no sentence at fault", RejectionReason, "unscored", "unscored by the second judge"
-]
+RejectionReason = Literal["rejected by the judge", "no usable rewriting"]
+RevisionOutcome = Literal["improved", "without fault", "no sentence at fault", RejectionReason, "unscored"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +23,7 @@ class RevisionRound:
         round: its number, from 1.
         faults: the faults that the text was rewritten for.
         changes: the sentences that were rewritten.
-        score, second_score: of the rewritten text by both judges; `None` if unscored, or rejected before.
-        second_gain: the rise of the second judge's score; `None` if unknown.
+        score: of the rewritten text; `None` if unscored.
         rejected: by whom, or why; `None` if accepted.
         reason: the scores that decided, or what was wrong.
     """
@@ -35,8 +32,6 @@ class RevisionRound:
     faults: tuple[TextFault, ...]
     changes: tuple[SentenceEdit, ...]
     score: float | None
-    second_score: float | None
-    second_gain: float | None
     rejected: RejectionReason | None
     reason: str
 
@@ -45,18 +40,11 @@ class RevisionRound:
         """Whether the text keeps these changes."""
         return self.rejected is None
 
-    @property
-    def accepted_by_judge(self) -> bool:
-        """Whether the judge accepted it, whatever the second judge's score."""
-        return self.rejected in (None, "rejected by the second judge")
-
     def to_row(self) -> dict[str, Any]:
         """Return the round as one JSON object."""
         return {
             "round": self.round,
             "score": self.score,
-            "second_score": self.second_score,
-            "second_gain": self.second_gain,
             "accepted": self.accepted,
             "reason": self.reason,
             "faults": [fault.to_row() for fault in self.faults],
@@ -72,9 +60,8 @@ class Improvement:
         id: the text's.
         example: the original; `None` for a row without a text.
         output: the final text, equal to the original if no rewriting was accepted.
-        rubric, judge, writer, second_judge: their names.
+        rubric, judge, writer: their names.
         before, after: the judge's scores of the original and of the final text.
-        second_before, second_after: those of the second judge, if there is one.
         faults_before, faults_left: number of faults that the judge found in both.
         rounds: every rewriting, accepted or not.
         stopped: why faults are left for which no sentence may be rewritten; `None` otherwise.
@@ -88,11 +75,8 @@ class Improvement:
     rubric: str
     judge: str
     writer: str
-    second_judge: str | None
     before: Score | None = None
     after: Score | None = None
-    second_before: Score | None = None
-    second_after: Score | None = None
     faults_before: int = 0
     faults_left: int = 0
     rounds: tuple[RevisionRound, ...] = ()
@@ -104,7 +88,7 @@ class Improvement:
     def outcome(self) -> RevisionOutcome:
         """The outcome; of several rejections the last one counts."""
         if self.unscored:
-            return "unscored" if value(self.before) is None else "unscored by the second judge"
+            return "unscored"
         if any(each.accepted for each in self.rounds):
             return "improved"
         if self.rounds and (rejected := self.rounds[-1].rejected):
@@ -139,12 +123,9 @@ class Improvement:
             "rubric": self.rubric,
             "judge": self.judge,
             "writer": self.writer,
-            "second_judge": self.second_judge,
             "outcome": self.outcome,
             "before": value(self.before),
             "after": value(self.after),
-            "second_before": value(self.second_before),
-            "second_after": value(self.second_after),
             "criteria_before": _criteria(self.before),
             "criteria_after": _criteria(self.after),
             "faults_before": self.faults_before,

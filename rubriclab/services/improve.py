@@ -13,11 +13,10 @@ from pydantic import Field
 from rubriclab.data import Example
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.display import Displayed
-from rubriclab.errors import JudgeError, SettingsError
-from rubriclab.estimate import DryRun, dry_run, estimate_prompts, estimate_scoring
+from rubriclab.errors import JudgeError
+from rubriclab.estimate import CallEstimate, DryRun, dry_run, estimate_prompts, estimate_scoring
 from rubriclab.judges.judge import Judge
 from rubriclab.judges.ledger import Ledger, Metered
-from rubriclab.option_names import option
 from rubriclab.provenance import Effort
 from rubriclab.revision import (
     Improvement,
@@ -39,8 +38,7 @@ from rubriclab.services.rubric_choice import version_of
 from rubriclab.services.workspace import Workspace
 from rubriclab.store import Version
 
-Role = Literal["judge", "writer", "second judge"]
-
+Role = Literal["judge", "writer"]
 
 if TYPE_CHECKING:
     from rubriclab.report.model import View
@@ -60,9 +58,6 @@ class ImproveOptions(ReadingOptions, JudgeOption):
 
     writer: str | None = None
     """Who rewrites. Default: the judge."""
-
-    second_judge: str | None = None
-    """A judge that must not score a rewrite lower; the writer never sees its reasons."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -104,7 +99,6 @@ class Improving:
 
     def __post_init__(self) -> None:
         self.ledgers: dict[Role, Ledger] = {role: Ledger() for role in self.choices}
-        self._names: dict[Role, str] = {}
 
     def estimate(self) -> DryRun:
         """Return an estimate of what is asked by role; a text that becomes longer can take more."""
@@ -112,7 +106,7 @@ class Improving:
         texts = [row for row in rows if isinstance(row, Example)]
         rewriting = estimate_prompts(typical_rewrite_prompt(self.rubric, text) for text in texts)
         judging = estimate_scoring(self.rubric, texts, "apart") * (1 + self.options.rounds)
-        most = {"judge": judging, "writer": rewriting * self.options.rounds, "second judge": judging}
+        most: dict[Role, CallEstimate] = {"judge": judging, "writer": rewriting * self.options.rounds}
         roles = {str(role): (choice.spec, most[role]) for role, choice in self.choices.items()}
         return dry_run(roles, self.workspace.options)
 
@@ -120,7 +114,6 @@ class Improving:
         """Yield each text with every round, in the order of the rows; of a faulty row, the fault.
 
         Raises:
-            SettingsError: if the second judge is the judge itself.
             JudgeRefused, BudgetReached, ReplayMiss, ProviderDown: from the judges; they concern every text.
         """
         workspace, options = self.workspace, self.options
@@ -133,7 +126,6 @@ class Improving:
             self.version.ref,
             workspace.under_way,
             writer=judges["writer"],
-            second_judge=judges.get("second judge"),
             settings=ImproveSettings(rounds=options.rounds, good_from=options.good_from, take=options.take),
         )
         total = row_count(self.data) if workspace.shows_progress else 0
@@ -150,8 +142,7 @@ class Improving:
 
     def summary(self) -> RevisionSummary:
         """Return the gain over the texts so far."""
-        judges = self._names["judge"], self._names.get("second judge")
-        return summarize_revisions(self.rubric, self.version.ref, self.metrics, *judges)
+        return summarize_revisions(self.rubric, self.version.ref, self.metrics, self._judge_name)
 
     def check_answered(self) -> None:
         """Return unless a role had prompts and not one reply.
@@ -166,25 +157,18 @@ class Improving:
     def _remember_failures(self, text: Improvement) -> None:
         if text.before and text.before.unscored:
             self.failures["judge"] = text.before.unscored
-        if text.second_before and text.second_before.unscored:
-            self.failures["second judge"] = text.second_before.unscored
         if text.rounds and text.rounds[-1].rejected == "no usable rewriting":
             self.failures["writer"] = text.rounds[-1].reason
 
     def _judges(self) -> dict[Role, Judge]:
         """Return the judge of each role, with a ledger of its own beside the one that they share."""
         judge = self.workspace.judge(self.choices["judge"])
-        judges: dict[Role, Judge] = {}
-        for role, choice in self.choices.items():
-            same = role != "second judge" and choice.spec == self.choices["judge"].spec
-            judges[role] = judge if same else self.workspace.judge(choice)
-        second = judges.get("second judge")
-        if second and second.identity == judge.identity:
-            raise SettingsError(
-                f"{second.name} is the judge itself, whose scores decided already;",
-                f"name another {option('second_judge')}.",
-            )
-        self._names = {role: each.name for role, each in judges.items()}
+        writer = self.choices["writer"]
+        judges: dict[Role, Judge] = {
+            "judge": judge,
+            "writer": judge if writer.spec == self.choices["judge"].spec else self.workspace.judge(writer),
+        }
+        self._judge_name = judge.name
         return {role: Metered(each, self.ledgers[role]) for role, each in judges.items()}
 
 
@@ -205,14 +189,11 @@ def prepare_improvement(workspace: Workspace, data: Data, rubric: str | Version,
             "itself, before and after it is rewritten, as a rewrite has no rivals"
         )
     judge = judge_of(version, options.judge, workspace.store, workspace.notify)
-
-    def named(spec: str) -> JudgeChoice:
-        return JudgeChoice(spec if spec == judge.spec else judge_named(spec, workspace.notify))
-
-    choices: dict[Role, JudgeChoice] = {"judge": judge, "writer": named(options.writer) if options.writer else judge}
-    if options.second_judge:
-        choices["second judge"] = named(options.second_judge)
-    return Improving(workspace, data, version, alone, choices, options)
+    writer = judge
+    if options.writer:
+        spec = options.writer
+        writer = JudgeChoice(spec if spec == judge.spec else judge_named(spec, workspace.notify))
+    return Improving(workspace, data, version, alone, {"judge": judge, "writer": writer}, options)
 
 
 async def improve(workspace: Workspace, data: Data, rubric: str | Version, options: ImproveOptions) -> ImproveResult:

@@ -52,12 +52,7 @@ def test_each_row_has_its_text_and_the_record_in_order(improved: dict[str, Any])
     assert [row["id"] for row in texts] == [row["id"] for row in ROWS]
     for row, given in zip(texts, ROWS, strict=True):
         record = row["improvement"]
-        assert (record["rubric"], record["judge"], record["writer"], record["second_judge"]) == (
-            "facts@1",
-            "embedded",
-            "embedded",
-            None,
-        )
+        assert (record["rubric"], record["judge"], record["writer"]) == ("facts@1", "embedded", "embedded")
         assert all(row[name] == given[name] for name in ("group", "system", "source", "ticket"))
         assert (record["outcome"] == "improved") == (row["output"] != given["output"]) == ("scores" not in row)
         assert (record["outcome"] == "improved") == (record["after"] > record["before"])
@@ -124,10 +119,9 @@ def asking(own: Commands, models: RunningServer) -> Commands:
 
 
 def test_a_recording_of_all_who_took_part_gives_the_same_texts(asking: Commands, models: RunningServer) -> None:
-    second = ("--second-judge", "openai/second")
-    first = asking(*IMPROVE, *WRITER, *second, "--record", "recorded.jsonl")
+    first = asking(*IMPROVE, *WRITER, "--record", "recorded.jsonl")
     asked = models.requests.total()
-    roles = {"--judge": "judge", "--writer": "writer", "--second-judge": "second"}
+    roles = {"--judge": "judge", "--writer": "writer"}
     replayed = [part for option, name in roles.items() for part in (option, f"recorded:recorded.jsonl#openai/{name}")]
     again = asking(*IMPROVE, *replayed)
     assert [row["output"] for row in again.rows] == [row["output"] for row in first.rows]
@@ -135,16 +129,14 @@ def test_a_recording_of_all_who_took_part_gives_the_same_texts(asking: Commands,
 
 
 def test_what_it_would_ask_is_told_by_role(asking: Commands) -> None:
-    roles = (*WRITER, "--second-judge", "openai/second", "--price", "1:1", "--rounds", 3)
+    roles = (*WRITER, "--price", "1:1", "--rounds", 3)
     most = asking(*IMPROVE, *roles, "--dry-run", "--json").json["estimate"]
     assert {role: (row["judge"], row["calls"]) for role, row in most.items()} == {
         "judge": ("openai/judge", 3 * 5 * 4),
         "writer": ("openai/writer", 3 * 3),
-        "second judge": ("openai/second", 3 * 5 * 4),
     }
     said = asking(*IMPROVE, "--dry-run")
     assert said.out.startswith("judge embedded: about 45 calls, ")
-    assert "second judge" not in said.out
 
 
 def test_a_judge_of_whom_no_reply_comes_fails_the_command(asking: Commands) -> None:
@@ -154,27 +146,19 @@ def test_a_judge_of_whom_no_reply_comes_fails_the_command(asking: Commands) -> N
     assert done.error.startswith("The judge gave no reply at all; the latest reason: 5 of 5 criteria without")
 
 
-@pytest.mark.parametrize(
-    ("role", "option", "outcome"),
-    [
-        ("writer", "--writer", "no usable rewriting"),
-        ("second judge", "--second-judge", "unscored by the second judge"),
-    ],
-)
-def test_so_does_a_writer_or_second_judge_of_whom_none_comes_after_the_rows(
-    asking: Commands, models: RunningServer, role: str, option: str, outcome: str
-) -> None:
+def test_so_does_a_writer_of_whom_none_comes_after_the_rows(asking: Commands, models: RunningServer) -> None:
     def deaf(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
         if body["model"] == "dead":
             raise HTTPException(503)
         return writing(messages, body)
 
     models.brain = deaf
-    done = asking(*IMPROVE, "--judge", "openai/judge", option, "openai/dead", "--attempts", 1, "-o", "improved.jsonl")
+    roles = ("--judge", "openai/judge", "--writer", "openai/dead")
+    done = asking(*IMPROVE, *roles, "--attempts", 1, "-o", "improved.jsonl")
     assert done.code == 4, done.err
-    assert done.error.startswith(f"The {role} gave no reply at all; the latest reason: ")
+    assert done.error.startswith("The writer gave no reply at all; the latest reason: ")
     rows = [json.loads(line) for line in (asking.folder / "improved.jsonl").read_text("utf-8").splitlines()]
-    assert [row["improvement"]["outcome"] for row in rows] == [outcome] * 3
+    assert [row["improvement"]["outcome"] for row in rows] == ["no usable rewriting"] * 3
 
 
 @pytest.mark.parametrize(
@@ -188,7 +172,6 @@ def test_so_does_a_writer_or_second_judge_of_whom_none_comes_after_the_rows(
             ("-o", "x", "--diff", "-", "--json"),
             "--json prints a summary to standard output, but the changes are written there.",
         ),
-        (("--second-judge", "embedded"), "embedded is the judge itself, whose scores decided already;"),
         (("--rubric", "weighted"), "weighted@1 scores by probabilities, without reasons to rewrite a text by"),
         (("--rounds", 0), "Invalid value for '--rounds'"),
     ],

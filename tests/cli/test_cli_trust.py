@@ -71,7 +71,6 @@ ASKING = [
     ("evaluate", "few.jsonl", "--rubric", "theirs"),
     ("drift", "theirs@1", "theirs@1", "few.jsonl"),
     ("improve", "few.jsonl", "--rubric", "theirs"),
-    ("improve", "few.jsonl", "--rubric", "theirs", "--second-judge", "embedded"),
     ("transfer", "theirs", "--to", "few.jsonl"),
 ]
 

@@ -100,7 +100,6 @@ def test_the_pages_of_a_studio_share_whom_the_address_is_for() -> None:
 COMMANDS = [
     ("learn", LABELLED, *ASPECT, "--method", "hypoeval", "--judge", "openai/x", "--generator", "anthropic/y"),
     ("improve", HELDOUT, "--rubric", "news", "--judge", "openai/x", "--writer", "anthropic/y"),
-    ("improve", HELDOUT, "--rubric", "news", "--judge", "openai/x", "--second-judge", "anthropic/y"),
     ("agree", HELDOUT, "--rubric", "news", "--judge", "openai/x", "--judge", "anthropic/y"),
     ("drift", "news", HELDOUT, "--judge", "openai/x", "--judge", "anthropic/y"),
 ]

@@ -103,9 +103,9 @@ NO_GAIN = ScoreGain("h02 links", 3, 4.0, 4.0, Interval(0.0, 0.0, 0.0))
 
 
 def revision(**fields: Any) -> RevisionSummary:
-    """Return what became of four texts, with a second judge unless `fields` say otherwise."""
-    outcomes = {"improved": 1, "without fault": 1, "rejected by the judge": 0, "rejected by the second judge": 1}
-    rare = {"no usable rewriting": 0, "no sentence at fault": 2, "unscored": 1, "unscored by the second judge": 3}
+    """Return what became of four texts; `fields` replace others."""
+    outcomes = {"improved": 1, "without fault": 1, "rejected by the judge": 1}
+    rare = {"no usable rewriting": 0, "no sentence at fault": 2, "unscored": 1}
     own: dict[str, Any] = {
         "rubric": "news@1",
         "texts": 4,
@@ -113,10 +113,7 @@ def revision(**fields: Any) -> RevisionSummary:
         "sentences": 12,
         "changed": 2,
         "judge": gain("embedded", 3, 4),
-        "second_judge_before_veto": gain("openai/second", 3.2, 3.0),
-        "second_judge_after_veto": gain("openai/second", 3.2, 3.4),
         "criteria": (gain("h01 order", 2, 4), NO_GAIN),
-        "first_rewritings": {"higher": 1, "equal": 0, "lower": 1, "unclear": 0},
     }
     return RevisionSummary(**(own | fields))
 
@@ -127,12 +124,12 @@ def improvement(name: str = "t1", words: str = "It is wrong.") -> Improvement:
     change = SentenceEdit(2, words, "It is right.", words)
     faults = (TextFault(words, "asks", "aim", (2,), words), TextFault("order", "asks", "aim", (), words))
     rounds = (
-        RevisionRound(1, faults, (change,), 2.0, None, None, "rejected by the judge", "the judge: 2 to 2"),
-        RevisionRound(2, faults, (change,), 4.5, None, None, None, "the judge: 2 to 4.5"),
+        RevisionRound(1, faults, (change,), 2.0, "rejected by the judge", "the judge: 2 to 2"),
+        RevisionRound(2, faults, (change,), 4.5, None, "the judge: 2 to 4.5"),
     )
     example = Example(id=name, output=words, group="g")
     return Improvement(
-        name, example, "It is right.", "news@1", "embedded", "embedded", None, scores[0], scores[1], rounds=rounds
+        name, example, "It is right.", "news@1", "embedded", "embedded", scores[0], scores[1], rounds=rounds
     )
 
 

@@ -19,7 +19,7 @@ REF = "r@1"
 FAULTY = replace(TEXT, output="First right.  Second wrong one.\n\nThird wrong.")
 
 
-async def improved(judge=None, text=FAULTY, *, rubric=None, second=None, writer=None, **settings):
+async def improved(judge=None, text=FAULTY, *, rubric=None, writer=None, **settings):
     """Return what became of a text."""
     return await improve_text(
         rubric or sentence_rubric(),
@@ -27,7 +27,6 @@ async def improved(judge=None, text=FAULTY, *, rubric=None, second=None, writer=
         judge or scripted(),
         REF,
         writer=writer,
-        second_judge=second,
         settings=ImproveSettings(**settings),
     )
 
@@ -100,34 +99,6 @@ async def test_what_is_refused_in_every_round_leaves_the_text_as_it_was():
     assert found.faults_left == 2
 
 
-async def test_a_second_judge_that_scores_it_lower_refuses_a_rewriting():
-    second = scripted("second", evaluate=lambda prompt: verdicts(prompt, bad="right"))
-    judge = scripted(rewrite=by_sample(mended, lambda prompt: mended(prompt, good="fine")))
-    found = await improved(judge, second=second)
-    assert [done.rejected for done in found.rounds] == ["rejected by the second judge", None]
-    assert found.rounds[0].reason == "the judge: 2.333 to 5; the second judge: 3.667 to 1"
-    assert (found.rounds[0].score, found.rounds[0].second_score) == (5, 1)
-    assert found.output == "First right.  Second fine one.\n\nThird fine."
-    assert (found.second_before.score, found.second_after.score) == (
-        pytest.approx(1 + 4 * 2 / 3),
-        pytest.approx(11 / 3),
-    )
-    assert {prompt.name for prompt in second.prompts} == {"dcr/evaluate"}
-
-
-async def test_the_second_judge_need_not_score_it_higher():
-    second = scripted("second", evaluate=lambda prompt: verdicts(prompt, bad="nothing like it"))
-    found = await improved(second=second)
-    assert (found.outcome, found.second_after.score) == ("improved", 5)
-
-
-async def test_the_second_judge_is_not_asked_about_what_the_judge_refuses():
-    second = scripted("second")
-    found = await improved(scripted(rewrite=lambda prompt: mended(prompt, good="wrong still")), second=second)
-    assert len(second.prompts) == 1
-    assert found.rounds[0].second_score is None
-
-
 def unable(of):
     """Return a script that judges texts, but not those with the word `of`."""
 
@@ -145,9 +116,6 @@ async def test_without_a_score_of_the_rewriting_it_is_not_taken():
     assert found.rounds[0].score is None
     assert found.rounds[0].reason.startswith("the judge gives no score: ")
     assert "the server is busy" in found.rounds[0].reason
-    found = await improved(second=scripted("second", evaluate=unable("Second right")))
-    assert (found.outcome, found.output) == ("rejected by the second judge", FAULTY.output)
-    assert found.rounds[0].reason.startswith("the judge: 2.333 to 5; the second judge gives no score: ")
 
 
 async def test_a_score_that_rises_because_a_verdict_is_missing_is_no_rise():
@@ -170,16 +138,6 @@ async def test_without_a_score_of_the_text_there_is_nothing_to_compare_with():
     assert (found.outcome, found.output, found.rounds) == ("unscored", FAULTY.output, ())
     assert "the server is busy" in found.unscored
     assert not asked(judge, "rewrite")
-    judge = scripted()
-    found = await improved(judge, second=scripted("second", evaluate=unable("Second wrong")))
-    assert (found.outcome, found.before.score) == ("unscored by the second judge", pytest.approx(7 / 3))
-    assert found.unscored.startswith("no score by the second judge, so no rewriting could be accepted: ")
-    assert not asked(judge, "rewrite")
-
-
-async def test_a_second_judge_without_a_score_does_not_matter_where_nothing_is_wrong():
-    found = await improved(text=TEXT, second=scripted("second", evaluate=unable("Second")))
-    assert found.outcome == "without fault"
 
 
 async def test_a_writer_whose_replies_cannot_be_used_changes_nothing():
@@ -195,7 +153,7 @@ async def test_a_writer_whose_replies_cannot_be_used_changes_nothing():
 async def test_the_writer_can_be_somebody_else():
     judge, writer = scripted("judge"), scripted("writer")
     found = await improved(judge, writer=writer)
-    assert (found.judge, found.writer, found.second_judge) == ("judge", "writer", None)
+    assert (found.judge, found.writer) == ("judge", "writer")
     assert {prompt.name for prompt in judge.prompts} == {"dcr/evaluate"}
     assert {prompt.name for prompt in writer.prompts} == {"improve/rewrite"}
 
@@ -233,8 +191,7 @@ async def test_a_rubric_without_reasons_is_refused_before_anything_is_asked():
 
 
 async def test_a_row_is_the_text_s_own_with_the_new_output_and_the_record():
-    second = scripted("second")
-    row = (await improved(second=second)).to_row()
+    row = (await improved()).to_row()
     record = row.pop("improvement")
     assert row == {
         "id": "t1",
@@ -243,11 +200,11 @@ async def test_a_row_is_the_text_s_own_with_the_new_output_and_the_record():
         "source": TEXT.source,
         "system": "s1",
     }
-    assert [record[name] for name in ("rubric", "judge", "writer", "second_judge")] == [REF, "fake", "fake", "second"]
-    assert [record[name] for name in ("outcome", "after", "second_after", "unscored")] == ["improved", 5, 5, None]
+    assert [record[name] for name in ("rubric", "judge", "writer")] == [REF, "fake", "fake"]
+    assert [record[name] for name in ("outcome", "after", "unscored")] == ["improved", 5, None]
     assert (record["criteria_before"][0]["units"][1]["value"], record["criteria_after"][0]["score"]) == (0, 5)
     (done,) = record["rounds"]
-    assert list(done) == ["round", "score", "second_score", "second_gain", "accepted", "reason", "faults", "changes"]
+    assert list(done) == ["round", "score", "accepted", "reason", "faults", "changes"]
     assert done["changes"][0]["diff"] == "Second [-wrong-]{+right+} one."
     assert orjson.loads(orjson.dumps(record))["rounds"] == [orjson.loads(orjson.dumps(done))]
 
@@ -374,13 +331,6 @@ async def test_a_rewriting_that_scores_no_higher_is_taken_where_every_one_is():
     first, second = asked(judge, "rewrite")
     assert second.fields["sentences"] != first.fields["sentences"]
     assert {first.temperature, second.temperature} == {0}
-
-
-async def test_the_second_judge_refuses_nothing_where_every_rewriting_is_taken():
-    stern = scripted(evaluate=lambda prompt: verdicts(prompt, bad="i"))
-    found = await improved(second=stern, take="every")
-    assert [done.accepted for done in found.rounds] == [True]
-    assert found.rounds[0].second_score is not None
 
 
 async def test_a_rewriting_without_a_score_is_not_taken_even_there():

@@ -19,9 +19,8 @@ from server import RunningServer
 
 from rubriclab.sentences import split_sentences
 
-ROLES = {"judge": "fake", "writer": "writer", "second judge": "second"}
-OTHERS = ("--writer", "openai/writer", "--second-judge", "openai/second")
-GAINS = ("judge", "second_judge_before_veto", "second_judge_after_veto")
+ROLES = {"judge": "fake", "writer": "writer"}
+OTHERS = ("--writer", "openai/writer")
 IMPROVE = ("improve", "-", "--rubric", "news", "-o", "improved.jsonl", *OTHERS)
 # Of five sources, most of them damaged: one is without fault, and one better only with the second rewriting.
 CHOSEN = (
@@ -98,26 +97,24 @@ def written(commands: Commands) -> bytes:
     return (commands.folder / "improved.jsonl").read_bytes()
 
 
-def test_texts_gain_by_both_judges_and_sentences_that_passed_are_kept(improved: Improved) -> None:
+def test_texts_gain_and_sentences_that_passed_are_kept(improved: Improved) -> None:
     outcomes = Counter(row["improvement"]["outcome"] for row in improved.rows)
     assert outcomes == {"improved": 4, "without fault": 1}
     assert {name: number for name, number in improved.summary["outcomes"].items() if number} == outcomes
-    assert all(improved.summary[name]["gain"]["value"] > 0 for name in GAINS)
+    assert improved.summary["judge"]["gain"]["value"] > 0
     for row, given in zip(improved.rows, GIVEN, strict=True):
         found = row["improvement"]
         assert (
             (found["outcome"] == "improved") == (found["after"] > found["before"]) == (row["output"] != given["output"])
         )
-        assert found["second_after"] >= found["second_before"]
         passed = [unit["unit"] for unit in found["criteria_before"][0]["units"] if unit["value"] == 1]
         assert [sentence for sentence in split_sentences(row["output"]) if sentence in passed] == passed
 
 
-def test_the_writer_is_told_the_judges_reasons_and_nobody_elses(improved: Improved) -> None:
+def test_the_writer_is_told_the_judges_reasons(improved: Improved) -> None:
     told = {model: [str(b["messages"]) for b in improved.bodies if b["model"] == model] for model in ROLES.values()}
     assert all("The fault is in sentence" in question and "as fake reads it" in question for question in told["writer"])
-    assert not any("The fault is in" in question for question in (*told["fake"], *told["second"]))
-    assert not any("as second reads it" in question for question in (*told["writer"], *told["fake"]))
+    assert not any("The fault is in" in question for question in told["fake"])
 
 
 @pytest.mark.parametrize("method", ["dcr", "seal", "checkeval"])
@@ -138,7 +135,7 @@ def test_a_dry_run_asks_nothing_and_states_the_calls_of_each_role(
 def test_killed_at_several_moments_it_writes_the_same_and_repeats_at_most_what_was_in_flight(
     improved: Improved, learned: Commands, provider: RunningServer
 ) -> None:
-    # One request at a time by each role: where one stands for the kill, replies to the other two may be on their way.
+    # One request at a time by each role: where one stands for the kill, a reply to the other may be on their way.
     command = (*IMPROVE, "--concurrency", 1)
     whole = improved.asked.total()
     for requests in (1 + round(share * whole) for share in LIVES):
@@ -187,7 +184,7 @@ def test_with_a_fifth_of_the_replies_faulty_each_row_is_better_or_says_why_not(
 def test_a_text_of_which_no_use_could_be_made_is_left_as_it_is_with_the_reason(
     improved: Improved, learned: Commands, provider: RunningServer
 ) -> None:
-    hard = dict(zip(ROLES.values(), (GIVEN[at] for at in (0, 1, 4)), strict=True))
+    hard = dict(zip(ROLES.values(), (GIVEN[at] for at in (0, 1)), strict=True))
 
     def mostly(messages: Turns, body: dict[str, Any]) -> str:
         lost = hard[body["model"]]["source"] in messages[1]["content"]
@@ -202,14 +199,13 @@ def test_a_text_of_which_no_use_could_be_made_is_left_as_it_is_with_the_reason(
         assert row == {name: given[name] for name in row}
         assert {"output", "scores"} <= row.keys()
     assert [*rows.values()] == [row for row in improved.rows if row["id"] in rows]
-    assert (found["fake"]["outcome"], found["second"]["outcome"]) == ("unscored", "unscored by the second judge")
+    assert found["fake"]["outcome"] == "unscored"
     assert found["fake"]["unscored"].startswith("1 of 1 criteria without a usable rating; the first: ")
-    assert found["second"]["unscored"].startswith("no score by the second judge, so no rewriting could be accepted: ")
     assert found["writer"]["outcome"] == "no usable rewriting"
     assert found["writer"]["after"] == found["writer"]["before"] < 5
     whys = [each["reason"] for each in found["writer"]["rounds"]]
     assert len(whys) == 2
-    for why in (*whys, found["fake"]["unscored"], found["second"]["unscored"]):
+    for why in (*whys, found["fake"]["unscored"]):
         assert "unusable reply, also after one repair" in why
 
 
@@ -220,6 +216,6 @@ def test_a_refusal_ends_the_command_after_the_first_requests_of_texts_under_way_
     done = learned(*IMPROVE, "--concurrency", 1, stdin=TEXTS)
     assert (done.code, done.out) == (4, "")
     assert "Check the key in OPENAI_API_KEY" in done.error
-    # Both judges' about two texts.
-    assert provider.requests.total() <= 4
+    # About two texts.
+    assert provider.requests.total() <= 2
     assert not (learned.folder / "improved.jsonl").exists()
