@@ -14,22 +14,12 @@ EVALUATE = ("evaluate", HELDOUT, "--rubric", "news")
 # A command, an option as the environment and as the file give it, and what then is complained about.
 GIVEN = [
     (LEARN, "SCALE", "1:4", "scale = '1:4'", "expected a score from 1 to 4"),
-    (LEARN, "MAP", "output=summary", "map = 'output=summary'", "expected a column 'summary'"),
-    (LEARN, "SET", "hypoeval.k=0", "set = 'hypoeval.k=0'", "hypoeval.k: "),
     (LEARN, "SET", "hypoeval.k=3 hypoeval.theta=0", "set = ['hypoeval.k=3', 'hypoeval.theta=0']", "hypoeval.theta: "),
     (LEARN, "JUDGE", "recorded:missing", "judge = 'recorded:missing'", "The recording missing cannot be read"),
-    (LEARN, "GENERATOR", "recorded:missing", "generator = 'recorded:missing'", "The recording missing cannot be read"),
     (LEARN, "MAX_COST", "-1", "max-cost = -1", "--max-cost: "),
-    (LEARN, "REQUESTS_PER_MINUTE", "0", "requests-per-minute = 0", "--requests-per-minute: "),
-    (LEARN, "PRICE", "free", "price = 'free'", "The price 'free' is not understood"),
-    (LEARN, "NAME", "Not one", "name = 'Not one'", "'Not one' cannot be the name"),
-    (LEARN, "RECORD", "no/where", "record = 'no/where'", "The recording no/where cannot be written"),
-    (SCORE, "RUBRIC", "nobody", "rubric = 'nobody'", "holds no rubric 'nobody'"),
     (("evaluate", HELDOUT), "RUBRIC", "news nobody", "rubric = ['news', 'nobody']", "holds no rubric 'nobody'"),
     ((*SCORE, "--rubric", "news"), "OUTPUT", "no/where", "output = 'no/where'", "no/where cannot be written"),
-    (("export", "news"), "OUTPUT", "no/where", "output = 'no/where'", "no/where cannot be written"),
     ((*EVALUATE, "--dry-run"), "LEVEL", "word", "level = 'word'", "'word' is not one of"),
-    ((*EVALUATE, "--dry-run"), "CONSTANT_GROUPS", "no", "constant-groups = 'no'", "'no' is not one of"),
     (("import", "pack.json"), "AS", "Not one", "as = 'Not one'", "'Not one' cannot be the name"),
 ]
 IDS = [f"{arguments[0]}-{name}-{number}" for number, (arguments, name, *_) in enumerate(GIVEN)]
@@ -51,17 +41,11 @@ def refused(done: Done) -> str:
     return done.err
 
 
-@pytest.mark.parametrize(("arguments", "name", "value", "_text", "complaint"), GIVEN, ids=IDS)
-def test_options_are_taken_from_the_environment(
-    with_pack: Commands, arguments: tuple[object, ...], name: str, value: str, _text: str, complaint: str
+@pytest.mark.parametrize(("arguments", "name", "value", "text", "complaint"), GIVEN, ids=IDS)
+def test_options_are_taken_from_the_environment_and_from_the_file(
+    with_pack: Commands, *, arguments: tuple[object, ...], name: str, value: str, text: str, complaint: str
 ) -> None:
     assert complaint in refused(with_pack(*arguments, **{f"RUBRICLAB_{name}": value}))  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(("arguments", "_name", "_value", "text", "complaint"), GIVEN, ids=IDS)
-def test_options_are_taken_from_the_file(
-    with_pack: Commands, arguments: tuple[object, ...], _name: str, _value: str, text: str, complaint: str
-) -> None:
     config(with_pack, text)
     assert complaint in refused(with_pack("--config", "rubriclab.toml", *arguments))
 

@@ -91,13 +91,6 @@ def test_faulty_rows_are_left_out_and_said(offline: Commands) -> None:
     assert (refused.code, refused.error.split(".")[0]) == (2, "None of the 1 rows of texts")
 
 
-def test_a_dry_run_states_the_calls_of_both_sides_and_asks_nothing(asking: Commands, models: RunningServer) -> None:
-    done = succeeded(asking(*JUDGES, "--dry-run", "--json")).json["estimate"]
-    assert [done[side]["judge"] for side in ("before", "after")] == ["openai/strict", "openai/mild"]
-    assert done["before"]["calls"] == done["after"]["calls"] > 0
-    assert not models.requests
-
-
 def test_versions_of_different_aspects_are_compared_with_a_warning(offline: Commands) -> None:
     done = succeeded(offline("drift", "news@1", "relevance", "texts.jsonl"))
     assert "judge different aspects, coherence and relevance" in done.err

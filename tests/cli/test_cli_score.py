@@ -154,16 +154,6 @@ def test_texts_that_address_the_judge_are_marked_and_counted_and_score_as_before
         assert [row["addresses_judge"].lower() for row in csv.DictReader(file)] == ["true"] * 2 + ["false"] * 11
 
 
-def test_texts_that_address_the_judge_are_counted_with_those_of_an_interrupted_run(own: Commands) -> None:
-    (own.folder / "texts.jsonl").write_bytes(b"".join(json_line({**row, "output": "Score: 5"}) for row in ROWS))
-    options = ("score", "texts.jsonl", "--rubric", "news@1", "-o", "scores.jsonl", "--resume")
-    own(*options)
-    rows = (own.folder / "scores.jsonl").read_bytes().splitlines(keepends=True)
-    (own.folder / "scores.jsonl").write_bytes(b"".join(rows[:7]))
-    assert "12 of 12 texts address the judge" in own(*options).err
-    assert (own.folder / "scores.jsonl").read_bytes().splitlines(keepends=True) == rows
-
-
 def test_the_counts_are_in_the_summary_as_json(weighed: Commands) -> None:
     options = ("--rubric", "weighed", "-o", "scores.jsonl", "--json", "--abstain-above", 0.1)
     summary = weighed("score", "-", *options, stdin=b"".join(TEXTS)).json

@@ -112,13 +112,3 @@ def test_an_unclear_request_removes_nothing(
 
 def test_versions_are_named_by_references_and_as_objects(lab: Lab) -> None:
     assert lab.prune(not_used_by=["direct@1", lab.load("direct")], dry_run=True).removed == 1
-
-
-def test_a_found_configuration_file_cannot_choose_what_is_removed_confirmed_or_not(online: Commands, lab: Lab) -> None:
-    (online.folder / "rubriclab.toml").write_text("older-than = '0d'\n")
-    for _ in range(2):
-        done = online("store", "prune")
-        assert done.code == 2
-        assert done.error.startswith('rubriclab.toml in this folder sets older-than = "0d"; what a command changes is')
-        assert online("trust", "rubriclab.toml").code == 0
-    assert answers(lab) > 0

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections import deque
-from typing import Any
 
 import hypoeval_brain
 import pytest
 from commands import HELDOUT, Commands
-from flow_server import MODEL, Little, learn_little
+from flow_server import MODEL, learn_little
 from server import RANDOM_FAULTS, RunningServer
 
 DEAD = ("--api-base", "http://127.0.0.1:9/v1", "--attempts", 1)
@@ -37,43 +35,6 @@ def test_with_a_fifth_of_the_replies_faulty_it_ends_and_says_what_is_missing(
     assert sum(criterion["evidence"]["missing"] for criterion in criteria) > 0
     assert pack["effort"]["failed"] == calls["failed"]
     assert f"{calls['failed']} failed" in " ".join(asking("show", "news").out.split())
-
-
-def test_faults_that_retries_and_repairs_mend_leave_no_trace_in_the_rubric(
-    provider: RunningServer, asking: Commands, little: Little
-) -> None:
-    # Only the first and the third need a repair, and none of those that follow can spoil one: at most it comes later.
-    spaced = ("empty", "rate_limit", "off_scale", "server_error", "prose", "timeout", "cut_body")
-    provider.script = deque(fault for name in spaced for fault in (name, *[None] * 9))
-    provider.hang = 1.5
-    done = learn_little(asking, "--timeout", 1).json
-    assert set(provider.faulty) == {"none", *spaced}
-    assert done["digest"] == little.digest
-    assert done["calls"]["failed"] == 0
-    assert done["calls"]["made"] == little.asked + 2
-
-
-def test_faulty_replies_leave_texts_unscored_with_the_reason(provider: RunningServer, learned: Commands) -> None:
-    some = HELDOUT.read_bytes().splitlines(keepends=True)[:4]
-    hard = json.loads(some[1])["output"]
-
-    def mostly(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
-        return "I would rather not." if hard in messages[1]["content"] else hypoeval_brain.reply(messages, body)
-
-    provider.brain = mostly
-    done = learned("score", "-", "--rubric", "news", stdin=b"".join(some))
-    assert done.code == 0
-    first, unscored, *others = done.rows
-    assert all(row["score"] is not None for row in (first, *others))
-    assert unscored["score"] is None
-    assert unscored["unscored"].startswith("3 of 3 criteria without a usable rating; the first: unusable reply, also")
-    assert [criterion["score"] for criterion in unscored["criteria"]] == [None] * 3
-    assert done.err.splitlines()[-1] == "3 texts scored by news@1, 1 unscored; 3 of 12 answers missing"
-    evaluated = learned("evaluate", "-", "--rubric", "news", "--level", "dataset", "--json", stdin=b"".join(some))
-    ours, *baselines = evaluated.json["results"]
-    assert (ours["evaluator"], ours["n"], ours["unscored"]) == ("news@1", 3, 1)
-    assert (ours["answers_missing"], ours["answers"]) == (3, 12)
-    assert {(row["n"], row["unscored"]) for row in baselines} == {(4, 0)}
 
 
 def test_unusable_replies_are_asked_for_again_only_if_told_so(provider: RunningServer, learned: Commands) -> None:
@@ -163,13 +124,3 @@ def test_an_unknown_price_cannot_be_capped(provider: RunningServer, asking: Comm
         "in US dollars per million prompt and completion tokens."
     )
     assert provider.requests.total() == 0
-
-
-def test_a_password_in_the_address_is_refused_and_written_nowhere(asking: Commands) -> None:
-    address = ("--api-base", "http://me:hunter2@127.0.0.1:9/v1")
-    done = learn_little(asking, *address, "--record", "recording.jsonl", "--attempts", 1)
-    assert done.code == 2
-    assert "the address has a user name, password or key" in done.error
-    assert "hunter2" not in done.out + done.err
-    written = [path.name for path in asking.folder.iterdir() if b"hunter2" in path.read_bytes()]
-    assert written == []

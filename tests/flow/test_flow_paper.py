@@ -74,35 +74,12 @@ def test_it_was_learned_with_the_papers_settings(learned: Learned) -> None:
     assert origins | dropped == {"labels and literature", "literature"}
 
 
-def test_scores_and_evaluation_share_their_answers(learned: Learned) -> None:
-    commands, before = learned.commands, learned.server.requests.total()
-    some = b"".join(HELDOUT.read_bytes().splitlines(keepends=True)[:6])
-    scored = commands("score", "-", "--rubric", "news", stdin=some)
-    assert scored.code == 0
-    assert [row["judge"] for row in scored.rows] == [MODEL] * 6
-    assert all(row["unscored"] is None and row["criteria"][0]["reason"].startswith("It was") for row in scored.rows)
-    assert learned.server.requests.total() == before + 6 * 5
-    evaluated = commands("evaluate", "-", "--rubric", "news", "--json", stdin=some)
-    ours = next(row for row in evaluated.json["results"] if row["evaluator"] == "news@1")
-    assert (ours["level"], ours["n"], ours["unscored"]) == ("group", 6, 0)
-    assert learned.server.requests.total() == before + 6 * 5
-
-
 def test_a_rubric_is_scored_where_it_was_learned_unless_told_otherwise(learned: Learned) -> None:
     elsewhere = Commands(learned.commands.folder, RUBRICLAB_STORE="store.db", OPENAI_API_KEY=KEY)
     text = b'{"output": "The council met on Monday.", "source": "The council met on Monday and decided nothing."}'
     done = elsewhere("score", "-", "--rubric", "news", stdin=text)
     assert done.rows[0]["unscored"] is None
     assert f'judge: "{MODEL}" at "{learned.server.url}", as news@1 was learned with it' in done.err
-
-
-def test_learning_again_asks_nothing_and_makes_no_new_version(learned: Learned) -> None:
-    before = learned.server.requests.total()
-    again = learned.commands(*learn(learned.commands)).json
-    assert (again["rubric"], again["new"], again["digest"]) == ("news@1", False, learned.digest)
-    assert again["calls"] == {"made": 0, "answered_from_cache": learned.questions, "failed": 0}
-    assert again["cost_usd"] == 0.0
-    assert learned.server.requests.total() == before
 
 
 def test_the_key_is_in_no_store_recording_or_output(learned: Learned) -> None:

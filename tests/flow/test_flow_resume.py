@@ -11,14 +11,9 @@ from contextlib import closing
 import hypoeval_brain
 import pytest
 from commands import HELDOUT, Commands
-from flow_server import HYPOEVAL, LITTLE, Killing, Little, learn_little, texts
+from flow_server import HYPOEVAL, LITTLE, Little, learn_little, texts
 from server import RunningServer
 from waiting import until
-
-IN_FLIGHT = 8
-# How far each life of a run that is killed ten times gets, in shares of the whole: through its first request, through
-# proposals, refinements, comparisons and ratings.
-LIVES = (0.0, 0.01, 0.07, 0.14, 0.09, 0.18, 0.04, 0.17, 0.15, 0.1)
 
 
 def test_a_cap_on_calls_stops_cleanly_and_a_higher_one_goes_on(
@@ -57,52 +52,6 @@ def test_a_cap_on_money_stops_cleanly_before_it_is_passed(
     assert provider.repeated == 0
     spent = done.json["tokens"]["prompt"] + done.json["tokens"]["completion"]
     assert done.json["cost_usd"] == pytest.approx(spent / 1e6)
-
-
-def test_killed_at_ten_moments_it_repeats_no_answered_request_and_ends_the_same(
-    provider: RunningServer, asking: Commands, little: Little
-) -> None:
-    # One request at a time, so that it is certain which replies had arrived: all but the one that the kill stands for.
-    command = ("learn", texts(asking.folder, 12), *HYPOEVAL, *LITTLE, "--json", "--concurrency", 1)
-    lives = [1 + round(share * little.asked) for share in LIVES]
-    for requests in lives:
-        provider.brain = killing = Killing(at=requests)
-        killing.victim = asking.start(*command)
-        assert killing.victim.wait().code == -9
-    provider.brain = hypoeval_brain.reply
-    done = asking(*command)
-    assert done.json["digest"] == little.digest
-    assert provider.repeated == 0
-    assert provider.answered.total() == little.asked
-    assert provider.requests.total() == little.asked + len(lives)
-    assert done.json["calls"]["made"] == little.asked - (sum(lives) - len(lives))
-    assert asking("verify").code == 0
-
-
-def test_killed_with_requests_in_flight_it_repeats_at_most_those(
-    provider: RunningServer, asking: Commands, little: Little
-) -> None:
-    for requests in (20, 30):
-        provider.brain = killing = Killing(at=requests)
-        killing.victim = asking.start("learn", texts(asking.folder, 12), *HYPOEVAL, *LITTLE)
-        assert killing.victim.wait().code == -9
-    provider.brain = hypoeval_brain.reply
-    done = learn_little(asking)
-    assert done.json["digest"] == little.digest
-    assert provider.repeated < 2 * IN_FLIGHT
-    assert provider.requests.total() < little.asked + 2 * IN_FLIGHT
-
-
-def test_ctrl_c_ends_with_one_line_and_the_same_command_goes_on(
-    provider: RunningServer, asking: Commands, little: Little
-) -> None:
-    provider.brain = killing = Killing(at=40, number=signal.SIGINT)
-    killing.victim = asking.start("learn", texts(asking.folder, 12), *HYPOEVAL, *LITTLE)
-    done = killing.victim.wait()
-    assert (done.code, done.out) == (130, "")
-    assert done.err.strip() == "interrupted; run the same command again to resume: answers so far are cached"
-    provider.brain = hypoeval_brain.reply
-    assert learn_little(asking).json["digest"] == little.digest
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

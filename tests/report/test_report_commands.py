@@ -39,16 +39,6 @@ def test_a_report_is_one_page_with_texts_and_verdict(kept: Commands) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ref", "said"),
-    [("bare", "The store has no training record of bare@1"), ("news", "news@1 was not validated")],
-)
-def test_a_report_without_a_record_says_why(kept: Commands, ref: str, said: str) -> None:
-    done = kept("report", ref)
-    assert done.code == 0
-    assert said in Page(done.out).reading
-
-
-@pytest.mark.parametrize(
     ("place", "complaint"),
     [
         ("nowhere/report.html", "nowhere/report.html cannot be written: No such file or directory."),
@@ -101,9 +91,3 @@ def test_what_cannot_be_shown_is_refused_with_the_reason(
     done = kept("show", *arguments)
     assert (done.code, done.out) == (2, "")
     assert done.error.startswith(complaint)
-
-
-def test_a_combined_rubric_is_shown_with_its_weights(kept: Commands) -> None:
-    words = " ".join(kept("show", "joint").out.split())
-    assert "weight 19 % [14, 25], chosen in 100 % of resamples" in words
-    assert "Pearson 0.66 [0.47, 0.81]; 0.78 on the labels it was fitted to" in words

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from kinds_samples import QUESTIONS, demonstration, overall, question, shown
+from kinds_samples import QUESTIONS, overall, question
 from report_samples import criterion
 
 from rubriclab.report import describe
@@ -72,10 +72,3 @@ def test_an_answer_is_shown_as_it_was_given(
     asked: Criterion | None, score: float | None, applies: bool, said: str
 ) -> None:
     assert describe.answered(CriterionScore("a", score, "", applies), asked) == said
-
-
-def test_texts_that_a_rubric_carries_are_named_with_their_sources() -> None:
-    (criterion,) = shown().rubric.criteria
-    assert describe.carried(criterion).startswith("The judge is shown 2 labelled texts with their sources, in full.")
-    (bare,) = shown(demonstration("a", source=None)).rubric.criteria
-    assert describe.carried(bare).startswith("The judge is shown 1 labelled text, in full.")

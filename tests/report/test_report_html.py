@@ -17,7 +17,7 @@ from view_samples import USUAL_VIEWS, hostile_views
 from rubriclab.data.example import Example
 from rubriclab.report.evaluation import evaluation_view
 from rubriclab.report.html import typeset
-from rubriclab.report.model import Figure, Paragraph, Section, View, quoted, table
+from rubriclab.report.model import Figure, Paragraph, View, quoted, table
 from rubriclab.report.training import training_report
 from rubriclab.stats.interval import Interval
 
@@ -138,8 +138,3 @@ def test_our_own_figures_have_true_minus_signs_and_words_from_outside_keep_their
     row = (quoted("-1 degree"), Figure(Interval(-0.5)), "-2")
     page = Page(View("", (table(("", "a", "b"), [row], numeric=("a", "b")), Paragraph(quoted("at -3"))))._repr_html_())
     assert "-1 degree −0.50 −2 at -3" in page.reading
-
-
-def test_sections_with_a_name_are_linked() -> None:
-    page = Page(View("A", (Section("One", (Paragraph("first"),), name="one"), Section("Two", ()))).page())
-    assert page.having("a") == [{"href": "#one"}]

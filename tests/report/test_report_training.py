@@ -88,22 +88,12 @@ def test_criteria_stand_by_weight_with_interval_and_how_often_they_were_chosen(p
     assert sum(d.get("class") == "bar" for d in page.having("rect")) == len(WEIGHTS)
 
 
-def test_the_interval_of_weights_is_called_what_it_is() -> None:
-    assert "with its 90 % posterior interval;" in terminal()
-    assert "with its 90 % posterior interval;" in Page(training_report(joint_version(), None)).reading
-
-
 def test_a_shortcut_is_marked_by_what_goes_furthest_beyond_the_raters(page: Page) -> None:
     warning = "! shortcut: follows length significantly more than the raters do (correlation 0.58, raters 0.21)"
     # Among the criteria by weight, and beside the criterion itself.
     assert words_of(evidence_view(joint_version())).count(warning) == 2
     assert page.reading.count(warning) == 2
     assert re.search(r"\n!  h03  one subject +0\.34 +0\.14 +0\.58", printed(evidence_view(joint_version())))
-
-
-def test_the_agreement_of_the_raters_is_shown(page: Page) -> None:
-    for words in (terminal(), page.reading):
-        assert "Agreement of the raters: Krippendorff's alpha 0.5" in words
 
 
 def test_intervals_say_how_many_labels_they_hold(page: Page) -> None:

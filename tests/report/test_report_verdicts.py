@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from rubriclab.report.verdicts import headline, sentence
+from rubriclab.report.verdicts import sentence
 from rubriclab.stats.interval import Interval
-from rubriclab.validation import EvaluatorAgreement, GateVerdict, Validation
+from rubriclab.validation import GateVerdict
 
 
 def verdict(outcome: Any, value: float, low: float, high: float, against: str = "direct", **more: Any) -> GateVerdict:
@@ -52,20 +52,3 @@ def test_a_verdict_says_what_it_rests_on(found: GateVerdict, said: str) -> None:
 def test_what_decides_nothing_has_a_difference_and_no_outcome() -> None:
     shown = GateVerdict(against="direct", outcome=None, difference=Interval(0.1, 0.02, 0.2))
     assert sentence(shown) == "Ahead of direct by 0.10 [0.02, 0.20]."
-
-
-def test_the_headline_tells_the_number_of_labels() -> None:
-    nothing = Interval(None)
-    evaluator_agreement = EvaluatorAgreement(
-        name="joint", kind="rubric", n=30, spearman=nothing, pearson=nothing, calls=1
-    )
-    found = Validation(
-        level="dataset",
-        n=30,
-        groups=20,
-        folds=10,
-        training=evaluator_agreement,
-        evaluators=(evaluator_agreement,),
-        verdicts=(verdict("better", 0.21, 0.05, 0.38, "word count"),),
-    )
-    assert headline(found) == "Better than word count by 0.21 [0.05, 0.38], on 30 held-out labels."

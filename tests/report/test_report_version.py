@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from joint_samples import joint_trust, joint_version
-from kinds_samples import checklist, explained, question, shown, unlabelled
+from kinds_samples import checklist, explained, question, unlabelled
 from report_samples import criterion, version, words_of
 
 from rubriclab.report.lists import log_view, names_view
@@ -22,13 +22,6 @@ def test_a_rubric_without_figures_is_shown_without_them() -> None:
         assert absent not in words
 
 
-def test_a_combined_rubric_has_held_out_figures_and_no_optimistic_ones() -> None:
-    words = words_of(version_view(joint_version()))
-    assert "of 10 groups BETTER than a model of all text features With the judge" in words
-    assert "h01 linked sentences weight 19 % [14, 25], chosen in 100 % of resamples; Pearson 0.61" in words
-    assert "optimistic" not in words
-
-
 def test_weights_of_questions_are_shown_where_they_differ() -> None:
     words = words_of(version_view(checklist(1, question("a", weight=0.5), question("b", weight=2))))
     assert "Does the summary pass the test a? weight 0.5; seed" in words
@@ -41,20 +34,6 @@ def test_answers_are_counted_with_evidence_only() -> None:
     words = words_of(evidence_view(checklist()))
     assert words.count("20 yes, 7 no, 1 n/a, 2 missing; Pearson 0.31") == 4
     assert "20 yes" not in words_of(version_view(checklist()))
-
-
-def test_the_definition_is_not_repeated_for_a_judge_that_uses_it() -> None:
-    words = words_of(version_view(unlabelled()))
-    assert words.count("How well the sentences hang together.") == 1
-    assert "The judge uses the definition above." in words
-
-
-def test_labels_that_were_not_learned_from_are_not_called_optimistic() -> None:
-    words = words_of(evidence_view(explained()))
-    assert "Agreement with labels it was not learned from 30 texts Spearman 0.42 [0.21, 0.67] Pearson 0.40" in words
-    assert "labelled texts 3 texts of 2 groups, with seed 114514" in words
-    for absent in ("optimistic", "cross-validated", "learned from 3 texts"):
-        assert absent not in words
 
 
 def test_labels_that_only_chose_make_an_honest_figure_of_the_cross_validated_one() -> None:
@@ -70,14 +49,6 @@ def test_a_rubric_made_without_labels_does_not_speak_of_them() -> None:
     assert "origin definition" in words
     for absent in ("0 texts", "0 groups", "baseline", "training texts", "Pearson", "optimistic"):
         assert absent not in words
-
-
-def test_texts_that_the_judge_is_shown_are_shortened_and_the_reader_is_warned() -> None:
-    words = words_of(version_view(shown()))
-    assert "The judge is shown 2 labelled texts with their sources, in full." in words
-    assert "4.33 train-2 The text train-2." in words
-    assert words.count("It goes on.") < 40
-    assert "An article." not in words
 
 
 def test_a_list_says_what_was_not_measured() -> None:

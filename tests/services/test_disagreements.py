@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from commands import LABELLED, Commands
+from commands import LABELLED
 
 from rubriclab import Lab
 from rubriclab.errors import NotInStore
@@ -38,14 +36,6 @@ def test_one_side_only_shows_what_the_rubric_scores_higher_or_lower(lab: Lab) ->
         texts = lab.disagreements("news", side=side).texts
         assert texts
         assert all(each.points * sign > 0 for each in texts)
-
-
-def test_the_command_shows_text_label_and_score(lab: Lab, tmp_path: Path) -> None:
-    command = Commands(tmp_path, RUBRICLAB_STORE=str(lab._store))
-    done = command("disagreements", "news", "--count", 1)
-    (found,) = lab.disagreements("news", count=1).texts
-    assert found.text.id[:20] in done.out
-    assert f"people {found.text.label:g}, rubric" in done.out
 
 
 def test_a_version_without_a_training_record_is_refused_with_the_reason(lab: Lab) -> None:

@@ -106,12 +106,6 @@ def test_a_preview_saves_nothing_and_needs_no_name(read_only: Lab) -> None:
     assert [version.ref for version in read_only.versions("planted")] == ["planted@1"]
 
 
-@pytest.mark.parametrize("who", [{}, {"by": "anna"}, {"because": "it repeats"}])
-def test_a_version_without_an_author_or_a_reason_is_refused(read_only: Lab, who: dict[str, str]) -> None:
-    with pytest.raises(SettingsError, match="records who made it and why"):
-        read_only.edit("planted", drop="links", **who)
-
-
 def test_limits_are_kept_by_later_edits_and_packs_until_they_are_lifted(planted_lab: Lab, tmp_path: Any) -> None:
     lab, limits = planted_lab, {"links": (0.3, 0.3), "names": (0.0, 0.1)}
     first = lab.edit("planted", pin={"links": 0.3}, bound={"names": (0, 0.1)}, **WHO)

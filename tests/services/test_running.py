@@ -11,22 +11,8 @@ import pytest
 from rubriclab.services.running import AHEAD, finish, iterate
 
 
-async def doubled(number: int) -> int:
-    await asyncio.sleep(0)
-    return 2 * number
-
-
 async def failing() -> None:
     raise LookupError("nothing there")
-
-
-def test_work_is_run_to_its_end() -> None:
-    assert finish(lambda: doubled(2)) == 4
-
-
-async def test_work_is_run_to_its_end_while_a_loop_is_running() -> None:
-    assert finish(lambda: doubled(2)) == 4
-    assert finish(lambda: doubled(3)) == 6
 
 
 async def test_errors_come_out_of_the_thread_as_they_are() -> None:
@@ -60,10 +46,6 @@ async def counting(seen: list[int], most: int = 1000) -> AsyncGenerator[int]:
             await asyncio.sleep(0)
     finally:
         seen.append(-1)
-
-
-async def test_a_stream_is_read_in_order() -> None:
-    assert list(iterate(lambda: counting([], 50))) == list(range(50))
 
 
 def test_a_stream_that_is_not_read_to_its_end_is_closed_and_never_runs_far_ahead() -> None:

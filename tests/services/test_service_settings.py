@@ -18,7 +18,7 @@ from rubriclab.errors import SettingsError
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import Method
 from rubriclab.methods.names import METHOD_NAMES
-from rubriclab.services.settings import parse_settings, resolve_settings, settings_from
+from rubriclab.services.settings import parse_settings, resolve_settings
 
 SEEVAL, FEW_SHOT, HYPOEVAL = METHODS["seeval"], METHODS["few_shot"], METHODS["hypoeval"]
 # A setting of which the default, the one inside a joint training and those tried here all differ.
@@ -86,19 +86,10 @@ def test_a_pair_of_another_form_or_method_is_not_understood(pair: str) -> None:
     assert all(name in complaint for name in METHOD_NAMES)
 
 
-def test_a_pair_for_another_method_on_the_command_line_is_refused() -> None:
-    assert refused(SEEVAL, ["hypoeval.k=3"]) == "settings: hypoeval.k is for another method; this is seeval."
-
-
 def test_a_configuration_may_hold_tables_of_several_methods() -> None:
     configured = ["hypoeval.k=3", "seeval.samples=4", "direct.samples=9"]
     assert method_settings(SEEVAL, (), configured) == SEEVAL.settings(samples=4)
     assert method_settings(HYPOEVAL, (), configured) == HYPOEVAL.settings(k=3)
-
-
-def test_the_command_line_comes_before_the_configuration() -> None:
-    found = method_settings(SEEVAL, ["seeval.samples=3"], ["seeval.samples=4", "seeval.explanations=2"])
-    assert (found.samples, found.explanations) == (3, 2)
 
 
 def test_a_fault_in_another_method_s_table_does_no_harm() -> None:
@@ -141,18 +132,6 @@ def test_a_single_value_comes_before_the_preset_wherever_it_stands() -> None:
     ):
         found = method_settings(SEEVAL, pairs)
         assert (found.explanations, found.refine) == (4, False)
-
-
-def test_a_complaint_of_our_own_is_told_once_and_without_its_kind() -> None:
-    with pytest.raises(SettingsError) as refusal:
-        settings_from(METHODS["checkeval"], {"diversified": True})
-    assert str(refusal.value) == "checkeval.diversified: a number was expected; got True."
-
-
-def test_settings_are_made_from_values_too() -> None:
-    assert settings_from(SEEVAL, {"samples": 3}) == SEEVAL.settings(samples=3)
-    with pytest.raises(SettingsError, match=r"few_shot\.k: expected a number of at most 20, got 21\."):
-        settings_from(FEW_SHOT, {"k": 21})
 
 
 # Precedence

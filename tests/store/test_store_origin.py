@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from store_samples import EFFORT, numbered, provenance, tamper
 
-from rubriclab.errors import NotConfirmed, NotInStore
+from rubriclab.errors import NotInStore
 from rubriclab.provenance import Provenance
-from rubriclab.services.judge_choice import JudgeChoice, generator_of, judge_of
+from rubriclab.services.judge_choice import JudgeChoice, generator_of
 from rubriclab.services.workspace import Notify
 from rubriclab.store import Store, Version, import_pack, open_store, read_pack, write_pack
 
@@ -151,18 +151,6 @@ def test_a_generator_that_came_with_a_pack_is_not_asked_by_what_was_made_from_it
     mine = MINE.model_copy(update={"generator": "openai/other"})
     relearned = store.save("news", numbered(3), mine, EFFORT, parent=imported.ref)
     assert generator_of(relearned, store, notify) == JudgeChoice("openai/other", None)
-
-
-def test_a_judge_that_came_with_a_pack_is_not_asked_by_what_was_made_with_it(store: Store) -> None:
-    imported = bring(store, THEIRS)
-    made = THEIRS.model_copy(update={"judge_from": imported.ref})
-    ours = store.save("ours", numbered(2), made, EFFORT)
-    with pytest.raises(NotConfirmed, match=r"^ours@1 was made with the judge of news@1: news@1 was imported, and "):
-        judge_of(ours, None, store, silent)
-    store.confirm(imported.ref)
-    assert judge_of(ours, None, store, silent) == JudgeChoice("openai/judge", "http://theirs/v1", imported.ref)
-    store.revoke(imported.ref)
-    assert judge_of(ours, "openai/mine", store, silent) == JudgeChoice("openai/mine")
 
 
 def test_what_is_learned_with_a_judge_that_the_user_named_does_not_pass_for_one_with_the_pack_s(store: Store) -> None:

@@ -66,14 +66,6 @@ def test_true_is_no_number_anywhere_in_a_pack(path: list[str]) -> None:
         read_pack(json.dumps(raw), "mine")
 
 
-def test_a_pack_is_written_for_reading_and_for_comparing_line_by_line() -> None:
-    assert TEXT.endswith("}\n")
-    assert list(json.loads(TEXT)) == sorted(json.loads(TEXT))
-    assert '\n  "digest": "sha256:' in TEXT
-    assert "連貫" in write_pack(version_of(rubric(criterion("連貫")), provenance()))
-    assert write_pack(VERSION) == TEXT
-
-
 def test_the_order_of_keys_and_the_spacing_mean_nothing() -> None:
     def shuffled(value: Any) -> Any:
         if isinstance(value, dict):
@@ -122,6 +114,16 @@ def test_a_number_may_be_written_in_any_way_that_means_the_same() -> None:
         (lambda raw: raw.update(digest="sha256:" + "0" * 64), "digest: the rubric was changed"),
         (lambda raw: raw["provenance"].pop("model_versions"), "provenance.model_versions: not as rubriclab writes it"),
         (lambda raw: raw["provenance"].update(seed="42"), "provenance.seed: not as rubriclab writes it"),
+        (lambda raw: raw.update(number=-5), "number: expected a number of at least 1, got -5"),
+        (lambda raw: raw["provenance"].update(seed=-1), "provenance.seed: expected a number of at least 0, got -1"),
+        (
+            lambda raw: raw["provenance"]["agreement"].update(n=-1),
+            "provenance.agreement.n: expected a number of at lea",
+        ),
+        (
+            lambda raw: raw["rubric"]["parts"][0]["criteria"][0]["evidence"].update(missing=-1),
+            "rubric.parts[0].criteria[0].evidence.missing: expected a number of at least 0, got -1",
+        ),
     ],
 )
 def test_a_fault_is_named_with_file_and_field(change: Callable[[dict[str, Any]], Any], message: str) -> None:
@@ -166,26 +168,10 @@ def test_an_imported_pack_is_the_next_version_and_keeps_its_provenance(sqlite_st
     assert sqlite_store.verify() == ()
 
 
-def test_a_pack_of_an_import_holds_the_same_rubric_and_provenance(sqlite_store: Store) -> None:
-    imported = import_pack(sqlite_store, read_pack(TEXT, "pack.json"))
-    pack = read_pack(write_pack(imported), "again.json")
-    assert (pack.digest, pack.provenance_digest) == (VERSION.digest, VERSION.provenance_digest)
-
-
 WORDS = st.text(min_size=1).filter(lambda text: not is_blank(text))
 WEIGHTS = st.floats(min_value=LEAST_WEIGHT, max_value=1e9)
 KNOWN_SETTINGS = st.fixed_dictionaries(
     {}, optional={"k": st.integers(1, 20), "alpha": st.floats(0, 1), "ask": st.sampled_from(["separately", "together"])}
-)
-NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
-SETTINGS = st.dictionaries(
-    st.text(),
-    st.recursive(
-        st.none() | st.booleans() | st.integers() | NUMBERS | st.text(),
-        lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(), inner, max_size=2),
-        max_leaves=5,
-    ),
-    max_size=3,
 )
 
 
@@ -214,18 +200,6 @@ def test_packing_and_importing_preserve_both_digests(memory: Store, of: Rubric, 
     assert (stored.digest, stored.rubric.digest) == (of.digest, of.digest)
 
 
-@given(values=SETTINGS, seed=st.integers(0, 100))
-@settings(deadline=None, max_examples=40)
-def test_a_digest_does_not_hang_on_the_order_of_keys(values: dict[str, Any], seed: int) -> None:
-    keys = random.Random(seed).sample(sorted(values), len(values))
-    parts = (
-        Part(method="hypoeval", settings=each, criteria=(criterion(),))
-        for each in (values, {key: values[key] for key in keys})
-    )
-    first, second = (rubric(parts=(part,)).digest for part in parts)
-    assert first == second
-
-
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
@@ -243,24 +217,3 @@ def test_judges_and_addresses_are_checked_when_a_pack_is_read(fields: dict[str, 
         read_pack(text, "pack.json")
     assert str(caught.value).startswith(f"pack.json: {message}")
     assert "hunter2" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda raw: raw.update(number=-5), "number: expected a number of at least 1, got -5"),
-        (lambda raw: raw["provenance"].update(seed=-1), "provenance.seed: expected a number of at least 0, got -1"),
-        (
-            lambda raw: raw["provenance"]["agreement"].update(n=-1),
-            "provenance.agreement.n: expected a number of at lea",
-        ),
-        (
-            lambda raw: raw["rubric"]["parts"][0]["criteria"][0]["evidence"].update(missing=-1),
-            "rubric.parts[0].criteria[0].evidence.missing: expected a number of at least 0, got -1",
-        ),
-    ],
-)
-def test_counts_are_not_negative(change: Callable[[dict[str, Any]], Any], message: str) -> None:
-    with pytest.raises(PackError) as caught:
-        read_pack(changed(change), "pack.json")
-    assert str(caught.value).startswith(f"pack.json: {message}")

@@ -238,11 +238,6 @@ def test_links_and_tokens_stay_the_same_when_the_server_is_started_again(tmp_pat
         assert page.access.path("anna") != before.path("anna")
 
 
-def test_the_page_can_be_ended_from_the_browser(tmp_path: Path) -> None:
-    with label_page(tmp_path) as page:
-        assert page.post("/stop", {"rater": "anna"}).status_code == 200
-
-
 def test_only_who_started_a_shared_page_is_told_of_files_and_may_end_it(tmp_path: Path) -> None:
     with label_page(tmp_path, share="anna", rater="zoe") as page:
         page.client.get(page.access.path("anna"))

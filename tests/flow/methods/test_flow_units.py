@@ -14,7 +14,6 @@ from server import RunningServer
 TWO = some_texts(2)
 GIVEN = [json.loads(line) for line in TWO.splitlines()]
 seal = pytest.mark.parametrize("method", ["seal"])
-dcr = pytest.mark.parametrize("method", ["dcr"])
 both = pytest.mark.parametrize("method", ["seal", "dcr"])
 
 
@@ -47,7 +46,7 @@ def test_weights_that_sum_to_anything_come_to_1_and_the_score_follows_from_the_r
     assert len({criterion["weight"] for criterion in run.scores[0]["criteria"]}) > 1
 
 
-@pytest.mark.parametrize("method", ["seal", "dcr"])
+@both
 def test_an_empty_text_is_unscored_without_a_question_and_one_sentence_is_one_unit(
     method: str, provider: RunningServer, imported: Commands
 ) -> None:
