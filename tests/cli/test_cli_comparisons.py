@@ -53,14 +53,6 @@ def test_comparisons_alone_are_learned_from(rubriclab: Commands, compared: list[
     assert "scale 0 to 1 by default, since there are only comparisons" in done.err
 
 
-def test_a_comparison_that_cannot_be_stops_learning_and_is_named(rubriclab: Commands) -> None:
-    wrong = [{"preferred": ROWS[0]["id"], "over": "nobody"}, {"preferred": ROWS[0]["id"], "over": ROWS[0]["id"]}]
-    done = rubriclab("learn", written(rubriclab, [*texts(), *wrong]), *TASK, "--method", "hypoeval")
-    assert done.code == 2
-    assert "rows.jsonl:37: got a comparison with 'nobody', expected the id of a text in the same rows" in done.err
-    assert "rows.jsonl:38: field 'over': got" in done.err
-
-
 def test_texts_are_scored_and_evaluated_beside_comparisons(rubriclab: Commands) -> None:
     file = written(rubriclab, [*texts(), *preferences()])
     rubriclab("learn", file, *TASK, "--method", "direct", "--name", "news")

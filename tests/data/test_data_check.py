@@ -51,15 +51,6 @@ def test_rows_without_the_label_are_set_aside_and_counted():
     assert "rows without a score for 'coherence' are left out: 1 of 13" in training.notes
 
 
-def test_one_faulty_row_stops_learning_and_is_named():
-    some = rows()
-    some[4]["output"] = None
-    error = stopped(some)
-    assert error.faults == ("labels:5: field 'output': got null, expected a non-empty text",)
-    assert error.faults[0] in str(error)
-    assert "1 fault " in str(error)
-
-
 def test_all_faults_are_named_together_in_the_order_of_their_lines():
     some = rows(14)
     some[1]["scores"] = {"coherence": 9}
@@ -107,11 +98,6 @@ def test_fewer_than_ten_labels_are_too_few(count):
 
 def test_constant_labels_teach_nothing():
     assert "All 12 scores for 'coherence' are 4" in str(stopped(rows(scores={"coherence": 4})))
-
-
-def test_one_group_is_enough_but_said():
-    notes = learnable(rows(group="only")).notes
-    assert any("one group ('only')" in note for note in notes)
 
 
 def test_texts_without_rivals_are_said():

@@ -103,21 +103,6 @@ def test_a_file_without_rows_is_an_error(tmp_path, content):
         list(read(tmp_path / "t.jsonl"))
 
 
-def test_the_mapping_reaches_every_format(tmp_path):
-    mapping = "output=text,scores.x=rating"
-    rows = [{"text": "A", "rating": 4}]
-    frame = pd.DataFrame(rows)
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    frame.to_parquet(tmp_path / "t.parquet")
-    (tmp_path / "t.jsonl").write_bytes(in_lines(rows))
-    for found in (
-        *(read(tmp_path / name, mapping=mapping) for name in ("t.csv", "t.parquet", "t.jsonl")),
-        from_rows(rows, mapping=mapping),
-    ):
-        (example,) = found
-        assert (example.output, example.scores) == ("A", {"x": 4.0})
-
-
 def test_reading_is_lazy_to_the_row():
     taken = 0
 
@@ -185,13 +170,3 @@ def test_a_data_set_that_gives_arrays_is_read_like_one_that_gives_lists():
 
     (example,) = from_rows(DataSet())
     assert (example.output, example.scores, example.annotations) == ("A", {"x": 4.0}, {"x": (3.0, 5.0)})
-
-
-def test_nan_is_a_faulty_score_outside_of_frames():
-    (fault,) = from_rows([{"output": "A", "scores": {"x": float("nan")}}])
-    assert (fault.field, fault.got) == ("scores.x", "NaN")
-
-
-def test_a_data_set_with_splits_is_refused_with_their_names():
-    with pytest.raises(DataError, match="'train', 'test'"):
-        from_rows({"train": ROWS, "test": ROWS}, "summaries")

@@ -25,32 +25,6 @@ def refused(row, rules=TYPED):
     return answer
 
 
-def test_every_field_arrives_where_it_belongs():
-    row = {
-        "id": "a",
-        "group": "g",
-        "system": "s",
-        "source": "the source",
-        "context": "the context",
-        "reference": "the reference",
-        "output": "the output",
-        "scores": {"coherence": 4},
-        "annotations": {"coherence": [3, 5]},
-        "something else": object(),
-    }
-    assert example_of(row, "rows", 1) == Example(
-        id="a",
-        output="the output",
-        group="g",
-        source="the source",
-        context="the context",
-        reference="the reference",
-        system="s",
-        scores={"coherence": 4.0},
-        annotations={"coherence": (3.0, 5.0)},
-    )
-
-
 def test_a_fault_is_one_line_with_place_field_what_came_and_what_was_expected():
     fault = refused({"id": 7, "output": None})
     assert str(fault) == "texts.jsonl:12: field 'output': got null, expected a non-empty text"

@@ -189,31 +189,7 @@ def test_words_of_several_parts_without_scores_are_proposed_whole(tmp_path: Path
     with pytest.raises(DataError) as caught:
         training_examples(read(path), "q")
     assert f"level_scores='{LIKERT}'" in str(caught.value)
-
-
-def test_every_fault_of_a_row_is_named_with_its_column_and_words_get_a_proposal(tmp_path: Path) -> None:
-    lines = [f"{number},text,{word},{word}" for number, word in enumerate(["good", "bad", "n/a", "Good", *"12345678"])]
-    path = written(tmp_path / "t.csv", "\n".join(["id,output,A,B", *lines]))
-    rows = read(path, mapping="annotations.x.a=A,annotations.x.b=B")
-    with pytest.raises(DataError) as caught:
-        training_examples(rows, "x")
-    assert len(caught.value.faults) == 8
-    assert "t.csv:2: field 'annotations.x.a' (column 'A'): got the text 'good'" in caught.value.faults[0]
-    assert "level_scores='bad=1,good=2'" in str(caught.value)
-    assert "missing='n/a'" in str(caught.value)
     assert "skip_faulty" in str(caught.value)
-
-
-def test_faulty_rows_are_left_out_and_counted_if_asked(tmp_path: Path) -> None:
-    lines = [f"{number},text {number},{number % 5 + 1}" for number in range(12)]
-    path = written(
-        tmp_path / "t.csv", "\n".join(["id,output,scores.x", *lines, "a,text,nothing", "b,text,9", "3,again,2"])
-    )
-    training = training_examples(read(path), "x", "1:5", skip_faulty=True)
-    assert len(training.examples) == 12
-    assert "faulty rows are left out: 3" in training.notes
-    rows = read(path, skip_faulty=True)
-    assert (len(list(rows)), rows.skipped) == (14, 1)
 
 
 def test_several_header_rows_are_joined_and_empty_cells_repeat_the_one_before(tmp_path: Path) -> None:
@@ -350,13 +326,6 @@ def test_a_score_that_may_be_a_decimal_or_a_thousand_is_an_error_if_nothing_deci
     first = {decimal: scores_of(path, mapping=mapping, decimal=decimal)[0] for decimal in ("point", "comma")}
     comma = "," in cells[0]
     assert first == {"point": 1250 if comma else 1.25, "comma": 1.25 if comma else 1250}
-
-
-def test_the_note_names_a_score_that_could_be_a_thousand_and_both_readings(tmp_path: Path) -> None:
-    path = written(tmp_path / "t.csv", "output,scores.x\na,3.667\nb,4.333\n")
-    assert "scores such as '3.667' in line 2 as 3.667, not 3667" in str(read(path).source.note())
-    path = written(tmp_path / "t.csv", "output,scores.x\na,3.667\nb,4.33\n")
-    assert read(path).source.note() is None
 
 
 def table(folder: Path, kind: str, rows: list[list[Any]]) -> Path:
