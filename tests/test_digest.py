@@ -48,20 +48,6 @@ def test_canonical_text_is_one_line_of_ascii_without_padding(value):
     assert text == json.dumps(json.loads(text), sort_keys=True, separators=(",", ":"))
 
 
-@settings(deadline=None, max_examples=60)
-@given(first=VALUES, second=VALUES)
-def test_different_texts_have_different_digests(first, second):
-    assert (digest(first) == digest(second)) == (canonical(first) == canonical(second))
-
-
-@settings(deadline=None, max_examples=60)
-@given(text=st.text() | st.text(st.characters(categories=["Cs", "Lu", "Nd"])))
-def test_a_digest_is_sha256_of_the_text_and_says_so(text):
-    found = digest_text(text)
-    assert found == "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-    assert len(found) == 7 + 64
-
-
 def test_known_digest():
     expected = hashlib.sha256(b'{"a":[1,2.5,null,true],"b":"\\u00e9"}').hexdigest()
     assert digest({"b": "é", "a": [1, 2.5, None, True]}) == f"sha256:{expected}"
@@ -70,12 +56,6 @@ def test_known_digest():
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, [math.nan], {"a": {"b": math.inf}}])
 def test_what_is_no_number_in_json_is_refused(value):
     with pytest.raises(ValueError, match="Out of range float"):
-        digest(value)
-
-
-@pytest.mark.parametrize("value", [{1, 2}, object(), b"bytes", {"a": {3}}])
-def test_what_json_cannot_hold_is_refused(value):
-    with pytest.raises(TypeError):
         digest(value)
 
 

@@ -1,6 +1,5 @@
 """Evaluators against human scores: values by scipy, baselines beside them, what was left out counted."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -91,45 +90,6 @@ def test_missing_answers_are_counted_beside_every_result_and_baselines_have_none
         ("ours", 7, 150),
         (WORD_COUNT_BASELINE, 0, 0),
     }
-
-
-def test_constant_groups_are_skipped_and_counted_or_treated_as_the_papers_do():
-    level = [replace(t, scores={"coherence": 4.0}) if t.group == "g0" else t for t in TEXTS]
-    skipped, papers = (by_level(OURS, level, constant=rule)["group"].agreement for rule in ("skip", "papers"))
-    assert (skipped.groups, papers.groups) == (GROUPS - 1, GROUPS)
-    assert skipped.constant_groups == papers.constant_groups == 1
-    assert papers.spearman.value == pytest.approx((skipped.spearman.value * (GROUPS - 1) + 1) / GROUPS, abs=1e-9)
-
-
-def test_a_seed_decides_the_intervals_and_not_the_value():
-    first, again, other = (by_level(OURS, seed=seed)["group"].agreement.spearman for seed in (1, 1, 2))
-    assert first == again
-    assert other.value == first.value
-    assert (other.low, other.high) != (first.low, first.high)
-
-
-def test_a_row_is_json_with_the_documented_names():
-    row = by_level(OURS)["group"].to_row()
-    assert json.loads(json.dumps(row)) == row
-    assert set(row) == {
-        "evaluator",
-        "aspect",
-        "level",
-        "n",
-        "groups",
-        "systems",
-        "too_few_groups",
-        "constant_groups",
-        "constant_rule",
-        "unscored",
-        "answers_missing",
-        "answers",
-        "spearman",
-        "pearson",
-        "kendall",
-    }
-    assert set(row["spearman"]) == {"value", "low", "high"}
-    assert (row["aspect"], row["n"], row["groups"]) == ("coherence", GROUPS * SYSTEMS, GROUPS)
 
 
 # Baselines

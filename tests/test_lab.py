@@ -317,10 +317,3 @@ def test_a_dry_run_takes_the_arguments_of_its_operation(lab: Lab) -> None:
 def test_a_lab_with_a_faulty_argument_is_refused(options: dict[str, Any]) -> None:
     with pytest.raises(SettingsError):
         Lab(**options)
-
-
-def test_strings_in_a_list_are_texts(lab: Lab) -> None:
-    texts = [row["output"] for row in ROWS]
-    assert len(lab.score(texts, task="summarization", aspect="coherence")) == len(ROWS)
-    with pytest.raises(SettingsError, match="No row of the data has the field 'source'"):
-        lab.score(texts, "news")

@@ -25,7 +25,6 @@ from batch_server import BatchServer
 from commands import ADDRESS, HELDOUT, LABELLED, PATIENCE, Commands, Done
 from paper_samples import write_paper
 from server import RunningServer
-from single_call_scripts import rating
 
 from rubriclab import Example, Lab, Version, read
 from rubriclab.cli.main import every_command
@@ -606,36 +605,6 @@ def test_dry_runs_of_transfer_drift_literature_and_edit_give_the_same_bounds(sid
     assert sides.json("edit", "news@1", "--add", "Is it long?", "--dry-run") == bounds.to_row()
 
 
-def test_rows_kept_by_resume_change_neither_scores_nor_their_order(sides: Side) -> None:
-    scores = sides.lab.score("texts.jsonl", "news@1")
-    rows = json.loads(json.dumps(scores.to_rows()))
-    command = ("score", "texts.jsonl", "--rubric", "news@1")
-    output = sides.command.folder / "scores.jsonl"
-    assert sides.run(*command, "-o", "scores.jsonl", "--resume").code == 0
-    output.write_bytes(b"".join(output.read_bytes().splitlines(keepends=True)[:7]))
-    done = sides.run(*command, "-o", "scores.jsonl", "--resume")
-    assert "7 rows of scores.jsonl are kept" in done.err
-    assert [json.loads(line) for line in output.read_text("utf-8").splitlines()] == rows
-
-
-def test_texts_rated_together_have_the_same_scores(sides: Side, server: RunningServer) -> None:
-    def brain(messages: list[dict[str, str]], _body: dict[str, Any]) -> str:
-        texts = re.findall(r"<<<text (\d+) (\w+)>>>\n(.*?)\n<<<end of text", messages[1]["content"], re.DOTALL)
-        assert len(texts) > 1
-        entries = [{"text": int(number), "whole": [rating("score", 1 + len(text) % 5)]} for number, _, text in texts]
-        return json.dumps({"texts": entries})
-
-    server.brain = brain
-    options = (*TASK, "--judge", "openai/fake", "--rivals", "together", "--rivals-per-call", 3)
-    rows = sides.run("score", "texts.jsonl", *options).rows
-    calls = server.requests.total()
-    together: dict[str, Any] = {"judge": "openai/fake", "rivals": "together", "rivals_per_call": 3}
-    scores = sides.lab.score("texts.jsonl", **LEARNED, **together)
-    assert rows == json.loads(json.dumps(scores.to_rows()))
-    assert scores.unscored == ()
-    assert server.requests.total() == 2 * calls < 2 * len(rows)
-
-
 def test_batches_give_the_same_scores(sides: Side, batch_server: BatchServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sides.command.environment, "OPENAI_API_BASE", batch_server.url)
     done = sides.run("score", "texts.jsonl", *TASK, "--judge", "openai/fake", "--batch", "--batch-pause", 0.05)
@@ -653,15 +622,3 @@ def test_the_offline_judge_leaves_batches_out_and_says_so(sides: Side) -> None:
     assert done.rows == rows
     reason = "left out, as the judge embedded answers at once and costs nothing"
     assert (f"batch: {reason}" in notes, f"--batch: {reason}" in done.err) == (True, True)
-
-
-def test_asynchronous_calls_give_the_same_as_the_others(sides: Side) -> None:
-    async def both() -> Any:
-        return await asyncio.gather(
-            sides.lab.score_async("texts.jsonl", "news@1"), sides.lab.evaluate_async(HELDOUT, "news@1")
-        )
-
-    scores, evaluation = asyncio.run(both())
-    assert scores.to_rows() == sides.lab.score("texts.jsonl", "news@1").to_rows()
-    rows = [result.to_row() for result in sides.lab.evaluate(HELDOUT, "news@1").results]
-    assert [result.to_row() for result in evaluation.results] == rows

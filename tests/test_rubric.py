@@ -38,11 +38,6 @@ PROVENANCE = Provenance(
 )
 
 
-def test_equal_content_has_equal_digests():
-    assert rubric().digest == rubric().digest
-    assert rubric().digest.startswith("sha256:")
-
-
 @pytest.mark.parametrize(
     "other",
     [
@@ -67,22 +62,6 @@ def test_the_order_of_criteria_is_content_and_that_of_settings_is_not():
     there = part("a")
     turned = there.model_copy(update={"settings": dict(reversed(there.settings.items()))})  # type: ignore[call-overload]
     assert rubric(turned).digest == rubric(there).digest
-
-
-def test_a_rubric_survives_json_with_its_digest():
-    whole = rubric(part("a", "b", dropped=(DroppedCriterion(criterion=criterion("c"), reason="No place."),)))
-    again = Rubric.model_validate_json(whole.model_dump_json())
-    assert again == whole
-    assert again.digest == whole.digest
-    assert Rubric.model_validate(json.loads(json.dumps(whole.model_dump(mode="json")))).digest == whole.digest
-
-
-@pytest.mark.parametrize(
-    ("thing", "field"), [(rubric(), "task"), (part("a"), "method"), (criterion("a"), "weight"), (PROVENANCE, "seed")]
-)
-def test_nothing_stored_can_be_changed(thing, field):
-    with pytest.raises(ValidationError, match="frozen"):
-        setattr(thing, field, None)
 
 
 def test_a_rubric_needs_parts_and_a_part_needs_criteria():

@@ -10,6 +10,7 @@ import pytest
 from commands import HELDOUT, LABELLED, Commands
 
 KEYS = {"evaluator", "aspect", "level", "n", "groups", "constant_groups", "unscored", "spearman", "pearson", "kendall"}
+KEYS |= {"systems", "too_few_groups", "constant_rule", "answers_missing", "answers"}
 WORDS = "baseline: word count"
 
 

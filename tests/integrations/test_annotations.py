@@ -41,26 +41,6 @@ def test_comments_are_reasons_of_the_scores_of_their_rater_and_no_scores() -> No
     ]
 
 
-LIKERT = ["Strongly disagree", "Disagree", "Neither agree nor disagree", "Agree", "Strongly agree"]
-GERMAN = ["stimme ganz und gar nicht zu", "stimme zu", "stimme ganz und gar ohne Vorbehalt zu"]
-
-
-@pytest.mark.parametrize("words", [LIKERT, GERMAN])
-def test_words_that_repeat_are_scores_however_long(words: list[str]) -> None:
-    given = [Annotation(str(n), "q", words[n % len(words)], "anna") for n in range(15)]
-    found = annotated_rows([{"id": str(n)} for n in range(15)], given)
-    assert found == [{"id": str(n), "annotations": {"q": {"anna": words[n % len(words)]}}} for n in range(15)]
-
-
-@pytest.mark.parametrize("score", [4.0, "good", "Neither agree nor disagree"])
-def test_one_comment_among_numbers_or_words_for_levels_is_kept_and_the_others_stay_scores(score: float | str) -> None:
-    given = [Annotation("a", "q", score, "anna"), Annotation("b", "q", score, "anna"), Annotation("b", "q", WHY, "ben")]
-    assert annotated_rows([{"id": "a"}, {"id": "b"}], given) == [
-        {"id": "a", "annotations": {"q": {"anna": score}}},
-        {"id": "b", "annotations": {"q": {"anna": score}}, "answers": {"q": {"ben": WHY}}},
-    ]
-
-
 def test_an_aspect_with_more_comments_than_words_for_levels_has_comments() -> None:
     said = ["none", "none", *(f"{WHY} {n}" for n in range(3))]
     given = [Annotation(str(n), "thoughts", text, "anna") for n, text in enumerate(said)]

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from holistic_scripts import OVERALL, learn as learn_overall, overall, part, whole
 from hypoeval_scripts import ASPECT, assignment, criterion, example, examples, findings, scripted, training_input
-from hypothesis import given, settings, strategies as st
 from jinja2 import UndefinedError, meta
 from pydantic import BaseModel
 from single_call_scripts import PARTS
@@ -33,7 +32,6 @@ from rubriclab.methods.single_call.prompt import judge_prompt
 from rubriclab.methods.single_call.rivals import rivals_prompt
 from rubriclab.papers.paper import Paper, PaperPage
 from rubriclab.prompts import Prompt, Repair, prompts_digest, render, render_turns
-from rubriclab.prompts.inert import inert
 from rubriclab.revision import improve_stream
 from rubriclab.rubric import Demonstration, Rubric
 from rubriclab.services.literature_add import LiteratureAddOptions, findings_prompts
@@ -338,28 +336,6 @@ def test_texts_shown_beside_the_one_to_rate_are_fenced_each_by_itself(attack):
         assert attack not in FENCE.sub("", user(prompt))
 
 
-@settings(deadline=None, max_examples=60)
-@given(attack=st.text(min_size=1).filter(str.strip))
-def test_no_text_leaves_its_fence(attack):
-    prompt = rate_prompt(replace(TEXT, output=attack), THREE[:1], assignment())
-    content = user(prompt)
-    opening = content.index("<<<summary ")
-    tag = content[opening + len("<<<summary ") :][:16]
-    inside, outside = content[opening:].split(f"\n<<<end of summary {tag}>>>", 1)
-    assert inside == f"<<<summary {tag}>>>\n{inert(attack)}"
-    assert tag not in outside
-
-
-@pytest.mark.parametrize("attack", ATTACKS)
-async def test_texts_shown_to_a_generator_are_fenced_each_by_itself(attack):
-    texts = (replace(example(1, 2), output=attack), replace(example(2, 4), source=attack, context=attack))
-    material, generator = ProposalContext(texts, findings()), scripted()
-    await refine((criterion("a"),), material, assignment(), generator)
-    for prompt in (propose_prompt(3, material, assignment()), generator.prompts[0]):
-        found = [match["text"] for match in FENCE.finditer(user(prompt)) if "finding" not in match["label"]]
-        assert found == [attack, attack, attack, "Summary number 2."]
-
-
 @pytest.mark.parametrize("attack", ATTACKS)
 async def test_findings_from_papers_are_fenced_each_by_itself(attack):
     claims = tuple(claim.model_copy(update={"claim": attack}) for claim in findings())
@@ -598,8 +574,3 @@ def test_a_part_without_words_leaves_no_gap(template):
 def test_only_the_last_turn_is_divided_and_in_one_order(template, wording):
     with pytest.raises(ValueError, match="expected once, in this order, in the user's last turn"):
         render(template(wording))
-
-
-def test_an_unknown_template_is_an_error():
-    with pytest.raises(FileNotFoundError):
-        render(Prompt("hypoeval/unheard_of", {}, rate_prompt(TEXT, THREE[:1], assignment()).reply))

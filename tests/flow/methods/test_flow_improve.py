@@ -14,7 +14,7 @@ import methods_brain
 import pytest
 from commands import HELDOUT, Commands
 from flow_server import Killing, commands_at
-from method_flows import MENDED, Run, Turns, unusable_at_first
+from method_flows import MENDED, Run, unusable_at_first
 from server import RunningServer
 
 from rubriclab.sentences import split_sentences
@@ -179,34 +179,6 @@ def test_with_a_fifth_of_the_replies_faulty_each_row_is_better_or_says_why_not(
         assert (row["output"], row["scores"]) == (given["output"], given["scores"])
         why = found["unscored"] or (found["rounds"] and found["rounds"][-1]["reason"])
         assert bool(why) == (found["outcome"] != "without fault")
-
-
-def test_a_text_of_which_no_use_could_be_made_is_left_as_it_is_with_the_reason(
-    improved: Improved, learned: Commands, provider: RunningServer
-) -> None:
-    hard = dict(zip(ROLES.values(), (GIVEN[at] for at in (0, 1)), strict=True))
-
-    def mostly(messages: Turns, body: dict[str, Any]) -> str:
-        lost = hard[body["model"]]["source"] in messages[1]["content"]
-        return "I would rather not." if lost else methods_brain.reply(messages, body)
-
-    provider.brain = mostly
-    assert learned(*IMPROVE, stdin=TEXTS).code == 0
-    rows = {row["id"]: row for row in map(json.loads, written(learned).splitlines())}
-    found = {model: rows[given["id"]].pop("improvement") for model, given in hard.items()}
-    for given in hard.values():
-        row = rows.pop(given["id"])
-        assert row == {name: given[name] for name in row}
-        assert {"output", "scores"} <= row.keys()
-    assert [*rows.values()] == [row for row in improved.rows if row["id"] in rows]
-    assert found["fake"]["outcome"] == "unscored"
-    assert found["fake"]["unscored"].startswith("1 of 1 criteria without a usable rating; the first: ")
-    assert found["writer"]["outcome"] == "no usable rewriting"
-    assert found["writer"]["after"] == found["writer"]["before"] < 5
-    whys = [each["reason"] for each in found["writer"]["rounds"]]
-    assert len(whys) == 2
-    for why in (*whys, found["fake"]["unscored"]):
-        assert "unusable reply, also after one repair" in why
 
 
 def test_a_refusal_ends_the_command_after_the_first_requests_of_texts_under_way_and_leaves_no_file(
