@@ -11,23 +11,41 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from rubriclab.judges.provider_errors import is_bad_request, is_too_long, refuses_logprobs, searched_message
+from rubriclab.judges.provider_errors import is_bad_request, is_too_long, searched_message
 
 LIMIT_NAMES = ("max_tokens", "max_completion_tokens")
 
-# What a message may call a setting besides its own name.
+# What messages call a setting besides its own name.
 _ALIASES = {
-    "response_format": r"response_?format|json_?schema|output_?format|structured output|guided_?(?:json|decoding)",
+    **dict.fromkeys(
+        LIMIT_NAMES,
+        r"max(?:imum)?[_ ]?(?:completion|output|new)?[_ ]?tokens|num_predict|completion tokens|in the completion",
+    ),
+    "response_format": (
+        r"(?:response|output)[_ ]?(?:format|schema|config|mime)|json[_ ]?(?:schema|object|mode)|structured[_ ]output"
+        r"|guided_?(?:json|decoding)|\bgrammar\b|\btool_choice\b"
+    ),
+    "seed": r"(?<![a-z])seed(?![a-z])",
     "logprobs": r"log[_ ]?prob",
     "cache_control": r"cache[_ ]?(control|point)|prompt caching",
 }
+_UNSUPPORTED = re.compile(
+    r"not (?:supported|implemented|enabled|allowed|permitted)|unsupported|(?:not|n't) support|unrecogni[sz]ed|unknown"
+    r"|extra[ _](?:inputs|forbidden)|failed to parse|validation errors? for",
+    re.IGNORECASE,
+)
 _NO_SYSTEM = re.compile(
     r"(?:system|developer)\W{0,3}(?: (?:role|message|prompt|instruction)s?)?\b.{0,40}?"
     r"(?:not |n't |un)(?:supported|allowed|enabled)"
-    r"|(?:not|n't) support.{0,40}?\bsystem\b|roles must alternate|unexpected role\W{1,3}system"
-    r"|only user and assistant|role\b.{0,20}?should be 'user' or 'assistant'",
+    r"|(?:not|n't) support.{0,40}?\bsystem\b|system\W{1,3}is not (?:one of|a valid)|roles must alternate"
+    r"|(?:unexpected|unknown|invalid|valid) (?:message )?role\b|only user\b.{0,40}?\broles?\b"
+    r"|role\b.{0,40}?should be 'user' or 'assistant'",
     re.IGNORECASE | re.DOTALL,
 )
+# The size of a prompt, which a limit on the reply's tokens alone does not depend on.
+_PROMPT_SIZE = re.compile(r"\b(?:prompt|inputs?|messages)\b|context[ _-]?(?:length|size|limit)", re.IGNORECASE)
+_STATUS = re.compile(r"\b(?:code|status)\W{1,4}\d{3}\b", re.IGNORECASE)
+_EXCLUSIVE = re.compile(r"exclusive|(?:less|lower|smaller) than \W{0,2}\d", re.IGNORECASE)
 _NUMBER = re.compile(r"(?<![\w.])\d{1,9}(?![\w.]*\w)")
 
 
@@ -58,25 +76,26 @@ class MendedSettings:
             needed: the limit without tokens for hidden reasoning.
         """
         message = searched_message(error)
-        if not is_bad_request(error):
-            named = "logprobs" if "logprobs" in sent and refuses_logprobs(error) else None
-        elif is_too_long(error):
-            has_spare = limit is not None and limit > needed and _names(message, self.limit_name)
+        if not (is_bad_request(error) or _UNSUPPORTED.search(message)):
+            return None
+        names_limit = self.limit_name in sent and _names(message, self.limit_name)
+        if is_too_long(error) and not (names_limit and not _PROMPT_SIZE.search(message)):
+            has_spare = names_limit and limit is not None and limit > needed
             return replace(self, has_no_room=True) if has_spare and not self.has_no_room else None
-        else:
-            if self.limit_name in sent and _names(message, self.limit_name):
-                return self._with_other_limit(message, limit)
-            if not self.without_system and _NO_SYSTEM.search(message):
-                return replace(self, without_system=True)
-            named = next((name for name in sorted(sent) if _names(message, name)), None)
+        if names_limit:
+            return self._with_other_limit(message, limit)
+        if not self.without_system and _NO_SYSTEM.search(message):
+            return replace(self, without_system=True)
+        named = next((name for name in sorted(sent) if _names(message, name)), None)
         return None if named is None else replace(self, dropped=self.dropped | {named})
 
     def _with_other_limit(self, message: str, limit: int | None) -> MendedSettings | None:
-        other = next(name for name in LIMIT_NAMES if name != self.limit_name)
-        if self.limit_name == LIMIT_NAMES[0] and _names(message, other):
-            return replace(self, limit_name=other)
-        lower = [number for number in map(int, _NUMBER.findall(message)) if limit is not None and 0 < number < limit]
-        return replace(self, highest_limit=max(lower)) if lower else None
+        """Return the settings with another name of the limit, unless the message says that it is too high."""
+        numbers = map(int, _NUMBER.findall(_STATUS.sub("", message)))
+        lower = [number for number in numbers if limit is not None and 1 < number < limit]
+        if self.limit_name == LIMIT_NAMES[0] and (not lower or _UNSUPPORTED.search(message)):
+            return replace(self, limit_name=LIMIT_NAMES[1])
+        return replace(self, highest_limit=max(lower) - bool(_EXCLUSIVE.search(message))) if lower else None
 
 
 def _names(message: str, setting: str) -> bool:

@@ -6,16 +6,13 @@ litellm's exceptions are distinguished by status, headers, body and class name, 
 
 from __future__ import annotations
 
-import math
 import re
-import time
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, PromptRejected
 from rubriclab.judges.json_objects import json_objects
+from rubriclab.judges.pauses import retry_after
 from rubriclab.judges.providers import key_variable, provider_of
 from rubriclab.masking import masked
 
@@ -44,17 +41,12 @@ _FILTERED = re.compile(
     r"|usage polic|safety (?:system|filter|setting)|datainspection|prohibited[ _]content|sensitive content",
     re.IGNORECASE,
 )
-# Settings of requests; a refusal that names one concerns all prompts, unless it is of the prompt.
-_SETTING = re.compile(
-    r"\b(?:max_(?:completion_)?tokens|temperature|seed|response_format|json_schema|(?:top_)?logprobs)\b"
-)
+# Settings that no prompt has words of; a refusal that names one concerns all prompts, unless it is of the prompt.
+_SETTING = re.compile(r"\b(?:max_(?:completion_)?tokens|response_format|json_schema|(?:top_)?logprobs)\b")
 # What ends a command whatever the HTTP status: no prompt is answered.
 _FOR_ALL = {"insufficient_quota", "model_not_found", "invalid_api_key", "invalid_model", "billing_hard_limit_reached"}
 # Statuses that may concern this prompt alone.
 _REFUSED = {400, 403, 406, 422, 451}
-# These recur as long as log-probabilities are requested: litellm takes damaged ones for a server error, and
-# llama-cpp-python refuses them with a status of 500.
-_NO_LOGPROBS = re.compile(r"validation errors? for ChoiceLogprobs|logprobs is not supported", re.IGNORECASE)
 # litellm appends tracebacks, or lines of them, to some messages.
 _TRACEBACK = re.compile(r"Traceback \(most recent call last\)|File \"[^\"\n]{1,1000}\", line \d")
 # Paths of Python files and installed packages, on this machine or the server.
@@ -73,15 +65,6 @@ _CONNECTION_ERRORS = {
     ("urllib", "URLError"),
     ("urllib3", "HTTPError"),
 }
-_UNITS = {"ms": 0.001, "mil": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
-_TIME = r"\d{1,9}(?:\.\d{1,9})?\s?(?:milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|h)(?![a-z])\s?"
-_PART = re.compile(r"([\d.]+)\s?(mil|ms|s|m|h)", re.IGNORECASE)
-_DURATION = re.compile(rf"(?:{_TIME})+", re.IGNORECASE)
-_WAIT = re.compile(
-    rf"(?:retry|try again|wait|resets? in|next request in)[^\d\n]{{0,30}}?(?P<wait>(?:{_TIME})+)", re.IGNORECASE
-)
-# Seconds of a time of the epoch rather than a duration.
-EPOCH = 1e9
 _PREFIX = re.compile(r"^(?:[\w.]*(?:Error|Exception|Timeout)(?:: | - ))+")
 
 
@@ -119,11 +102,6 @@ def is_too_long(error: Exception) -> bool:
     # One request that is larger than the limit of a minute has the status of a rate limit.
     pattern = {400: _TOO_LONG, 422: _TOO_LONG, 429: _TOO_LARGE, 500: _NO_CONTEXT}.get(status or 0)
     return pattern is not None and pattern.search(message) is not None
-
-
-def refuses_logprobs(error: Exception) -> bool:
-    """Return whether an error other than a refusal shows that the server has no log-probabilities."""
-    return bool(_NO_LOGPROBS.search(searched_message(error)))
 
 
 def _is_filtered(error: Exception, status: int) -> bool:
@@ -177,35 +155,6 @@ def provider_message(error: Exception) -> str:
         message = f"{message} {masked(str(cause))}"  # "Connection error." alone does not name the address
     line = " ".join(_PATH.sub("…", message).split()) or type(error).__name__
     return line if len(line) <= LONGEST_MESSAGE else line[: LONGEST_MESSAGE - 1] + "…"
-
-
-def retry_after(headers: Mapping[str, str], message: str = "") -> float | None:
-    """Return the seconds that the provider asks to wait, in its headers or its message; `None` if it does not say."""
-    milliseconds = _number(headers.get("retry-after-ms"))
-    stated = [
-        None if milliseconds is None else milliseconds / 1000,
-        _seconds(headers.get("retry-after")),
-        *(_duration(match["wait"]) for match in _WAIT.finditer(message)),
-    ]
-    return max((seconds for seconds in stated if seconds is not None), default=None)
-
-
-def _seconds(value: str | None) -> float | None:
-    """Return the seconds in a `Retry-After`: a number or several, a time of the epoch, a duration or a date."""
-    numbers = [number for part in (value or "").split(",") if (number := _number(part)) is not None]
-    if numbers:
-        seconds = max(numbers)
-        for unit in (1, 1000):
-            if EPOCH <= seconds / unit < 100 * EPOCH:
-                return max(0.0, seconds / unit - time.time())
-        return seconds
-    if value is None:
-        return None
-    return _duration(value) if _DURATION.fullmatch(value.strip()) else _seconds_until(value)
-
-
-def _duration(text: str) -> float:
-    return sum(float(number) * _UNITS[unit.lower()] for number, unit in _PART.findall(text))
 
 
 def _http_status(error: Exception) -> int | None:
@@ -265,20 +214,3 @@ def _headers(error: Exception) -> Mapping[str, str]:
     headers = getattr(error, "litellm_response_headers", None)
     headers = headers or getattr(getattr(error, "response", None), "headers", None)
     return {str(key).lower(): str(value) for key, value in headers.items()} if headers else {}
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        number = float(text or "")
-    except ValueError:
-        return None
-    return max(0.0, number) if math.isfinite(number) else None
-
-
-def _seconds_until(date: str) -> float | None:
-    try:
-        then = parsedate_to_datetime(date)
-        then = then if then.tzinfo else then.replace(tzinfo=UTC)
-        return max(0.0, (then - datetime.now(UTC)).total_seconds())
-    except (ValueError, OverflowError):  # the latter for years and zones beyond what a date can have
-        return None

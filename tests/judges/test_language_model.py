@@ -92,10 +92,10 @@ async def test_every_setting_that_is_refused_is_left_out(server: RunningServer) 
 
 
 async def test_needed_setting_that_is_refused_ends_the_command(server: RunningServer) -> None:
-    server.refuses = {"max_tokens"}
-    with pytest.raises(JudgeRefused, match="max_tokens"):
+    server.refuses = {"max_tokens", "max_completion_tokens"}
+    with pytest.raises(JudgeRefused, match="max_completion_tokens"):
         await model().reply(rate())
-    assert len(server.bodies) == 1
+    assert len(server.bodies) == 2
 
 
 async def test_schema_that_was_insisted_on_is_not_left_out(server: RunningServer) -> None:

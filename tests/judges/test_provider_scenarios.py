@@ -6,6 +6,7 @@ import json
 import random
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
+from datetime import UTC, datetime
 from email.utils import formatdate
 from typing import Any
 
@@ -14,7 +15,7 @@ from hostile_server import HARMLESS, HostileServer, Request, Send, completion, r
 from judge_questions import rate
 from pydantic import BaseModel
 
-from rubriclab.errors import JudgeRefused
+from rubriclab.errors import JudgeRefused, ProviderDown
 from rubriclab.judges import Judge, LanguageModel, Reply, Retried, ask, close_connections
 from rubriclab.judges.judge import JudgeWrapper
 from rubriclab.judges.reasoning import without_reasoning
@@ -424,6 +425,107 @@ async def test_a_refused_setting_is_mended_for_this_and_all_later_requests(
     assert "\n\n".join(turn["content"] for turn in bodies[-1]["messages"]) == contents
 
 
+# How providers and servers word the refusal of a setting; (status, body) where these are not 400 and a message.
+WORDINGS: dict[str, list[Any]] = {
+    "max_tokens": [
+        "Unrecognized request argument supplied: max_tokens",
+        {"message": "Unknown argument max_tokens", "code": 400},
+        (422, {"detail": [{"type": "extra_forbidden", "loc": ["body", "max_tokens"], "input": 512}]}),
+        "'max_tokens' is not supported with this model.",
+        "Invalid parameter: max_tokens",
+    ],
+    "highest": [
+        "`max_tokens` must be less than or equal to `400`, which is less than the `context_window` for this model",
+        "max_tokens: 512 > 400, which is the maximum allowed number of output tokens for claude-3-5-sonnet-20241022",
+        "Invalid 'max_tokens': integer above maximum value. Expected a value <= 400, but got 512 instead.",
+        "Invalid request: max_tokens is too large: 512. This model supports at most 400 completion tokens.",
+        "Invalid max_tokens value, the valid range of max_tokens is [1, 400]",
+        "Requests with max_tokens > 400 must have stream=true",
+        "A maxOutputTokens value of 512 was given but the supported range is from 1 (inclusive) to 401 (exclusive).",
+        "The maximum tokens you requested exceeds the model limit of 400. Try a value that is lower than 401.",
+        (422, {"detail": [{"loc": ["body", "max_tokens"], "msg": "Input should be less than or equal to 400"}]}),
+    ],
+    "seed": [
+        "Unrecognized request argument supplied: seed",
+        "Additional properties are not allowed ('seed' was unexpected) - 'seed'",
+        'Unknown name "seed" at generation_config: Cannot find field.',
+        {"message": "Provider returned error", "metadata": {"raw": '{"error":{"message":"Unsupported: seed"}}'}},
+        (422, {"detail": [{"type": "extra_forbidden", "loc": ["body", "random_seed"], "input": 0}]}),
+        (501, "seed is not implemented"),
+    ],
+    "temperature": [
+        "`temperature` (=0.0) has to be a strictly positive float",
+        "This model does not support the parameter Temperature",
+    ],
+    "response_format": [
+        "This model does not support response format `json_object`.",
+        "The provided JSON schema contains features not supported by xgrammar.",
+        "failed to initialize samplers: failed to parse grammar",
+        (500, "failed to parse grammar"),
+        "JSON mode is not enabled for models/gemma-3",
+        "Invalid value at 'generation_config.response_schema'",
+        "output_config.format: Extra inputs are not permitted",
+        "tool_choice: Extra inputs are not permitted",
+        "This model does not support structured outputs.",
+    ],
+    "system": [
+        "Unsupported value: 'messages[0].role' does not support 'system' with this model.",
+        "'system' is not one of ['assistant', 'user'] - 'messages.0.role'",
+        "Only user, assistant and tool roles are supported, got system.",
+        "Unknown role: system",
+        "Unexpected message role.",
+        "Please use a valid role: user, model.",
+        "Developer instruction is not enabled for models/gemma-3-27b-it",
+        "This model does not support system messages",
+        (422, {"detail": [{"loc": ["body", "messages", 0, "role"], "msg": "Input should be 'user' or 'assistant'"}]}),
+        (500, "System role not supported at row 1, column 45"),
+    ],
+}
+
+
+def _refuses(setting: str, body: dict[str, Any]) -> bool:
+    if setting == "highest":
+        return bool((body.get("max_tokens") or body.get("max_completion_tokens")) > 400)
+    return body["messages"][0]["role"] == "system" if setting == "system" else setting in body
+
+
+@pytest.mark.parametrize(("setting", "wording"), [(name, each) for name, all_ in WORDINGS.items() for each in all_])
+async def test_a_refused_setting_is_told_from_any_wording(
+    case: Callable[[Answer], Case], setting: str, wording: Any
+) -> None:
+    status, stated = wording if isinstance(wording, tuple) else (400, wording)
+    bodies: list[dict[str, Any]] = []
+
+    def answer(request: Request) -> bytes:
+        bodies.append(dict(request.body))
+        if not _refuses(setting, bodies[-1]):
+            return response(completion(GOOD))
+        return response(stated, status) if "detail" in stated else error(status, stated)
+
+    asked = case(answer)
+    asked.model = LanguageModel(
+        "openai/gpt-4o-mini", api_base=f"http://127.0.0.1:{asked.server.port}/v1", reasoning_tokens=0
+    )
+    asked.judge = Retried(asked.model, sleep=asked._sleep)
+    assert _refuses("response_format", asked.model._settings(rate("A text.")))
+    assert await asked.ask() == (4, "")
+    assert len(bodies) == 2
+    kept = {"max_tokens", "seed", "temperature", "response_format"} - {setting}
+    assert kept <= bodies[-1].keys()
+    if setting in ("highest", "max_tokens"):
+        limit = bodies[-1].get("max_tokens") or bodies[-1].get("max_completion_tokens")
+        assert limit == (400 if setting == "highest" else 512)
+
+
+async def test_a_refusal_that_has_the_name_of_a_setting_in_other_words_concerns_its_prompt(
+    case: Callable[[Answer], Case],
+) -> None:
+    asked = case(lambda _: error(400, "I will not say how the temperature of a seed is raised."))
+    score, missing = await asked.ask()
+    assert (score, await asked.ask(HARMLESS)) == (None, (4, ""))
+    assert "I will not say" in missing
+
+
 @pytest.mark.parametrize(
     ("headers", "stated", "pauses"),
     [
@@ -440,6 +542,42 @@ async def test_a_refused_setting_is_mended_for_this_and_all_later_requests(
         ({}, "no", (0.5, 1)),
         ({}, "Rate limit reached. Please try again in 2.1s.", (2.1, 2.1)),
         ({}, {"message": "Quota.", "details": [{"@type": "RetryInfo", "retryDelay": "38s"}]}, (38, 38)),
+        ({}, {"message": "Slow down.", "retry_after": 7}, (7, 7)),
+        ({}, {"message": "Slow down.", "retry_after_ms": "2500"}, (2.5, 2.5)),
+        ({}, {"message": "Slow down.", "metadata": {"retryAfter": 2.5}}, (2.5, 2.5)),
+        ({}, "Slow down. Retry-After: 20", (20, 20)),
+        ({}, "Rate limited. Retry after 00:00:03.", (3, 3)),
+        ({"retry_after": lambda: "00:01:03.5"}, "no", (63.5, 63.5)),
+        ({"retry_after_ms": lambda: "2500"}, "no", (2.5, 2.5)),
+        ({"x_ratelimit_reset_requests": lambda: "1m4.5s"}, "no", (64.5, 64.5)),
+        ({"x_ratelimit_reset": lambda: str(int(time.time() + 9) * 1000)}, "no", (7, 9)),
+        ({"x_ratelimit_reset_tokens": lambda: "9"}, "no", (9, 9)),
+        (
+            {
+                "x_ratelimit_reset_requests": lambda: "23h",
+                "x_ratelimit_remaining_requests": lambda: "5",
+                "x_ratelimit_reset_tokens": lambda: "7s",
+                "x_ratelimit_remaining_tokens": lambda: "0",
+            },
+            "no",
+            (7, 7),
+        ),
+        (
+            {
+                "anthropic_ratelimit_tokens_reset": lambda: datetime.fromtimestamp(time.time() + 9, UTC).isoformat(),
+                "anthropic_ratelimit_tokens_remaining": lambda: "0",
+            },
+            "no",
+            (8, 9),
+        ),
+        ({"retry_after": lambda: "2", "x_ratelimit_reset_requests": lambda: "9s"}, "no", (2, 2)),
+        (
+            {"x_ratelimit_reset_requests": lambda: "9s", "x_ratelimit_remaining_requests": lambda: "5"},
+            "Busy.",
+            (0.5, 1),
+        ),
+        ({"x_ratelimit_reset_requests": lambda: "9s", "x_ratelimit_reset_tokens": lambda: "8h"}, "no", (9, 9)),
+        ({"x_ratelimit_reset_requests": lambda: "soon"}, "Slow down after 3 attempts.", (0.5, 1)),
     ],
 )
 async def test_a_pause_is_as_long_as_the_provider_asks(
@@ -454,6 +592,25 @@ async def test_a_pause_is_as_long_as_the_provider_asks(
     assert await asked.ask() == (4, "")
     (pause,) = asked.pauses
     assert pauses[0] - 0.001 <= pause <= pauses[1]
+
+
+@pytest.mark.parametrize(
+    ("headers", "stated", "seconds"),
+    [
+        ({}, "Daily limit reached. Please try again in 1 day.", "86400"),
+        ({}, "Please try again in 1d2h3m.", "93780"),
+        ({"x_ratelimit_reset_requests": "23h59m"}, "Limit reached.", "86340"),
+        ({"retry_after": "12:00:00"}, "Limit reached.", "43200"),
+        ({}, {"message": "Limit reached.", "retry_after": 7200}, "7200"),
+    ],
+)
+async def test_a_pause_beyond_all_patience_ends_the_command_at_once(
+    case: Callable[[Answer], Case], headers: dict[str, str], stated: Any, seconds: str
+) -> None:
+    asked = case(lambda _: error(429, stated, **headers))
+    with pytest.raises(ProviderDown, match=f"a pause of {seconds} seconds"):
+        await asked.ask()
+    assert (asked.server.requests["v1"], asked.pauses) == (1, [])
 
 
 @pytest.mark.parametrize(
