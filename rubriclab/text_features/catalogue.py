@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from statistics import fmean
 from typing import Literal, get_args
@@ -99,16 +98,11 @@ def prior_directions(aspect: str, definition: str = "", task: str = "") -> dict[
     The mean of the usual directions and of the weights learned from public sets, each with sizes that sum to 1. On sets
     left out of the learning, the mean agrees better with people than either alone (`docs/decisions/0012`).
     """
-    usual = _unit(usual_directions(aspect, definition, task))
-    learned = _unit({feature.name: feature.learned for feature in CATALOGUE})
-    total = {name: usual[name] + learned[name] for name in usual}
+    usual = usual_directions(aspect, definition, task)
+    of_usual, of_learned = sum(map(abs, usual.values())) or 1.0, sum(abs(feature.learned) for feature in CATALOGUE)
+    total = {each.name: usual[each.name] / of_usual + each.learned / of_learned for each in CATALOGUE}
     largest = max(map(abs, total.values()))
     return {name: value / largest for name, value in total.items()}
-
-
-def _unit(weights: Mapping[str, float]) -> dict[str, float]:
-    size = sum(map(abs, weights.values())) or 1.0
-    return {name: weight / size for name, weight in weights.items()}
 
 
 def _kinds_in(words: str) -> tuple[AspectKind, ...]:

@@ -10,16 +10,20 @@ from itertools import pairwise
 
 from rubriclab.size_cache import cached_by_size
 from rubriclab.text_features.catalogue import CATALOGUE
-from rubriclab.text_features.lexicon import (
+from rubriclab.text_features.text import (
     ARTICLES_AND_POSSESSIVES,
     AUXILIARIES,
     CONJUNCTIONS,
     CONNECTIVES,
     PREPOSITIONS,
     REFERENCES,
+    SEARCHED_WORDS,
+    Text,
+    content_stems,
+    share,
+    unify,
     word_set,
 )
-from rubriclab.text_features.text import SEARCHED_WORDS, Text, content_stems, share
 
 WORD_COUNT = "words"
 """The feature that every learned rubric is compared with."""
@@ -36,14 +40,8 @@ _TIES = REFERENCES | CONNECTIVES
 _MAY_DOUBLE = word_set("had that very no so bye ha really many far long now yes again on")
 
 
-@cached_by_size(2**22)
-def _values(_output: str, _source: str | None, _context: str | None) -> dict[str, float]:
-    """Return the values computed so far for these texts, to which further ones are added.
-
-    The texts of a training or evaluation are needed again by every criterion and baseline.
-    """
-    return {}
-
+# The texts of a training or evaluation are needed again by every criterion and baseline.
+_values = cached_by_size(2**22)(lambda _output, _source, _context: dict[str, float]())
 
 # Rival outputs share their source. A character takes some 60 bytes with its views.
 _shared_text = cached_by_size(400_000)(Text)
@@ -91,19 +89,13 @@ class Features(Mapping[str, float]):
         """Lengths of the runs copied from the source."""
         return copied_runs(self.text, self.source)
 
-    @cached_property
-    def searched(self) -> int:
-        """The number of words in which copied runs were looked for."""
-        return min(len(self.text.words), SEARCHED_WORDS)
-
     def _computed(self, name: str) -> float:
         if name in _OF_TEXT:
             return _OF_TEXT[name](self.text) if self.text.words or name in _OF_ANY else math.nan
         if name == "context_covered":
             context = _shared_text(self._given[2] or "").content_counts
             return share(len(self.text.content_counts.keys() & context.keys()), len(context))
-        compute = _BESIDE_SOURCE[name]
-        return compute(self) if self.text.words and self.source.words else math.nan
+        return _BESIDE_SOURCE[name](self) if self.text.words and self.source.words else math.nan
 
 
 def copied_runs(text: Text, source: Text) -> list[int]:
@@ -111,10 +103,10 @@ def copied_runs(text: Text, source: Text) -> list[int]:
     words, haystack = text.words[:SEARCHED_WORDS], source.spaced_words
     lengths, start = [], 0
     while start < len(words):
-        if words[start] not in source.vocabulary:
+        end, run = start + 1, f" {words[start]} "
+        if run not in haystack:
             start += 1
             continue
-        end, run = start + 1, f" {words[start]} "
         while end < len(words) and (longer := f"{run}{words[end]} ") in haystack:
             end, run = end + 1, longer
         lengths.append(end - start)
@@ -150,12 +142,14 @@ _OF_TEXT: Mapping[str, Callable[[Text], float]] = {
     "ends_complete": lambda text: float(bool(_FINAL.search(text.raw[-40:]))),
     "opening_capital": lambda text: float(not text.cased_words[0][0][0].islower()),
     "detached_punctuation": lambda text: share(sum(map(bool, marks := _PUNCTUATION.findall(text.raw))), len(marks)),
-    "stumbles": lambda text: 100 * sum(_is_stumble(*p) for p in pairwise(_JOINT.findall(text.plain))) / len(text.words),
+    "stumbles": lambda text: (
+        100 * sum(_is_stumble(*p) for p in pairwise(_JOINT.findall(unify(text.raw).lower()))) / len(text.words)
+    ),
     "markup": lambda text: 100 * len(_MARKUP.findall(text.raw)) / len(text.words),
     "distinct_content_words": lambda text: math.log1p(len(text.content_counts)),
     "long_words": lambda text: sum(len(word) >= 7 for word in text.words) / len(text.words),
     "repeated_words": lambda text: 1 - share(len(text.content_counts), len(text.content)),
-    "repeated_bigrams": lambda text: share(text.bigrams.total() - len(text.bigrams), text.bigrams.total()),
+    "repeated_bigrams": lambda text: share((pairs := len(text.words) - 1) - len(set(pairwise(text.words))), pairs),
     "linked_sentences": _linked_sentences,
     "connectives": lambda text: sum(map(CONNECTIVES.__contains__, text.words)) / len(text.sentence_words),
     "characters_named": lambda text: float(len(text.names)),
@@ -171,13 +165,13 @@ _BESIDE_SOURCE: Mapping[str, Callable[[Features], float]] = {
     ),
     "source_words_covered": lambda both: share(len(both.common), len(both.source.content_counts)),
     "frequent_words_covered": lambda both: share(
-        sum(word in both.text.content_counts for word in both.source.frequent_content),
-        len(both.source.frequent_content),
+        sum(word in both.text.content_counts for word, _ in both.source.content_counts.most_common(10)),
+        min(10, len(both.source.content_counts)),
     ),
-    "copied_share": lambda both: sum(both.runs) / both.searched,
+    "copied_share": lambda both: sum(both.runs) / min(len(both.text.words), SEARCHED_WORDS),
     "longest_copy": lambda both: float(max(both.runs, default=0)),
     # A short run is the seam of a text pasted together.
-    "splices": lambda both: 100 * sum(run <= 4 for run in both.runs) / both.searched,
+    "splices": lambda both: 100 * sum(run <= 4 for run in both.runs) / min(len(both.text.words), SEARCHED_WORDS),
     "length_to_source": lambda both: math.log(len(both.text.words) / len(both.source.words)),
     "unsupported_numbers": lambda both: (
         100 * sum(number not in both.source.numbers for number in both.text.numbers) / len(both.text.words)

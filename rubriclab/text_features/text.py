@@ -12,18 +12,60 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import chain, pairwise
+from itertools import chain
 
 from rubriclab.sentences import split_sentences
-from rubriclab.text_features.lexicon import FUNCTION_WORDS
+
+
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of `text` as a set."""
+    return frozenset(text.split())
+
+
+# Small closed word lists of English, in lower case with straight apostrophes.
+ARTICLES_AND_POSSESSIVES = word_set("the a an my your his its our their")
+PREPOSITIONS = word_set(
+    "about above across after against along among around as at before behind below beneath beside between beyond by"
+    " despite down during except for from in inside into like near of off on onto out outside over past per since"
+    " through throughout till to toward towards under underneath until up upon via with within without"
+)
+CONJUNCTIONS = word_set("and or but nor so yet because although though while whereas if unless that than whether")
+AUXILIARIES = word_set(
+    "am is are was were be been being has have had having do does did doing will would shall should can could may"
+    " might must isn't aren't wasn't weren't hasn't haven't hadn't don't doesn't didn't won't wouldn't shan't"
+    " shouldn't can't cannot couldn't mustn't ain't"
+)
+REFERENCES = word_set(
+    "he him his himself she her hers herself it its itself they them their theirs themselves he's she's it's they're"
+    " he'd she'd they'd he'll she'll it'll they'll they've this that these those such that's"
+)
+FUNCTION_WORDS = (
+    ARTICLES_AND_POSSESSIVES
+    | PREPOSITIONS
+    | CONJUNCTIONS
+    | AUXILIARIES
+    | REFERENCES
+    | word_set(
+        "i me mine myself we us ours ourselves i'm i've i'll i'd we're we've we'll we'd you yours yourself yourselves"
+        " you're you've you'll you'd who whom whose which what when where why how what's who's where's how's not no all"
+        " any both each either every few less many more most much neither none one other others own same several some"
+        " there there's here just only very too also then now again ever never always even still already almost quite"
+        " rather really well oh yes yeah"
+    )
+)
+CONNECTIVES = word_set(
+    "and but so because although though however therefore thus hence moreover furthermore meanwhile instead"
+    " otherwise nevertheless nonetheless besides then afterwards afterward finally eventually first second next"
+    " later also still yet while whereas since when after before until if unless consequently similarly likewise"
+    " additionally indeed suddenly soon once"
+)
 
 # The words of `spaced_words`: finding copied runs is quadratic in the worst case.
 SEARCHED_WORDS = 5_000
-# Letters; longer words have no endings, and are not cached.
+# Letters; longer words are not stemmed and cached.
 LONGEST_STEMMED = 40
 
 _UNIFIED = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "\u00a0": " "})
-_DOUBLED_QUOTES = re.compile(r"``|''")
 # What tokenisers of the Penn Treebank's school put for brackets.
 _SPELLED_BRACKET = re.compile(r"-[lr][rsc]b-", re.IGNORECASE)
 _SPLIT_CONTRACTION = re.compile(r"(?<=\w) (?=(?:n't|'(?:s|re|ll|ve|d|m))(?!\w))", re.IGNORECASE)
@@ -35,27 +77,20 @@ _WORD = re.compile(
 )
 
 
-def _unify(text: str) -> str:
-    """`text` with straight quotes and without spelled brackets, and with split contractions rejoined."""
-    # Most texts have nothing to replace, which a plain search shows much sooner than a pattern.
-    if not text.isascii():
-        text = text.translate(_UNIFIED)
-    if "``" in text or "''" in text:
-        text = _DOUBLED_QUOTES.sub('"', text)
-    if "-" in text:
-        text = _SPELLED_BRACKET.sub(" ", text)
-    return _SPLIT_CONTRACTION.sub("", text) if "'" in text else text
+def unify(text: str) -> str:
+    """Return `text` with straight quotes and without spelled brackets, and with split contractions rejoined."""
+    plain = text.translate(_UNIFIED).replace("``", '"').replace("''", '"')
+    return _SPLIT_CONTRACTION.sub("", _SPELLED_BRACKET.sub(" ", plain))
 
 
 def _split_words(unified: str) -> tuple[str, ...]:
-    """The words of a unified text in their own case; each character of a script without spaces is a word."""
-    if not unified.isascii():
-        unified = _UNSPACED_SCRIPT.sub(r" \g<0> ", unified)
-    return tuple(_WORD.findall(unified))
+    """Return the words of a unified text in their own case; each character of a script without spaces is a word."""
+    return tuple(_WORD.findall(_UNSPACED_SCRIPT.sub(r" \g<0> ", unified)))
 
 
 @lru_cache(maxsize=1 << 15)
-def _short_stem(word: str) -> str:
+def stem(word: str) -> str:
+    """Return `word` without possessive, plural and the commonest verb endings; after Harman (1991, JASIS)."""
     word = word.removesuffix("'s")
     if len(word) > 4 and word.endswith("ies"):
         return word[:-3] + "y"
@@ -63,20 +98,14 @@ def _short_stem(word: str) -> str:
         return word[:-2]
     if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
         return word[:-1]
-    for suffix in ("ing", "ed"):
-        if word.endswith(suffix) and len(word) - len(suffix) >= 4:
-            return word[: -len(suffix)]
-    return word
-
-
-def stem(word: str) -> str:
-    """`word` without possessive, plural and the commonest verb endings; after the S stemmer of Harman (1991, JASIS)."""
-    return _short_stem(word) if len(word) <= LONGEST_STEMMED else word
+    ending = next((each for each in ("ing", "ed") if word.endswith(each) and len(word) - len(each) >= 4), "")
+    return word.removesuffix(ending)
 
 
 def content_stems(words: Sequence[str]) -> tuple[str, ...]:
     """Return the stems of the words that are not function words."""
-    return tuple(stem(word) for word in words if word not in FUNCTION_WORDS and (len(word) > 1 or not word.isascii()))
+    content = (word for word in words if word not in FUNCTION_WORDS and (len(word) > 1 or not word.isascii()))
+    return tuple(stem(word) if len(word) <= LONGEST_STEMMED else word for word in content)
 
 
 def share(part: float, whole: float) -> float:
@@ -91,14 +120,9 @@ class Text:
     raw: str
 
     @cached_property
-    def plain(self) -> str:
-        """The unified text in lower case, punctuation included."""
-        return _unify(self.raw).lower()
-
-    @cached_property
     def cased_words(self) -> tuple[tuple[str, ...], ...]:
         """The words of each sentence as written."""
-        return tuple(_split_words(_unify(sentence)) for sentence in split_sentences(self.raw))
+        return tuple(_split_words(unify(sentence)) for sentence in split_sentences(self.raw))
 
     @cached_property
     def sentence_words(self) -> tuple[tuple[str, ...], ...]:
@@ -121,24 +145,9 @@ class Text:
         return Counter(self.content)
 
     @cached_property
-    def bigrams(self) -> Counter[tuple[str, ...]]:
-        """How often each pair of neighbouring words occurs."""
-        return Counter(pairwise(self.words))
-
-    @cached_property
     def fourgrams(self) -> Counter[tuple[str, ...]]:
         """How often each run of four words occurs."""
         return Counter(zip(*(self.words[i:] for i in range(4)), strict=False))
-
-    @cached_property
-    def vocabulary(self) -> frozenset[str]:
-        """The different words."""
-        return frozenset(self.words)
-
-    @cached_property
-    def frequent_content(self) -> tuple[str, ...]:
-        """The ten most frequent stems of content words, the first of equally frequent ones first."""
-        return tuple(word for word, _ in self.content_counts.most_common(10))
 
     @cached_property
     def spaced_words(self) -> str:

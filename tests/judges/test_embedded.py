@@ -15,7 +15,6 @@ from hypoeval_scripts import ASPECT
 from rubriclab.checklist import load_checklist, shipped_checklists
 from rubriclab.data import Aspect, Assignment, Example, Scale, find_aspect, task_words
 from rubriclab.errors import JudgeRefused
-from rubriclab.judges import Reply
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.embedded.answers import ANSWERS
 from rubriclab.judges.embedded.reading import Reading, learned_readings, measure, own_readings, readings, worded
@@ -137,25 +136,6 @@ async def test_any_text_and_any_aspect_get_a_score(name: str) -> None:
     strange = Assignment(task_words("letters"), Aspect(name="zorp", definition="How zorp it is."), SCALES[0])
     value, _ = await METHODS[name].score(TEXTS[0], part(name, whole("How zorp it is.")), strange, JUDGE)
     assert strange.scale.contains(value)
-
-
-@pytest.mark.parametrize("scale", [SCALES[0], SCALES[2]], ids=Scale.describe)
-def test_a_weighted_score_is_the_exact_one_in_a_single_call(scale: Scale) -> None:
-    asked: list[Prompt[Any]] = []
-
-    class Watched(EmbeddedJudge):
-        async def reply(self, prompt: Prompt[Any]) -> Reply:
-            asked.append(prompt)
-            return await super().reply(prompt)
-
-    chosen = part("direct", scoring="weighted")
-    weighted, _ = asyncio.run(METHODS["direct"].score(TEXTS[0], chosen, assignment(scale), Watched()))
-    (prompt,) = asked
-    exact = ANSWERS[prompt.name]({**prompt.fields, "sample": 0, "exact": True})["score"]
-    assert weighted == pytest.approx(exact, abs=1e-6)
-    once, (found,) = asyncio.run(METHODS["direct"].score(TEXTS[0], part("direct"), assignment(scale), JUDGE))
-    assert once == round(exact)
-    assert found.reason.startswith("Measured, not read: ")
 
 
 def test_later_explanations_differ_from_the_first() -> None:

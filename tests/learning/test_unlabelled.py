@@ -10,7 +10,7 @@ from commands import HELDOUT
 
 from rubriclab.data import Assignment, Example, find_aspect, parse_scale, read, task_words
 from rubriclab.errors import DataError
-from rubriclab.judges.embedded.judge import EmbeddedJudge
+from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.learning.unlabelled import FEWEST, SPREAD, judged_rubric, text_feature_rubric
 from rubriclab.scoring.score import score_text
 from rubriclab.stats.correlation import spearman

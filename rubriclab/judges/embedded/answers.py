@@ -23,8 +23,7 @@ from rubriclab.judges.embedded.reading import (
 from rubriclab.sentences import split_sentences
 from rubriclab.size_cache import cached_by_size
 from rubriclab.text_features import Features
-from rubriclab.text_features.lexicon import word_set
-from rubriclab.text_features.text import Text
+from rubriclab.text_features.text import Text, word_set
 
 Fields = Mapping[str, Any]
 Answer = dict[str, Any]
@@ -56,11 +55,9 @@ def _asks_for_fault(question: str) -> bool:
     return bool(_FAULT.search(words)) and not _DENIAL.search(words) and not own_readings(question)
 
 
-def _score(share: float, scale: Fields, *, exact: bool = False) -> float:
-    """Return the score at a share of the scale, the middle for nan; the nearest legal one unless `exact`."""
+def _score(share: float, scale: Fields) -> float:
+    """Return the legal score nearest to a share of the scale; the middle for nan."""
     score = scale["low"] + (0.5 if math.isnan(share) else share) * (scale["high"] - scale["low"])
-    if exact:
-        return float(score)
     return float(min(max(round(score, None if scale["whole"] else 4), scale["low"]), scale["high"]))
 
 
@@ -167,7 +164,7 @@ def _yes_no(answer: bool) -> str:
 
 def _whole(fields: Fields, text: str) -> Answer:
     share, reason = measure(fields, text)
-    score = _score(share, fields["scale"], exact=fields["exact"])
+    score = _score(share, fields["scale"])
     return {"score": score} if fields["score_only"] else {"reasoning": reason, "score": score}
 
 

@@ -64,9 +64,8 @@ def values_of(fields: Mapping[str, Any]) -> Features:
     return _features(fields["output"], fields.get("source"), fields.get("context"))
 
 
-def usual(fields: Mapping[str, Any]) -> Mapping[str, float]:
-    """Return how each feature usually moves with the aspect that `fields` are about."""
-    return usual_directions(fields["aspect"]["name"], fields["aspect"]["definition"], fields["words"]["task"])
+def _about(fields: Mapping[str, Any]) -> tuple[str, str, str]:
+    return fields["aspect"]["name"], fields["aspect"]["definition"], fields["words"]["task"]
 
 
 def own_readings(text: str) -> tuple[Reading, ...]:
@@ -79,7 +78,7 @@ def own_readings(text: str) -> tuple[Reading, ...]:
 
 def readings(fields: Mapping[str, Any], text: str) -> tuple[Reading, ...]:
     """Return how `text` is read; at least one reading."""
-    return _readings(text, fields["aspect"]["name"], fields["aspect"]["definition"], fields["words"]["task"])
+    return _readings(text, *_about(fields))
 
 
 # Every text is rated by the same criteria.
@@ -120,7 +119,7 @@ def learned_readings(fields: Mapping[str, Any], observations: Sequence[Mapping[s
     rows = [list(values_of(item).values()) for item in observations]
     columns = np.array(rows, dtype=float).reshape(-1, len(CATALOGUE)).T
     labels = np.array([item["score"] for item in observations], dtype=float)
-    n, strength = len(labels), PRIOR_R * np.array(list(usual(fields).values()))
+    n, strength = len(labels), PRIOR_R * np.array(list(usual_directions(*_about(fields)).values()))
     if n > 1 and np.ptp(labels) > 0:
         correlations = np.nan_to_num(pearson_rows(np.nan_to_num(columns), labels))
         strength = (n * correlations + PRIOR_LABELS * strength) / (n + PRIOR_LABELS)
