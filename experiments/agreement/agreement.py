@@ -29,7 +29,8 @@ from rubriclab.errors import ChecklistError
 from rubriclab.evaluation import Evaluator, Result, baseline_evaluators, evaluate
 from rubriclab.learning.baselines import best_feature
 from rubriclab.services.settings import parse_settings
-from rubriclab.stats import FloatArray, Level
+from rubriclab.stats import Level
+from rubriclab.stats.correlation import FloatArray
 
 SEED = 42
 BESIDE_SEAL = ("seal", "checkeval", "hypoeval", "direct")

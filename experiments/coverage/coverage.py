@@ -39,16 +39,10 @@ from rubriclab.learning.jackknife import agreement_errors, fisher_interval
 from rubriclab.learning.rating_matrix import RatingMatrix, standardised
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.weighting import design, posterior
-from rubriclab.stats import (
-    FloatArray,
-    IntArray,
-    Interval,
-    Level,
-    agreement,
-    error_bound,
-    expanded_confidence,
-    expected_error,
-)
+from rubriclab.stats import Interval, Level, agreement
+from rubriclab.stats.bootstrap import expanded_confidence
+from rubriclab.stats.conformal import error_bound, expected_error
+from rubriclab.stats.correlation import FloatArray, IntArray
 
 CONFIDENCE = 0.9
 SEED = 42

@@ -29,7 +29,7 @@ from rubriclab.learning.gate import validation
 from rubriclab.learning.rating_matrix import RatingMatrix
 from rubriclab.learning.settings import JointSettings
 from rubriclab.methods.names import JOINT
-from rubriclab.stats import FloatArray
+from rubriclab.stats.correlation import FloatArray
 from rubriclab.validation import Validation
 
 SEED = 42

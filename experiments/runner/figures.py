@@ -14,7 +14,10 @@ from experiments.runner.results import Basis, Gap, Row
 from experiments.runner.study import BASELINES, Study
 from rubriclab.evaluation import Evaluator, Result, evaluate
 from rubriclab.learning.baselines import best_feature, feature_values
-from rubriclab.stats import FloatArray, Interval, Level, Statistic, batch_size, difference, estimate, rounded
+from rubriclab.stats import Interval, Level, difference
+from rubriclab.stats.bootstrap import Statistic, batch_size, estimate
+from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.interval import rounded
 from rubriclab.text_features import WORD_COUNT
 
 COEFFICIENTS = ("spearman", "pearson", "kendall")

@@ -17,7 +17,7 @@ from rubriclab import Assignment, Example, Judge
 from rubriclab.learning.candidates import Candidates, Plan
 from rubriclab.learning.rating_matrix import RatingMatrix
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.stats import FloatArray
+from rubriclab.stats.correlation import FloatArray
 
 SETS = "summeval,newsroom,hanna,topical_chat,qags_cnndm"
 SHOTS = 30

@@ -27,9 +27,9 @@ from rubriclab.report.model import (
 from rubriclab.report.wording import count, excerpt
 from rubriclab.rubric import Criterion, Rubric
 from rubriclab.scoring.score import Score
-from rubriclab.stats import ConstantRule, Interval, Level, estimate, spearman_rows
-from rubriclab.stats.bootstrap import batch_size
-from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats import ConstantRule, Interval, Level
+from rubriclab.stats.bootstrap import batch_size, estimate
+from rubriclab.stats.correlation import FloatArray, spearman_rows
 from rubriclab.stats.levels import level_statistic, scored_texts, used_texts
 from rubriclab.stats.missing import floats
 from rubriclab.training_record import RecordedText

@@ -13,7 +13,8 @@ from rubriclab.learning.jackknife import agreement_errors, fisher_interval
 from rubriclab.learning.rating_matrix import RatingMatrix
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.weighting import design, posterior
-from rubriclab.stats import Interval, pearson
+from rubriclab.stats import Interval
+from rubriclab.stats.correlation import pearson
 from rubriclab.stats.jackknife_correlations import jackknife_error
 
 GIVEN = JointSettings(calibration="linear", folds=10)

@@ -14,7 +14,8 @@ from rubriclab.learning.shortcuts import _compared
 from rubriclab.methods.hypoeval.bank import Arm
 from rubriclab.methods.method import MOST_FOLDS, cross_validated
 from rubriclab.services.running import finish
-from rubriclab.stats import agreement, pearson_rows
+from rubriclab.stats import agreement
+from rubriclab.stats.correlation import pearson_rows
 from rubriclab.stats.jackknife_correlations import dependent_correlation
 from rubriclab.stats.levels import level_statistic, scored_texts, used_texts
 from rubriclab.training_record import Cell, RecordedText, TrainingRecord

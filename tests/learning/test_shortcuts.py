@@ -10,8 +10,7 @@ from gate_tables import follow, measures, table
 from hypothesis import given, settings, strategies as st
 
 from rubriclab.learning.shortcuts import shortcuts
-from rubriclab.stats import pearson
-from rubriclab.stats.correlation import partial_correlation
+from rubriclab.stats.correlation import partial_correlation, pearson
 
 NAMES = ("direct", "h1", "h2", "long")
 

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy.stats import kendalltau, pearsonr, rankdata, spearmanr
 
-from rubriclab.stats import Interval, agreement, difference, resample_counts
+from rubriclab.stats import Interval, agreement, difference
 from rubriclab.stats.agreement import KENDALL_RESAMPLES
+from rubriclab.stats.bootstrap import resample_counts
 from rubriclab.stats.correlation import PAIR_LIMIT
 
 LEVELS = ["group", "dataset", "system"]

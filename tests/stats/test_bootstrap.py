@@ -10,8 +10,15 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy.stats import norm, t
 
-from rubriclab.stats import Interval, cluster_bootstrap, estimate, percentile_interval, resample_counts
-from rubriclab.stats.bootstrap import clustered_mean, expanded_confidence
+from rubriclab.stats import Interval
+from rubriclab.stats.bootstrap import (
+    cluster_bootstrap,
+    clustered_mean,
+    estimate,
+    expanded_confidence,
+    percentile_interval,
+    resample_counts,
+)
 
 OPTIONS: dict[str, Any] = {"resamples": 1000, "confidence": 0.95, "seed": 3, "batch": 400}
 

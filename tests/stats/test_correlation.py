@@ -11,16 +11,17 @@ import pytest
 from hypothesis import assume, given, settings, strategies as st
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
-from rubriclab.stats import (
+from rubriclab.stats.correlation import (
+    PAIR_LIMIT,
     is_constant,
     kendall,
     kendall_rows,
+    partial_correlation,
     pearson,
     pearson_rows,
     spearman,
     spearman_rows,
 )
-from rubriclab.stats.correlation import PAIR_LIMIT, partial_correlation
 
 quick = settings(max_examples=40, deadline=None)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy.stats import norm
 
-from rubriclab.stats import pearson
+from rubriclab.stats.correlation import pearson
 from rubriclab.stats.jackknife_correlations import (
     correlations_without,
     dependent_correlation,

@@ -19,7 +19,9 @@ from experiments.runner.figures import COEFFICIENTS, TOLERANCE, Share, agreement
 from experiments.runner.results import Gap, Outcome, Row
 from rubriclab.base_models import FrozenModel
 from rubriclab.evaluation import Evaluator
-from rubriclab.stats import FloatArray, Interval, estimate
+from rubriclab.stats import Interval
+from rubriclab.stats.bootstrap import estimate
+from rubriclab.stats.correlation import FloatArray
 
 BoolArray = npt.NDArray[np.bool_]
 RESAMPLES = 500

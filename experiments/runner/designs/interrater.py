@@ -20,7 +20,8 @@ from experiments.runner.study import Arm, Study
 from rubriclab import Score
 from rubriclab.interrater import Figure, InterraterAgreement, Kind, interrater_agreement
 from rubriclab.scoring import score_stream
-from rubriclab.stats import Interval, rounded
+from rubriclab.stats import Interval
+from rubriclab.stats.interval import rounded
 
 # The alpha that fits a kind of answer.
 ALPHA: Mapping[Kind, Figure] = {

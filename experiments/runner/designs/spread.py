@@ -26,7 +26,10 @@ from rubriclab import Judge, Prompt, Reply, SettingsError
 from rubriclab.base_models import FrozenModel
 from rubriclab.data.aspect import Words
 from rubriclab.data.scale import show
-from rubriclab.stats import FloatArray, Interval, Statistic, estimate, rounded
+from rubriclab.stats import Interval
+from rubriclab.stats.bootstrap import Statistic, estimate
+from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.interval import rounded
 
 # Larger than the sample number of any prompt of a method.
 STRIDE = 10_000
