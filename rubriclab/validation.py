@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import Field
 
 from rubriclab.base_models import Count, FrozenModel
 from rubriclab.stats.interval import Interval
@@ -70,7 +70,7 @@ class Shortcut(FrozenModel):
         follows: correlation with each of these, by name.
         marked: whether it follows one of them significantly more than the raters do.
         p: p-value of following each of these as far as the raters do, adjusted for all criteria and features, by name;
-            empty for the raters and in records that do not state it.
+            empty for the raters.
     """
 
     name: str
@@ -79,11 +79,6 @@ class Shortcut(FrozenModel):
     follows: Mapping[str, float]
     marked: bool = False
     p: Mapping[str, float] = Field(default_factory=dict)
-
-    @model_serializer(mode="wrap")
-    def _without_unknown_p(self, fields: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Return the fields without an empty `p`, so that the digests of records that do not state it still match."""
-        return {name: value for name, value in fields(self).items() if name != "p" or value}
 
 
 class Raters(FrozenModel):

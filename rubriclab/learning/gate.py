@@ -26,11 +26,9 @@ from rubriclab.methods.names import JOINT
 from rubriclab.stats.bootstrap import Statistic, batch_size, estimate, expanded_confidence
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, is_constant, pearson_rows, spearman_rows
 from rubriclab.stats.interval import Interval
-from rubriclab.stats.jackknife_correlations import correlations_without
 from rubriclab.stats.levels import (
     Coefficient,
     ScoredTexts,
-    group_coefficients,
     level_statistic,
     scored_texts,
     used_texts,
@@ -254,25 +252,6 @@ class _Comparison:
     def _texts(self, scores: Sequence[FloatArray]) -> ScoredTexts:
         """Return the texts with all of these scores that are usable at the level."""
         return used_texts(scored_texts(scores, self.labels, self.groups, None), self.level, "skip")
-
-
-def held_out_pearson(scores: FloatArray, labels: FloatArray, groups: Sequence[str]) -> tuple[float, FloatArray]:
-    """Return the correlation of an evaluator, and the same without each cluster, shape (clusters,); NaN if undefined.
-
-    Computed from sums over clusters, in time linear in the number of texts.
-
-    Args:
-        scores: held out, shape (texts,), NaN where missing.
-    """
-    level = gate_level(labels, groups)
-    texts = used_texts(scored_texts([scores], labels, groups, None), level, "skip")
-    if level == "group":
-        by_group = group_coefficients(texts, texts.predicted[0], _defined(pearson_rows))
-        return float(by_group.mean()), (by_group.sum() - by_group) / max(len(by_group) - 1, 1)
-    # The correlation of the labels with themselves is undefined if and only if they are constant.
-    both = correlations_without(np.column_stack([texts.predicted[0], texts.human]), texts.human, texts.cluster)
-    r, without = (np.where(np.isnan(by_group[..., 1]), np.nan, np.nan_to_num(by_group[..., 0])) for by_group in both)
-    return float(r), without
 
 
 def outcome_of(difference: Interval) -> Outcome:

@@ -38,7 +38,7 @@ def pearson(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
     Raises:
         ValueError: shapes differ, or a value is nan or infinite (leave missing values out first).
     """
-    return float(pearson_rows(_vector(x), _vector(y))[0])
+    return float(pearson_rows(x, y)[0])
 
 
 def spearman(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
@@ -46,7 +46,7 @@ def spearman(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
 
     Undefined and refused under the same conditions as `pearson`.
     """
-    return float(spearman_rows(_vector(x), _vector(y))[0])
+    return float(spearman_rows(x, y)[0])
 
 
 def kendall(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
@@ -54,7 +54,7 @@ def kendall(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
 
     Undefined and refused under the same conditions as `pearson`.
     """
-    return float(kendall_rows(_vector(x), _vector(y))[0])
+    return float(kendall_rows(x, y)[0])
 
 
 def pearson_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> FloatArray:
@@ -66,7 +66,7 @@ def pearson_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | No
         weights: how often each element counts, integers of shape (n,) or (rows, n); 1 by default.
 
     Raises:
-        ValueError: shapes do not fit, a value is nan or infinite, or a weight is not a count.
+        ValueError: lengths differ, or a value is nan or infinite.
     """
     x, y, weights = _rows(x, y, weights)
     defined = _untied_pairs(_tie_weights(_levels(x), weights)) > 0
@@ -115,19 +115,9 @@ def partial_correlation(x: npt.ArrayLike, y: npt.ArrayLike, controls: npt.ArrayL
     Args:
         x, y: shape (n,).
         controls: shape (n, k); constant and redundant columns have no effect.
-
-    Raises:
-        ValueError: shapes differ, or a value is nan or infinite (leave missing values out first).
     """
     first, second = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     constant = np.asarray(controls, dtype=np.float64)
-    if constant.ndim != 2 or first.shape != second.shape or first.shape != constant.shape[:1]:
-        raise ValueError(
-            f"expected vectors and a table of controls with as many rows, got {first.shape}, {second.shape} and "
-            f"{constant.shape}"
-        )
-    if not (np.isfinite(first).all() and np.isfinite(second).all() and np.isfinite(constant).all()):
-        raise ValueError("expected finite numbers, got nan or infinity; leave missing values out first")
     if len(first) < constant.shape[1] + 3:
         return float("nan")
     residuals = [_residuals(vector, constant) for vector in (first, second)]
@@ -178,35 +168,22 @@ def _residuals(vector: FloatArray, controls: FloatArray) -> FloatArray:
     return np.zeros_like(residuals) if explained else residuals
 
 
-def _vector(values: npt.ArrayLike) -> FloatArray:
-    vector = np.asarray(values, dtype=np.float64)
-    if vector.ndim != 1:
-        raise ValueError(f"expected a vector of numbers, got an array of shape {vector.shape}")
-    return vector
-
-
 def _rows(
     x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | None
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The arguments as (1 or rows, n), (1 or rows, n) and (rows, n), checked."""
-    x, y = _table("x", x), _table("y", y)
-    counts = np.ones((1, x.shape[1])) if weights is None else _table("weights", weights)
-    rows = max(len(x), len(y), len(counts))
-    if not x.shape[1] == y.shape[1] == counts.shape[1] or {len(x), len(y), len(counts)} - {1, rows}:
-        shapes = f"x {x.shape}, y {y.shape}, weights {counts.shape}"
-        raise ValueError(f"expected equally many elements, and one row or equally many, got {shapes}")
-    if np.any(counts < 0) or np.any(counts != np.floor(counts)):
-        raise ValueError("weights: expected whole numbers of at least 0, how often an element counts")
-    return x, y, np.broadcast_to(counts, (rows, counts.shape[1]))
+    """Return the arguments as (1 or rows, n), (1 or rows, n) and (rows, n)."""
+    x, y = _table(x), _table(y)
+    if x.shape[1] != y.shape[1]:
+        raise ValueError(f"expected equally many elements, got x {x.shape} and y {y.shape}")
+    counts = np.ones((1, x.shape[1])) if weights is None else _table(weights)
+    return x, y, np.broadcast_to(counts, (max(len(x), len(y), len(counts)), x.shape[1]))
 
 
-def _table(name: str, values: npt.ArrayLike) -> FloatArray:
-    table = np.asarray(values, dtype=np.float64)
-    if table.ndim not in (1, 2):
-        raise ValueError(f"{name}: expected shape (n,) or (rows, n), got {table.shape}")
+def _table(values: npt.ArrayLike) -> FloatArray:
+    table = np.atleast_2d(np.asarray(values, dtype=np.float64))
     if not np.all(np.isfinite(table)):
-        raise ValueError(f"{name}: expected finite numbers, got nan or infinity; leave missing values out first")
-    return np.atleast_2d(table)
+        raise ValueError("expected finite numbers, got nan or infinity; leave missing values out first")
+    return table
 
 
 def _levels(rows: FloatArray) -> IntArray:

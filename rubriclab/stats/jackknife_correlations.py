@@ -20,24 +20,6 @@ from rubriclab.stats.folds import unit_sums
 CONSTANT = 1e-9
 
 
-def correlations_without(columns: FloatArray, labels: FloatArray, units: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Return each column's Pearson correlation with the labels, of all rows and with each unit left out.
-
-    Args:
-        columns: shape (n, k), finite.
-        labels: shape (n,), finite.
-        units: the unit of each row, numbered from 0 without gaps, shape (n,).
-
-    Returns:
-        Shapes (k,) and (units, k), NaN if a column or the labels are constant.
-    """
-    x, y = columns - columns.mean(axis=0), (labels - labels.mean())[:, np.newaxis]
-    sums = _unit_moments(x, y, np.ones_like(y), units)
-    totals = [part.sum(axis=0, keepdims=True) for part in sums]
-    remaining = [total - part for total, part in zip(totals, sums, strict=True)]
-    return _correlations(totals, totals)[0], _correlations(remaining, totals)
-
-
 def jackknife_error(without: FloatArray) -> FloatArray:
     """Return the standard error of statistics from their values with each unit left out, shape (units, k) to (k,).
 

@@ -159,11 +159,11 @@ def _over_texts(texts: ScoredTexts, predicted: FloatArray, coefficient: Coeffici
 
 def _over_groups(texts: ScoredTexts, predicted: FloatArray, coefficient: Coefficient) -> Statistic:
     """The mean over groups."""
-    correlations = group_coefficients(texts, predicted, coefficient)
+    correlations = _group_coefficients(texts, predicted, coefficient)
     return lambda counts: counts @ correlations / counts.sum(axis=1)
 
 
-def group_coefficients(texts: ScoredTexts, predicted: FloatArray, coefficient: Coefficient) -> FloatArray:
+def _group_coefficients(texts: ScoredTexts, predicted: FloatArray, coefficient: Coefficient) -> FloatArray:
     """Each group's coefficient, shape (groups,); groups of one size are computed together, as rows of one array."""
     sizes, starts = texts.sizes, texts.starts
     coefficients = np.empty(len(sizes))

@@ -2,22 +2,19 @@
 
 import asyncio
 import tracemalloc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from rubriclab.active_learning.selection import select_texts
-from rubriclab.learning.gate import _defined, gate_level, held_out_pearson
 from rubriclab.learning.shortcuts import _compared
 from rubriclab.methods.hypoeval.bank import Arm
 from rubriclab.methods.method import MOST_FOLDS, cross_validated
 from rubriclab.services.running import finish
 from rubriclab.stats import agreement
-from rubriclab.stats.correlation import pearson_rows
 from rubriclab.stats.jackknife_correlations import dependent_correlation
-from rubriclab.stats.levels import level_statistic, scored_texts, used_texts
 from rubriclab.training_record import Cell, RecordedText, TrainingRecord
 
 RNG = np.random.default_rng(5)
@@ -62,18 +59,6 @@ def test_memory_grows_no_faster_than_the_number_of_texts(prepared: Callable[[int
     prepared(50)()  # what is imported and kept for good does not count
     few, many = (peak(prepared(n)) for n in (1500, 6000))
     assert many < 6 * few + 2**20
-
-
-@pytest.mark.parametrize("groups", [rival_groups(40), own_groups(40), ["g"] * 40, ["a"] * 12 + ["b"] * 28])
-def test_what_the_gate_says_without_each_cluster_is_the_statistic_of_the_others(groups: Sequence[str]) -> None:
-    labels = RNG.integers(1, 6, 40).astype(float)
-    scores = labels + RNG.normal(size=40)
-    level = gate_level(labels, groups)
-    texts = used_texts(scored_texts([scores], labels, groups, None), level, "skip")
-    statistic = level_statistic(texts, 0, _defined(pearson_rows), level, "skip")
-    r, without = held_out_pearson(scores, labels, groups)
-    assert r == pytest.approx(statistic(np.ones((1, texts.clusters)))[0])
-    np.testing.assert_allclose(without, statistic(1 - np.eye(texts.clusters)), atol=1e-12)
 
 
 def test_resampled_correlations_are_those_of_the_rows_written_out() -> None:

@@ -132,34 +132,11 @@ def test_unit_of_the_scores_does_not_matter(correlate, factor):
 @pytest.mark.parametrize("correlate", VECTOR_FUNCTIONS)
 @pytest.mark.parametrize(
     ("x", "y", "said"),
-    [
-        ([1, 2, 3], [1, 2], "equally many"),
-        ([1, 2], [1, np.inf], "finite"),
-        ([np.nan, 2], [1, 2], "missing values"),
-        ([[1, 2], [3, 4]], [1, 2], "vector"),
-        (3, 4, "vector"),
-    ],
+    [([1, 2, 3], [1, 2], "equally many"), ([1, 2], [1, np.inf], "finite"), ([np.nan, 2], [1, 2], "missing values")],
 )
 def test_bad_vectors_are_refused(correlate, x, y, said):
     with pytest.raises(ValueError, match=said):
         correlate(x, y)
-
-
-@pytest.mark.parametrize("correlate", ROW_FUNCTIONS)
-@pytest.mark.parametrize(
-    ("x", "weights", "said"),
-    [
-        ([1, 2], [1, -1], "whole numbers"),
-        ([1, 2], [1, 0.5], "whole numbers"),
-        ([1, 2], [1, np.nan], "finite"),
-        ([1, 2], [1, 1, 1], "equally many"),
-        ([[1, 2]] * 3, [[1, 1]] * 2, "equally many"),
-        ([[[1, 2]]], [1, 1], "shape"),
-    ],
-)
-def test_bad_rows_and_weights_are_refused(correlate, x, weights, said):
-    with pytest.raises(ValueError, match=said):
-        correlate(x, [1, 2], weights)
 
 
 def test_constant_rows_are_told_by_exact_equality():
@@ -224,12 +201,3 @@ def test_nothing_is_left_of_what_is_held_constant() -> None:
 
 def test_too_few_texts_leave_it_undefined() -> None:
     assert math.isnan(partial_correlation([1, 2, 4, 3], [2, 1, 3, 4], np.arange(8).reshape(4, 2)))
-
-
-@pytest.mark.parametrize(
-    ("x", "controls", "complaint"),
-    [([1.0, 2.0], np.ones((3, 1)), "as many rows"), ([1.0, 2.0, math.nan], np.ones((3, 1)), "expected finite numbers")],
-)
-def test_what_does_not_fit_is_refused(x: list[float], controls: np.ndarray, complaint: str) -> None:
-    with pytest.raises(ValueError, match=complaint):
-        partial_correlation(x, x, controls)

@@ -11,7 +11,6 @@ from scipy.stats import norm
 
 from rubriclab.stats.correlation import pearson
 from rubriclab.stats.jackknife_correlations import (
-    correlations_without,
     dependent_correlation,
     jackknife_error,
 )
@@ -95,16 +94,6 @@ def test_what_does_not_vary_is_undefined_and_no_finding() -> None:
     assert found.p.tolist() == [1.0, 1.0]
     single = dependent_correlation(columns, columns[:, 0], target, np.zeros(12, dtype=int), resamples=50)
     assert single.p.tolist() == [1.0]
-
-
-def test_each_unit_is_left_out_as_if_it_had_never_been_there():
-    rng = np.random.default_rng(0)
-    columns, labels, units = rng.normal(size=(24, 5)), rng.normal(size=24), np.arange(24) % 7
-    r, without = correlations_without(columns, labels, units)
-    assert r == pytest.approx([np.corrcoef(column, labels)[0, 1] for column in columns.T])
-    for unit in range(7):
-        left = units != unit
-        assert without[unit] == pytest.approx([np.corrcoef(column[left], labels[left])[0, 1] for column in columns.T])
 
 
 def test_error_of_a_mean_is_the_standard_error():
