@@ -59,6 +59,12 @@ EXIT_CODES: Mapping[bool | None, int] = {True: 0, False: 1, None: 3}
     help="Exit with 1 if the mean is below this, or 3 if more than a tenth of the texts have no score.",
 )
 @option(
+    "--max-unscored",
+    type=Number(),
+    metavar="SHARE",
+    help="Exit with 1 if more than this share of the texts, from 0 to 1, has no score.",
+)
+@option(
     "--resume",
     is_flag=True,
     section=STORED,

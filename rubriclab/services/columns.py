@@ -13,7 +13,7 @@ from rubriclab.data.reading import ReadingOptions
 from rubriclab.estimate import DryRun, dry_run, estimate_scoring
 from rubriclab.scoring.addresses_judge import addresses_judge
 from rubriclab.services.inputs import Data, row_count, rows_of, usable_examples
-from rubriclab.services.judge_choice import JudgeChoice, check_distinct
+from rubriclab.services.judge_choice import JudgeChoice, check_distinct, unanswered
 from rubriclab.services.workspace import Workspace
 from rubriclab.store import Version
 
@@ -88,6 +88,6 @@ class ColumnScoring:
     def unanswered(self) -> str | None:
         """Which scorer gave no score at all, after replies have failed."""
         for (version, judge), scored, reason in zip(self.scorers, self._scored, self._reasons, strict=True):
-            if reason and not scored and self.workspace.ledger.failed:
-                return f"{judge.spec} gave no reply that {version.ref} can use; the latest reason: {reason}"
+            if fault := unanswered(judge.spec, version.ref, scored, reason, self.workspace.ledger):
+                return fault
         return None

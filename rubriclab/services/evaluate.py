@@ -20,7 +20,7 @@ from rubriclab.scoring import Score, score_stream
 from rubriclab.scoring.rivals import RivalCounts
 from rubriclab.services.base import JudgeOption
 from rubriclab.services.inputs import Data, describe, usable_texts
-from rubriclab.services.judge_choice import JudgeChoice, judge_of
+from rubriclab.services.judge_choice import JudgeChoice, judge_of, unanswered
 from rubriclab.services.rival_options import RivalOptions, Rivals, rival_notes, rivals_of
 from rubriclab.services.rubric_choice import versions_of
 from rubriclab.services.text_fields import check_text_fields, missing_fields, without_fields
@@ -83,13 +83,13 @@ class Evaluation(Displayed):
         return {"results": [result.to_row() for result in self.results], "comparisons": comparisons}
 
     def check_answered(self) -> None:
-        """Return unless there were prompts and not one had a reply.
+        """Return if each rubric has scored a text, or no reply failed.
 
         Raises:
-            JudgeError: if so.
+            JudgeError: otherwise.
         """
         if self.unanswered:
-            raise JudgeError(f"The provider gave no reply at all; the latest reason: {self.unanswered}")
+            raise JudgeError(self.unanswered)
 
 
 @dataclass(frozen=True)
@@ -131,10 +131,18 @@ async def evaluate(
         for version in versions
     }
     results, by_aspect = _results(versions, texts, scores, options)
-    reasons = [score.unscored for rows in scores.values() for score in rows if score.unscored]
-    unanswered = reasons[-1] if reasons and workspace.ledger.silent else None
-    effort = workspace.effort()
-    return Evaluation(versions, results, task.examples, texts, scores, by_aspect, effort, unanswered)
+    faults = [
+        unanswered(
+            task.choices[ref].spec,
+            ref,
+            sum(score.score is not None for score in rows),
+            next((score.unscored for score in reversed(rows) if score.unscored), None),
+            workspace.ledger,
+        )
+        for ref, rows in scores.items()
+    ]
+    fault = next(filter(None, faults), None)
+    return Evaluation(versions, results, task.examples, texts, scores, by_aspect, workspace.effort(), fault)
 
 
 def evaluate_estimate(

@@ -12,6 +12,7 @@ from itertools import combinations
 from rubriclab.errors import NotConfirmed, SettingsError
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.judges.judge import Judge
+from rubriclab.judges.ledger import Ledger
 from rubriclab.judges.recording import recorded_name
 from rubriclab.option_names import command, option
 from rubriclab.report.wording import quoted_judge
@@ -46,6 +47,17 @@ def check_distinct(judges: Mapping[str, Judge]) -> None:
     for (first, one), (second, other) in combinations(judges.items(), 2):
         if one.identity == other.identity:
             raise SettingsError(f"{first} and {second} are the same judge;", "a judge cannot be compared with itself.")
+
+
+def unanswered(judge: str, rubric: str, scored: int, reason: str | None, ledger: Ledger) -> str | None:
+    """Return that a judge gave no usable reply, if none of the texts is `scored` after replies have failed.
+
+    Args:
+        reason: the latest reason why a text has no score.
+    """
+    if scored or not reason or not ledger.failed:
+        return None
+    return f"{judge} gave no reply that {rubric} can use; the latest reason: {reason}"
 
 
 def judge_of(version: Version, named: str | None, store: Store, notify: Notify) -> JudgeChoice:

@@ -13,7 +13,7 @@ from pydantic import Field
 from rubriclab.data import Assignment, Example, Rows, find_aspect, parse_scale, task_words
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.data.row import RowError
-from rubriclab.errors import JudgeError, SettingsError
+from rubriclab.errors import BelowThreshold, JudgeError, SettingsError
 from rubriclab.estimate import DryRun, dry_run, estimate_scoring
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.judges.judge import Judge
@@ -34,7 +34,7 @@ from rubriclab.services.inputs import (
     row_count,
     rows_of,
 )
-from rubriclab.services.judge_choice import JudgeChoice, judge_named, judge_of
+from rubriclab.services.judge_choice import JudgeChoice, judge_named, judge_of, unanswered
 from rubriclab.services.rival_options import RivalOptions, Rivals, rival_notes, rivals_of
 from rubriclab.services.rubric_choice import RubricLike, version_of
 from rubriclab.services.score_distribution import ScoreDistribution
@@ -78,6 +78,9 @@ class ScoreOptions(ReadingOptions, JudgeOption, RivalOptions):
 
     abstain_above: float | None = Field(default=None, gt=0)
     """Mark texts whose interval is wider, in points of the scale: their score is for a person to decide."""
+
+    max_unscored: float | None = Field(default=None, ge=0, le=1)
+    """The share of texts that may have no score; with more, scoring ends with an error after the last text."""
 
     rivals_check: int | None = Field(default=None, ge=1, le=10_000)
     """Repeat so many calls about several texts with the texts in the reverse order, and report how far the scores of
@@ -178,13 +181,20 @@ class Scoring:
         return rows
 
     def check_answered(self) -> None:
-        """Return unless there were prompts and not one had a reply.
+        """Return if a text was scored, or no reply failed, and no more texts have no score than are allowed.
 
         Raises:
-            JudgeError: if so.
+            JudgeError: if replies failed and no text was scored.
+            BelowThreshold: if more texts have no score than `max_unscored` allows.
         """
-        if self.counts.reason and self.workspace.ledger.silent:
-            raise JudgeError(f"The provider gave no reply at all; the latest reason: {self.counts.reason}")
+        counts, most = self.counts, self.options.max_unscored
+        scored = counts.rows - counts.unscored
+        if fault := unanswered(self.choice.spec, self.name, scored, counts.reason, self.workspace.ledger):
+            raise JudgeError(fault)
+        if most is not None and counts.unscored > most * counts.rows:
+            raise BelowThreshold(
+                f"{counts.unscored:,} of {counts.rows:,} texts have no score; at most {most:.4g} of them may have none."
+            )
 
     def _scored(self, score: Score, source: ReadRow) -> ScoredRow:
         above, example = self.options.abstain_above, source.example
@@ -232,7 +242,7 @@ async def score(workspace: Workspace, data: Data, rubric: RubricLike | None, opt
 
     Raises:
         RubriclabError: as `prepare_scoring` and `Scoring.stream` do.
-        JudgeError: if there were prompts and not one had a reply.
+        JudgeError, BelowThreshold: as `Scoring.check_answered` does.
     """
     scoring = await workspace.off_event_loop(prepare_scoring, workspace, data, rubric, options)
     scores = await score_all(scoring)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections import deque
 
 import hypoeval_brain
@@ -102,7 +103,36 @@ def test_a_dead_server_is_no_result_of_scoring_or_evaluation(learned: Commands) 
     evaluated = learned("evaluate", "-", "--rubric", "news", "--json", *DEAD, stdin=some)
     for done in (scored, evaluated):
         assert done.code == 4
-        assert done.error.startswith("The provider gave no reply at all; the latest reason: ")
+        assert done.error.startswith(f"{MODEL} gave no reply that news@1 can use; the latest reason: ")
+
+
+def test_a_judge_without_one_usable_reply_is_no_result_of_scoring_or_evaluation(
+    provider: RunningServer, learned: Commands
+) -> None:
+    some = b"".join(HELDOUT.read_bytes().splitlines(keepends=True)[:3])
+    provider.brain = lambda _messages, _body: "I would rather not."
+    scored = learned("score", "-", "--rubric", "news", "--fail-under", 1, "--max-unscored", 1, stdin=some)
+    assert [row["score"] for row in scored.rows] == [None] * 3
+    evaluated = learned("evaluate", "-", "--rubric", "news", "--json", stdin=some)
+    for done in (scored, evaluated):
+        assert done.code == 4
+        assert done.error.startswith(f"{MODEL} gave no reply that news@1 can use; the latest reason: ")
+        assert "no complete JSON object" in done.error
+
+
+@pytest.mark.parametrize(("share", "code"), [(0.2, 1), (0.25, 0)])
+def test_more_unscored_texts_than_allowed_are_exit_code_1_after_all_rows(
+    provider: RunningServer, learned: Commands, share: float, code: int
+) -> None:
+    rows = [json.loads(line) for line in HELDOUT.read_bytes().splitlines()[:4]]
+    rows[1]["output"] += " A zebra."
+    provider.brain = lambda messages, body: "No." if "zebra" in str(messages) else hypoeval_brain.reply(messages, body)
+    texts = "\n".join(map(json.dumps, rows)).encode()
+    done = learned("score", "-", "--rubric", "news", "--max-unscored", share, stdin=texts)
+    assert [row["score"] is None for row in done.rows] == [False, True, False, False]
+    assert done.code == code
+    if code:
+        assert done.error == "1 of 4 texts have no score; at most 0.2 of them may have none."
 
 
 def test_a_server_that_dies_on_the_way_ends_scoring_instead_of_leaving_every_text_unscored(
