@@ -92,7 +92,7 @@ def wording_fault(question: Criterion) -> str | None:
     """Return what is wrong with the wording of a generated question; `lint` checks the questions of a person."""
     if is_handwritten(question):
         return None
-    return fault(question.statement, question_of(question).broken, question_of(question).better)
+    return fault(question_of(question).broken, question_of(question).better)
 
 
 def by_preference(questions: Sequence[Criterion]) -> list[Criterion]:

@@ -23,7 +23,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from rubriclab.methods.questions import YesNo, YesOrNo, read_answer
 from rubriclab.methods.reasons import CitedNumbers, NothingToCite
-from rubriclab.methods.replies import NewName, Reason, Wording, bare_id, is_salvage, keep_usable, leaning
+from rubriclab.methods.replies import NewName, Reason, Wording, bare_id, is_salvage, keep_usable
 
 # The subject of a question that is about none of the aspects named.
 ELSEWHERE = "something else"
@@ -103,11 +103,9 @@ class Elaboration(BaseModel):
         if len(self.questions) < fewest:
             raise ValueError(f"expected at least {fewest} of them, got {len(self.questions)}")
         for question in () if is_salvage(info) else self.questions:
-            # A paper's question states no answers and need not be self-contained.
-            if question.broken and (problem := fault(question.text, question.broken)):
+            if problem := fault(question.broken):
                 raise ValueError(
-                    f"{problem}. Reword it so that it can be understood alone, and so that such a text does not get "
-                    f"its good answer ({question.text!r:.100})"
+                    f"{problem}. Reword it so that such a text does not get its good answer ({question.text!r:.100})"
                 )
         return self
 
@@ -297,10 +295,8 @@ BareAnswers = _variant(
 )
 
 
-def fault(text: str, broken: YesNo | None, better: str = "yes") -> str | None:
+def fault(broken: YesNo | None, better: str = "yes") -> str | None:
     """Return what makes a generated question unusable regardless of its content, or `None`."""
-    if reference := leaning(text):
-        return f"{reference!r} points to something outside the question"
     if broken == better:
         return f"a text that is empty or makes no sense would earn its good answer, {broken}"
     return None

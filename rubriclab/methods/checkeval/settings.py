@@ -62,9 +62,9 @@ class CheckEvalSettings(CheckEvalScoringSettings):
     """Most finer questions per seed; 0 requests none."""
 
     self_contained: bool = True
-    """Whether generated questions must be understandable alone, must not be passed by a text that is empty or makes no
-    sense, and state the answers for such a text and for one that lacks their subject. A question that still fails after
-    one repair is dropped. The paper has no such rule."""
+    """Whether generators are asked for questions that can be understood alone, must not be passed by a text that is
+    empty or makes no sense, and state the answers for such a text and for one that lacks their subject. A question that
+    such a text still passes after one repair is dropped. The paper has no such rule."""
 
     filter: Literal["model and labels", "model", "off"] = "model and labels"
     """What drops questions: the model that wrote them (paper) and then the training labels, the model alone, or nothing

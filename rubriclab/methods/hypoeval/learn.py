@@ -37,7 +37,6 @@ from rubriclab.methods.hypoeval.bank import (
     wrong_needed,
 )
 from rubriclab.methods.hypoeval.propose import Prediction, ProposalContext, propose, refine
-from rubriclab.methods.hypoeval.replies import faults
 from rubriclab.methods.hypoeval.score import RatingTable, rate
 from rubriclab.methods.hypoeval.settings import HypoEvalSettings
 from rubriclab.methods.method import Learned, LearningCalls, Progress, TrainingInput, silent
@@ -238,26 +237,13 @@ class _HypoEvalRun:
             )
 
     async def _propose(self, count: int, material: ProposalContext, visit: Sequence[Example] = ()) -> None:
-        await self._visit(self._added(await self._proposed(count, material)), visit, len(visit))
+        await self._visit(self.bank.add(await self._proposed(count, material)), visit, len(visit))
 
     async def _proposed(self, count: int, material: ProposalContext) -> tuple[Criterion, ...]:
-        strict = self.settings.self_contained
-        new, failure = await propose(count, material, self.assignment, self.generator, self_contained=strict)
+        new, failure = await propose(count, material, self.assignment, self.generator)
         if failure:
             self.failures.append(failure)
         return new
-
-    def _added(self, new: Sequence[Criterion]) -> tuple[Criterion, ...]:
-        """Add new hypotheses to the bank and return them; faulty ones are dropped, unless there are no others."""
-        added = self.bank.add(new)
-        problems = faults(added) if self.settings.self_contained else {}
-        wrong = {added[place].id: reason for place, reason in problems.items()}
-        if len(wrong) == len(self.bank.alive):
-            self.notes += [f"{name} is kept though faulty: {reason}" for name, reason in wrong.items()]
-            return added
-        for name, reason in wrong.items():
-            self.bank.drop(name, f"faulty, also after one repair: {reason}")
-        return tuple(criterion for criterion in added if criterion.id not in wrong)
 
     async def _propose_from_wrong(
         self, wrong: Mapping[str, tuple[Example, tuple[Prediction, ...]]], top: Sequence[Criterion], step: int
@@ -273,7 +259,7 @@ class _HypoEvalRun:
             return
         turns = (material, ProposalContext(findings=self.findings, known=known))
         new = await self._refined(new, turns[::-1] if settings.procedure == "published" else turns)
-        added = await self._without_repetitions(self._added(new))
+        added = await self._without_repetitions(self.bank.add(new))
         await self._visit(added, texts, step)
         if settings.procedure == "paper":
             self.bank.keep_only((*top, *added))
@@ -296,8 +282,7 @@ class _HypoEvalRun:
         for number in range(self.settings.refine_rounds):
             material, before = materials[number % len(materials)], new
             if material.examples or material.findings:
-                strict = self.settings.self_contained
-                new = await refine(before, material, self.assignment, self.generator, self_contained=strict)
+                new = await refine(before, material, self.assignment, self.generator)
             unchanged = unchanged + 1 if new is before else 0
             if unchanged == len(materials):  # every further round would repeat a request
                 break

@@ -12,8 +12,6 @@ from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
 from rubriclab.literature import Finding
 from rubriclab.methods.hypoeval.replies import (
-    AnyCitingProposal,
-    AnyProposal,
     CitingProposal,
     Hypothesis,
     HypothesisProposal,
@@ -71,16 +69,12 @@ class ProposalContext:
 
 
 async def propose(
-    count: int, material: ProposalContext, assignment: Assignment, generator: Judge, *, self_contained: bool = True
+    count: int, material: ProposalContext, assignment: Assignment, generator: Judge
 ) -> tuple[tuple[Criterion, ...], str | None]:
-    """Return up to `count` hypotheses without ids, and `None`; or none, and the reason.
-
-    Args:
-        self_contained: whether a reply with a faulty hypothesis needs a repair.
-    """
-    prompt = propose_prompt(count, material, assignment, self_contained=self_contained)
+    """Return up to `count` hypotheses without ids, and `None`; or none, and the reason."""
+    prompt = propose_prompt(count, material, assignment)
     reasons = material.reasons(assignment.aspect.name)
-    answer = await first_usable(prompt, generator, salvage=_reply(reasons, self_contained=False))
+    answer = await first_usable(prompt, generator, salvage=prompt.reply)
     if answer.value is None:
         return (), answer.missing
     evidence = material.evidence()
@@ -88,12 +82,10 @@ async def propose(
     return tuple(_criterion(each, _citing(evidence, cited_reasons(each.reasons, reasons))) for each in hypotheses), None
 
 
-def propose_prompt(
-    count: int, material: ProposalContext, assignment: Assignment, *, self_contained: bool = True
-) -> Prompt[Any]:
+def propose_prompt(count: int, material: ProposalContext, assignment: Assignment) -> Prompt[Any]:
     """Return the prompt for `count` hypotheses from `material`."""
     fields = {**_fields(material, assignment), "count": count}
-    form = _reply(material.reasons(assignment.aspect.name), self_contained=self_contained)
+    form = _reply(material.reasons(assignment.aspect.name))
     return Prompt("hypoeval/propose", fields, form, max_tokens=_longest(count))
 
 
@@ -102,18 +94,12 @@ async def refine(
     material: ProposalContext,
     assignment: Assignment,
     generator: Judge,
-    *,
-    self_contained: bool = True,
 ) -> tuple[Criterion, ...]:
-    """Return the hypotheses revised by `material`; unchanged without a usable reply.
-
-    Args:
-        self_contained: whether a reply with a faulty hypothesis needs a repair.
-    """
+    """Return the hypotheses revised by `material`; unchanged without a usable reply."""
     payload = [_payload(hypothesis) for hypothesis in hypotheses]
     reasons = material.reasons(assignment.aspect.name)
-    prompt = _refine_prompt(hypotheses, reasons, material, assignment, self_contained=self_contained)
-    answer = await ask(generator, prompt, salvage=_reply(reasons, self_contained=False))
+    prompt = _refine_prompt(hypotheses, reasons, material, assignment)
+    answer = await ask(generator, prompt, salvage=prompt.reply)
     if (
         answer.value is None
         or [_payload(_criterion(h, hypotheses[0].evidence)) for h in answer.value.hypotheses] == payload
@@ -140,19 +126,15 @@ def _refine_prompt(
     reasons: Sequence[NumberedReason],
     material: ProposalContext,
     assignment: Assignment,
-    *,
-    self_contained: bool,
 ) -> Prompt[Any]:
     payload = [{**_payload(each), "reasons": _cited_numbers(each, reasons)} for each in hypotheses]
     fields = {**_fields(material, assignment), "hypotheses": payload}
-    form = _reply(reasons, self_contained=self_contained)
+    form = _reply(reasons)
     return Prompt("hypoeval/refine", fields, form, max_tokens=_longest(len(hypotheses)))
 
 
-def _reply(reasons: Sequence[NumberedReason], *, self_contained: bool) -> type[AnyProposal]:
-    if self_contained:
-        return CitingProposal if reasons else HypothesisProposal
-    return AnyCitingProposal if reasons else AnyProposal
+def _reply(reasons: Sequence[NumberedReason]) -> type[HypothesisProposal]:
+    return CitingProposal if reasons else HypothesisProposal
 
 
 def _cited_numbers(hypothesis: Criterion, reasons: Sequence[NumberedReason]) -> list[int]:

@@ -1,4 +1,4 @@
-"""The reply models of HypoEval's prompts, and faults in the wording of hypotheses.
+"""The reply models of HypoEval's prompts.
 
 Reasoning comes before every verdict. The scale and the ids are checked against the prompt's fields, which the parser
 passes as validation context.
@@ -16,15 +16,8 @@ from rubriclab.characters import is_blank
 from rubriclab.data.fields import LONGEST_NAME
 from rubriclab.data.scale import show
 from rubriclab.methods.reasons import CitedNumbers, NothingToCite
-from rubriclab.methods.replies import Number, OnScale, at_most, leaning
-from rubriclab.rubric import Criterion, Level
-
-
-def faults(hypotheses: Sequence[Hypothesis | Criterion]) -> dict[int, str]:
-    """Return the indices of hypotheses that point to something outside themselves, with the fault."""
-    pointers = (leaning(f"{each.trait}. {each.statement}", question=False) for each in hypotheses)
-    outside = "points to something outside the hypothesis"
-    return {place: f"{words!r} {outside}" for place, words in enumerate(pointers) if words}
+from rubriclab.methods.replies import Number, OnScale, at_most
+from rubriclab.rubric import Level
 
 
 class LevelText(BaseModel):
@@ -64,7 +57,7 @@ class Hypothesis(BaseModel):
         return tuple(Level(score=level.score, description=level.description.strip()) for level in levels)
 
 
-class AnyProposal(BaseModel):
+class HypothesisProposal(BaseModel):
     """Hypotheses, after the reasoning that led to them."""
 
     reasoning: str
@@ -77,32 +70,14 @@ class AnyProposal(BaseModel):
         return self
 
 
-class HypothesisProposal(AnyProposal):
-    """Hypotheses, each self-contained, after the reasoning that led to them."""
-
-    @model_validator(mode="after")
-    def _sound(self) -> Self:
-        for place, fault in faults(self.hypotheses).items():
-            raise ValueError(
-                f"{self.hypotheses[place].trait!r:.60}: {fault}; correct it and return all hypotheses again"
-            )
-        return self
-
-
 class CitingHypothesis(Hypothesis):
     """A proposed hypothesis, with the numbers of the raters' reasons that it came from."""
 
     reasons: CitedNumbers = []
 
 
-class AnyCitingProposal(AnyProposal):
-    """Hypotheses that cite raters' reasons, after the reasoning that led to them."""
-
-    hypotheses: Sequence[CitingHypothesis]
-
-
 class CitingProposal(HypothesisProposal):
-    """Hypotheses that cite raters' reasons, each self-contained, after the reasoning that led to them."""
+    """Hypotheses that cite raters' reasons, after the reasoning that led to them."""
 
     hypotheses: Sequence[CitingHypothesis]
 

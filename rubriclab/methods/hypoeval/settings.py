@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from rubriclab.methods.method import Presets
 
 # Section 2 and appendix B.1; w_hyp, the number of new hypotheses and |H_L| are not stated and are those of the code.
-PAPER: Mapping[str, Any] = {"procedure": "paper", "self_contained": False, "drop_hopeless": False}
+PAPER: Mapping[str, Any] = {"procedure": "paper", "drop_hopeless": False}
 
 PRESETS: Presets = {"paper": PAPER, "published": {**PAPER, "procedure": "published", "wrong_bank": 5}}
 
@@ -66,11 +66,6 @@ class HypoEvalSettings(BaseModel):
     """The material that hypotheses are proposed from. The last three are the paper's ablations (tables 3 and 7); the
     last two need no labelled texts, and without any keep the first hypotheses in the generator's order of
     importance."""
-
-    self_contained: bool = True
-    """Whether a proposed hypothesis must be understandable alone. A hypothesis that still fails after one repair is
-    dropped. Paper and published code have no
-    such rule."""
 
     ask: Ask = "separately"
     """One call per criterion and text; one call per text for all criteria; or, the paper's single-criterion ablation,

@@ -88,18 +88,14 @@ async def test_without_a_fault_everything_stays():
     assert {(question_of(each).absent, question_of(each).broken) for each in found.kept} == {("n/a", "no")}
 
 
-async def test_a_generated_question_that_leans_or_that_nonsense_earns_is_dropped_with_the_reason():
-    leaning = question("l1", text="Does it say what that person did?", seed="a1")
+async def test_a_generated_question_that_nonsense_earns_is_dropped_with_the_reason():
     earned = question("n1", seed="a1", broken="yes")
-    found, generator = await run(
-        (*POOL, leaning, earned), generator=faulting(d1={"broken": "yes"}, a1={"broken": "yes"})
-    )
+    found, generator = await run((*POOL, earned), generator=faulting(d1={"broken": "yes"}, a1={"broken": "yes"}))
     told = reasons(found)
-    assert set(told) == {"l1", "n1", "d1"}
-    assert "'that person' points to something outside" in told["l1"]
+    assert set(told) == {"n1", "d1"}
     assert all("would earn its good answer, yes" in told[name] for name in ("n1", "d1"))
     shown = [each["id"] for p in of_kind(generator, "filter") for each in p.fields["questions"]]
-    assert {"l1", "n1"}.isdisjoint(shown)
+    assert "n1" not in shown
 
 
 @pytest.mark.parametrize(

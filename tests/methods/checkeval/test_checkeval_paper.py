@@ -124,29 +124,25 @@ async def test_without_seeds_the_generator_writes_them():
     assert not CHECKEVAL.needs_checklist(settings)
 
 
-LEANING = "Does the summary say more about that person?"
 EARNED_BY_NONSENSE = {"text": wording("earned by nonsense"), "absent": "no", "broken": "yes"}
 
 
 def unsound(prompt) -> dict:
-    """Return questions that the default rejects, to whoever asks for finer ones."""
-    plain = [
-        {"text": LEANING},
-        {"text": EARNED_BY_NONSENSE["text"]},
-        {"text": wording(prompt.fields["question"]["id"])},
-    ]
-    full = [stated(LEANING), EARNED_BY_NONSENSE, stated(plain[2]["text"])]
+    """Return questions of which the default rejects one, to whoever asks for finer ones."""
+    sound = [wording(f"{prompt.fields['question']['id']} {number}") for number in range(2)]
+    full = [EARNED_BY_NONSENSE, *map(stated, sound)]
+    plain = [{"text": each["text"]} for each in full]
     return {"reasoning": "Parts.", "questions": full if prompt.fields["self_contained"] else plain}
 
 
 @pytest.mark.parametrize("preset", ["paper", None])
-async def test_only_the_default_rejects_a_question_for_what_it_leans_on_or_what_nonsense_would_earn(preset: str | None):
+async def test_only_the_default_rejects_a_question_that_nonsense_would_earn(preset: str | None):
     generator = scripted(filter=fair if preset is None else plain_verdicts, elaborate=unsound)
     settings = chosen_settings(CheckEvalSettings, PRESETS, {"preset": preset} if preset else {})
     training_input = TrainingInput((), assignment(), checklist=load_checklist("summarization", "coherence"))
     learned = await learn(training_input, settings, judge=scripted(), generator=generator)  # type: ignore[arg-type]
     asked = [each.statement for each in learned.part.criteria]
-    assert (LEANING in asked, EARNED_BY_NONSENSE["text"] in asked) == (preset == "paper", preset == "paper")
+    assert (EARNED_BY_NONSENSE["text"] in asked) == (preset == "paper")
     assert any(prompt.repair for prompt in generator.prompts) == (preset is None)
 
 
@@ -185,17 +181,3 @@ async def test_no_text_is_held_out_at_the_ends_by_its_label():
     with_labels = await learn(training_input, paper(), judge=scripted(), generator=scripted(filter=fair))
     without = await learned_without_labels("summarization", "coherence")
     assert [c.id for c in with_labels.part.criteria] == [c.id for c in without.part.criteria]
-
-
-async def test_a_seed_that_the_generator_wrote_is_held_to_the_rules_for_generated_questions():
-    def written(_):
-        told = written_seeds(3)
-        told["sub_dimensions"][0]["questions"][0] = LEANING
-        return told
-
-    settings = CheckEvalSettings(seeds="prior knowledge")
-    learned = await learn(
-        TrainingInput((), assignment()), settings, judge=scripted(), generator=scripted(seeds=written)
-    )
-    (left,) = [each for each in learned.part.dropped if each.criterion.statement == LEANING]
-    assert left.reason == "'that person' points to something outside the question"

@@ -121,15 +121,8 @@ def test_verdicts_are_demanded_for_all_and_kept_where_they_are_sound():
     ] == ["a2"]
 
 
-@pytest.mark.parametrize(
-    ("fields", "told"),
-    [
-        ({"text": "Does it say what that person did?"}, "'that person' points"),
-        ({"text": "Is it surprising?", "broken": "yes"}, "a text that is empty or makes no sense would earn"),
-    ],
-)
-def test_a_question_that_leans_or_that_nonsense_earns_is_sent_back_and_kept_only_to_be_dropped(fields, told: str):
-    given = {"reasoning": "r", "questions": [{**stated("One?"), **fields}]}
-    with pytest.raises(ValidationError, match=told):
+def test_a_question_that_nonsense_earns_is_sent_back_and_kept_only_to_be_dropped():
+    given = {"reasoning": "r", "questions": [stated("Is it surprising?", broken="yes")]}
+    with pytest.raises(ValidationError, match="a text that is empty or makes no sense would earn"):
         Elaboration.model_validate(given, context={"fewest": 1})
     assert len(Elaboration.model_validate(given, context={"fewest": 1, SALVAGE: True}).questions) == 1

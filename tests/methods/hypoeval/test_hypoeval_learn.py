@@ -7,7 +7,6 @@ import pytest
 from hypoeval_runs import TEXTS, everybody, label_of, order_of, questions, run, seen_texts
 from hypoeval_scripts import (
     ASPECT,
-    Scripted,
     drawn_rating,
     examples,
     findings,
@@ -18,10 +17,8 @@ from hypoeval_scripts import (
 )
 
 from rubriclab.errors import SettingsError
-from rubriclab.judges import FakeJudge
 from rubriclab.methods.hypoeval import HypoEvalSettings
 from rubriclab.methods.hypoeval.learn import _HypoEvalRun, learn
-from rubriclab.methods.hypoeval.settings import PRESETS
 
 # What is asked, and how much
 
@@ -268,52 +265,3 @@ async def test_refinement_stops_when_neither_labels_nor_literature_change_anythi
     generator = scripted(refine=same)
     await run(judge=wrong_on([t.output for t in order[3:6]]), generator=generator, refine_rounds=6, found=found)
     assert len(of_kind(generator, "refine")) == rounds
-
-
-# Faulty hypotheses
-
-FAULTY = {"statement": "Raters look at names, as the previous hypothesis says."}
-
-
-class Faulty(Scripted):
-    """The usual answers, but some hypotheses of each reply point to something outside of it, also after a repair."""
-
-    def __init__(self, faulty: slice) -> None:
-        super().__init__()
-        self._faulty = faulty
-
-    def proposal(self, count, anchors=(1, 2, 3, 4, 5)):
-        told = super().proposal(count, anchors)
-        for hypothesis in told["hypotheses"][self._faulty]:
-            hypothesis.update(FAULTY)
-        return told
-
-
-FIRST, ALL = slice(1), slice(None)
-
-
-async def test_a_hypothesis_that_is_faulty_also_after_one_repair_leaves_unrated_and_with_the_reason():
-    generator = FakeJudge(Faulty(FIRST))
-    learned, judge, _ = await run(generator=generator)
-    assert any(prompt.repair for prompt in generator.prompts)
-    left = [each for each in learned.part.dropped if each.criterion.statement == FAULTY["statement"]]
-    assert left
-    assert all(each.reason.startswith("faulty, also after one repair: 'the previous") for each in left)
-    assert {each.criterion.evidence.judged for each in left} == {0}
-    assert not [statement for statement, _ in questions(judge) if statement == FAULTY["statement"]]
-    assert not learned.notes
-
-
-async def test_the_only_hypotheses_there_are_stay_though_faulty_and_it_is_noted():
-    learned, _, _ = await run(generator=FakeJudge(Faulty(ALL)), sources="literature")
-    assert learned.part.criteria
-    assert learned.notes[0].startswith("h01 is kept though faulty: 'the previous")
-
-
-@pytest.mark.parametrize("preset", ["paper", "published"])
-async def test_paper_and_code_reject_no_hypothesis_for_its_wording(preset: str):
-    generator, rules = FakeJudge(Faulty(FIRST)), {"self_contained": PRESETS[preset]["self_contained"]}
-    learned, _, _ = await run(generator=generator, **rules)
-    assert not any(prompt.repair for prompt in generator.prompts)
-    assert not [each for each in learned.part.dropped if each.reason.startswith("faulty")]
-    assert FAULTY["statement"] in {criterion.statement for criterion in everybody(learned)}

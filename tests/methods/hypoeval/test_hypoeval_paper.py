@@ -35,7 +35,7 @@ def test_the_paper_s_numbers_are_those_of_appendix_b_1():
     assert (paper.theta, paper.alpha, paper.wrong_bank) == (0.5, 0.5, 10)
     assert (paper.refine_rounds, paper.bank_size, paper.selected) == (6, 20, 5)
     assert (paper.procedure, paper.ask) == ("paper", "separately")
-    assert (paper.drop_hopeless, paper.self_contained) == (False, False)
+    assert not paper.drop_hopeless
     code = preset("published")
     assert code == paper.model_copy(update={"procedure": "published", "wrong_bank": 5})
 

@@ -12,7 +12,7 @@ from rubriclab.methods.method import chosen_settings
 def test_the_numbers_are_the_paper_s_by_default_too():
     paper = chosen_settings(HypoEvalSettings, PRESETS, {"preset": "paper"}).model_dump()
     ours = HypoEvalSettings().model_dump()
-    assert {name for name in ours if ours[name] != paper[name]} == {"procedure", "self_contained", "drop_hopeless"}
+    assert {name for name in ours if ours[name] != paper[name]} == {"procedure", "drop_hopeless"}
 
 
 def test_a_setting_given_beside_the_preset_wins_also_as_text():
