@@ -58,7 +58,7 @@ class Hypothesis(BaseModel):
 
 
 class HypothesisProposal(BaseModel):
-    """Hypotheses, after the reasoning that led to them."""
+    """Hypotheses, each self-contained, after the reasoning that led to them."""
 
     reasoning: str
     hypotheses: Sequence[Hypothesis]
@@ -77,7 +77,7 @@ class CitingHypothesis(Hypothesis):
 
 
 class CitingProposal(HypothesisProposal):
-    """Hypotheses that cite raters' reasons, after the reasoning that led to them."""
+    """Hypotheses that cite raters' reasons, each self-contained, after the reasoning that led to them."""
 
     hypotheses: Sequence[CitingHypothesis]
 
