@@ -9,6 +9,7 @@ import click
 from rubriclab.cli.help import command
 from rubriclab.cli.options import (
     batch_options,
+    checked_address,
     count_option,
     judge_options,
     option,
@@ -76,6 +77,12 @@ joint_options = together(
     type=JUDGE,
     metavar="JUDGE",
     help="The model that proposes and refines criteria.  [default: the judge]",
+)
+@option(
+    "--generator-api-base",
+    metavar="URL",
+    callback=checked_address,
+    help="The address of its server, if it has one of its own; --api-base is then for the judge.",
 )
 @option(
     "--literature",

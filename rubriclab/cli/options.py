@@ -231,13 +231,13 @@ run_options = together(rows_options, store_option, dry_run_option, json_option)
 measurement_options = together(rows_options, export_options, store_option, dry_run_option, json_option)
 
 
-def _checked_address(_context: click.Context, _option: click.Parameter, address: str | None) -> str | None:
+def checked_address(_context: click.Context, given: click.Parameter, address: str | None) -> str | None:
     """Refuse an address with credentials before anything else is done, wherever it was set."""
     if address is None:
         return None
     from rubriclab.judges.address import check_address
 
-    return check_address(address, "--api-base")
+    return check_address(address, given.opts[0])
 
 
 asking_options = together(
@@ -274,7 +274,7 @@ asking_options = together(
         "--api-base",
         section=JUDGING,
         metavar="URL",
-        callback=_checked_address,
+        callback=checked_address,
         help="The address of your own server, without user name or password.",
     ),
     option(

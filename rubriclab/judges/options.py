@@ -22,6 +22,7 @@ class JudgeOptions(BaseModel):
         price: replaces litellm's price table.
         structured: whether the reply's JSON schema is sent; `auto` sends it if the model is known to accept it.
         api_base: the server's address; replaces the provider's environment variable.
+        generator_api_base: the server's address for the generator of `learn`; `None` for that of any other model.
         retry_failed: whether requests whose cached reply is unusable are repeated.
         reasoning_tokens: tokens for hidden reasoning, on top of each prompt's own limit; `None` for 4096 if litellm
             knows that the model reasons, and none otherwise, until a reply ends before its text begins.
@@ -45,6 +46,7 @@ class JudgeOptions(BaseModel):
     price: Price | None = None
     structured: Structured = "auto"
     api_base: str | None = None
+    generator_api_base: str | None = None
     retry_failed: bool = False
     reasoning_tokens: int | None = Field(default=None, ge=0)
     max_reply_bytes: int = Field(default=DEFAULT_BYTES, ge=1_000, le=100_000_000)

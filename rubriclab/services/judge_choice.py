@@ -24,12 +24,14 @@ from rubriclab.store import Store, Version
 class JudgeChoice:
     """The judge to use, and the address of its server where that is not the provider's own.
 
-    `named_by` is the imported version (`NAME@NUMBER`) that names both, `None` where the user did.
+    `named_by` is the imported version (`NAME@NUMBER`) that names both, `None` where the user did. An address that
+    `is_apart` holds even if the user gives one for the judges of this provider.
     """
 
     spec: str
     address: str | None = None
     named_by: str | None = None
+    is_apart: bool = False
 
 
 def judge_named(named: str | None, notify: Notify) -> str:
@@ -92,12 +94,14 @@ def generator_of(version: Version, store: Store, notify: Notify) -> JudgeChoice 
     One that an unconfirmed imported version named is left out, which is said.
     """
     provenance = version.provenance
-    if provenance.generator == provenance.judge:
+    address = provenance.generator_address
+    if (provenance.generator, address) == (provenance.judge, provenance.judge_address):
         return None
     source = imported_source(version, provenance.generator_from, store)
     if provenance.generator == EMBEDDED or source is None or source.trusted:
-        return JudgeChoice(provenance.generator, provenance.generator_address, source.ref if source else None)
-    generator = quoted_judge(provenance.generator, provenance.generator_address)
+        is_apart = address is not None and address != provenance.judge_address
+        return JudgeChoice(provenance.generator, address, source.ref if source else None, is_apart)
+    generator = quoted_judge(provenance.generator, address)
     notify(f"the judge proposes criteria, not {generator}, as {source.ref} was imported and is not confirmed")
     return None
 

@@ -20,7 +20,9 @@ from rubriclab.data.example import named_reasons
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.errors import ChecklistError, SettingsError
 from rubriclab.estimate import DryRun, dry_run
-from rubriclab.judges.connect import EMBEDDED
+from rubriclab.judges.connect import EMBEDDED, is_language_model, provider
+from rubriclab.judges.judge import Judge
+from rubriclab.judges.providers import key_variable
 from rubriclab.learning.candidates import Plan
 from rubriclab.methods.method import Method, TrainingInput
 from rubriclab.methods.names import DEFAULT_METHODS, JOINT
@@ -135,7 +137,7 @@ async def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Lear
     _notify_unused_reasons(training, options.generator or spec, workspace.notify)
     workspace.collect_used_answers()
     judge = workspace.judge(JudgeChoice(spec))
-    generator = judge if options.generator in (None, spec) else workspace.judge(JudgeChoice(options.generator or spec))
+    generator = _generator(options.generator or spec, spec, judge, workspace)
     with workspace.progress(workspace.ledger) as on_progress:
         trained = await training.run(
             judge,
@@ -156,6 +158,19 @@ async def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Lear
     for line in trained.notes:
         workspace.notify(line)
     return LearnResult(version, workspace.effort(), store.place)
+
+
+def _generator(spec: str, judge_spec: str, judge: Judge, workspace: Workspace) -> Judge:
+    """Return who proposes criteria: the judge, or one with an address of its own or of its provider."""
+    address = workspace.options.generator_api_base
+    if spec == judge_spec and address is None:
+        return judge
+    if address and is_language_model(spec) and provider(spec) == provider(judge_spec):
+        workspace.notify(
+            f"{key_variable(spec)} is sent to the judge's server and to the generator's, as both models are of one "
+            "provider; a server of your own that is named hosted_vllm/MODEL gets a key of its own"
+        )
+    return workspace.judge(JudgeChoice(spec, address, is_apart=address is not None))
 
 
 def learn_estimate(workspace: Workspace, data: Data, options: LearnOptions) -> DryRun:

@@ -125,10 +125,10 @@ class Workspace:
     def judge(self, choice: JudgeChoice) -> Judge:
         """Return the judge chosen, connected to the store's answers; a given address comes first."""
         assert self.given_address
-        address = self.given_address.for_judge(choice.spec) or choice.address
+        given = None if choice.is_apart else self.given_address.for_judge(choice.spec)
         return connect(
             choice.spec,
-            options=self.options.model_copy(update={"api_base": address}),
+            options=self.options.model_copy(update={"api_base": given or choice.address}),
             ledger=self.ledger,
             answers=self.store.answers,
             record=self.record,

@@ -485,7 +485,7 @@ def valid_value(option: click.Option) -> Any:
         value = 10 + (low or 0) if high is None else high
         value = int(value) if isinstance(option.type, click.types.IntParamType) else value - 0.5
     else:
-        value = "http://127.0.0.1:9/v1" if option.name == "api_base" else "a=b"
+        value = "http://127.0.0.1:9/v1" if str(option.name).endswith("api_base") else "a=b"
     return [value, value] if option.multiple else value
 
 

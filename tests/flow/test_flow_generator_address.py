@@ -1,0 +1,83 @@
+"""Learning with the judge on one server and the generator on another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import hypoeval_brain
+import pytest
+from commands import HELDOUT, Commands, Done
+from flow_server import HYPOEVAL, LITTLE, texts
+from server import RunningServer
+
+KEYS = {"openai": "sk-openai-0123456789", "hosted_vllm": "sk-vllm-0123456789"}
+GENERATOR = "generator-api-base"
+SETTINGS = {"hypoeval": {name: int(value) for name, value in (each.split(".")[1].split("=") for each in LITTLE)}}
+
+
+@pytest.fixture
+def theirs() -> Iterator[RunningServer]:
+    """The generator's server."""
+    with RunningServer() as server:
+        server.brain = hypoeval_brain.reply
+        yield server
+
+
+@pytest.fixture
+def asking(provider: RunningServer, tmp_path: Path) -> Commands:
+    """The command line with keys of two providers."""
+    return Commands(
+        tmp_path, RUBRICLAB_STORE="store.db", OPENAI_API_KEY=KEYS["openai"], HOSTED_VLLM_API_KEY=KEYS["hosted_vllm"]
+    )
+
+
+def learn(asking: Commands, judge: str, generator: str, *more: object, **environment: str) -> Done:
+    names = ("--name", "apart", "--judge", judge, "--generator", generator)
+    asked = ("learn", texts(asking.folder, 12), *HYPOEVAL, *names, *LITTLE)
+    return asking(*asked, *more, **environment)
+
+
+@pytest.mark.parametrize("way", ["option", "environment", "file", "python"])
+@pytest.mark.parametrize("models", [("openai/x", "hosted_vllm/y"), ("hosted_vllm/x", "openai/y")])
+def test_judge_and_generator_have_an_address_each_and_neither_server_gets_the_key_of_the_other(
+    asking: Commands, provider: RunningServer, theirs: RunningServer, models: tuple[str, str], way: str
+) -> None:
+    judge, generator = models
+    asked = (asking, judge, generator)
+    if way == "option":
+        done = learn(*asked, "--api-base", provider.url, f"--{GENERATOR}", theirs.url)
+    elif way == "environment":
+        done = learn(*asked, RUBRICLAB_API_BASE=provider.url, RUBRICLAB_GENERATOR_API_BASE=theirs.url)
+    elif way == "file":
+        (asking.folder / "mine.toml").write_text(f"api-base = '{provider.url}'\n{GENERATOR} = '{theirs.url}'")
+        done = learn(*asked, RUBRICLAB_CONFIG="mine.toml")
+    else:
+        done = asking.python(
+            "from rubriclab import Lab\n"
+            f"lab = Lab('store.db', {judge!r}, api_base={provider.url!r}, generator_api_base={theirs.url!r})\n"
+            f"lab.learn({texts(asking.folder, 12)!r}, task='summarization', aspect='coherence', methods='hypoeval',\n"
+            f"    name='apart', generator={generator!r}, settings={SETTINGS!r})\n"
+        )
+    assert done.code == 0, done.err
+    assert (provider.keys, theirs.keys) == tuple({KEYS[model.partition("/")[0]]} for model in models)
+    made = asking("show", "apart", "--json").json["provenance"]
+    assert (made["judge"], made["judge_address"]) == (judge, provider.url)
+    assert (made["generator"], made["generator_address"]) == (generator, theirs.url)
+
+
+def test_models_of_one_provider_at_two_addresses_stay_apart_when_the_judge_moves_and_share_a_key_which_is_said(
+    asking: Commands, provider: RunningServer, theirs: RunningServer
+) -> None:
+    addresses = ("--api-base", provider.url, f"--{GENERATOR}", theirs.url)
+    done = learn(asking, "openai/x", "openai/x", *addresses)
+    assert done.code == 0, done.err
+    assert "OPENAI_API_KEY is sent to the judge's server and to the generator's" in done.err
+    theirs.reset()
+    theirs.brain = hypoeval_brain.reply
+    with RunningServer() as moved:
+        moved.brain = hypoeval_brain.reply
+        provider.reset()
+        again = asking("transfer", "apart", "--to", HELDOUT, "--api-base", moved.url)
+        assert again.code in (0, 1, 3), again.err
+        assert (moved.bodies and theirs.bodies and not provider.bodies) is True
