@@ -13,9 +13,9 @@ says which were binned, or how. Here therefore stand side by side:
   parts, an answer can be the share of parts with the good one;
 - the scores as they are, by alpha for interval and ordinal data; nominal figures on them would ask whether decimals
   coincide;
-- the scores binned: bins of equal width from one end of the rubric's scale to the other, by default as many as the
-  scale has levels, so that whole scores on a scale of up to seven keep a bin each. A score on the border of two bins
-  belongs to the upper one.
+- the scores binned: bins of equal width from one end of the rubric's scale to the other, as many as the scale has
+  levels, so that whole scores on a scale of up to seven keep a bin each. A score on the border of two bins belongs to
+  the upper one.
 
 An answer that no reply gave, and one that a judge says does not apply, are left out, and counted apart. Intervals are
 bootstrap intervals over the groups of texts that share an input, or over texts where there are no such groups.
@@ -178,17 +178,11 @@ def interrater_agreement(
     examples: Sequence[Example],
     scored: Mapping[str, Sequence[Score]],
     *,
-    bins: int | None = None,
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> InterraterAgreement:
-    """Return how far the judges agree: `scored` holds the scores of `examples`, in their order, by judge.
-
-    Raises:
-        ValueError: fewer than two judges or bins, or scores that are not those of the examples.
-    """
-    _check(examples, scored, bins)
-    bins = bins or len(rubric.scores_on.anchors())
+    """Return how far the judges agree: `scored` holds the scores of `examples`, in their order, by judge."""
+    bins = len(rubric.scores_on.anchors())
     drawing = _Drawing.of(examples, resamples, seed)
     scores = {judge: floats(row.score for row in rows) for judge, rows in scored.items()}
     answers = _answers(rubric, scored)
@@ -338,14 +332,3 @@ def _pair(first: str, second: str, scores: Mapping[str, FloatArray], drawing: _D
         return apart
 
     return JudgePair(first, second, len(x), drawing.estimate(spearman), drawing.estimate(difference))
-
-
-def _check(examples: Sequence[Example], scored: Mapping[str, Sequence[Score]], bins: int | None) -> None:
-    if len(scored) < 2:
-        raise ValueError(f"scored: expected the scores of two judges or more, got {len(scored)}")
-    if bins is not None and bins < 2:
-        raise ValueError(f"bins: expected at least 2, got {bins}")
-    ids = [example.id for example in examples]
-    for judge, rows in scored.items():
-        if [row.id for row in rows] != ids:
-            raise ValueError(f"scored: expected a score of each text in order, which those of {judge} are not")

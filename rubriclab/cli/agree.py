@@ -22,12 +22,6 @@ from rubriclab.cli.places import FILE, JUDGE
     metavar="JUDGE",
     help="A litellm model string, 'embedded' or recorded:PATH#JUDGE; give at least two.",
 )
-@option(
-    "--bins",
-    type=click.IntRange(min=2),
-    metavar="NUMBER",
-    help="The number of bins of equal width that scores are put into.  [default: the levels of the rubric's scale]",
-)
 @asking_options
 @measurement_options
 def agree(texts: str, *, rubric: str, dry_run: bool, as_json: bool, **values: Any) -> None:

@@ -17,12 +17,12 @@ class DroppedColumn:
     """Why a candidate is not in the rubric.
 
     Attributes:
-        why: it has no score; it is constant; it is redundant; its weight is 0; it would take more calls than allowed;
-            or the selected rubric does not use it.
+        why: it has no score; it is constant; it is redundant; its weight is 0; or the selected rubric
+            does not use it.
         like: the column that it duplicates, with the correlation in `alike`.
     """
 
-    why: Literal["unscored", "constant", "repeated", "weightless", "beyond the bound", "not asked"]
+    why: Literal["unscored", "constant", "repeated", "weightless", "not asked"]
     like: int = -1
     alike: float = 0.0
 
@@ -34,7 +34,6 @@ class DroppedColumn:
             "unscored": "has no score for any training text",
             "constant": "has the same score for every training text",
             "weightless": "weighs nothing beside the others",
-            "beyond the bound": "asking it would take more calls per text than the rubric may",
             "not asked": "the rubric agrees with held-out labels about as well without it, at a lower price",
         }[self.why]
 

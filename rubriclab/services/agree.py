@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pydantic import Field
-
 from rubriclab.base_options import Texts
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.display import Displayed
@@ -31,9 +29,6 @@ class AgreeOptions(ReadingOptions):
 
     judges: Texts = ()
     """Two judges or more: litellm model strings, `embedded` or `recorded:PATH#JUDGE`."""
-
-    bins: int | None = Field(default=None, ge=2)
-    """Cut scores into so many bins of equal width. Default: the levels of the rubric's scale."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,7 +67,7 @@ async def agree(workspace: Workspace, data: Data, rubric: str | Version, options
     rows = [row async for row in scoring.stream()]
     scores = {name: [row[place] for _, row in rows] for place, name in enumerate(options.judges)}
     version = scoring.scorers[0].version
-    agreement = interrater_agreement(version.rubric, [example for example, _ in rows], scores, bins=options.bins)
+    agreement = interrater_agreement(version.rubric, [example for example, _ in rows], scores)
     return AgreeResult(version, agreement, workspace.effort(), scoring.unanswered)
 
 

@@ -81,14 +81,6 @@ def test_each_model_is_asked_once_and_answers_are_kept(asking: Commands, models:
     assert again.json["scores"] == first["scores"]
 
 
-def test_the_number_of_bins_is_an_option(recorded: Commands, recording: dict[str, Any]) -> None:
-    judges = [part for judge in (STRICT, MILD) for part in ("--judge", f"recorded:recorded.jsonl#{judge}")]
-    found = recorded(*AGREE, *judges, "--bins", 2, "--json").json
-    assert (recording["found"]["bins"], found["bins"]) == (5, 2)
-    assert found["scores"]["unbinned"] == recording["found"]["scores"]["unbinned"]
-    assert found["scores"]["binned"] != recording["found"]["scores"]["binned"]
-
-
 def test_a_reply_that_cannot_be_used_is_missing_and_counted(asking: Commands, models: RunningServer) -> None:
     hard = json.loads(TEXTS[1])["output"]
 
