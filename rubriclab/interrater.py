@@ -13,9 +13,9 @@ says which were binned, or how. Here therefore stand side by side:
   parts, an answer can be the share of parts with the good one;
 - the scores as they are, by alpha for interval and ordinal data; nominal figures on them would ask whether decimals
   coincide;
-- the scores binned: bins of equal width from one end of the rubric's scale to the other, as many as the scale has
-  levels, so that whole scores on a scale of up to seven keep a bin each. A score on the border of two bins belongs to
-  the upper one.
+- the scores binned, by kappa: bins of equal width from one end of the rubric's scale to the other, as many as the scale
+  has levels, so that whole scores on a scale of up to seven keep a bin each. A score on the border of two bins belongs
+  to the upper one.
 
 An answer that no reply gave, and one that a judge says does not apply, are left out, and counted apart. Intervals are
 bootstrap intervals over the groups of texts that share an input, or over texts where there are no such groups.
@@ -60,8 +60,7 @@ COMPUTED: Mapping[Figure, Callable[..., Interval]] = {
     "alpha_nominal": partial(krippendorff_alpha, metric="nominal"),
     "fleiss_kappa": fleiss_kappa,
 }
-UNBINNED: tuple[Figure, ...] = ("alpha_interval", "alpha_ordinal")
-BINNED: tuple[Figure, ...] = (*UNBINNED, "alpha_nominal", "fleiss_kappa")
+SCORES: tuple[Figure, ...] = ("alpha_interval", "alpha_ordinal")
 YES_NO: tuple[Figure, ...] = ("alpha_nominal", "fleiss_kappa")
 PART_BY_PART: tuple[Figure, ...] = ("alpha_interval",)
 GRADED: tuple[Figure, ...] = ("fleiss_kappa",)
@@ -108,17 +107,16 @@ class JudgePair:
 
 @dataclass(frozen=True, slots=True)
 class ScoreAgreement:
-    """Agreement of the overall scores, as they are and binned; it rests on `texts` with two scores or more."""
+    """Agreement of the overall scores, by kappa of binned ones; it rests on `texts` with two scores or more."""
 
     texts: int
     missing: int
-    unbinned: Figures
-    binned: Figures
+    figures: Figures
 
     @property
     def reliability(self) -> tuple[Reliability, Reliability] | None:
-        """The reliability at both ends of alpha's interval, unbinned; `None` without an interval."""
-        alpha = self.unbinned["alpha_interval"]
+        """The reliability at both ends of alpha's interval; `None` without an interval."""
+        alpha = self.figures["alpha_interval"]
         return None if alpha.low is None or alpha.high is None else (_reliability(alpha.low), _reliability(alpha.high))
 
 
@@ -296,8 +294,7 @@ def _score_agreement(table: FloatArray, scale: Scale, bins: int, drawing: _Drawi
     return ScoreAgreement(
         texts=_compared(table),
         missing=int(np.isnan(table).sum()),
-        unbinned=drawing.figures(UNBINNED, table),
-        binned=drawing.figures(BINNED, binned(table, scale, bins)),
+        figures=drawing.figures(SCORES, table) | drawing.figures(GRADED, binned(table, scale, bins)),
     )
 
 

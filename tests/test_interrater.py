@@ -103,18 +103,12 @@ def test_figures_of_the_scores_are_those_of_the_statistics_drawn_by_group():
     drawn: dict[str, Any] = {"clusters": groups(), "resamples": 200, "seed": 3}
     assert (found.resampled, found.groups, found.texts) == ("groups", GROUPS, len(TEXTS))
     assert (found.scores.texts, found.scores.missing) == (len(TEXTS) - 1, 3)
-    assert found.scores.unbinned == {
+    assert found.scores.figures == {
         "alpha_interval": krippendorff_alpha(table, "interval", **drawn),
         "alpha_ordinal": krippendorff_alpha(table, "ordinal", **drawn),
+        "fleiss_kappa": fleiss_kappa(binned(table, SCALE, 5), **drawn),
     }
-    bins = binned(table, SCALE, 5)
-    assert found.scores.binned == {
-        "alpha_interval": krippendorff_alpha(bins, "interval", **drawn),
-        "alpha_ordinal": krippendorff_alpha(bins, "ordinal", **drawn),
-        "alpha_nominal": krippendorff_alpha(bins, "nominal", **drawn),
-        "fleiss_kappa": fleiss_kappa(bins, **drawn),
-    }
-    for estimate in found.scores.binned.values():
+    for estimate in found.scores.figures.values():
         assert estimate.low < estimate.value < estimate.high
 
 
@@ -124,7 +118,7 @@ def test_texts_without_rivals_are_drawn_one_by_one():
     scored = {f"j{n}": scores_of(row) for n, row in enumerate(table)}
     found = interrater_agreement(HYPOTHESES, alone, scored)
     assert (found.resampled, found.groups) == ("texts", len(TEXTS))
-    assert found.scores.unbinned["alpha_interval"] == krippendorff_alpha(table, "interval")
+    assert found.scores.figures["alpha_interval"] == krippendorff_alpha(table, "interval")
 
 
 def test_a_severe_judge_lowers_alpha_but_not_the_rank_correlation():
@@ -133,7 +127,7 @@ def test_a_severe_judge_lowers_alpha_but_not_the_rank_correlation():
     (pair,) = found.pairs
     assert pair.spearman.value == pytest.approx(1)
     assert pair.difference == Interval(pytest.approx(-1), pytest.approx(-1), pytest.approx(-1))  # type: ignore[arg-type]
-    assert found.scores.unbinned["alpha_interval"].value < 0.6
+    assert found.scores.figures["alpha_interval"].value < 0.6
     assert pair.verdict == "lower"
     assert found.scores.reliability is not None
     assert found.scores.reliability[0] == "unreliable"
@@ -251,8 +245,7 @@ def test_what_cannot_be_told_is_undefined():
     same, none = np.full(len(TEXTS), 3.0), np.full(len(TEXTS), np.nan)
     for table in ([same, same], [same, none], [none, none]):
         found = agreement_of(np.array(table))
-        assert set(found.scores.unbinned.values()) == {NOTHING}
-        assert set(found.scores.binned.values()) == {NOTHING}
+        assert set(found.scores.figures.values()) == {NOTHING}
         assert found.pairs[0].spearman == NOTHING
     assert (found.judges[0].mean, found.judges[0].deviation, found.judges[0].unscored) == (None, None, len(TEXTS))
     assert found.pairs[0].difference == NOTHING

@@ -14,12 +14,6 @@ from rubriclab.report.model import Cell, Figure, Paragraph, Section, View, line,
 if TYPE_CHECKING:
     from rubriclab.interrater import CriterionAgreement, Figure as Coefficient, InterraterAgreement, Kind, Reliability
 
-TITLES: Mapping[Coefficient, str] = {
-    "alpha_interval": "alpha, interval",
-    "alpha_ordinal": "alpha, ordinal",
-    "alpha_nominal": "alpha, nominal",
-    "fleiss_kappa": "Fleiss' kappa",
-}
 # What the tables of criteria show, with their titles.
 SHOWN: Mapping[Kind, Mapping[Coefficient, str]] = {
     "yes/no": {"alpha_nominal": "alpha", "fleiss_kappa": "Fleiss' kappa"},
@@ -93,18 +87,19 @@ def _pairs(agreement: InterraterAgreement) -> Section:
 
 def _scores(agreement: InterraterAgreement) -> Section:
     scores = agreement.scores
-    numeric = ("unbinned", f"in {agreement.bins} bins")
-    rows = [
-        (TITLES[name], Figure(scores.unbinned[name]) if name in scores.unbinned else "", Figure(estimate))
-        for name, estimate in scores.binned.items()
-    ]
+    titles: Mapping[Coefficient, str] = {
+        "alpha_interval": "alpha, interval",
+        "alpha_ordinal": "alpha, ordinal",
+        "fleiss_kappa": f"Fleiss' kappa, in {agreement.bins} bins",
+    }
+    rows = [(title, Figure(scores.figures[name])) for name, title in titles.items()]
     ends = f"{show(agreement.scale.low)} to {show(agreement.scale.high)}"
     explained = Paragraph(
         f"alpha: Krippendorff's; bins: {agreement.bins} of equal width from {ends}",
         "quiet",
     )
     beside = f"{wording.count(scores.texts, 'text')} with two or more, {scores.missing:,} missing"
-    return Section("Scores", (table(("", *numeric), rows, numeric=numeric), explained), beside)
+    return Section("Scores", (table(("", "scores"), rows, numeric=("scores",)), explained), beside)
 
 
 def _criteria(agreement: InterraterAgreement, kind: Kind) -> Iterator[Section]:
@@ -130,7 +125,7 @@ def _criteria(agreement: InterraterAgreement, kind: Kind) -> Iterator[Section]:
 
 
 def _alpha_in_words(agreement: InterraterAgreement) -> Iterator[str]:
-    alpha, nominal = agreement.scores.unbinned["alpha_interval"], agreement.scores.binned["alpha_nominal"]
+    alpha, kappa = agreement.scores.figures["alpha_interval"], agreement.scores.figures["fleiss_kappa"]
     if alpha.value is None:
         yield (
             "Krippendorff's alpha of the scores is undefined: fewer than two texts have two scores, or all scores are "
@@ -138,8 +133,8 @@ def _alpha_in_words(agreement: InterraterAgreement) -> Iterator[str]:
         )
         return
     yield (
-        f"Krippendorff's alpha of the scores is {wording.estimate(alpha)} unbinned (interval) and "
-        f"{wording.estimate(nominal)} in {agreement.bins} bins (nominal)."
+        f"Krippendorff's alpha of the scores is {wording.estimate(alpha)} (interval); Fleiss' kappa in "
+        f"{agreement.bins} bins is {wording.estimate(kappa)}."
     )
     if reliability := agreement.scores.reliability:
         low, high = (ZONES[end] for end in reliability)

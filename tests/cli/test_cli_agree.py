@@ -59,7 +59,7 @@ def test_figures_are_those_of_the_scores_that_the_score_command_gives(
     assert [judge["judge"] for judge in found["judges"]] == [STRICT, MILD]
     assert [judge["mean"] for judge in found["judges"]] == pytest.approx(table.mean(axis=1))
     alpha = krippendorff_alpha(table, "interval", groups)
-    assert found["scores"]["unbinned"]["alpha_interval"]["low"] == pytest.approx(alpha.low)
+    assert found["scores"]["figures"]["alpha_interval"]["low"] == pytest.approx(alpha.low)
     for number, criterion in enumerate(found["criteria"]):
         ratings = np.array([[row["criteria"][number]["score"] for row in mine] for mine in rows])
         assert criterion["id"] == rows[0][0]["criteria"][number]["id"]

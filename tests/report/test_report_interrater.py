@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from report_samples import words_of
-from view_samples import BINNED, UNDEFINED, agreed, around, figures, interrater
+from view_samples import SCORES, UNDEFINED, agreed, around, figures, interrater
 
 from rubriclab.interrater import JudgePair, JudgeScores, ScoreAgreement
 from rubriclab.report.interrater import interrater_view, sentences
@@ -39,7 +39,9 @@ def test_alpha_is_placed_by_krippendorff_s_convention_and_named_as_his() -> None
         (0.65, 0.1, "ranges from below 0.667 to between 0.667 and 0.800."),
     ):
         alpha = Interval(value, value - width, value + width)
-        scores = dataclasses.replace(interrater().scores, unbinned={"alpha_interval": alpha, "alpha_ordinal": alpha})
+        scores = dataclasses.replace(
+            interrater().scores, figures={**interrater().scores.figures, "alpha_interval": alpha}
+        )
         assert (
             f"Krippendorff (2004) considers data reliable from 0.800 and allows tentative conclusions from 0.667; the "
             f"interval of the first figure {lies}" in said(scores=scores)
@@ -48,14 +50,14 @@ def test_alpha_is_placed_by_krippendorff_s_convention_and_named_as_his() -> None
 
 def test_alpha_and_what_is_missing_are_said() -> None:
     words = said()
-    assert "alpha of the scores is 0.71 [0.61, 0.81] unbinned (interval) and 0.53 [0.43, 0.63] in 5 bins" in words
+    assert "alpha of the scores is 0.71 [0.61, 0.81] (interval); Fleiss' kappa in 5 bins is 0.73 [0.63, 0.83]." in words
     assert words.endswith("1 score and 2 answers are missing; the figures rest on the others.")
 
 
 def test_an_undefined_alpha_is_explained() -> None:
-    none = figures(BINNED, None)
+    none = figures(SCORES, None)
     words = said(
-        scores=ScoreAgreement(0, 60, none, none),
+        scores=ScoreAgreement(0, 60, none),
         judges=(JudgeScores("a", 60, 0, 3, 1), JudgeScores("b", 0, 60, None, None)),
         pairs=(JudgePair("a", "b", 0, UNDEFINED, UNDEFINED),),
     )

@@ -42,12 +42,7 @@ from rubriclab.store.verify import Problem
 from rubriclab.transfer.results import ActionEvaluation, Transfer
 
 UNDEFINED = Interval(None)
-BINNED: tuple[Figure, ...] = (
-    "alpha_interval",
-    "alpha_ordinal",
-    "alpha_nominal",
-    "fleiss_kappa",
-)
+SCORES: tuple[Figure, ...] = ("alpha_interval", "alpha_ordinal", "fleiss_kappa")
 FIGURES: dict[Kind, tuple[Figure, ...]] = {
     "yes/no": ("alpha_nominal", "fleiss_kappa"),
     "part-by-part": ("alpha_interval",),
@@ -82,7 +77,7 @@ def interrater(**fields: Any) -> InterraterAgreement:
         "resampled": "groups",
         "judges": (JudgeScores("embedded", 60, 0, 3.1, 0.62), JudgeScores("openai/mine", 59, 1, 3.9, 0.41)),
         "pairs": (JudgePair("embedded", "openai/mine", 59, around(0.7), around(-0.8)),),
-        "scores": ScoreAgreement(59, 1, figures(BINNED[:2], 0.71), figures(BINNED, 0.51)),
+        "scores": ScoreAgreement(59, 1, figures(SCORES, 0.71)),
         "criteria": (
             agreed("q1", "yes/no", 0.32, missing=2),
             agreed("h1", "graded", 0.11),

@@ -59,7 +59,7 @@ def _row(
     among = {
         "alpha": answers.figures[ALPHA[answers.kind]].rounded(),
         "kappa": answers.figures["fleiss_kappa"].rounded() if "fleiss_kappa" in answers.figures else Interval(None),
-        "score_alpha": found.scores.unbinned["alpha_interval"].rounded(),
+        "score_alpha": found.scores.figures["alpha_interval"].rounded(),
         "score_spearman": Interval(_mean(pair.spearman.value for pair in found.pairs)),
     }
     with_people = [agreement_row(study, texts, evaluator_of(judge, scores)) for judge, scores in scored.items()]
