@@ -100,23 +100,6 @@ def test_what_cannot_be_run_is_refused_in_one_line(experiment, mini, data, tmp_p
     assert (tmp_path / "taken.json").read_text() == "[]"
 
 
-def test_rows_of_a_published_file_become_rows_of_our_own(experiment, tmp_path) -> None:
-    from rubriclab.data import Example, read
-
-    header = "Story ID,Prompt,Human,Story,Model,Relevance,Coherence,Empathy,Surprise,Engagement,Complexity,Worker ID"
-    rows = [f"0,A prompt.,Human story.,A story.,GPT-2,{n},3,2,1,4,5,W{n}" for n in (2, 3, 4)]
-    (tmp_path / "hanna_stories_annotations.csv").write_text("\n".join([header, *rows]) + "\n", "utf-8")
-    done = experiment("data", "hanna", "hanna_stories_annotations.csv", "-o", "hanna.jsonl")
-    assert done.code == 0, done.err
-    (row,) = read(tmp_path / "hanna.jsonl")
-    assert isinstance(row, Example)
-    assert (row.output, row.scores["relevance"]) == ("A story.", 3.0)
-    assert "1 row of hanna" in done.err
-    refused = experiment("data", "nothing", "hanna_stories_annotations.csv")
-    assert refused.code == 2
-    assert "There is no public set 'nothing'" in refused.err
-
-
 def test_the_study_of_the_readme_runs(experiment, data, tmp_path) -> None:
     (study,) = re.findall(r"```toml\n(.*?)```", (SETS.parent / "README.md").read_text("utf-8"), re.DOTALL)
     (tmp_path / "filters").mkdir()

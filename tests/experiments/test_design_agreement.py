@@ -149,11 +149,6 @@ async def test_each_judge_learns_the_same_once(sets) -> None:
     assert len(judges[0].prompts) == calls
 
 
-async def test_one_judge_under_two_names_is_refused(sets) -> None:
-    with pytest.raises(SettingsError, match="are the same judge"):
-        await outcome_of(crossed(), sets, EmbeddedJudge(), EmbeddedJudge())
-
-
 @pytest.mark.parametrize(
     ("some", "judges", "told"),
     [

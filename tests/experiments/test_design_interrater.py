@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from one_case import NEEDS_LABELS, outcome_of, study
+from one_case import outcome_of, study
 from scipy.stats import spearmanr
 from second_judge import SecondJudge
 
@@ -80,13 +80,3 @@ async def test_a_judge_who_answers_otherwise_more_often_agrees_less(sets) -> Non
 def test_one_judge_alone_is_refused_before_anything_is_asked(sets) -> None:
     with pytest.raises(SettingsError, match="takes 2 to 20 judges, got 1"):
         schedule(interrater(), sets, 1)
-
-
-async def test_an_arm_without_labels_says_so_and_only_the_first_judge_learns(sets) -> None:
-    outcome, _ = await outcome_of(
-        interrater(NEEDS_LABELS, SCORE), sets, EmbeddedJudge(), SecondJudge(), SecondJudge("c")
-    )
-    whole, without = outcome.rows
-    assert "labelled texts" in without.missing
-    assert whole.counts["judges"] == 3
-    assert whole.scoring.calls == 3 * whole.counts["texts"]

@@ -85,9 +85,3 @@ def test_cases_in_which_something_is_missing_can_be_run_again() -> None:
     failed, unscored = outcome(2, None, missing="no reply"), outcome(3, counts={"unscored": 1})
     some = BASE.with_case(outcome(1), ()).with_case(failed, ()).with_case(unscored, ())
     assert [each.case.seed for each in some.without_failures().cases] == [1]
-
-
-def test_the_price_of_a_sum_is_unknown_if_one_of_its_parts_is() -> None:
-    one = Spent(calls=1, prompt_tokens=2, completion_tokens=3, cost_usd=0.5, seconds=1.5)
-    assert one + one == Spent(calls=2, prompt_tokens=4, completion_tokens=6, cost_usd=1.0, seconds=3.0)
-    assert (one + Spent(cost_usd=None)).cost_usd is None

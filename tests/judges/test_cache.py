@@ -168,19 +168,6 @@ async def test_cancelling_one_who_waits_cancels_nobody_else() -> None:
     assert [isinstance(result, Reply) for result in results] == [True, False, True]
 
 
-async def test_unusable_replies_are_kept_and_their_repair_is_a_request_of_its_own() -> None:
-    answers = MemoryAnswers()
-    texts = ["", GOOD]
-
-    async def script(prompt: Any) -> str:
-        return texts.pop(0)
-
-    judge = ScriptedJudge(script)
-    for _ in range(2):
-        assert (await ask(Cached(judge, answers), rate())).value is not None
-    assert judge.prompts == 2
-
-
 async def test_tokens_are_kept_and_asked_for_apart_from_the_reply_without_them(server: RunningServer) -> None:
     judge = Cached(LanguageModel("openai/fake", timeout=60), MemoryAnswers())
     plain = await judge.reply(rate())

@@ -6,7 +6,6 @@ import asyncio
 
 import pytest
 from judge_questions import rate
-from pydantic import ValidationError
 from server import RANDOM_FAULTS, RunningServer
 
 from rubriclab.errors import SettingsError
@@ -33,14 +32,6 @@ async def test_judge_and_generator_share_a_budget(server: RunningServer) -> None
     questions = [ask(judge, rate(f"text {n}")) for judge in judges for n in range(3)]
     await asyncio.gather(*questions, return_exceptions=True)
     assert len(server.bodies) == ledger.calls == 4
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"concurrency": 0}, {"timeout": 0}, {"attempts": 0}, {"max_cost": -1}, {"structured": "xml"}, {"what": 1}]
-)
-def test_options_out_of_bounds_are_refused(wrong: dict[str, object]) -> None:
-    with pytest.raises(ValidationError):
-        JudgeOptions.model_validate(wrong)
 
 
 @pytest.mark.parametrize("text", ["", "1", "1:2:3", "a:b", "-1:2", "nan:1", "1:inf"])

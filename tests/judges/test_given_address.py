@@ -114,34 +114,10 @@ def asking(rubriclab: Commands, keys: dict[str, str]) -> Commands:
     return Commands(rubriclab.folder, **{**rubriclab.environment, **keys})
 
 
-@pytest.mark.parametrize(
-    ("command", "way"),
-    [*((command, "option") for command in COMMANDS), (COMMANDS[3], "environment"), (COMMANDS[3], "file")],
-    ids=lambda value: value if isinstance(value, str) else f"{value[0]} {value[-2]}",
-)
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: f"{command[0]} {command[-2]}")
 def test_no_command_sends_the_key_of_one_provider_to_the_server_of_another(
-    asking: Commands, server: RunningServer, theirs: RunningServer, command: tuple[object, ...], way: str
+    asking: Commands, server: RunningServer, theirs: RunningServer, command: tuple[object, ...]
 ) -> None:
-    if way == "option":
-        asking(*command, "--api-base", server.url)
-    elif way == "environment":
-        asking(*command, RUBRICLAB_API_BASE=server.url)
-    else:
-        (asking.folder / "mine.toml").write_text(f"api-base = '{server.url}'")
-        asking(*command, RUBRICLAB_CONFIG="mine.toml")
-    assert server.keys <= {OPENAI}
-    assert theirs.keys == {ANTHROPIC}
-
-
-def test_python_sends_the_key_of_one_provider_to_no_server_of_another(
-    asking: Commands, server: RunningServer, theirs: RunningServer
-) -> None:
-    asking.python(
-        "from rubriclab import Lab, RubriclabError\n"
-        f"lab = Lab('new.db', 'openai/x', api_base={server.url!r}, attempts=1, progress=None)\n"
-        f"texts = dict(task='summarization', aspect='coherence', methods='hypoeval', generator='anthropic/y')\n"
-        f"try: lab.learn({str(LABELLED)!r}, **texts)\n"
-        "except RubriclabError as error: print(error)\n"
-    )
+    asking(*command, "--api-base", server.url)
     assert server.keys <= {OPENAI}
     assert theirs.keys == {ANTHROPIC}

@@ -13,7 +13,7 @@ from judge_questions import Rating, rate
 from server import SNAPSHOT, RunningServer
 
 from rubriclab.errors import JudgeRefused, JudgeUnavailable, PromptRejected
-from rubriclab.judges import LanguageModel, Price, close_connections, price_of
+from rubriclab.judges import LanguageModel, close_connections, price_of
 
 
 def model(**settings: object) -> LanguageModel:
@@ -83,14 +83,6 @@ async def test_refused_schema_is_left_out_from_then_on(server: RunningServer) ->
     assert judge.dropped == ("response_format",)
 
 
-async def test_every_setting_that_is_refused_is_left_out(server: RunningServer) -> None:
-    server.refuses = {"response_format", "temperature"}
-    judge = LanguageModel("gpt-4o-mini", timeout=60)
-    assert (await judge.reply(rate())).text
-    assert judge.dropped == ("response_format", "temperature")
-    assert len(server.bodies) == 3
-
-
 async def test_needed_setting_that_is_refused_ends_the_command(server: RunningServer) -> None:
     server.refuses = {"max_tokens", "max_completion_tokens"}
     with pytest.raises(JudgeRefused, match="max_completion_tokens"):
@@ -138,13 +130,6 @@ async def test_prompt_that_cannot_be_answered_is_rejected_alone(server: RunningS
     server.script.append(fault)
     with pytest.raises(PromptRejected):
         await model().reply(rate())
-
-
-async def test_filtered_reply_is_a_reply_with_its_usage(server: RunningServer) -> None:
-    server.script.append("withheld")
-    reply = await model(price=Price(1.0, 10.0)).reply(rate())
-    assert reply.filtered
-    assert reply.usage.cost_usd
 
 
 async def test_silence_is_a_time_out(server: RunningServer) -> None:

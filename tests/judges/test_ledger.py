@@ -8,7 +8,7 @@ import pytest
 from judge_questions import GOOD, ScriptedJudge, rate
 
 from rubriclab.errors import JudgeRefused, JudgeUnavailable, PromptRejected
-from rubriclab.judges import Cached, FakeJudge, Ledger, MemoryAnswers, Metered, Reply, Usage, ask
+from rubriclab.judges import FakeJudge, Ledger, Metered, Reply, Usage, ask
 from rubriclab.provenance import Effort
 
 
@@ -39,13 +39,6 @@ async def test_cost_is_unknown_once_any_price_is() -> None:
         await ask(judge, rate())
     assert ledger.effort(0).cost_usd is None
     assert ledger.usage.prompt_tokens == 30
-
-
-async def test_kept_answers_cost_nothing_again() -> None:
-    answers, ledger = MemoryAnswers(), Ledger()
-    for _ in range(2):
-        await ask(Metered(Cached(usages(Usage(10, 1, 0.5)), answers), ledger), rate())
-    assert (ledger.calls, ledger.cached, ledger.usage.cost_usd) == (1, 1, 0.5)
 
 
 @pytest.mark.parametrize("error", [JudgeUnavailable("down."), PromptRejected("long.")])

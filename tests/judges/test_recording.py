@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import logging
 import os
-import subprocess
 import tracemalloc
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
-from commands import LABELLED, SCRIPT, Commands
 from judge_questions import GOOD, ScriptedJudge, good, rate
 from server import RunningServer
 
@@ -206,25 +204,6 @@ def test_what_is_no_regular_file_is_refused_before_it_is_opened(
             DataError, match=rf"The recording {place} cannot be read: it is (no regular file|a folder)\."
         ):
             use()
-
-
-def test_standard_input_as_a_recording_does_not_make_a_command_wait(rubriclab: Commands) -> None:
-    reading, writing = os.pipe()
-    try:
-        done = subprocess.run(
-            [SCRIPT, "learn", LABELLED, "--task", "story", "--aspect", "coherence", "--judge", "recorded:/dev/stdin"],
-            stdin=reading,
-            capture_output=True,
-            cwd=rubriclab.folder,
-            env=rubriclab.environment,
-            timeout=60,
-            check=False,
-        )
-    finally:
-        os.close(reading)
-        os.close(writing)
-    assert done.returncode == 2
-    assert b"The recording /dev/stdin cannot be read: it is no regular file." in done.stderr
 
 
 def test_a_line_without_end_is_refused_before_it_is_read_whole(tmp_path: Path) -> None:

@@ -21,19 +21,6 @@ from rubriclab.prompts import Prompt
 JUDGE = {"model": "m"}
 
 
-@given(st.text(st.characters(codec="utf-8")), st.integers(0, 3), st.sampled_from([0.0, 0.7, 1.0]))
-@settings(deadline=None, max_examples=50)
-def test_equal_requests_have_equal_digests(text: str, sample: int, temperature: float) -> None:
-    one, two = (rate(text, sample=sample, temperature=temperature) for _ in range(2))
-    assert request_digest(JUDGE, one) == request_digest(dict(JUDGE), two)
-
-
-@given(st.lists(st.text(), min_size=2, max_size=6, unique_by=str.strip))
-@settings(deadline=None, max_examples=50)
-def test_different_texts_have_different_digests(texts: list[str]) -> None:
-    assert len({request_digest(JUDGE, rate(text)) for text in texts}) == len(texts)
-
-
 def test_everything_that_shapes_the_reply_is_in_the_digest() -> None:
     class Other(BaseModel):
         score: float

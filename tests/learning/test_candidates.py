@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 from candidate_plans import TEXTS, Everything, found_by, labels, plan, plans
-from checkeval_scripts import checklist
 from hypoeval_scripts import assignment
 
 from rubriclab.digest import digest
@@ -59,15 +58,6 @@ async def test_everything_that_a_method_had_rated_is_a_candidate_with_its_scores
         assert [(c.score, c.reason, c.applies) for c in cells] == [(r.score, r.reason, r.applies) for r in rated]
 
 
-@pytest.mark.parametrize("name", EVERY)
-async def test_every_candidate_of_a_method_is_among_its_criteria_kept_or_dropped(name):
-    learned = await alone(name)
-    known = {criterion.id for criterion in learned.part.criteria} | {d.criterion.id for d in learned.part.dropped}
-    assert set(learned.candidates) <= known
-    assert len(learned.ratings) == len(learned.examples)
-    assert {len(row) for row in learned.ratings} == {len(learned.candidates)}
-
-
 async def test_nothing_is_asked_twice():
     judge = FakeJudge(Everything())
     await found_by(*plans(*EVERY), judge=judge)
@@ -84,14 +74,6 @@ async def test_the_order_of_the_texts_does_not_matter(everything_found):
         again.cells,
         again.parts,
     )
-
-
-async def test_every_explanation_is_offered_with_its_own_ratings():
-    found, learned = await found_by(plan("seeval", explanations=2)), await alone("seeval", explanations=2)
-    assert len(found.ids) == len(learned.candidates) > 1
-    np.testing.assert_array_equal(found.table(assignment(), "by method").values, learned.matrix)
-    statements = {candidate.criterion.statement for candidate in found.candidates}
-    assert learned.part.criteria[0].statement in statements
 
 
 async def test_a_failed_rating_is_missing_with_its_reason():
@@ -290,31 +272,6 @@ async def test_plans_must_be_of_different_methods_about_the_same_texts(given):
 
 
 # Names
-
-
-def test_scores_of_the_whole_go_by_their_method_and_all_ids_differ(everything_found):
-    found = everything_found
-    assert {"seeval", "direct", "few_shot", "analyze_rate"} <= set(found.ids)
-    every = [c.id for part in found.parts for c in (*part.criteria, *(each.criterion for each in part.dropped))]
-    assert len(set(every)) == len(every)
-    assert set(found.ids) <= set(every)
-
-
-async def test_a_taken_id_becomes_the_method_s_own():
-    given = checklist()
-    first = given.sub_dimensions[0]
-    seeds = (first.questions[0].model_copy(update={"id": "h01"}),)
-    clashing = given.model_copy(
-        update={"sub_dimensions": (first.model_copy(update={"questions": seeds}), *given.sub_dimensions[1:])}
-    )
-    found = await found_by(plan("hypoeval"), plan("checkeval", questions=clashing))
-    assert found.ids.count("h01") == 1
-    assert found.candidates[found.ids.index("h01")].method == "hypoeval"
-    place = found.ids.index("checkeval.h01")
-    assert found.candidates[place].criterion.statement == seeds[0].text
-    made = [each.criterion.question for each in found.candidates if each.method == "checkeval"]
-    assert "checkeval.h01" in {question.seed for question in made}
-    assert "h01" not in {question.seed for question in made}
 
 
 async def test_the_texts_of_the_record_keep_what_they_came_with():

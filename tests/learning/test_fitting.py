@@ -146,12 +146,6 @@ def test_folds_keep_groups_together_and_are_even(groups, folds, seed):
     assert sizes.max() - sizes.min() <= max(groups.count(group) for group in groups)
 
 
-def test_folds_follow_groups_and_not_the_order_of_texts():
-    groups = [f"g{number % 7}" for number in range(30)]
-    order = np.random.default_rng(0).permutation(30)
-    assert np.array_equal(grouped_folds(groups, 5, 3)[order], grouped_folds([groups[place] for place in order], 5, 3))
-
-
 def small(texts: int, **changed: object) -> RatingMatrix:
     return replace(made_up(0, texts=texts, groups=texts), **changed)  # type: ignore[arg-type]
 

@@ -9,7 +9,7 @@ import pytest
 from score_tables import made_up
 
 from rubriclab.learning.gate import paired_difference
-from rubriclab.learning.selection import candidate_pool, chosen_shares, select_rubric as select_rubric_by
+from rubriclab.learning.selection import candidate_pool, select_rubric as select_rubric_by
 from rubriclab.learning.settings import JointSettings
 
 QUICK = JointSettings(folds=4, repeats=1)
@@ -88,14 +88,6 @@ def test_the_verdict_is_the_same_for_every_seed_where_criteria_clearly_track_the
         low = paired_difference(np.nan_to_num(raw), np.zeros(36), table.labels, table.groups, seed=seed).low
         assert low is not None
         assert low > 0
-
-
-def test_how_often_a_criterion_is_chosen_lies_between_never_and_always():
-    table = with_whole(made_up(6))
-    found = select_rubric(table, QUICK)
-    shares = chosen_shares(found, table)
-    assert shares.shape == found.fit.weights.shape
-    assert ((shares >= 0) & (shares <= 1)).all()
 
 
 @pytest.mark.parametrize(

@@ -86,11 +86,3 @@ def test_judged_criteria_never_weigh_below_zero_and_measures_may():
     found = posterior(table := replace(table, values=values), moments(table), range(10))
     assert found.mean[0] == 0
     assert (found.mean[8:] < 0).all()
-
-
-def test_more_labels_change_more_of_what_is_believed():
-    few, many = (made_up(6, texts=texts, groups=texts) for texts in (15, 400))
-    idle = [posterior(table, moments(table), range(8)) for table in (few, many)]
-    shares = [found.mean[4:].sum() / found.mean.sum() for found in idle]
-    assert shares[1] < shares[0]
-    assert (idle[1].errors < idle[0].errors).all()

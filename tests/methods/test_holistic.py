@@ -9,25 +9,24 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from holistic_scripts import overall, weighing, whole
-from hypoeval_scripts import assignment, example, examples, rating
+from hypoeval_scripts import assignment, example, rating
 from hypothesis import given, settings, strategies as st
 
 from rubriclab.data import Scale
 from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable
 from rubriclab.judges import FakeJudge, request_digest
-from rubriclab.methods.baselines import Analysis, BaselineSettings
+from rubriclab.methods.baselines import Analysis
 from rubriclab.methods.holistic import (
     BareScore,
     HolisticSettings,
     ScoreFormat,
     holistic_prompt,
     holistic_rating,
-    learn_single,
     require_scores,
     with_answer_scale,
     with_evidence,
 )
-from rubriclab.methods.method import CriterionRating, TrainingInput, silent
+from rubriclab.methods.method import CriterionRating
 from rubriclab.rubric import Evidence
 
 TEXT = example(1, 3, source="A source.")
@@ -132,11 +131,6 @@ async def test_without_log_probabilities_exactly_the_samples_are_asked(samples):
     assert sorted(prompt.alternatives for prompt in judge.prompts) == [0] * (samples - 1) + [20]
 
 
-async def test_the_score_is_the_mean_of_the_samples_with_their_shares():
-    found = await scored(in_turn(3, 4, 4, 1), HolisticSettings(scoring="weighted", samples=4))
-    assert (found.score, found.reason) == (3, "Mean of 4 samples: 1: 25%, 3: 25%, 4: 50%.")
-
-
 @settings(deadline=None, max_examples=60)
 @given(replies=st.lists(st.none() | st.just("None, sorry.") | st.integers(1, 5), min_size=2, max_size=9))
 def test_failed_samples_are_left_out_as_long_as_half_remain(replies):
@@ -200,35 +194,6 @@ def test_no_score_at_all_is_an_error_and_no_text_at_all_is_none():
     require_scores([CriterionRating("score", None, "busy"), CriterionRating("score", 1, "")])
     with pytest.raises(JudgeError, match="no usable score for any training text: busy"):
         require_scores([CriterionRating("score", None, "busy"), CriterionRating("score", None, "filtered")])
-
-
-async def learned(texts, judge, chosen=None):
-    return await learn_single(
-        "direct",
-        TrainingInput(tuple(texts), assignment()),
-        whole(),
-        judge,
-        form=FORM,
-        settings=chosen or BaselineSettings(),
-        on_progress=silent,
-    )
-
-
-async def test_without_examples_nothing_is_asked_and_nothing_measured():
-    judge = overall()
-    found = await learned((), judge)
-    assert (judge.prompts, found.examples, found.scores.shape, found.matrix.shape) == ([], (), (0,), (0, 1))
-    assert found.part.criteria == (whole(),)
-
-
-async def test_what_is_learned_does_not_hang_on_the_order_of_the_examples_and_has_no_choice_by_labels():
-    texts = examples(9)
-    first, again = await learned(texts, overall()), await learned(texts[::-1], overall())
-    assert first.part == again.part
-    assert first.examples == again.examples == tuple(sorted(text.id for text in texts))
-    assert np.array_equal(first.scores, again.scores)
-    assert np.array_equal(first.scores, first.reselected)
-    assert not first.optimistic
 
 
 def test_evidence_tells_how_the_scores_track_the_labels():

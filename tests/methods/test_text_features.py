@@ -11,10 +11,8 @@ from scipy.stats import pearsonr
 
 from rubriclab.errors import DataError
 from rubriclab.judges import FakeJudge
-from rubriclab.learning import train
 from rubriclab.methods.method import Learned, TrainingInput
 from rubriclab.methods.text_features import TEXT_FEATURES, TextFeatureSettings
-from rubriclab.rubric import Rubric
 from rubriclab.text_features import CATALOGUE, Features
 
 SOURCE = "A dog barked at the mill. The miller came out, and the dog ran home to its barn."
@@ -91,28 +89,8 @@ async def test_what_cannot_be_measured_has_no_value_and_says_what_it_lacks():
     assert next(each for each in ratings if each.criterion == "words").score == Features(bare.output)["words"]
 
 
-async def test_a_measure_undefined_for_one_training_text_is_left_out():
-    found = await learned((*TEXTS[:-1], replace(TEXTS[-1], source=None)))
-    assert "words" in found.candidates
-    assert "words_from_source" not in found.candidates
-
-
 async def test_a_measure_that_is_not_known_is_an_error_that_names_it():
     part = (await learned()).part
     strange = part.model_copy(update={"criteria": (part.criteria[0].model_copy(update={"id": "sparkle"}),)})
     with pytest.raises(DataError, match="does not have: 'sparkle'"):
         await TEXT_FEATURES.score(TEXTS[0], strange, assignment(), nobody())
-
-
-async def test_a_rubric_of_measures_survives_its_json():
-    made = await train(
-        TEXT_FEATURES,
-        TrainingInput(TEXTS, assignment()),
-        TextFeatureSettings(),
-        judge=nobody(),
-        generator=nobody(),
-        seed=1,
-    )
-    again = Rubric.model_validate_json(made.rubric.model_dump_json())
-    assert again == made.rubric
-    assert again.digest == made.rubric.digest

@@ -188,14 +188,6 @@ async def test_rows_further_apart_than_the_window_are_processed_apart_and_counte
     assert most <= 8
 
 
-async def test_rows_held_are_bounded_however_long_the_stream() -> None:
-    rows = [f"{chr(97 + number * 7 % 26)}{number}" for number in range(2000)]
-    results, groups, _, most = await processed(rows, 40)
-    assert results == [row.upper() for row in rows]
-    assert most <= 80
-    assert sum(map(len, groups)) == 2000
-
-
 async def test_what_is_processed_together_does_not_depend_on_how_many_are_under_way() -> None:
     rows = [f"{chr(97 + number * 11 % 17)}{number}" for number in range(300)]
     found = [sorted((await processed(rows, 30, under_way))[1]) for under_way in (1, 7)]

@@ -153,15 +153,6 @@ def test_order_of_the_texts_changes_no_digit(level, order):
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_seed_decides_the_interval_and_not_the_value(level):
-    data = simulated()
-    first, again, other = (agreement(*data, level=level, seed=seed) for seed in (1, 1, 2))
-    assert first == again
-    assert first.spearman.value == other.spearman.value
-    assert first.spearman != other.spearman
-
-
-@pytest.mark.parametrize("level", LEVELS)
 def test_a_single_group_is_resampled_by_its_texts(level):
     predicted, human, _, systems = simulated(missing=0)
     result = agreement(predicted, human, ["one"] * len(human), systems, level=level)
@@ -206,29 +197,6 @@ def test_kendall_of_many_texts_takes_fewer_resamples():
     assert result.kendall.value == pytest.approx(kendalltau(predicted, human).statistic)
 
 
-@pytest.mark.parametrize("level", ["group", "dataset"])
-def test_intervals_cover_the_true_correlation_about_as_often_as_they_say(level):
-    rho = 0.6
-    rng = np.random.default_rng(11)
-    groups = [f"{row // 8:02}" for row in range(160)]
-    covered = []
-    for _ in range(100):
-        human = rng.normal(size=160)
-        predicted = rho * human + np.sqrt(1 - rho**2) * rng.normal(size=160)
-        covered.append(agreement(predicted, human, groups, level=level, resamples=200, seed=1).pearson)
-    truth = rho if level == "dataset" else mean_small_sample_pearson(rho, 8)
-    share = np.mean([estimate.low <= truth <= estimate.high for estimate in covered])
-    assert 0.86 <= share <= 0.99
-
-
-def mean_small_sample_pearson(rho, n):
-    rng = np.random.default_rng(0)
-    x, noise = rng.normal(size=(2, 40_000, n))
-    y = rho * x + np.sqrt(1 - rho**2) * noise
-    x, y = (v - v.mean(axis=1, keepdims=True) for v in (x, y))
-    return np.mean((x * y).sum(axis=1) / np.sqrt((x**2).sum(axis=1) * (y**2).sum(axis=1)))
-
-
 @pytest.mark.parametrize("level", LEVELS)
 def test_nothing_scored_gives_nothing_and_no_error(level):
     empty = agreement([], [], [], [], level=level)
@@ -249,18 +217,6 @@ def test_difference_equals_the_paired_bootstrap_written_out_in_full(level, seed)
     value, *gains = np.subtract(ours, theirs)
     expected = [value, *np.quantile(gains, [0.025, 0.975])]
     np.testing.assert_allclose(dataclasses.astuple(result.spearman), expected, atol=1e-9)
-
-
-@pytest.mark.parametrize("level", LEVELS)
-def test_difference_changes_sign_with_the_order_of_the_evaluators(level):
-    first, *rest = simulated()
-    second = np.random.default_rng(1).permutation(first)
-    there, back = difference(first, second, *rest, level=level), difference(second, first, *rest, level=level)
-    np.testing.assert_allclose(
-        dataclasses.astuple(back.spearman),
-        [-there.spearman.value, -there.spearman.high, -there.spearman.low],
-        atol=1e-12,
-    )
 
 
 @pytest.mark.parametrize("level", LEVELS)

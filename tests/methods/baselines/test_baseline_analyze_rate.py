@@ -8,7 +8,6 @@ import pytest
 from holistic_scripts import overall, part, said
 from hypoeval_scripts import assignment, example
 
-from rubriclab.errors import JudgeUnavailable
 from rubriclab.judges import FakeJudge
 from rubriclab.methods.catalogue import METHODS
 
@@ -41,16 +40,3 @@ async def test_a_weighted_score_is_the_mean_over_several_analyses():
     assert (value, found.reason) == (2.5, "Mean of 4 samples: 1: 25%, 2: 25%, 3: 25%, 4: 25%.")
     assert [(p.alternatives, p.temperature) for p in judge.prompts] == [(0, 1)] * 4
     assert all("`analysis`" in said(prompt) for prompt in judge.prompts)
-
-
-async def test_half_of_the_analyses_are_enough():
-    def script(prompt):
-        if prompt.sample >= 20:
-            raise JudgeUnavailable("busy")
-        return {"analysis": "Long.", "score": 4}
-
-    four = part("analyze_rate", scoring="weighted", samples=4)
-    assert (await SCORE(TEXT, four, assignment(), FakeJudge(script)))[0] == 4
-    five = part("analyze_rate", scoring="weighted", samples=5)
-    value, (found,) = await SCORE(TEXT, five, assignment(), FakeJudge(script))
-    assert (value, found.reason) == (None, "3 of 5 samples failed; the first: busy")

@@ -15,9 +15,8 @@ from holistic_scripts import (
     ratings_asked,
     said,
 )
-from hypoeval_scripts import ASPECT, assignment, example, examples, rating
+from hypoeval_scripts import ASPECT, assignment, example, rating
 
-from rubriclab.data import Scale
 from rubriclab.errors import DataError
 from rubriclab.judges import FakeJudge
 from rubriclab.learning import train
@@ -50,14 +49,6 @@ async def test_the_definition_the_scale_and_the_text_are_shown_and_the_reasoning
     ):
         assert words in told
     assert list(judge.prompts[0].reply.model_fields) == ["reasoning", "score"]
-
-
-async def test_a_weighted_score_is_asked_for_bare():
-    judge = overall(lambda _: 3)
-    text = example(1, 2)
-    await METHODS["direct"].score(text, part("direct", scoring="weighted", samples=2), assignment(), judge)
-    assert list(judge.prompts[0].reply.model_fields) == ["score"]
-    assert "reasoning" not in said(judge.prompts[0])
 
 
 # Every baseline
@@ -101,18 +92,6 @@ async def test_a_text_without_a_reply_is_missing_and_no_number(name):
     missing = [ident for ident, score in zip(learned.examples, learned.scores, strict=True) if np.isnan(score)]
     assert missing == [ident for ident in ("t05", "t06") if ident in learned.examples]
     assert learned.part.criteria[0].evidence.missing == len(missing) > 0
-
-
-@pytest.mark.parametrize("name", BASELINES)
-@pytest.mark.parametrize(
-    "scale",
-    [Scale(low=0, high=1, whole=False), Scale(low=1, high=5, whole=False), Scale(low=-3, high=3, whole=True)],
-    ids=Scale.describe,
-)
-async def test_scores_lie_on_whatever_scale_is_given(name, scale):
-    for scoring in ("once", "weighted"):
-        learned = await learn(name, examples(9, scale), scale=scale, scoring=scoring, samples=2)
-        assert all(scale.contains(score) for score in learned.scores)
 
 
 @pytest.mark.parametrize("name", BASELINES)

@@ -7,8 +7,7 @@ from dcr_scripts import CHECKS, CONVERTED, checklist, of_kind, scripted, sentenc
 from hypoeval_scripts import ASPECT, assignment
 
 from rubriclab.errors import ChecklistError, DataError
-from rubriclab.learning import train
-from rubriclab.methods.dcr import DCR, DCRSettings
+from rubriclab.methods.dcr import DCRSettings
 from rubriclab.methods.dcr.learn import learn
 from rubriclab.methods.dcr.score import listed_checks
 from rubriclab.methods.method import TrainingInput
@@ -69,15 +68,6 @@ async def test_labelled_texts_are_evidence_and_decide_nothing():
     assert other.part.criteria[0].evidence.pearson == -1.0
     assert other.part.criteria[0].statement == learned.part.criteria[0].statement
     assert other.scores.tolist() == learned.scores.tolist()
-
-
-async def test_a_version_tells_how_it_agrees_with_labels_that_had_no_part_in_it():
-    training_input, judge = TrainingInput(labelled(), assignment(), checklist=checklist()), scripted()
-    trained = await train(DCR, training_input, DCRSettings(**CONVERTED), judge=judge, generator=judge, seed=1)
-    assert trained.provenance.agreement.optimistic is False
-    assert trained.provenance.agreement.spearman.value == pytest.approx(1)
-    assert trained.rubric.parts[0].units.beside == ("source",)
-    assert trained.notes == ()
 
 
 async def test_a_text_without_what_it_is_held_against_is_missing_and_costs_nothing():

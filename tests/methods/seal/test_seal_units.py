@@ -51,11 +51,6 @@ def test_a_response_is_one_unit_of_its_kind_however_short_or_long(kind: Any):
         assert units(count, kind) == Decomposition(kind, (Unit("u1", sentences(count)),))
 
 
-@pytest.mark.parametrize("kind", ["sentence", "sentence pair", "fact"])
-def test_without_decomposition_a_text_is_one_unit(kind: Any):
-    assert units(9, kind, decompose=False).kind == "whole"
-
-
 # Facts
 
 

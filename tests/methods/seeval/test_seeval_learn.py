@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -14,10 +13,6 @@ from hypoeval_scripts import ASPECT, example
 from hypothesis import given, settings, strategies as st
 
 from rubriclab.errors import JudgeError, JudgeUnavailable
-from rubriclab.methods.method import chosen_settings
-from rubriclab.methods.seeval import SEEvalSettings
-from rubriclab.methods.seeval.learn import _correlation
-from rubriclab.methods.seeval.settings import PRESETS
 
 TEXTS = graded(20, groups=10)
 LABEL = labels_of(TEXTS)
@@ -71,21 +66,6 @@ async def test_the_first_explanation_is_asked_for_at_temperature_0_and_the_other
     assert len({prompt.sample for prompt in prompts}) == 4
 
 
-async def test_the_published_behaviour_is_one_explanation_at_temperature_0_as_it_comes():
-    fake = judge(after=lambda label: label)
-    chosen = chosen_settings(SEEvalSettings, PRESETS, {"preset": "paper"}).model_dump()
-    learned = await learn("seeval", TEXTS, judge=fake, **chosen)
-    assert Counter(prompt.name for prompt in fake.prompts) == {
-        "geval/steps": 1,
-        "seeval/explain": 1,
-        "seeval/rate": len(TEXTS),
-    }
-    assert {prompt.temperature for prompt in fake.prompts} == {0}
-    assert [criterion.statement for criterion in learned.part.criteria] == [FIRST]
-    assert learned.part.dropped == ()
-    assert not learned.optimistic
-
-
 async def test_the_explanation_that_tracks_the_labels_best_is_kept_and_the_others_with_the_reason(monkeypatch):
     monkeypatch.setattr(LEARNING, "TRIED", 20)
     fake = by_explanation(e0=wrong, e10=lambda label: label, e20=lambda label: 6 - label)
@@ -111,16 +91,6 @@ async def test_only_the_best_of_a_trial_on_whole_groups_scores_the_other_texts()
         GROUP[text.output] for text in TEXTS if text.output not in tried
     )
     assert not np.isnan(learned.reselected).any()
-
-
-async def test_the_scores_of_every_explanation_are_kept_side_by_side(monkeypatch):
-    monkeypatch.setattr(LEARNING, "TRIED", 20)
-    fake = by_explanation(e0=wrong, e10=lambda label: label)
-    learned = await learn("seeval", TEXTS, judge=fake, refine=False, explanations=2)
-    labels = [LABEL[text.output] for text in TEXTS]
-    assert learned.candidates == ("e1", "e2")
-    assert learned.matrix.tolist() == [[wrong(label), label] for label in labels]
-    assert learned.scores.tolist() == labels
 
 
 async def test_each_group_is_predicted_by_the_explanation_that_the_other_groups_choose():
@@ -360,11 +330,3 @@ def test_the_order_of_the_examples_does_not_matter(shuffled, seed):
     assert again.examples == first.examples
     assert np.array_equal(again.matrix, first.matrix, equal_nan=True)
     assert np.array_equal(again.reselected, first.reselected, equal_nan=True)
-
-
-def test_a_correlation_of_less_than_half_of_the_texts_is_none():
-    labels = np.array([1.0, 2, 3, 4])
-    assert np.isnan(_correlation(np.array([1, np.nan, np.nan, np.nan]), labels))
-    assert _correlation(np.array([1, 2, np.nan, np.nan]), labels) == 0
-    assert _correlation(np.array([2.0, 2, 2, 2]), labels) == 0
-    assert _correlation(labels * 2, labels) == pytest.approx(1)

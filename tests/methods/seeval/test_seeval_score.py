@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from holistic_scripts import overall, part, weighing, whole
+from holistic_scripts import part, whole
 from hypoeval_scripts import assignment, example, rating
 from hypothesis import given, settings, strategies as st
 
@@ -71,12 +71,3 @@ async def test_a_text_is_one_call_at_temperature_0_and_its_score_comes_with_the_
     (prompt,) = judge.prompts
     assert (value, found.score, found.reason) == (4, 4, "It answers the first question.")
     assert (prompt.name, prompt.fields["explanation"], prompt.temperature) == ("seeval/rate", "I see.", 0)
-
-
-async def test_a_weighted_score_takes_one_call_with_log_probabilities_and_20_without():
-    weighted = part("seeval", scoring="weighted")
-    sure = FakeJudge(lambda _: weighing({2: 0.5, 3: 0.5}))
-    assert (await SEEVAL.score(TEXT, weighted, assignment(), sure))[0] == pytest.approx(2.5)
-    sampled = overall(lambda prompt: 1 + prompt.sample // 10 % 2)
-    assert (await SEEVAL.score(TEXT, weighted, assignment(), sampled))[0] == 1.5
-    assert (len(sure.prompts), len(sampled.prompts)) == (1, 20)

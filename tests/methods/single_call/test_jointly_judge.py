@@ -16,14 +16,13 @@ from single_call_scripts import (
     IDS,
     PARTS,
     STEPS,
-    answer,
     jointly,
     part_of,
     sound,
 )
 
 from rubriclab.data import Scale
-from rubriclab.errors import BudgetReached, JudgeUnavailable
+from rubriclab.errors import JudgeUnavailable
 from rubriclab.judges import FakeJudge
 from rubriclab.methods.method import CriterionRating
 from rubriclab.methods.single_call import judge_all
@@ -64,15 +63,6 @@ async def test_one_call_rates_a_text_by_every_criterion_in_the_rubric_s_order():
     # The better answer to the third question is no.
     assert [by_id[name].score for name in ("q1", "q2", "q3")] == [1.0, 1.0, 0.0]
     assert by_id["q1"].reason == "It was looked up."
-
-
-async def test_a_question_that_cannot_be_asked_of_a_text_does_not_apply_and_is_not_missing():
-    def spoil(reply: dict[str, Any]) -> dict[str, Any]:
-        return {**reply, "answers": [answer("q2", "N/A"), answer("q1"), answer("q3")]}
-
-    found = {each.criterion: each for each in await run(jointly(spoil))}
-    assert (found["q2"].score, found["q2"].applies, found["q2"].reason) == (None, False, "It was looked up.")
-    assert found["q1"].applies
 
 
 async def test_entries_count_by_id_and_not_by_position():
@@ -132,23 +122,3 @@ async def test_what_never_came_is_missing_with_the_provider_s_words():
         raise JudgeUnavailable("The provider is down.")
 
     assert await run(FakeJudge(down)) == tuple(CriterionRating(name, None, "The provider is down.") for name in IDS)
-
-
-async def test_what_ends_a_command_is_not_swallowed():
-    def broke(_: Any) -> Any:
-        raise BudgetReached("Enough.")
-
-    with pytest.raises(BudgetReached):
-        await run(FakeJudge(broke))
-
-
-async def test_an_answer_off_the_scale_is_asked_for_once_more():
-    def script(prompt: Any) -> Any:
-        reply = sound(prompt)
-        reply["whole"][0]["score"] = reply["whole"][0]["score"] if prompt.repair else 9
-        return reply
-
-    judge = FakeJudge(script)
-    found = await run(judge)
-    assert all(each.score is not None for each in found)
-    assert "whole[0].score: the score must be 1 (lowest) to 5 (highest)" in judge.prompts[1].repair.complaint

@@ -12,7 +12,7 @@ import pytest
 from holistic_scripts import part as overall_part, whole
 from hypoeval_scripts import assignment
 from rival_scripts import Entries, judging, one_to_five, rivals, shown
-from single_call_scripts import DIRECT, HYPOTHESES, IDS, PARTS, answer
+from single_call_scripts import DIRECT, HYPOTHESES, IDS, PARTS
 
 from rubriclab.aggregation import RivalLimits
 from rubriclab.data import Example
@@ -100,14 +100,6 @@ async def test_a_number_may_be_written_in_words_of_the_prompt(written: str) -> N
     judge = judging(lambda entries: [{**entry, "text": written} if entry["text"] == 2 else entry for entry in entries])
     assert await rated(judge) == await rated(judging())
     assert len(judge.prompts) == 1
-
-
-async def test_an_answer_that_does_not_apply_is_not_missing() -> None:
-    def spoil(entries: Entries) -> Entries:
-        return [{**entries[0], "answers": [answer("q1"), answer("q2", "n/a"), answer("q3")]}, *entries[1:]]
-
-    found = await rated(judging(spoil))
-    assert (found[0]["q2"].score, found[0]["q2"].applies) == (None, False)
 
 
 @pytest.mark.parametrize(
