@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 from checkeval_scripts import answers as answers_to, question
 from holistic_scripts import part as overall_part, whole
@@ -53,11 +51,6 @@ def test_many_texts_are_estimated_from_the_first_ones_and_faulty_rows_take_no_ca
     rows: list[Example | RowError] = [RowError("f.jsonl", 2, "f2", "no text", "a text"), *texts]
     assert estimate_scoring(rubric, rows) == few * 3
     assert estimate_scoring(rubric, rows[:1]).calls == 0
-
-
-async def test_an_estimate_can_be_made_while_an_event_loop_is_running() -> None:
-    assert asyncio.get_running_loop().is_running()
-    assert estimate_scoring(combined("in one call"), [example(1, 3)]).calls == 1
 
 
 def test_prompts_that_show_several_texts_count_as_so_many() -> None:

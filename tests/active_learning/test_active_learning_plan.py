@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-
 import numpy as np
 from planning_samples import rated, trained
 
@@ -13,14 +11,6 @@ from rubriclab.report.planning import plan_row, why
 
 RUBRIC, RECORD = trained()
 POOL = [rated(number) for number in range(20)]
-
-
-def test_the_order_of_the_pool_changes_nothing() -> None:
-    shuffled = random.Random(0).sample(POOL, len(POOL))
-    first, second = (plan(RUBRIC, RECORD, pool, 6) for pool in (POOL, shuffled))
-    assert first == second
-    assert [each.rank for each in first.texts] == [1, 2, 3, 4, 5, 6]
-    assert len({each.example.id for each in first.texts}) == 6
 
 
 def test_every_text_of_the_pool_can_be_planned() -> None:

@@ -226,25 +226,6 @@ def test_a_file_of_texts_without_scores_is_usable_for_scoring(here: Commands) ->
     assert here("check", "texts.jsonl", "--aspect", "coherence").code == 2
 
 
-def test_a_split_never_divides_a_group_and_depends_on_the_seed_alone(here: Commands) -> None:
-    survey(here.folder / "umfrage.csv")
-    done = here("split", "umfrage.csv", "--train", 10, "-o", "parts.xlsx", "--map", MAPPING)
-    assert done.code == 0
-    assert "12 texts to learn from instead of 10, as no group is divided" in done.err
-    sides = [
-        [row for row in read(here.folder / f"parts-{side}.xlsx", mapping=MAPPING) if isinstance(row, Example)]
-        for side in ("train", "heldout")
-    ]
-    whole = [row for row in read(here.folder / "umfrage.csv", mapping=MAPPING) if isinstance(row, Example)]
-    assert sorted((*sides[0], *sides[1]), key=lambda row: int(row.id)) == whole
-    assert len(sides[0]) == 12
-    assert not {row.group for row in sides[0]} & {row.group for row in sides[1]}
-    lab, rows = Lab(progress=None), [{"output": f"t{n}", "group": f"g{n // 4}"} for n in range(24)]
-    first, turned = (lab.split(each, train=8, seed=3) for each in (rows, rows[::-1]))
-    assert {row["output"] for row in first.train} == {row["output"] for row in turned.train}
-    assert {row["output"] for row in first.train} != {row["output"] for row in lab.split(rows, train=8, seed=7).train}
-
-
 def test_a_split_by_an_absent_column_names_the_columns_that_divide_the_texts(here: Commands) -> None:
     rows = [{"id": str(n), "output": f"Text {n}.", "topic": f"t{n % 3}", "place": "here"} for n in range(9)]
     (here.folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

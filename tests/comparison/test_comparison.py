@@ -141,13 +141,6 @@ def test_equal_group_means_of_unpaired_sets_have_the_p_value_of_the_permutation_
     assert result.outcome == "unknown"
 
 
-def test_equal_sets_have_no_difference_and_no_fallen_texts() -> None:
-    values = RNG.normal(3, 1, 10)
-    result = compare_outputs(RUBRIC, "news@1", *sets(values, values))
-    assert (result.difference.low, result.difference.high, result.unchanged) == (0, 0, 1)
-    assert (result.outcome, result.fallen) == ("within", ())
-
-
 def test_ids_come_before_groups_and_an_id_that_occurs_twice_pairs_nothing() -> None:
     before = [text("a", "g1"), text("b", "g2"), text("b", "g2")]
     after = [text("b", "g2"), text("a", "g1")]

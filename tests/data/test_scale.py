@@ -85,15 +85,6 @@ def test_scores_are_shown_as_a_person_writes_them(score: float, text: str):
     assert show(score) == text
 
 
-@settings(deadline=None, max_examples=60)
-@given(scale=SCALES)
-def test_the_words_for_a_scale_name_its_ends_and_whether_decimals_are_legal(scale: Scale):
-    words = scale.describe()
-    assert words.startswith(f"{show(scale.low)} (lowest) to {show(scale.high)} (highest)")
-    assert ("whole numbers only" in words) == scale.whole
-    assert ("decimals" in words) != scale.whole
-
-
 # Written by the user, or taken from the labels
 
 

@@ -82,14 +82,6 @@ def test_a_refusal_while_scoring_ends_it_too_and_no_later_text_is_asked_about(
     assert provider.requests.total() <= 2 * 2 * 3
 
 
-def test_a_missing_key_is_said_before_anything_is_sent(provider: RunningServer, asking: Commands) -> None:
-    del asking.environment["OPENAI_API_KEY"]
-    done = learn_little(asking)
-    assert (done.code, done.out) == (4, "")
-    assert done.error.endswith("Set OPENAI_API_KEY (any text will do for a server of your own).")
-    assert provider.requests.total() == 0
-
-
 def test_a_dead_server_ends_learning_with_its_address(asking: Commands) -> None:
     done = learn_little(asking, *DEAD)
     assert (done.code, done.out, done.err.count("\n")) == (4, "", 1)

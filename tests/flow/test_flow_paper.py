@@ -12,8 +12,6 @@ from commands import HELDOUT, Commands, Done
 from flow_server import HYPOEVAL, KEY, MODEL, commands_at, texts
 from server import RunningServer
 
-from rubriclab.methods.hypoeval import HypoEvalSettings
-
 AT_MOST = 700
 
 
@@ -60,18 +58,6 @@ def test_a_full_learn_asks_at_most_700_requests_and_none_twice(learned: Learned)
     assert (row["calls"]["made"], row["calls"]["failed"]) == (learned.asked, 0)
     assert (row["rubric"], row["criteria"], row["new"]) == ("news@1", 5, True)
     assert row["tokens"]["prompt"] > row["tokens"]["completion"] > learned.asked
-
-
-def test_it_was_learned_with_the_papers_settings(learned: Learned) -> None:
-    pack = learned.commands("show", "news", "--json").json
-    settings = pack["provenance"]["settings"]["hypoeval"]
-    assert settings == HypoEvalSettings().model_dump(mode="json")
-    paper = {"initial_examples": 5, "initial_hypotheses": 5, "k": 10, "alpha": 0.5, "theta": 0.5, "wrong_bank": 10}
-    paper |= {"new_hypotheses": 5, "refine_rounds": 6, "bank_size": 20, "selected": 5}
-    assert settings == settings | paper
-    origins = {criterion["evidence"]["origin"] for criterion in pack["rubric"]["parts"][0]["criteria"]}
-    dropped = {entry["criterion"]["evidence"]["origin"] for entry in pack["rubric"]["parts"][0]["dropped"]}
-    assert origins | dropped == {"labels and literature", "literature"}
 
 
 def test_a_rubric_is_scored_where_it_was_learned_unless_told_otherwise(learned: Learned) -> None:

@@ -32,14 +32,6 @@ def test_a_cap_on_calls_stops_cleanly_and_a_higher_one_goes_on(
     assert (provider.requests.total(), provider.repeated) == (little.asked, 0)
 
 
-def test_requests_without_a_reply_count_towards_the_cap(provider: RunningServer, asking: Commands) -> None:
-    provider.script.extend(["cut_body", "server_error", "timeout"] * 20)
-    provider.hang = 0.1
-    stopped = learn_little(asking, "--max-calls", 7)
-    assert (stopped.code, stopped.error.partition(".")[0]) == (2, "The cap of 7 calls is reached")
-    assert provider.requests.total() == 7
-
-
 def test_a_cap_on_money_stops_cleanly_before_it_is_passed(
     provider: RunningServer, asking: Commands, little: Little
 ) -> None:
@@ -139,18 +131,6 @@ def wait_for_requests(provider: RunningServer, count: int) -> int:
     until(lambda: provider.requests.total() >= count)
     time.sleep(0.1)
     return provider.requests.total()
-
-
-def test_two_processes_that_learn_into_one_store_at_once_both_succeed(
-    provider: RunningServer, asking: Commands, little: Little
-) -> None:
-    file = texts(asking.folder, 12)
-    both = [asking.start("learn", file, *HYPOEVAL, *LITTLE, "--json", "--seed", seed) for seed in (42, 7)]
-    first, second = (started.wait() for started in both)
-    assert first.json["digest"] == little.digest
-    assert first.json["digest"] != second.json["digest"]
-    assert {first.json["rubric"], second.json["rubric"]} == {"news@1", "news@2"}
-    assert asking("verify").code == 0
 
 
 def test_damaged_answers_are_asked_again_said_once_and_still_reported(

@@ -27,11 +27,6 @@ def test_the_latest_judgment_applies_and_a_withdrawal_restores_the_one_before() 
     assert history.raters == ()
 
 
-def test_the_same_judgment_twice_is_one() -> None:
-    one = judged("anna", "a", value=3)
-    assert History([one, judged("anna", "a", value=5), one]).of("anna")[("a",), False].value == 5
-
-
 def test_raters_and_repeats_are_kept_apart() -> None:
     history = History(
         [judged("anna", "a", value=1), judged("ben", "a", value=2), judged("anna", "a", value=5, again=True)]

@@ -10,7 +10,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
-from commands import CHECKOUT, HELDOUT, LABELLED, SCRIPT, Commands, Done
+from commands import CHECKOUT, HELDOUT, LABELLED, Commands, Done
 from documentation import example_files
 
 MODULE = '''
@@ -234,12 +234,3 @@ def test_a_fault_of_a_plug_in_is_no_bug_of_rubriclab(site: Path, tmp_path: Path)
     done = run(site, tmp_path, "learn", LABELLED, *SCALE, *crash)
     assert done.code == 2, done.err
     assert "The judge 'toyjudge' of the package rubriclab-toy 1.0 raised ZeroDivisionError" in done.err
-
-
-def test_verbose_logs_the_traceback_of_a_plug_in(site: Path, tmp_path: Path) -> None:
-    crash = ("--method", "toy", "--judge", "toyjudge:crash", "--name", "toy", "--store", "store.db")
-    command = [str(SCRIPT), "-v", "learn", str(LABELLED), *map(str, SCALE), *crash]
-    environment = {"HOME": str(tmp_path), "PATH": "", "LANG": "C.UTF-8", "PYTHONPATH": str(site)}
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert 'raise ZeroDivisionError("division by zero")' in done.stderr

@@ -61,10 +61,6 @@ def test_a_bar_runs_between_0_and_its_value(value: float, x: str, width: str) ->
     assert [(bar["x"], bar["width"]) for bar in shapes(drawing, "rect", "bar")] == [(x, width)]
 
 
-def test_ticks_have_true_minus_signs() -> None:
-    assert ">−0.5</text>" in charts.tick_row(charts.correlation_axis([interval(-0.3)]))
-
-
 @pytest.mark.parametrize(
     ("marks", "ticks"),
     [
@@ -97,13 +93,6 @@ def test_a_text_is_drawn_with_its_label_its_raters_and_the_rubrics_interval() ->
     assert [dot.get("class") for dot in ET.fromstring(alone).iter("circle")] == ["hollow"]
 
 
-def test_texts_of_equal_scores_fall_on_one_stronger_dot() -> None:
-    drawing = charts.scatter([(1, 2), (1, 2), (1, 2), (4, 5)], FIVE, "score")
-    strong, weak = (float(dot["opacity"]) for dot in shapes(drawing, "circle", "dot"))
-    assert weak == pytest.approx(0.3)
-    assert strong == pytest.approx(1 - 0.7**3, abs=0.01)
-
-
 def test_human_scores_run_across_and_the_rubrics_up() -> None:
     dots = shapes(charts.scatter([(1, 1), (5, 1), (5, 5)], FIVE, "score"), "circle", "dot")
     first, up, across = sorted((int(dot["cx"]), -int(dot["cy"])) for dot in dots)
@@ -112,8 +101,3 @@ def test_human_scores_run_across_and_the_rubrics_up() -> None:
         (charts.WIDTH - charts.RIGHT, -(charts.HEIGHT - charts.BOTTOM)),
         (charts.WIDTH - charts.RIGHT, -charts.TOP),
     ]
-
-
-def test_many_texts_do_not_make_a_large_drawing() -> None:
-    pairs = [(1 + 4 * (n % 997) / 997, 1 + 4 * (n % 13) / 13) for n in range(20_000)]
-    assert len(charts.scatter(pairs, FIVE, "score")) < 500_000

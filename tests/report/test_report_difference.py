@@ -59,13 +59,6 @@ def test_a_difference_names_every_change() -> None:
     assert "Kendall" not in words
 
 
-def test_equal_versions_differ_in_nothing() -> None:
-    words = difference(version(), version(2))
-    assert "The rubrics are the same." in words
-    assert "How it was learned" not in words
-    assert "Training texts" not in words
-
-
 def test_a_changed_explanation_is_compared_line_by_line() -> None:
     after = explained(2, EXPLANATION.replace("reads as one", "is one").replace("I look at:", "I look at this:"))
     lines = [line.strip() for line in printed(difference_view(compare(explained(), after)), 120).splitlines()]

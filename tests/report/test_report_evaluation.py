@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from joint_samples import joint_version
-from kinds_samples import answers_of, checklist, explained, shown
+from kinds_samples import answers_of, checklist, shown
 from pages import Page
 from report_samples import examples, results_of, scores_of, version
 
@@ -179,17 +179,6 @@ def test_answers_are_words_where_the_rubric_disagrees() -> None:
                 title = asked.statement + (" (no is better)" if asked.question.better == "no" else "")
                 rows = rows[rows.index(f"{asked.id} {title} ") :].removeprefix(f"{asked.id} {title} ")
                 assert rows.startswith(f"{answer} {part.reason}")
-
-
-def test_an_explanation_keeps_its_lines() -> None:
-    page = Page(training_report(explained(), None))
-    assert "I look at:\n1. how each sentence takes up" in page.text
-    assert "   - causes before effects\n   - people" in page.text
-    assert {"class": "prose", "dir": "auto"} in page.having("p")
-    assert "Agreement with labels it was not learned from Spearman 0.42" in page.reading.replace(" 30 texts", "")
-    for word in ("optimistic", "cross-validated", "learned from 3 texts", "Criterion by criterion"):
-        assert word not in page.reading
-    assert "labelled texts 3 texts of 2 groups" in page.reading
 
 
 def test_texts_that_are_shown_are_folded_away_with_a_warning() -> None:

@@ -71,12 +71,6 @@ def test_no_words_reach_the_terminal_raw_or_leave_its_width(words: str) -> None:
         assert widest(text) <= 80, name
 
 
-@pytest.mark.parametrize("width", [40, 80])
-def test_long_words_are_broken(width: int) -> None:
-    for name, view in hostile_views("W" * 120).items():
-        assert widest(printed(view, width)) <= width, name
-
-
 def test_half_a_character_is_shown_and_does_not_stop_the_print() -> None:
     text = printed(problems_view([Problem("\udc80", "\ud83d")]))
     text.encode("utf-8")

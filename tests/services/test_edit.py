@@ -99,13 +99,6 @@ def test_the_child_names_its_parent_who_changed_what_and_why_and_what_that_did(p
     assert edit.before.value == pytest.approx(result.effect.recorded.value, abs=1e-6)
 
 
-def test_a_preview_saves_nothing_and_needs_no_name(read_only: Lab) -> None:
-    result = read_only.edit("planted", drop="links", preview=True)
-    assert result.saved is None
-    assert "links" not in weights(result)
-    assert [version.ref for version in read_only.versions("planted")] == ["planted@1"]
-
-
 def test_limits_are_kept_by_later_edits_and_packs_until_they_are_lifted(planted_lab: Lab, tmp_path: Any) -> None:
     lab, limits = planted_lab, {"links": (0.3, 0.3), "names": (0.0, 0.1)}
     first = lab.edit("planted", pin={"links": 0.3}, bound={"names": (0, 0.1)}, **WHO)
@@ -195,20 +188,6 @@ def test_what_no_held_out_figure_measures_is_said(planted_lab: Lab) -> None:
         name = "theory.2" if "reword" in changes else "theory"
         assert any(note.startswith(f"{name} is in no fold's rubric") for note in result.notes), changes
     assert planted_lab.edit("planted", drop="links", preview=True).notes == ()
-
-
-def test_two_ways_to_limit_one_weight_and_impossible_limits_are_refused(read_only: Lab) -> None:
-    wrong: list[tuple[dict[str, Any], str]] = [
-        ({"pin": {"links": 0.3}, "bound": {"links": (0, 1)}}, "links is both pinned and bounded"),
-        ({"bound": {"links": "0.1"}}, "links=0.1: expected LOW:HIGH, such as 0:0.2, or free"),
-        ({"bound": {"links": (0.1, 0.2, 0.3)}}, "expected LOW:HIGH"),
-        ({"pin": {"links": "much"}}, "pin"),
-        ({"pin": {"links": 0.7, "order": 0.6}}, "sum to at least 1.3"),
-        ({"remove": "links"}, "There is no option remove here"),
-    ]
-    for changes, error in wrong:
-        with pytest.raises(SettingsError, match=error):
-            read_only.edit("planted", **changes, preview=True)
 
 
 def test_an_equal_rubric_gets_no_new_version_and_another_name_gets_its_own(planted_lab: Lab) -> None:

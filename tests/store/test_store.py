@@ -76,14 +76,6 @@ def test_a_parent_has_to_exist(store: Store) -> None:
     assert [version.number for version in store.log("news")] == [1]
 
 
-def test_log_lists_the_newest_first_and_names_are_sorted(store: Store) -> None:
-    for number in range(1, 12):
-        save(store, number, "news")
-    save(store, 1, "a-b")
-    assert [version.number for version in store.log("news")] == list(range(11, 0, -1))
-    assert store.names() == ("a-b", "news")
-
-
 def test_an_empty_store_has_no_names_and_says_so(store: Store) -> None:
     assert store.names() == ()
     with pytest.raises(NotInStore, match="holds no rubric 'news'; it has no rubric at all"):
@@ -145,13 +137,6 @@ def test_what_cannot_be_a_name_or_tag_is_refused_at_the_door(store: Store) -> No
         store.load("news@")
     with pytest.raises(StoreError, match="'news@1' cannot be the name"):
         store.log("news@1")
-
-
-def test_a_number_that_no_version_has_is_not_found(store: Store) -> None:
-    save(store, 1)
-    for ref in ("news@0", "news@01", "news@999999999", "news@99999999999999999999"):
-        with pytest.raises(NotInStore):
-            store.load(ref)
 
 
 def test_any_script_survives_storing(store: Store) -> None:

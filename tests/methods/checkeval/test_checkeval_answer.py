@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from checkeval_scripts import answers as reply_to, assignment, by_lot, question, scripted, text
 
-from rubriclab.errors import BudgetReached, JudgeUnavailable
+from rubriclab.errors import JudgeUnavailable
 from rubriclab.judges import FakeJudge
 from rubriclab.methods.checkeval.answer import QuestionAnswer, answer_prompts, ask_questions
 from rubriclab.methods.checkeval.settings import CheckEvalScoringSettings
@@ -70,11 +70,3 @@ async def test_what_never_came_is_missing_with_the_provider_s_words():
         raise JudgeUnavailable("The provider is down.")
 
     assert (await run(FakeJudge(down)))["b2"] == QuestionAnswer(None, "The provider is down.")
-
-
-async def test_what_ends_a_command_is_not_swallowed():
-    def broke(_):
-        raise BudgetReached("Enough.")
-
-    with pytest.raises(BudgetReached):
-        await run(FakeJudge(broke))

@@ -88,13 +88,6 @@ def test_a_share_is_mapped_to_the_scale(scale: Scale, expected: float):
     assert text_score(questions, ratings, scale) == expected
 
 
-@given(CELLS, st.floats(-100, 100), st.floats(0.1, 50))
-def test_a_score_lies_on_its_scale(cells, low: float, width: float):
-    scale = Scale(low=low, high=low + width, whole=False)
-    found = text_score(*build(cells), scale)
-    assert found is None or scale.low - 1e-6 <= found <= scale.high + 1e-6
-
-
 # One question's rating
 
 
@@ -140,13 +133,6 @@ async def test_scoring_follows_the_settings_that_the_part_was_learned_with():
     before = len(judge.prompts)
     await score(text(), part(ask="together"), assignment(), judge)
     assert len(judge.prompts) == before + 1
-
-
-async def test_a_text_with_nothing_to_ask_is_unscored_and_nothing_failed():
-    judge = FakeJudge(lambda p: answers(p, lambda *_: "n/a"))
-    value, ratings = await score(text(), part(), assignment(), judge)
-    assert value is None
-    assert not any(each.applies for each in ratings)
 
 
 def answered_as(name: str, value: float | None, applies: bool = True) -> CriterionRating:

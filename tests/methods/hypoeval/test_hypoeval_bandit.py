@@ -43,12 +43,6 @@ def test_utility_does_not_depend_on_the_scale_s_unit(scale, rating, label):
     assert same == pytest.approx(utility(rating, label, unit), abs=1e-6)
 
 
-def test_reward_of_the_first_hypotheses_is_the_paper_s():
-    # |S_init| = 5, errors 0, 1, 1, 2, 4 on a scale of width 4: mean utility 1 - (0 + 1 + 1 + 4 + 16) / 16 / 5.
-    arm = visited_arm("h01", [utility(1 + error, 1, ONE_TO_FIVE) for error in (0, 1, 1, 2, 4)], 5)
-    assert total(arm, 5) == pytest.approx(1 - 22 / 80 + 0.5 * math.sqrt(math.log(5) / 5), abs=1e-6)
-
-
 def test_an_arm_without_a_visit_has_no_utility_and_the_largest_bonus():
     fresh, visited = Arm("h02"), visited_arm("h01", (0.0, 0.0), 9)
     assert total(fresh, 9) > total(visited, 9)

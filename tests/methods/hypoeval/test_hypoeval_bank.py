@@ -20,14 +20,6 @@ def test_an_id_is_never_used_again(bank: Bank):
     assert bank.every_id() == ("h01", "h02", "h03", "h04")
 
 
-def test_the_best_reward_comes_first_and_equal_ones_by_id(bank: Bank):
-    for step, utilities in enumerate([(0.2, 0.9, 0.2), (0.2, 0.9, 0.2)], start=1):
-        for name, utility in zip(("h01", "h02", "h03"), utilities, strict=True):
-            bank.visit(name, utility, step)
-    assert [c.id for c in bank.top(2, 2)] == ["h02", "h01"]
-    assert [c.id for c in bank.top(10, 2)] == ["h02", "h01", "h03"]
-
-
 def test_settings_choose_the_bonus():
     order = {}
     for rule in ("improved", "paper"):

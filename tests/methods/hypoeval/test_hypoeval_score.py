@@ -2,9 +2,7 @@
 
 import pytest
 from hypoeval_scripts import assignment, criterion, example, rating, scripted
-from hypothesis import strategies as st
 
-from rubriclab.data import Scale
 from rubriclab.errors import JudgeUnavailable
 from rubriclab.methods.hypoeval import HypoEvalSettings, score
 from rubriclab.rubric import Part
@@ -81,7 +79,3 @@ async def test_ratings_together_score_as_separate_ones_do():
     separately, _ = await score(TEXT, part(1, 1, 2), assignment(), judge(5, 2, 4))
     assert together == separately
     assert len(fake.prompts) == 1
-
-
-SCALE = Scale(low=-2, high=7, whole=False)
-CELLS = st.lists(st.tuples(st.floats(0.1, 9), st.none() | st.floats(-2, 7)), min_size=1, max_size=6)

@@ -44,16 +44,6 @@ def test_the_kept_are_the_best_by_scipy_among_those_rated_often_enough(matrix, l
     assert all(r[c] <= worst + 1e-9 for c in eligible if c not in kept)
 
 
-def test_a_criterion_rated_on_less_than_half_of_the_texts_is_not_eligible():
-    labels = np.arange(20.0)
-    perfect, poor = labels.copy(), np.tile([1.0, 2.0], 10)
-    perfect[9:] = NAN
-    matrix = np.column_stack([perfect, poor])
-    assert select(matrix, labels, FIVE) == [1]
-    perfect[9] = 9.0
-    assert select(np.column_stack([perfect, poor]), labels, FIVE)[0] == 0
-
-
 def test_what_runs_against_the_labels_is_left_out_even_if_fewer_are_kept_than_asked_for():
     labels = np.arange(10.0)
     matrix = np.column_stack([-labels, labels, labels**2, -(labels**3), np.ones(10)])

@@ -29,7 +29,7 @@ from rubriclab import Lab
 from rubriclab.errors import NotInStore, SettingsError
 from rubriclab.services.rubric_description import RubricDescription
 from rubriclab.store.answers import AnswerTable
-from rubriclab.web.api.models import ScoreResult, ScoreResults
+from rubriclab.web.api.models import ScoreResults
 from rubriclab.web.api.openapi import OPEN, PATHS, description, problem_codes
 from rubriclab.web.api.problems import KINDS
 from rubriclab.web.api.serve import log_access
@@ -55,22 +55,6 @@ async def service(store: Path) -> Iterator[Service]:  # type: ignore[misc]
 
 
 # Scores
-
-
-def test_scores_are_those_of_the_command_and_no_text_is_asked_about_twice(
-    store: Path, service: Service, server: RunningServer
-) -> None:
-    rows = [score.to_row() for score in Lab(store, progress=None).score(TEXTS[:4], "remote")]
-    asked = len(server.bodies)
-    with service.client() as client:
-        several = score(client, {"texts": TEXTS[:4]})
-        single = [score(client, text) for text in TEXTS[:4]]
-    assert len(server.bodies) == asked > 0
-    assert several.json()["scores"] == [found.json() for found in single] == json.loads(json.dumps(rows))
-    assert len(ScoreResults.model_validate(several.json()).scores) == 4
-    assert ScoreResult.model_validate(single[0].json()).rubric == "remote@1"
-    noted = [(entry["status"], entry["texts"], entry["unscored"]) for entry in service.logged(5)]
-    assert noted == [(200, 4, 0), *[(200, 1, 0)] * 4]
 
 
 @pytest.mark.parametrize(("judge", "imported"), [(None, True), ("embedded", False)])
@@ -447,14 +431,6 @@ def test_at_a_cap_only_stored_answers_are_used(store: Path, server: RunningServe
         assert responses[0].json() == score(client, TEXTS[0]).json()
 
 
-def test_requests_without_a_reply_count_towards_the_cap_of_the_service(store: Path, server: RunningServer) -> None:
-    server.script.extend(["cut_body", "withheld", "server_error"] * 20)
-    with serving(store, asked={"attempts": 2, "max_calls": 4}) as service, service.client() as client:
-        codes = [score(client, text).status_code for text in TEXTS[:6]]
-    assert codes[-1] == 402
-    assert len(server.bodies) == 4
-
-
 # Failures of the judge
 
 
@@ -557,13 +533,6 @@ def test_no_judge_is_asked_once_the_store_was_removed(store: Path, server: Runni
         away.rename(store)
         assert client.get("/health").status_code == 200
         assert server.requests.total() == asked
-
-
-def test_a_request_with_a_large_head_is_refused(service: Service) -> None:
-    with service.client() as client:
-        assert client.get("/health", headers={"X-Padding": "x" * 15_000}).status_code == 200
-        for large in ({"X-Padding": "x" * 17_000}, {f"X-{number}": "x" * 900 for number in range(20)}):
-            assert problem(client.get("/health", headers=large), 431).code == "large_head"
 
 
 # What it says of itself

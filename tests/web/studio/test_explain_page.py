@@ -22,15 +22,6 @@ def test_a_pasted_text_is_explained_as_by_explain_with_its_source(studio: Client
     assert "average text" in expected
 
 
-def test_a_labelled_text_is_opened_by_its_id_without_a_call(store: Path, twin: Lab, judge: type[PaidJudge]) -> None:
-    with served(store) as studio:
-        shown = studio.get(f"/{PAID}/explain", id=HOSTILE).text
-    assert body(explanation_view(twin.explain(PAID, id=HOSTILE))) in shown
-    assert "<img" not in shown
-    assert "<script>document" not in shown
-    assert judge.asked == 0
-
-
 def test_an_unknown_text_and_an_empty_one_are_refused_in_place(studio: Client) -> None:
     answer = studio.get(PAGE, id="ferry::non")
     assert answer.status_code == 404
