@@ -279,9 +279,3 @@ def test_bins_are_in_order_of_equal_width_and_none_beyond_the_ends(scores: list[
 def test_a_score_on_a_border_belongs_to_the_upper_bin_however_it_was_summed():
     borders = np.array([1 + 0.8, 1 + 0.1 * 8, sum([0.2] * 9), 2.6, 3.4000000000000004, 3.3999999999999995, np.nan])
     np.testing.assert_array_equal(binned(borders, SCALE, 5), [1, 1, 1, 2, 3, 3, np.nan])
-
-
-def test_equal_seeds_give_equal_intervals_and_others_others():
-    table = simulated()
-    assert agreement_of(table, seed=1) == agreement_of(table, seed=1)
-    assert agreement_of(table, seed=1) != agreement_of(table, seed=2)

@@ -381,14 +381,25 @@ def _mcp(sides: Side) -> Pair:
     return done.error, str(caught.value)
 
 
-def score_at(address: str, text: dict[str, Any]) -> Any:
-    """Return the score of a text by a service, once that answers."""
-    with httpx.Client(trust_env=False) as client:
+def answer_of(address: str, ask: Callable[[httpx.Client], httpx.Response]) -> httpx.Response:
+    """Return what a server answers, once it does."""
+    with httpx.Client(trust_env=False, timeout=PATIENCE) as client:
         for _ in range(PATIENCE * 20):
             with suppress(httpx.ConnectError):
-                return client.post(f"{address}/v1/score", json=text, timeout=PATIENCE).json()
+                return ask(client)
             time.sleep(0.05)
     raise TimeoutError(f"{address} does not answer")
+
+
+def score_at(address: str, text: dict[str, Any]) -> Any:
+    """Return the score of a text by a service."""
+    return answer_of(address, lambda client: client.post(f"{address}/v1/score", json=text)).json()
+
+
+def page_at(address: str) -> str:
+    """Return a page without its token."""
+    page = answer_of(address, lambda client: client.get(address)).text
+    return re.sub(r'<meta name="token" content="[^"]+">', "", page)
 
 
 async def while_serving(served: Coroutine[Any, Any, None], ask: Callable[[str], Any]) -> Any:
@@ -402,16 +413,6 @@ async def while_serving(served: Coroutine[Any, Any, None], ask: Callable[[str], 
             return await asyncio.to_thread(ask, found[0])
         finally:
             serving.cancel()
-
-
-def page_at(address: str) -> str:
-    """Return a page without its token, once its server answers."""
-    with httpx.Client(trust_env=False) as client:
-        for _ in range(PATIENCE * 20):
-            with suppress(httpx.ConnectError):
-                return re.sub(r'<meta name="token" content="[^"]+">', "", client.get(address).text)
-            time.sleep(0.05)
-    raise TimeoutError(f"{address} does not answer")
 
 
 @parity("show")

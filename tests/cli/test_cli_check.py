@@ -90,17 +90,6 @@ def test_what_keeps_valid_rows_from_being_learned_from_is_counted_as_a_problem(h
     assert "Texts with a score for 'tone': 4 of 4; learning needs at least 10." in shown
 
 
-def test_the_command_it_says_to_run_next_learns(here: Commands) -> None:
-    survey(here.folder / "umfrage.csv")
-    arguments = ("--aspect", "coherence", "--scale", "1:5", "--task", "summarization", "--map", MAPPING)
-    row = json.loads(here("check", "umfrage.csv", *arguments, "--json").out)
-    assert row["usable"]
-    assert row["aspects"][0]["agreement"]["low"] < row["aspects"][0]["agreement"]["value"]
-    learned = here("learn", "umfrage.csv", *arguments, "--method", "direct")
-    assert learned.code == 0, learned.err
-    assert "umfrage.csv is read with encoding Windows-1252 (--encoding), cells separated by semicolon" in learned.err
-
-
 def test_learning_without_the_column_of_the_scores_proposes_it(here: Commands) -> None:
     survey(here.folder / "u.csv")
     texts = "output=Zusammenfassung,id=Nr,source=Artikel"

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from one_case import bench_of, outcome_of, study
+from one_case import outcome_of, study
 
 from rubriclab.judges import FakeJudge
 
@@ -110,17 +110,3 @@ async def test_a_second_judge_scores_what_came_and_what_came_of_it_and_decides_n
     assert final.counts["repaired"] == 0
     assert rows["sentences", "before, by strict"].figures["consistent"].value == 0
     assert {prompt.name for prompt in second.prompts} == {"dcr/evaluate"}
-
-
-async def test_unscored_texts_are_counted_and_left_out(sets) -> None:
-    some = rounds()
-    silent = bench_of(some, sets)[2].test[0].output
-
-    def evaluate(prompt):
-        return "?" if prompt.fields["output"] == silent else verdicts(prompt)
-
-    rows, texts = await rows_of(some, sets, judge_of(evaluate=evaluate))
-    before = rows["sentences", "before"]
-    assert before.counts["unscored"] == 1
-    rest = failing([text for text in texts if text.output != silent])
-    assert before.figures["consistent"].value == pytest.approx((rest == 0).mean(), abs=1e-6)

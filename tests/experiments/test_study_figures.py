@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from experiments.runner.cases import Material
-from experiments.runner.figures import agreement_row, baseline_evaluators, bases, gap
+from experiments.runner.figures import agreement_row, baseline_evaluators, bases
 from experiments.runner.study import BASELINES, Study
 from rubriclab.data import Assignment, Example, find_aspect, parse_scale, task_words
 from rubriclab.evaluation import Evaluator
-from rubriclab.stats import agreement, difference
+from rubriclab.stats import agreement
 
 ASSIGNMENT = Assignment(task_words("story"), find_aspect("story", "coherence"), parse_scale("1:5"))
 DRAW = np.random.default_rng(1)
@@ -81,15 +81,3 @@ def test_unscored_texts_are_counted_and_left_out() -> None:
     scores[3] = np.nan
     row = agreement_row(study(), GROUPS, Evaluator("a", scores, answers_missing=2, answers=40))
     assert (row.counts["unscored"], row.counts["answers"], row.counts["answers_missing"]) == (1, 40, 2)
-
-
-def test_a_difference_is_paired_and_by_the_papers_rule() -> None:
-    one, other = (Evaluator(name, DRAW.normal(size=20)) for name in ("one", "other"))
-    found = gap(study(constant="papers"), GROUPS, one, other)
-    human = [each.scores["coherence"] for each in GROUPS.test]
-    same = difference(
-        one.scores, other.scores, human, [each.group for each in GROUPS.test], level="group", constant="papers"
-    )
-    assert (found.first, found.second, found.measure) == ("one", "other", "spearman")
-    assert found.difference.value == pytest.approx(same.spearman.value, abs=1e-6)
-    assert found.difference.low == pytest.approx(same.spearman.low, abs=1e-6)

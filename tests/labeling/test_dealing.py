@@ -15,11 +15,6 @@ SIZES = st.tuples(st.integers(1, 12), st.integers(1, 9))
 NAMES = st.text(min_size=1, max_size=20)
 
 
-def outputs(items, own):
-    of = {text.key: text.example.id for text in own}
-    return [[of[key] for key in item.texts] for item in items]
-
-
 @given(SIZES, NAMES, st.sampled_from(["groups", "given", "random"]))
 def test_every_text_comes_once_and_a_tenth_twice(size: tuple[int, int], rater: str, order: Order) -> None:
     own = texts(*size)

@@ -107,14 +107,6 @@ def test_the_map_as_judged_is_the_weighted_mean_in_points_of_the_scale():
     assert found.kind == "none"
 
 
-def test_signed_weights_and_weights_of_zero_have_no_mean_of_what_was_judged():
-    centers, spreads, unit = np.full(2, 3.0), np.ones(2), np.zeros(2, dtype=bool)
-    assert mean_rating_map(np.array([0.5, -0.5]), centers, spreads, unit, ONE_TO_FIVE) is None
-    assert mean_rating_map(np.zeros(2), centers, spreads, unit, ONE_TO_FIVE) is None
-    with pytest.raises(ValueError, match="ratings have no mean by these"):
-        calibrate("none", np.zeros(3), np.ones(3), None)
-
-
 def test_the_standard_error_takes_the_texts_of_a_group_together():
     values = np.random.default_rng(0).normal(size=40)
     alone = standard_error(values, np.arange(40))

@@ -18,12 +18,6 @@ def test_a_rubric_says_what_it_consists_of() -> None:
     assert describe.contents([overall("Why."), criterion()]) == "1 graded criterion and 1 score of the whole aspect"
 
 
-def test_a_question_says_which_seed_it_was_made_from() -> None:
-    remarks = [describe.remark(one, "") for one in QUESTIONS]
-    assert remarks == ["seed", "diversified from s01", "seed", "elaborated from s02"]
-    assert describe.remark(QUESTIONS[1], "", "weight 2") == "weight 2; diversified from s01"
-
-
 @pytest.mark.parametrize(
     ("judged", "missing", "answers", "said"),
     [
@@ -39,13 +33,6 @@ def test_answers_are_counted_with_those_that_are_missing(
 ) -> None:
     found = Evidence(origin="seed questions", judged=judged, missing=missing, answers=answers)
     assert describe.answers(found) == said
-
-
-def test_a_questions_figures_leave_out_what_is_not_known() -> None:
-    assert describe.question_figures(Evidence(origin="seed questions")) == ""
-    assert describe.question_figures(Evidence(origin="seed questions", judged=3)) == "Pearson undefined"
-    full = Evidence(origin="seed questions", judged=3, pearson=0.5, answers={"yes": 1, "no": 2}, heldout=-0.1)
-    assert describe.question_figures(full) == "1 yes, 2 no; Pearson 0.50; held out -0.10"
 
 
 def test_a_criterion_that_was_never_rated_has_no_figure() -> None:

@@ -48,12 +48,6 @@ def test_alpha_is_placed_by_krippendorff_s_convention_and_named_as_his() -> None
         )
 
 
-def test_alpha_and_what_is_missing_are_said() -> None:
-    words = said()
-    assert "alpha of the scores is 0.71 [0.61, 0.81] (interval); Fleiss' kappa in 5 bins is 0.73 [0.63, 0.83]." in words
-    assert words.endswith("1 score and 2 answers are missing; the figures rest on the others.")
-
-
 def test_an_undefined_alpha_is_explained() -> None:
     none = figures(SCORES, None)
     words = said(

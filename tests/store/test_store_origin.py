@@ -128,10 +128,6 @@ def test_a_confirmation_of_another_record_is_none(tmp_path: Path) -> None:
         assert not store.load("news").trusted
 
 
-def silent(_text: str) -> None:
-    """Ignore what a person would be told."""
-
-
 def test_a_generator_that_came_with_a_pack_is_not_asked_by_what_was_made_from_it(store: Store) -> None:
     notes: list[str] = []
     notify: Notify = notes.append

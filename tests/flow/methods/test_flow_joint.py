@@ -135,29 +135,6 @@ def test_killed_at_several_moments_it_repeats_no_answered_request_and_ends_the_s
     assert asking("show", "news", "--matrix", "--json").json == joint.record
 
 
-def test_texts_in_another_order_ask_nothing_and_make_no_new_version(
-    joint: Joint, server: RunningServer, learned: Commands
-) -> None:
-    command = learning(learned)
-    file = learned.folder / str(command[1])
-    file.write_bytes(b"".join(reversed(file.read_bytes().splitlines(keepends=True))))
-    again = learned(*command).json
-    assert (again["rubric"], again["new"], again["validation"]) == ("news@1", False, joint.result["validation"])
-    assert server.requests.total() == 0
-
-
-def test_a_recording_replays_learning_and_scoring_bit_for_bit_without_server_and_key(
-    joint: Joint, rubriclab: Commands
-) -> None:
-    shutil.copy(joint.folder / RECORDING, rubriclab.folder)
-    replay = ("--judge", f"recorded:{RECORDING}")
-    done = rubriclab(*learning(rubriclab, *replay)).json
-    assert (done["digest"], done["validation"]) == (joint.result["digest"], joint.result["validation"])
-    scored = rubriclab("score", "-", "--rubric", "news", *replay, stdin=some_texts()).rows
-    assert scored == [{**row, "judge": f"recorded:{RECORDING}"} for row in joint.scores]
-    assert rubriclab("show", "news", "--matrix", "--json").json == joint.record
-
-
 def test_the_gate_says_in_its_exit_code_what_learning_found_and_so_does_learning_when_asked(
     joint: Joint, learned: Commands
 ) -> None:

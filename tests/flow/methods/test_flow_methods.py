@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections import Counter
-from typing import Any
 
 import numpy as np
 import pytest
@@ -114,43 +112,3 @@ def test_an_exported_rubric_scores_alike_where_it_is_imported(run: Run, rubricla
     scored = rubriclab("score", "-", "--rubric", "news", "--judge", f"recorded:{RECORDING}", stdin=some_texts()).rows
     assert [row["criteria"] for row in scored] == [row["criteria"] for row in run.scores]
     assert [row["score"] for row in scored] == [row["score"] for row in run.scores]
-
-
-class Sampler:
-    """A brain whose bare scores run through the scale, one step with every request for the same."""
-
-    def __init__(self) -> None:
-        self.asked = Counter[str]()
-
-    def __call__(self, messages: list[dict[str, str]], _body: dict[str, Any]) -> str:
-        question = messages[-1]["content"]
-        self.asked[question] += 1
-        return json.dumps({"score": 1 + self.asked[question] % 5})
-
-
-@pytest.mark.parametrize("method", ["geval", "seeval"])
-def test_weighted_scores_take_one_request_with_log_probabilities_and_twenty_without(
-    method: str, provider: RunningServer, asking: Commands
-) -> None:
-    alone = ("--set=seeval.explanations=1", "--set=seeval.refine=false") if method == "seeval" else ()
-    command = learning(asking, method, f"--set={method}.scoring=weighted", *alone)
-    assert asking(*command).json["calls"]["made"] == provider.requests.total() == 1 + LEARNED_FROM
-
-    def scored(after: int) -> tuple[int, list[Any]]:
-        before = provider.requests.total()
-        rows = asking("score", "-", "--rubric", "news", stdin=some_texts(3, after)).rows
-        return provider.requests.total() - before, [(row["score"], row["criteria"][0]["reason"]) for row in rows]
-
-    asked, rows = scored(after=0)
-    assert asked == 3
-    assert all(reason.startswith("Probability-weighted: ") and score % 1 for score, reason in rows)
-    assert provider.repeated == 0
-    provider.logprobs = None
-    provider.brain = Sampler()
-    asked, rows = scored(after=3)
-    assert asked == 3 * 20
-    assert rows == [(3, "Mean of 20 samples: 1: 20%, 2: 20%, 3: 20%, 4: 20%, 5: 20%.")] * 3
-    # Each sample is sent with a seed of its own, so no two requests are alike.
-    assert set(provider.requests.values()) == {1}
-    asked, again = scored(after=3)
-    assert (asked, again) == (0, rows)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import random
-import statistics
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -119,37 +118,3 @@ def test_faulty_replies_leave_a_text_unscored_with_the_reason(
     why = f"{number} of {number} criteria without a usable rating; the first: "
     assert unscored["unscored"].startswith(why)
     assert "unusable reply, also after one repair" in json.dumps(unscored)
-
-
-@pytest.mark.parametrize("method", ["checkeval"])
-def test_a_score_is_the_share_of_good_answers_among_those_that_were_given(
-    run: Run, provider: RunningServer, asking: Commands
-) -> None:
-    def share(row: dict[str, Any]) -> float:
-        given = [each["score"] for each in row["criteria"] if each["score"] is not None]
-        return 1 + 4 * statistics.fmean(given)
-
-    inapplicable = sum(not each["applies"] for row in run.scores for each in row["criteria"])
-    assert inapplicable > 0
-    assert [row["score"] for row in run.scores] == pytest.approx([share(row) for row in run.scores])
-    lost = run.scores[0]["criteria"][0]["id"]
-
-    def lossy(messages: Turns, body: dict[str, Any]) -> str:
-        said = json.loads(methods_brain.reply(messages, body))
-        return json.dumps({"answers": [each for each in said["answers"] if each["question"] != lost]})
-
-    provider.brain = lossy
-    assert asking("import", "-", stdin=run.pack.encode()).code == 0
-    done = asking("score", "-", "--rubric", "news", stdin=some_texts())
-    rows = done.rows
-    answers = sum(each["applies"] for row in rows for each in row["criteria"])
-    missing = f"{len(rows)} of {answers} answers missing"
-    assert done.err.splitlines()[-1].endswith(f" 0 unscored; {missing}")
-    evaluated = asking("evaluate", "-", "--rubric", "news", "--level", "dataset", stdin=some_texts())
-    assert f"none unscored; {missing}; scores rest on the others." in " ".join(evaluated.out.split())
-    for row, whole in zip(rows, run.scores, strict=True):
-        first, *others = row["criteria"]
-        assert (first["id"], first["score"], first["applies"]) == (lost, None, True)
-        assert first["reason"].startswith("no usable answer, also after one repair: ")
-        assert others == whole["criteria"][1:]
-        assert row["score"] == pytest.approx(share(row))

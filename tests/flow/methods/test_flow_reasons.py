@@ -107,27 +107,6 @@ def test_a_pack_names_reasons_without_their_words_and_the_training_record_keeps_
     assert {text.id: dict(text.reasons) for text in record.texts} == {
         row["id"]: {"anna": f"WHY-{row['id']}: sentences jump."} for row in ROWS
     }
-    (taught.folder / "again.jsonl").write_text("", "utf-8")
-    assert commands("labels", "news", "-o", "again.jsonl").code == 0
-    again = map(json.loads, (taught.folder / "again.jsonl").read_text("utf-8").splitlines())
-    assert {row["id"]: row["reasons"] for row in again} == {row["id"]: explained(row)["reasons"] for row in ROWS}
-
-
-def test_texts_with_reasons_are_scored_without_them(taught: Run, provider: RunningServer) -> None:
-    provider.brain = reply
-    commands = commands_at(provider, taught.folder)
-    new = [{**explained(row), "output": f"{row['output']} More."} for row in ROWS[:2]]
-    done = commands("score", written(taught.folder, "new.jsonl", new), "--rubric", "news")
-    assert done.code == 0, done.err
-    assert provider.bodies
-    assert not any("WHY-" in prompt for prompt in sent(provider))
-
-
-def test_without_reasons_no_prompt_mentions_any(provider: RunningServer, tmp_path: Path) -> None:
-    run = learned(provider, tmp_path, ROWS, HYPOEVAL)
-    assert not any("Reason 1" in prompt or '"reasons"' in prompt for prompt in run.prompts)
-    shown = Commands(tmp_path, RUBRICLAB_STORE="store.db")("show", "news", "--evidence").out
-    assert "reasons for" not in shown
 
 
 def test_the_offline_judge_says_once_that_it_does_not_read_reasons(tmp_path: Path) -> None:

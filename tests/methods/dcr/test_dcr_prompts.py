@@ -1,7 +1,6 @@
 """DCR's templates, with the fields that the method really gives them."""
 
 import re
-import sys
 
 import pytest
 from dcr_scripts import CHECKS, CONVERTED, SOURCE, part, text
@@ -12,7 +11,6 @@ from rubriclab.methods.dcr.score import comparison_of, convert_prompt, evaluate_
 from rubriclab.methods.dcr.settings import DCRScoringSettings
 from rubriclab.prompts import Prompt, render
 
-MODULE = sys.modules["rubriclab.prompts.render"]
 FENCE = re.compile(
     r"<<<(?P<label>[^>]+) (?P<tag>[0-9a-f]{16})>>>\n(?P<text>.*?)\n<<<end of (?P=label) (?P=tag)>>>", re.S
 )

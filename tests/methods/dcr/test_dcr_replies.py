@@ -6,7 +6,7 @@ import pytest
 from dcr_scripts import evaluation as evaluate, marks as convert, part, repairs, scripted, sentences, text
 from hypoeval_scripts import assignment
 
-from rubriclab.errors import BudgetReached, JudgeUnavailable
+from rubriclab.errors import JudgeUnavailable
 from rubriclab.methods.dcr import DCR
 from rubriclab.methods.dcr.replies import Marks, SentenceVerdicts
 
@@ -168,14 +168,6 @@ async def test_what_never_came_is_missing_with_the_provider_s_words(name):
     found, rated = await read(scripted(**{name: down}))
     assert found == "????"
     assert "The provider is busy." in rated.reason
-
-
-async def test_what_ends_a_command_is_not_swallowed():
-    def broke(_):
-        raise BudgetReached("Enough.")
-
-    with pytest.raises(BudgetReached):
-        await read(scripted(convert=broke))
 
 
 def test_the_reason_is_asked_for_before_what_it_comes_to():

@@ -14,7 +14,6 @@ from rubriclab.stats.correlation import label_correlations
 
 NAN = np.nan
 FIVE = HypoEvalSettings()
-TWO = HypoEvalSettings(selected=2)
 RATINGS = st.sampled_from([1.0, 2.0, 3.0, 4.0, 5.0, NAN])
 
 

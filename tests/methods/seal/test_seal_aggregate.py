@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings as tries, strategies as st
 
-from rubriclab.data import Scale
 from rubriclab.methods.seal.score import (
     dimension_score,
     normalised,
@@ -17,9 +16,6 @@ from rubriclab.methods.seal.score import (
 
 WEIGHTS = st.lists(st.floats(0.01, 100), min_size=1, max_size=6)
 VALUE = st.sampled_from([0.0, 1.0, math.nan]) | st.floats(0, 1)
-SCALES = st.builds(
-    lambda low, width: Scale(low=low, high=low + width, whole=False), st.floats(-50, 50), st.floats(1, 50)
-)
 
 
 @st.composite

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import sys
 from dataclasses import replace
 
 import pytest
@@ -17,7 +16,6 @@ from rubriclab.methods.seal.learn import learn
 from rubriclab.methods.seal.verify import judge_text
 from rubriclab.prompts import Prompt, render
 
-MODULE = sys.modules["rubriclab.prompts.render"]
 FENCE = re.compile(
     r"<<<(?P<label>[^>]+) (?P<tag>[0-9a-f]{16})>>>\n(?P<text>.*?)\n<<<end of (?P=label) (?P=tag)>>>", re.DOTALL
 )
