@@ -128,17 +128,6 @@ def test_a_recording_of_all_who_took_part_gives_the_same_texts(asking: Commands,
     assert models.requests.total() == asked
 
 
-def test_what_it_would_ask_is_told_by_role(asking: Commands) -> None:
-    roles = (*WRITER, "--price", "1:1", "--rounds", 3)
-    most = asking(*IMPROVE, *roles, "--dry-run", "--json").json["estimate"]
-    assert {role: (row["judge"], row["calls"]) for role, row in most.items()} == {
-        "judge": ("openai/judge", 3 * 5 * 4),
-        "writer": ("openai/writer", 3 * 3),
-    }
-    said = asking(*IMPROVE, "--dry-run")
-    assert said.out.startswith("judge embedded: about 45 calls, ")
-
-
 def test_a_judge_of_whom_no_reply_comes_fails_the_command(asking: Commands) -> None:
     dead = ("--judge", "openai/dead", "--api-base", "http://127.0.0.1:9/v1", "--attempts", 1)
     done = asking(*IMPROVE, *dead, "-o", "improved.jsonl")

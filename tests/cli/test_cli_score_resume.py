@@ -203,7 +203,6 @@ def test_every_kept_row_is_checked(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"rubric": "news@2"}, "got the rubric 'news@1', expected 'news@2'"),
         ({"judge": "openai/fake"}, "got the judge 'embedded', expected 'openai/fake'"),
         ({"skip_faulty": True}, "got the skip_faulty 'False', expected 'True'"),
         ({"mapping": "output=output"}, "got the mapping "),
@@ -280,13 +279,3 @@ def test_the_end_of_the_last_complete_row_is_found(
     for length in (0, 70_000, 200_000):
         output.write_bytes(content + b"x" * length)
         assert prepare_resuming(prepared, str(output)) == end
-
-
-def test_the_counts_and_the_summary_of_kept_rows_are_those_of_an_undisturbed_run(
-    scoring: Callable[..., Scoring], folder: Path
-) -> None:
-    whole, resumed = scoring("texts.jsonl"), scoring("texts.jsonl")
-    complete = continued(whole, "texts.jsonl", [], folder)
-    continued(resumed, "texts.jsonl", complete[:8], folder)
-    assert resumed.summary == whole.summary
-    assert resumed.counts == whole.counts

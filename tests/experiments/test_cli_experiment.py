@@ -51,21 +51,6 @@ def test_a_study_is_run_stored_and_shown_again(experiment, mini, data, tmp_path)
     assert "has no results yet" in missing.err
 
 
-def test_a_finished_case_is_not_run_again(experiment, mini, data, tmp_path) -> None:
-    run = ("run", mini, "--data", data, "--judge", "embedded", "-o", "r.json")
-    assert experiment(*run, "--only", "hanna:surprise").code == 0
-    first = read_stored(Results, tmp_path / "r.json").cases
-    assert [outcome.case.aspect for outcome in first] == ["surprise"] * 2
-    assert experiment(*run, "--only", "hanna").code == 0
-    whole = read_stored(Results, tmp_path / "r.json").cases
-    # Their seconds too are those of the first run.
-    assert whole[:2] == first
-    assert len(whole) == 4
-    before = (tmp_path / "r.json").read_bytes()
-    assert experiment(*run, "--only", "hanna").code == 0
-    assert (tmp_path / "r.json").read_bytes() == before
-
-
 def test_sets_that_are_absent_are_said_and_the_others_run(experiment, mini, data, tmp_path) -> None:
     (tmp_path / "few").mkdir()
     shutil.copy(data / "hanna.jsonl", tmp_path / "few")

@@ -75,15 +75,3 @@ def test_killed_in_the_middle_of_a_case_it_repeats_no_answered_request_and_ends_
     assert (provider.repeated, provider.answered.total(), provider.requests.total()) == (0, asked, asked + 1)
     assert figures(killed.folder / "r.json") == figures(undisturbed.folder / "r.json")
     assert done.out == whole.out
-
-
-def test_a_cap_on_calls_stops_a_study_and_the_same_command_goes_on(
-    provider: RunningServer, tmp_path: Path, study: tuple[object, ...]
-) -> None:
-    command = asking(provider, tmp_path)
-    stopped = command(*study, "--price", "1:1", "--max-calls", 30)
-    assert stopped.code == 2
-    assert "The cap of 30 calls is reached" in stopped.error
-    assert "2 cases to run, 0 finished before" in stopped.err
-    assert command(*study).code == 0
-    assert provider.repeated == 0

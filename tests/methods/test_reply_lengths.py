@@ -17,7 +17,7 @@ from rubriclab.methods.baselines import Steps
 from rubriclab.methods.checkeval.replies import PlainElaboration, PlainVerdicts, WrittenSeeds
 from rubriclab.methods.deduplication import Groups
 from rubriclab.methods.hypoeval.propose import ProposalContext, propose
-from rubriclab.methods.hypoeval.replies import AnyProposal
+from rubriclab.methods.hypoeval.replies import HypothesisProposal
 from rubriclab.methods.replies import LONGEST_REASON
 from rubriclab.methods.seal.propose import SubDimensionProposal
 from rubriclab.methods.seeval.explain import Explanation, Refined
@@ -32,10 +32,10 @@ VERDICT = {"question": "q", "reasoning": "r", "yes_means": "better", "about": "a
 
 # A reply with a place for words, and the most characters that may stand there.
 CASES: list[tuple[type[BaseModel], Any, int]] = [
-    (AnyProposal, lambda words: {"reasoning": "", "hypotheses": [HYPOTHESIS | {"trait": words}]}, LONGEST_NAME),
-    (AnyProposal, lambda words: {"reasoning": "", "hypotheses": [HYPOTHESIS | {"statement": words}]}, LONGEST_WORDING),
+    (HypothesisProposal, lambda words: {"reasoning": "", "hypotheses": [HYPOTHESIS | {"trait": words}]}, LONGEST_NAME),
+    (HypothesisProposal, lambda words: {"reasoning": "", "hypotheses": [HYPOTHESIS | {"statement": words}]}, LONGEST_WORDING),
     (
-        AnyProposal,
+        HypothesisProposal,
         lambda words: {
             "reasoning": "",
             "hypotheses": [HYPOTHESIS | {"levels": [{"score": 1, "description": words}]}],

@@ -118,13 +118,6 @@ def test_a_fault_is_told_with_its_name_what_came_and_what_was_expected(pair: str
     assert refused(SEEVAL, (), [pair]) == told
 
 
-@pytest.mark.parametrize("name", METHOD_NAMES)
-def test_every_preset_can_be_asked_for(name: str) -> None:
-    method = METHODS[name]
-    for preset, values in method.presets.items():
-        assert method_settings(method, [f"{name}.preset={preset}"]) == method.settings(**values)
-
-
 def test_a_single_value_comes_before_the_preset_wherever_it_stands() -> None:
     for pairs in (
         ["seeval.preset=paper", "seeval.explanations=4"],

@@ -205,19 +205,6 @@ def test_hostile_texts_names_and_definitions_stay_text(tmp_path: Path) -> None:
         assert row["annotations"] == {HOSTILE: {name: 3}}
 
 
-def test_a_shared_page_knows_raters_by_their_links(tmp_path: Path) -> None:
-    with label_page(tmp_path, share="anna,ben", rater="zoe") as page:
-        assert set(page.access.links) == {"anna", "ben", "zoe"}
-        assert page.get("/item", None).status_code == 404
-        page.client.get(page.access.path("ben"))
-        item = page.get("/item", None).json()
-        assert page.answer(item, "ben").status_code == 200
-        assert page.answer(item, "anna").status_code == 400
-        assert page.get("/item", "anna").status_code == 400
-        assert page.post("/stop", {"rater": "ben"}).status_code == 400
-        assert [row["annotations"]["coherence"] for row in page.labeling.rows()] == [{"ben": 3}]
-
-
 def test_the_opener_policy_is_sent_only_where_browsers_take_it(tmp_path: Path) -> None:
     with label_page(tmp_path, share="anna") as page:
         (elsewhere, *_) = (host for host in page.access.hosts if not host.startswith(("127.0.0.1", "localhost")))

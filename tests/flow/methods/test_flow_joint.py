@@ -11,7 +11,7 @@ from typing import Any
 import hypoeval_brain
 import methods_brain
 import pytest
-from commands import HELDOUT, Commands
+from commands import Commands
 from flow_server import LITTLE, TASK, Killing, commands_at, texts
 from method_flows import CHECKLIST, LEARNED_FROM, RECORDING, SCORED, SETTINGS, some_texts
 from server import RunningServer
@@ -143,27 +143,3 @@ def test_the_gate_says_in_its_exit_code_what_learning_found_and_so_does_learning
     assert learned(*learning(learned, "--gate")).code == code
     assert learned("tag", "news", "production").code == (1 if code else 0)
     assert learned("tag", "news", "production", "--force").code == 0
-
-
-def test_a_transfer_that_is_killed_goes_on_where_it_was_and_asks_nothing_twice(
-    server: RunningServer, learned: Commands
-) -> None:
-    rows = HELDOUT.read_bytes().splitlines(keepends=True)[:12]
-    (learned.folder / "target.jsonl").write_bytes(b"".join(rows))
-    command = ("transfer", "news", "--to", "target.jsonl", "--json", "--concurrency", 1)
-    most = learned(*command, "--dry-run").json["estimate"]
-    assert server.requests.total() == 0
-    for requests in (1, 40, 60):
-        server.brain = killing = Killing(at=requests, brain=reply)
-        killing.victim = learned.start(*command)
-        assert killing.victim.wait().code == -9
-    server.brain = reply
-    done = learned(*command).json
-    answered = server.answered.total()
-    assert server.repeated == 0
-    assert answered / 2 <= sum(row["calls"] for row in most.values()) <= 2 * answered
-    assert [each["action"] for each in done["actions"] if each["skipped"] is None][-1] == "relearn"
-    again = learned(*command).json
-    figures = ("actions", "recommended", "outside")
-    assert {name: again[name] for name in figures} == {name: done[name] for name in figures}
-    assert server.answered.total() == answered
