@@ -33,7 +33,11 @@ VERDICT = {"question": "q", "reasoning": "r", "yes_means": "better", "about": "a
 # A reply with a place for words, and the most characters that may stand there.
 CASES: list[tuple[type[BaseModel], Any, int]] = [
     (HypothesisProposal, lambda words: {"reasoning": "", "hypotheses": [HYPOTHESIS | {"trait": words}]}, LONGEST_NAME),
-    (HypothesisProposal, lambda words: {"reasoning": "", "hypotheses": [HYPOTHESIS | {"statement": words}]}, LONGEST_WORDING),
+    (
+        HypothesisProposal,
+        lambda words: {"reasoning": "", "hypotheses": [HYPOTHESIS | {"statement": words}]},
+        LONGEST_WORDING,
+    ),
     (
         HypothesisProposal,
         lambda words: {
