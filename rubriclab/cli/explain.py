@@ -45,3 +45,4 @@ def explain(rubric: str, text: str | None, *, dry_run: bool, as_json: bool, **va
             return
         explanation = finish(prepared.run)
     print_result(explanation.view(), explanation.to_row(), values, as_json=as_json)
+    explanation.check_answered()

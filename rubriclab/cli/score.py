@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
+from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Any
 
@@ -65,6 +66,13 @@ EXIT_CODES: Mapping[bool | None, int] = {True: 0, False: 1, None: 3}
     help="Exit with 1 if more than this share of the texts, from 0 to 1, has no score.",
 )
 @option(
+    "--keep-replies",
+    type=OUTPUT,
+    metavar="PATH",
+    help="Write the replies that could not be used, and why, to this .jsonl file: a line for each text with a missing "
+    "answer.",
+)
+@option(
     "--resume",
     is_flag=True,
     section=STORED,
@@ -88,6 +96,7 @@ def score(
     output: str,
     to_person: str | None,
     fail_under: float | None,
+    keep_replies: str | None,
     resume: bool,
     dry_run: bool,
     as_json: bool,
@@ -115,6 +124,7 @@ def score(
     if not dry_run:
         _check_output(output, as_json=as_json)
     _check_person(to_person, options)
+    _check_replies(keep_replies)
     with workspace_of(values) as workspace:
         scoring = prepare_scoring(workspace, texts, rubric, options)
         if dry_run:
@@ -122,7 +132,7 @@ def score(
             return
         if resume:
             check_resumable(scoring, output)
-        _write(scoring, texts, output, to_person, resume=resume)
+        _write(scoring, texts, output, to_person, keep_replies, resume=resume)
         effort = workspace.effort()
     if as_json:
         _print_json(scoring, output, to_person, effort)
@@ -160,7 +170,23 @@ def _check_person(to_person: str | None, options: ScoreOptions) -> None:
     check_rows_place(to_person)
 
 
-def _write(scoring: Scoring, texts: str, output: str, to_person: str | None, *, resume: bool) -> None:
+def _check_replies(place: str | None) -> None:
+    from rubriclab.cli.files import check_rows_place
+    from rubriclab.data.tables import table_kind
+    from rubriclab.errors import SettingsError
+
+    if place is None:
+        return
+    if place == "-" or table_kind(place):
+        raise SettingsError(
+            f"--keep-replies: got {place}; expected a file of JSON Lines.", "Name one ending in .jsonl."
+        )
+    check_rows_place(place)
+
+
+def _write(
+    scoring: Scoring, texts: str, output: str, to_person: str | None, keep_replies: str | None, *, resume: bool
+) -> None:
     """Write the scores, and the rows of texts for a person, as they come; with `resume`, after those in the file."""
     from rubriclab.cli.files import dialect_of, writing_rows
     from rubriclab.cli.printing import note
@@ -173,11 +199,13 @@ def _write(scoring: Scoring, texts: str, output: str, to_person: str | None, *, 
     as_table = output != "-" and table_kind(output) is not None
     dialect = dialect_of(texts, scoring.options)
     for_person = writing_rows(to_person, always=True, dialect=dialect) if to_person else nullcontext(lambda _row: None)
+    earlier = Path(keep_replies).stat().st_size if resume and keep_replies and Path(keep_replies).exists() else 0
+    replies = writing_rows(keep_replies, always=True, after=earlier) if keep_replies else nullcontext(None)
     legend = criteria_rows(scoring.rubric)
     with TemporaryFile() as person_rows:
         end = _keep(scoring, texts, output, person_rows if to_person else None) if resume else 0
         scores = writing_rows(output, always=resume, dialect=dialect, legend=legend, after=end)
-        with scores as write, for_person as write_for_person:
+        with scores as write, for_person as write_for_person, replies as write_replies:
             for row in _pickled_rows(person_rows):
                 write_for_person(row)
 
@@ -188,6 +216,8 @@ def _write(scoring: Scoring, texts: str, output: str, to_person: str | None, *, 
                     write(scored.to_cells() if as_table else scored.to_row())
                     if scored.abstained:
                         write_for_person(scored.row)
+                    if write_replies and scored.score.answers_missing:
+                        write_replies(scored.replies_row())
 
             try:
                 finish(run)

@@ -14,6 +14,7 @@ from rubriclab.errors import JudgeUnavailable, PromptRejected
 from rubriclab.judges.json_objects import FoundObject, json_objects
 from rubriclab.judges.judge import Judge, Reply
 from rubriclab.judges.reasoning import without_reasoning
+from rubriclab.judges.unusable import collect_unusable
 from rubriclab.prompts import Prompt
 from rubriclab.pydantic_errors import first_fault
 
@@ -66,12 +67,16 @@ async def ask(judge: Judge, prompt: Prompt[R], *, salvage: type[R] | None = None
     """
     try:
         reply = first = await judge.reply(prompt)
+        value, complaint = read(first, prompt)
+        if value is None:
+            collect_unusable(prompt.name, first.text, complaint)
         if first.filtered:
             return JudgeAnswer(None, FILTERED, replied=False)
-        value, complaint = read(first, prompt)
         if value is None:
             reply = await judge.reply(prompt.repaired(first.text, complaint))
             value, complaint = read(reply, prompt)
+            if value is None:
+                collect_unusable(prompt.name, reply.text, complaint)
     except (JudgeUnavailable, PromptRejected) as error:
         return JudgeAnswer(None, str(error), replied=False)
     if value is None and salvage:

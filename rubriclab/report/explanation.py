@@ -43,6 +43,11 @@ def explanation_view(explanation: ScoreExplanation) -> View:
     blocks = (
         *_score(explanation),
         Section("Criteria", tuple(_criteria(explanation)), beside, name="shares"),
+        *(
+            [Section("Replies that could not be used", tuple(_replies(explanation)))]
+            if explanation.score.replies
+            else []
+        ),
         Section("Nearest labelled texts", tuple(_nearest(explanation)), name="nearest"),
         Section("Text", tuple(_text(explanation)), name="text", page_only=True),
     )
@@ -124,6 +129,12 @@ def _nearest(explanation: ScoreExplanation) -> Iterator[Block]:
         "score by a rubric that was fitted without its group's labels."
     )
     yield Paragraph(about, "quiet")
+
+
+def _replies(explanation: ScoreExplanation) -> Iterator[Paragraph]:
+    for reply in explanation.score.replies:
+        yield Paragraph(quoted(f"{reply.prompt}: {reply.fault}"))
+        yield Paragraph(quoted(reply.text), "quote")
 
 
 def _text(explanation: ScoreExplanation) -> Iterator[Paragraph]:

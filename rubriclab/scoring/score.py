@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from rubriclab.aggregation import Aggregation, Ask, RivalLimits, combine
@@ -15,6 +15,7 @@ from rubriclab.data.scale import Scale
 from rubriclab.errors import SettingsError
 from rubriclab.judges.judge import Judge
 from rubriclab.judges.ledger import FAULTY_ROW, RATINGS_MISSING, SCORED, count_text
+from rubriclab.judges.unusable import UnusableReply, unusable_replies
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import CriterionRating, UnitVerdict
 from rubriclab.methods.prompting import gathered
@@ -72,6 +73,7 @@ class Score:
     `interval` is what holds the score that people would give, with the confidence of the rubric's combination; `None`
     where there is no score, or the rubric has no intervals. `rivals` is `together` if the text was rated in one call
     with others of its group: such a score is not comparable with one from a call about the text alone.
+    `replies` are the raw replies that could not be used, where an answer is missing.
     """
 
     id: str
@@ -83,6 +85,7 @@ class Score:
     judge: str
     interval: tuple[float, float] | None = None
     rivals: Literal["together"] | None = None
+    replies: tuple[UnusableReply, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def width(self) -> float | None:
@@ -137,12 +140,13 @@ async def score_text(rubric: Rubric, example: Example, judge: Judge, name: str) 
         (score,) = await score_rivals(rubric, (example,), judge, name)
         return counted(score, judge)
     assignment = assignment_of(rubric)
-    if rubric.aggregation:
-        ratings = await ratings_of(example, rubric.parts, rubric.aggregation.ask, assignment, judge)
-        found = _combined(rubric, rubric.aggregation, ratings)
-    else:
-        found = await _mean_of_parts(rubric, example, assignment, judge)
-    return counted(_score(rubric, example, found, name, judge), judge)
+    with unusable_replies() as replies:
+        if rubric.aggregation:
+            ratings = await ratings_of(example, rubric.parts, rubric.aggregation.ask, assignment, judge)
+            found = _combined(rubric, rubric.aggregation, ratings)
+        else:
+            found = await _mean_of_parts(rubric, example, assignment, judge)
+    return counted(_score(rubric, example, found, name, judge, replies=replies), judge)
 
 
 def counted(score: Score, judge: Judge) -> Score:
@@ -160,10 +164,11 @@ async def score_rivals(rubric: Rubric, examples: Sequence[Example], judge: Judge
     """
     if reason := why_apart(rubric):
         raise ValueError(reason)
-    rated = await judge_rivals(examples, rubric.parts, assignment_of(rubric), judge)
+    with unusable_replies() as replies:
+        rated = await judge_rivals(examples, rubric.parts, assignment_of(rubric), judge)
     found = [_combined(rubric, rubric.aggregation, each) if rubric.aggregation else _mean(each) for each in rated]
     return [
-        replace(_score(rubric, example, each, name, judge), rivals="together")
+        replace(_score(rubric, example, each, name, judge, replies=replies), rivals="together")
         for example, each in zip(examples, found, strict=True)
     ]
 
@@ -216,7 +221,9 @@ def fault_id(fault: RowError) -> str:
     return fault.id or f"{fault.where}:{fault.line}"
 
 
-def _score(rubric: Rubric, example: Example, found: Found, name: str, judge: Judge) -> Score:
+def _score(
+    rubric: Rubric, example: Example, found: Found, name: str, judge: Judge, *, replies: Sequence[UnusableReply]
+) -> Score:
     value, interval, criteria = found
     return Score(
         id=example.id,
@@ -227,6 +234,7 @@ def _score(rubric: Rubric, example: Example, found: Found, name: str, judge: Jud
         rubric=name,
         judge=judge.name,
         interval=interval,
+        replies=tuple(replies) if any(criterion.answers_missing for criterion in criteria) else (),
     )
 
 

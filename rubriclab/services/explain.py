@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from rubriclab.data import Example
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.display import Displayed
 from rubriclab.documents import Unreadable, read_file, read_stdin, text_of
-from rubriclab.errors import DataError, NotInStore, SettingsError
+from rubriclab.errors import DataError, JudgeError, NotInStore, SettingsError
 from rubriclab.estimate import DryRun, dry_run
 from rubriclab.option_names import did_you_mean, option
 from rubriclab.report.wording import listed
@@ -60,6 +60,7 @@ class ScoreExplanation(Displayed):
             there to the score. `None` if the rubric has no learned weights.
         labelled: the text as the rubric was learned from it, with label and held-out score; `None` for another text.
         nearest: the labelled texts with the most similar ratings; empty if the store has no training record.
+        unanswered: that the text has no score after replies have failed.
     """
 
     version: Version
@@ -68,6 +69,16 @@ class ScoreExplanation(Displayed):
     average: float | None
     labelled: RecordedText | None
     nearest: tuple[Neighbour, ...]
+    unanswered: str | None = None
+
+    def check_answered(self) -> None:
+        """Return if the text has a score, or no reply failed.
+
+        Raises:
+            JudgeError: otherwise.
+        """
+        if self.unanswered:
+            raise JudgeError(self.unanswered)
 
     def view(self) -> View:
         """Return the score, the criteria by the size of their contribution, and the nearest labelled texts."""
@@ -82,6 +93,7 @@ class ScoreExplanation(Displayed):
             **self.score.to_row(),
             "average": self.average,
             "labelled": held_out,
+            "replies": [asdict(reply) for reply in self.score.replies],
             "nearest": [
                 {
                     "id": neighbour.text.id,
@@ -120,8 +132,8 @@ class Explaining:
             return explained(self.version, record, self.example, None, self.options.nearest)
         scoring = await self.workspace.off_event_loop(self._scoring)
         (scored,) = [each async for each in scoring.stream()]
-        scoring.check_answered()
-        return explained(self.version, record, self.example, scored.score, self.options.nearest)
+        found = explained(self.version, record, self.example, scored.score, self.options.nearest)
+        return replace(found, unanswered=scoring.unanswered)
 
     def _scoring(self) -> Any:
         return prepare_scoring(self.workspace, [self.example], self.version, ScoreOptions(judge=self.options.judge))

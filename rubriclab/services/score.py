@@ -180,6 +180,13 @@ class Scoring:
             check_next_rows(self.version, rows, describe(self.data), self.options)
         return rows
 
+    @property
+    def unanswered(self) -> str | None:
+        """That replies failed and no text was scored, if so."""
+        counts = self.counts
+        scored = counts.rows - counts.unscored
+        return unanswered(self.choice.spec, self.name, scored, counts.reason, self.workspace.ledger)
+
     def check_answered(self) -> None:
         """Return if a text was scored, or no reply failed, and no more texts have no score than are allowed.
 
@@ -188,9 +195,8 @@ class Scoring:
             BelowThreshold: if more texts have no score than `max_unscored` allows.
         """
         counts, most = self.counts, self.options.max_unscored
-        scored = counts.rows - counts.unscored
-        if fault := unanswered(self.choice.spec, self.name, scored, counts.reason, self.workspace.ledger):
-            raise JudgeError(fault)
+        if self.unanswered:
+            raise JudgeError(self.unanswered)
         if most is not None and counts.unscored > most * counts.rows:
             raise BelowThreshold(
                 f"{counts.unscored:,} of {counts.rows:,} texts have no score; at most {most:.4g} of them may have none."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, overload
 
 from rubriclab.data import Example
@@ -39,6 +39,13 @@ class ScoredRow:
     def to_row(self) -> dict[str, Any]:
         """Return the score as one JSON object, with the columns of the row that it is of."""
         return with_columns(self.row, {**self.score.to_row(), **_marks(self)})
+
+    def replies_row(self) -> dict[str, Any]:
+        """Return which criteria have no rating and why, and the raw replies that could not be used."""
+        score = self.score
+        missing = {each.id: each.reason for each in score.criteria if each.answers_missing}
+        replies = [asdict(reply) for reply in score.replies]
+        return {"id": score.id, "unscored": score.unscored, "missing": missing, "replies": replies}
 
     def to_cells(self) -> dict[str, Any]:
         """Return the score as cells of a table, with the columns of the row and three for each criterion.

@@ -127,6 +127,46 @@ def test_more_unscored_texts_than_allowed_are_exit_code_1_after_all_rows(
         assert done.error == "1 of 4 texts have no score; at most 0.2 of them may have none."
 
 
+def test_the_raw_replies_of_a_missing_score_are_kept_and_explained(provider: RunningServer, learned: Commands) -> None:
+    rows = [json.loads(line) for line in HELDOUT.read_bytes().splitlines()[:3]]
+    rows[1]["output"] += " A zebra."
+    provider.brain = lambda messages, body: (
+        "I am not a judge." if "zebra" in str(messages) else hypoeval_brain.reply(messages, body)
+    )
+    texts = "\n".join(map(json.dumps, rows)).encode()
+    done = learned("score", "-", "--rubric", "news", "--keep-replies", "kept.jsonl", stdin=texts)
+    assert done.code == 0, done.err
+    assert "I am not a judge." not in done.out
+    (kept,) = [json.loads(line) for line in (learned.folder / "kept.jsonl").read_text().splitlines()]
+    assert kept["id"] == rows[1]["id"]
+    assert kept["unscored"] == done.rows[1]["unscored"]
+    assert set(kept["missing"]) == {each["id"] for each in done.rows[1]["criteria"]}
+    assert len(kept["replies"]) == 2 * len(kept["missing"]), "each reply, and that to its repair"
+    for reply in kept["replies"]:
+        assert reply["text"] == "I am not a judge."
+        assert reply["fault"] == "it held no complete JSON object."
+
+    (learned.folder / "zebra.jsonl").write_text(json.dumps(rows[1]))
+    before = provider.requests.total()
+    explained = learned("explain", "news", "zebra.jsonl")
+    assert explained.code == 4
+    assert f"{MODEL} gave no reply that news@1 can use" in explained.error
+    assert "I am not a judge." in explained.out
+    assert "it held no complete JSON object." in explained.out
+    assert provider.requests.total() == before, "the replies are cached"
+    assert len(learned("explain", "news", "zebra.jsonl", "--json").json["replies"]) == len(kept["replies"])
+
+    (learned.folder / "good.jsonl").write_text(json.dumps(rows[0]))
+    assert learned("explain", "news", "good.jsonl", "--json").json["replies"] == []
+
+
+@pytest.mark.parametrize("place", ["-", "kept.csv"])
+def test_replies_are_kept_as_json_lines_only(learned: Commands, place: str) -> None:
+    done = learned("score", HELDOUT, "--rubric", "news", "--keep-replies", place)
+    assert (done.code, done.out) == (2, "")
+    assert done.error.startswith(f"--keep-replies: got {place}; expected a file of JSON Lines.")
+
+
 def test_a_server_that_dies_on_the_way_ends_scoring_instead_of_leaving_every_text_unscored(
     provider: RunningServer, learned: Commands
 ) -> None:

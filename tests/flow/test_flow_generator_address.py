@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import hypoeval_brain
 import pytest
@@ -32,7 +33,7 @@ def asking(provider: RunningServer, tmp_path: Path) -> Commands:
     )
 
 
-def learn(asking: Commands, judge: str, generator: str, *more: object, **environment: str) -> Done:
+def learn(asking: Commands, judge: str, generator: str, *more: object, **environment: Any) -> Done:
     names = ("--name", "apart", "--judge", judge, "--generator", generator)
     asked = ("learn", texts(asking.folder, 12), *HYPOEVAL, *names, *LITTLE)
     return asking(*asked, *more, **environment)
