@@ -3,8 +3,8 @@
 Labels y and scores z are standardised, y = z v + e, with a normal prior on the weights v: holistic scores have most of
 the weight, judged criteria share the rest equally, and text features have their usual directions (Lindley & Smith 1972,
 "Bayes estimates for the linear model", JRSS B 34). The weight of each of these three composites is uncertain, and so is
-each single weight; thirty labels change both a little. Strong shrinkage had the best agreement on other groups, see
-`experiments/weighing`.
+each single weight; thirty labels change both a little. Strong shrinkage had the best agreement on other groups
+(`docs/decisions/0012`).
 
 If a criterion was generated from a text's label, its score of this text counts as missing: it agrees by construction.
 
@@ -23,7 +23,7 @@ from rubriclab.learning.weight_limits import within_limits
 from rubriclab.stats.correlation import BoolArray, FloatArray
 
 # In units of the labels' standard deviation. Chosen on 220 learning sets of 20 aspects with the offline judge and three
-# recorded ones of a language model (`experiments/weighing`); agreement on other groups changes by 0.01 to 0.02
+# recorded ones of a language model; agreement on other groups changes by 0.01 to 0.02
 # between half and twice of each.
 NOISE = 0.9
 PRIOR_SPREAD = 0.5
