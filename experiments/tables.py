@@ -131,7 +131,7 @@ def _differences(study: Study, summary: Summary) -> str:
     test = "signed-rank" if study.significance == "signed ranks" else "rank-sum"
     told = (
         f"Differences in {_head(summary.measures[0])}, means over the aspects; p by Wilcoxon's {test} test over them, "
-        "adjusted for all pairs; cases in which the paired bootstrap interval lies above and below 0:"
+        "adjusted for all pairs; cases in which the paired interval lies above and below 0:"
     )
     rows = [
         [

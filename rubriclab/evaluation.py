@@ -94,7 +94,6 @@ def evaluate(
     *,
     levels: Sequence[Level] = LEVELS,
     constant: ConstantRule = "skip",
-    seed: int = 0,
 ) -> list[Result]:
     """Return the agreement of each evaluator with the scores that `examples` carry for `aspect`, level by level.
 
@@ -111,7 +110,7 @@ def evaluate(
             evaluator.name,
             aspect,
             int(np.isnan(evaluator.scores).sum()),
-            agreement(evaluator.scores, human, groups, named, level=level, constant=constant, seed=seed),
+            agreement(evaluator.scores, human, groups, named, level=level, constant=constant),
             evaluator.answers_missing,
             evaluator.answers,
         )

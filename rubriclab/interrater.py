@@ -18,7 +18,7 @@ says which were binned, or how. Here therefore stand side by side:
   to the upper one.
 
 An answer that no reply gave, and one that a judge says does not apply, are left out, and counted apart. Intervals are
-bootstrap intervals over the groups of texts that share an input, or over texts where there are no such groups.
+over the groups of texts that share an input, or over texts where there are no such groups.
 """
 
 from __future__ import annotations
@@ -34,11 +34,13 @@ import numpy as np
 from rubriclab.data.example import Example
 from rubriclab.data.scale import Scale
 from rubriclab.rubric import Rubric
-from rubriclab.stats.bootstrap import Statistic, batch_size, estimate
 from rubriclab.stats.correlation import FloatArray, IntArray, spearman_rows
+from rubriclab.stats.folds import renumbered, units
 from rubriclab.stats.interval import Interval
+from rubriclab.stats.jackknife import estimate
 from rubriclab.stats.levels import Unit
 from rubriclab.stats.missing import floats
+from rubriclab.stats.paired import paired_mean
 from rubriclab.stats.reliability import fleiss_kappa, krippendorff_alpha
 
 if TYPE_CHECKING:
@@ -67,8 +69,6 @@ GRADED: tuple[Figure, ...] = ("fleiss_kappa",)
 
 # Bins are told apart at this many decimals: the mean of five ratings may miss a border by the last bits of its sum.
 BORDER_DIGITS = 9
-RESAMPLES = 1000
-CONFIDENCE = 0.95
 # Alpha from which conclusions are tentative, and from which data are reliable. Krippendorff 2004, "Reliability in
 # content analysis", Human Communication Research 30(3).
 TENTATIVE, RELIABLE = 0.667, 0.8
@@ -149,7 +149,7 @@ class InterraterAgreement:
     Attributes:
         bins: how many bins of equal width `scale` is cut into.
         groups: how many groups the texts belong to.
-        resampled: what the bootstrap drew.
+        unit: what intervals are over.
     """
 
     aspect: str
@@ -157,7 +157,7 @@ class InterraterAgreement:
     bins: int
     texts: int
     groups: int
-    resampled: Unit
+    unit: Unit
     judges: tuple[JudgeScores, ...]
     pairs: tuple[JudgePair, ...]
     scores: ScoreAgreement
@@ -175,13 +175,11 @@ def interrater_agreement(
     rubric: Rubric,
     examples: Sequence[Example],
     scored: Mapping[str, Sequence[Score]],
-    *,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
 ) -> InterraterAgreement:
     """Return how far the judges agree: `scored` holds the scores of `examples`, in their order, by judge."""
     bins = len(rubric.scores_on.anchors())
-    drawing = _Drawing.of(examples, resamples, seed)
+    groups = [example.group for example in examples]
+    cluster = units(groups)
     scores = {judge: floats(row.score for row in rows) for judge, rows in scored.items()}
     answers = _answers(rubric, scored)
     kinds = [[answer for answer in answers if answer.kind == kind] for kind in get_args(Kind)]
@@ -190,13 +188,13 @@ def interrater_agreement(
         scale=rubric.scores_on,
         bins=bins,
         texts=len(examples),
-        groups=len({example.group for example in examples}),
-        resampled=drawing.unit,
+        groups=len(set(groups)),
+        unit="groups" if 1 < len(set(groups)) < len(groups) else "texts",
         judges=tuple(_judge(judge, values) for judge, values in scores.items()),
-        pairs=tuple(_pair(*names, scores, drawing) for names in combinations(scores, 2)),
-        scores=_score_agreement(np.stack(list(scores.values())), rubric.scores_on, bins, drawing),
-        criteria=tuple(_criterion(answer, rubric.scale, bins, drawing) for answer in answers),
-        pooled=tuple(_criterion(_pooled(some), rubric.scale, bins, drawing) for some in kinds if len(some) > 1),
+        pairs=tuple(_pair(*names, scores, cluster) for names in combinations(scores, 2)),
+        scores=_score_agreement(np.stack(list(scores.values())), rubric.scores_on, bins, cluster),
+        criteria=tuple(_criterion(answer, rubric.scale, bins, cluster) for answer in answers),
+        pooled=tuple(_criterion(_pooled(some), rubric.scale, bins, cluster) for some in kinds if len(some) > 1),
     )
 
 
@@ -204,36 +202,6 @@ def binned(scores: FloatArray, scale: Scale, bins: int) -> FloatArray:
     """Return the bin of each score, from 0, among `bins` of equal width; nan stays nan, and the ends take the rest."""
     place = np.round((scores - scale.low) / scale.width * bins, BORDER_DIGITS)
     return np.clip(np.floor(place), 0, bins - 1)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Drawing:
-    """What the bootstrap draws: for each text the number of its cluster."""
-
-    unit: Unit
-    cluster: IntArray
-    resamples: int
-    seed: int
-
-    @classmethod
-    def of(cls, examples: Sequence[Example], resamples: int, seed: int) -> _Drawing:
-        names, group = np.unique([example.group for example in examples], return_inverse=True)
-        if 1 < len(names) < len(examples):
-            return cls("groups", group, resamples, seed)
-        return cls("texts", np.arange(len(examples)), resamples, seed)
-
-    def figures(self, names: Sequence[Figure], table: FloatArray) -> dict[Figure, Interval]:
-        """Return these figures of judges x units answers, whose units are the texts, once or several times over."""
-        clusters = np.tile(self.cluster, table.shape[1] // max(1, len(self.cluster)))
-        drawn = {"clusters": clusters, "resamples": self.resamples, "confidence": CONFIDENCE, "seed": self.seed}
-        return {name: COMPUTED[name](table, **drawn) for name in names}
-
-    def estimate(self, statistic: Statistic) -> Interval:
-        batch = batch_size(len(self.cluster))
-        clusters = int(self.cluster.max(initial=-1)) + 1
-        return estimate(
-            statistic, clusters, resamples=self.resamples, confidence=CONFIDENCE, seed=self.seed, batch=batch
-        )
 
 
 class _Answers(NamedTuple):
@@ -272,12 +240,13 @@ def _pooled(answers: Sequence[_Answers]) -> _Answers:
     return _Answers(kind, "all of them pooled", kind, len(answers), values, inapplicable)
 
 
-def _criterion(answers: _Answers, scale: Scale, bins: int, drawing: _Drawing) -> CriterionAgreement:
+def _criterion(answers: _Answers, scale: Scale, bins: int, cluster: IntArray) -> CriterionAgreement:
     values = answers.values
     if answers.kind == "graded":
-        figures = drawing.figures(["alpha_ordinal"], values) | drawing.figures(GRADED, binned(values, scale, bins))
+        in_bins = _figures(GRADED, binned(values, scale, bins), cluster)
+        figures = _figures(["alpha_ordinal"], values, cluster) | in_bins
     else:
-        figures = drawing.figures(YES_NO if answers.kind == "yes/no" else PART_BY_PART, values)
+        figures = _figures(YES_NO if answers.kind == "yes/no" else PART_BY_PART, values, cluster)
     return CriterionAgreement(
         id=answers.id,
         trait=answers.trait,
@@ -290,12 +259,18 @@ def _criterion(answers: _Answers, scale: Scale, bins: int, drawing: _Drawing) ->
     )
 
 
-def _score_agreement(table: FloatArray, scale: Scale, bins: int, drawing: _Drawing) -> ScoreAgreement:
+def _score_agreement(table: FloatArray, scale: Scale, bins: int, cluster: IntArray) -> ScoreAgreement:
     return ScoreAgreement(
         texts=_compared(table),
         missing=int(np.isnan(table).sum()),
-        figures=drawing.figures(SCORES, table) | drawing.figures(GRADED, binned(table, scale, bins)),
+        figures=_figures(SCORES, table, cluster) | _figures(GRADED, binned(table, scale, bins), cluster),
     )
+
+
+def _figures(names: Sequence[Figure], table: FloatArray, cluster: IntArray) -> dict[Figure, Interval]:
+    """Return figures of judges x units answers, whose units are the texts, once or several times over."""
+    clusters = np.tile(cluster, table.shape[1] // max(1, len(cluster)))
+    return {name: COMPUTED[name](table, clusters=clusters) for name in names}
 
 
 def _compared(table: FloatArray) -> int:
@@ -315,17 +290,24 @@ def _reliability(alpha: float) -> Reliability:
     return "tentative" if alpha < RELIABLE else "reliable"
 
 
-def _pair(first: str, second: str, scores: Mapping[str, FloatArray], drawing: _Drawing) -> JudgePair:
+def _pair(first: str, second: str, scores: Mapping[str, FloatArray], cluster: IntArray) -> JudgePair:
     both = ~np.isnan(scores[first]) & ~np.isnan(scores[second])
-    x, y, cluster = scores[first][both], scores[second][both], drawing.cluster[both]
+    x, y, unit = scores[first][both], scores[second][both], renumbered(cluster[both])
+    spearman = estimate(
+        lambda counts: spearman_rows(x, y, np.take(counts, unit, axis=1)),
+        int(unit.max(initial=-1)) + 1,
+        elements=len(x),
+        correlation=True,
+    )
+    return JudgePair(first, second, len(x), spearman, paired_mean(x - y, unit).interval)
 
-    def spearman(counts: FloatArray) -> FloatArray:
-        return spearman_rows(x, y, np.take(counts, cluster, axis=1))
 
-    def difference(counts: FloatArray) -> FloatArray:
-        weights = np.take(counts, cluster, axis=1)
-        apart = np.full(len(counts), np.nan)
-        np.divide(weights @ (x - y), weights.sum(axis=1), out=apart, where=weights.any(axis=1))
-        return apart
-
-    return JudgePair(first, second, len(x), drawing.estimate(spearman), drawing.estimate(difference))
+def _check(examples: Sequence[Example], scored: Mapping[str, Sequence[Score]], bins: int | None) -> None:
+    if len(scored) < 2:
+        raise ValueError(f"scored: expected the scores of two judges or more, got {len(scored)}")
+    if bins is not None and bins < 2:
+        raise ValueError(f"bins: expected at least 2, got {bins}")
+    ids = [example.id for example in examples]
+    for judge, rows in scored.items():
+        if [row.id for row in rows] != ids:
+            raise ValueError(f"scored: expected a score of each text in order, which those of {judge} are not")

@@ -93,7 +93,7 @@ class EditOrigin(FrozenModel):
         labels: number of labelled texts that the weights were fitted to; 0 if nothing was fitted or measured.
         folds: number of folds that the figures are held out in; 0 where nothing was fitted to the labels.
         before, after: Pearson correlation of the parent and of this version with the labels, on the same folds.
-        difference: after less before, paired, with its bootstrap interval. The person may have known the labels.
+        difference: after less before, paired, with its interval. The person may have known the labels.
     """
 
     by: str

@@ -48,7 +48,7 @@ class GateVerdict(FrozenModel):
         outcome: `better` if the whole interval of the difference lies above zero, `not better` if none of it lies above
             what would matter, else `inconclusive`. `None` for a comparison that is shown and decides nothing: of many
             of these one would be "better" by chance.
-        difference: in Pearson correlation, paired, with its bootstrap interval.
+        difference: in Pearson correlation, paired, with its interval.
         more_labels: about how many more labels would decide, where the outcome is inconclusive and any number would.
         few_groups: how many groups there were, where they were too few for an interval.
     """

@@ -99,9 +99,9 @@ def groups() -> np.ndarray:
 def test_figures_of_the_scores_are_those_of_the_statistics_drawn_by_group():
     table = simulated()
     table[1, 4] = table[2, 4] = table[0, 9] = np.nan
-    found = agreement_of(table, resamples=200, seed=3)
-    drawn: dict[str, Any] = {"clusters": groups(), "resamples": 200, "seed": 3}
-    assert (found.resampled, found.groups, found.texts) == ("groups", GROUPS, len(TEXTS))
+    found = agreement_of(table)
+    drawn: dict[str, Any] = {"clusters": groups()}
+    assert (found.unit, found.groups, found.texts) == ("groups", GROUPS, len(TEXTS))
     assert (found.scores.texts, found.scores.missing) == (len(TEXTS) - 1, 3)
     assert found.scores.figures == {
         "alpha_interval": krippendorff_alpha(table, "interval", **drawn),
@@ -117,7 +117,7 @@ def test_texts_without_rivals_are_drawn_one_by_one():
     alone = [Example(id=text.id, output=text.output, group=text.id) for text in TEXTS]
     scored = {f"j{n}": scores_of(row) for n, row in enumerate(table)}
     found = interrater_agreement(HYPOTHESES, alone, scored)
-    assert (found.resampled, found.groups) == ("texts", len(TEXTS))
+    assert (found.unit, found.groups) == ("texts", len(TEXTS))
     assert found.scores.figures["alpha_interval"] == krippendorff_alpha(table, "interval")
 
 
@@ -263,7 +263,7 @@ def test_the_default_number_of_bins_is_that_of_the_scale_s_levels():
     for scale, levels in ((SCALE, 5), (Scale(low=0, high=100, whole=True), 5), (Scale(low=0, high=1, whole=True), 2)):
         table = simulated(judges=2) / 5 * scale.high
         scored = {f"j{n}": scores_of(row) for n, row in enumerate(table)}
-        assert interrater_agreement(rubric(hypothesis("h1"), scale=scale), TEXTS, scored, resamples=0).bins == levels
+        assert interrater_agreement(rubric(hypothesis("h1"), scale=scale), TEXTS, scored).bins == levels
 
 
 @given(st.lists(st.floats(1, 5), min_size=1), st.integers(2, 30))

@@ -82,7 +82,7 @@ def run(case: Case) -> list[StoredRow]:
     everyone = [*evaluators, *baseline_evaluators(test, {"best": baseline} if baseline else {})]
     # If every text has an input of its own, there are no rivals to compare it with.
     level: Level = "group" if len({example.group for example in test}) < len(test) else "dataset"
-    results = evaluate(test, everyone, case.aspect.aspect, levels=[level], seed=SEED)
+    results = evaluate(test, everyone, case.aspect.aspect, levels=[level])
     return [row_of(case, result) for result in results]
 
 

@@ -35,18 +35,17 @@ from rubriclab.learning.calibration import conformal
 from rubriclab.learning.candidates import find_candidates
 from rubriclab.learning.cross_validation import held_out_hardness
 from rubriclab.learning.fitting import Fit, HeldOut, fit, held_out
-from rubriclab.learning.jackknife import agreement_errors, fisher_interval
+from rubriclab.learning.jackknife import refitted_agreement
 from rubriclab.learning.rating_matrix import RatingMatrix, standardised
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.weighting import design, posterior
-from rubriclab.stats import Interval, Level, agreement
-from rubriclab.stats.bootstrap import expanded_confidence
+from rubriclab.stats import Interval, Level
+from rubriclab.stats.agreement import agreement_value
 from rubriclab.stats.conformal import error_bound, expected_error
-from rubriclab.stats.correlation import FloatArray, IntArray
+from rubriclab.stats.correlation import FloatArray, IntArray, pearson_rows, spearman_rows
 
 CONFIDENCE = 0.9
 SEED = 42
-RESAMPLES = 300
 # Learning sets: groups, and texts of each.
 DESIGNS = ((10, 3), (30, 1), (25, 4))
 # The settings that cross-validation would choose between are given: a hundred times as fast.
@@ -169,27 +168,12 @@ def weighed(found: Fit, population: RatingMatrix) -> dict[str, Any]:
 def agreed(
     found: Fit, left_out: HeldOut, learned_from: RatingMatrix, population: RatingMatrix, *, level: Level
 ) -> dict[str, Any]:
-    """Return whether the rubric's agreement in the population lies in the interval of its held-out agreement.
-
-    Beside it the interval that takes the rubrics of the folds as given, and resamples groups of finished scores.
-    """
-    true = agreement(found.raw(population.values), population.labels, population.groups, level=level, resamples=0)
-    told = agreement(
-        left_out.raw,
-        learned_from.labels,
-        learned_from.groups,
-        level=level,
-        resamples=RESAMPLES,
-        confidence=expanded_confidence(CONFIDENCE, len(set(learned_from.groups))),
-    )
-    errors = agreement_errors(learned_from, left_out, level=level)
-    result: dict[str, Any] = {}
-    for name in ("spearman", "pearson"):
-        finished, value = getattr(told, name), getattr(true, name).value
-        refitted = fisher_interval(finished.value, errors[name], CONFIDENCE)
-        result[f"{level} {name}"] = holds(refitted, value)
-        result[f"{level} {name}, scores resampled"] = holds(finished, value)
-        result[f"{level} {name} off"] = None if finished.value is None else round(finished.value - value, 4)
+    """Return whether the rubric's agreement in the population lies in the interval of its held-out agreement."""
+    told = refitted_agreement(learned_from, left_out, level=level, confidence=CONFIDENCE)
+    raw, result = found.raw(population.values), dict[str, Any]()
+    for name, rows in (("spearman", spearman_rows), ("pearson", pearson_rows)):
+        value = agreement_value(raw, population.labels, population.groups, level=level, coefficient=rows)
+        result[f"{level} {name}"] = holds(told[name], value)
     return result
 
 
@@ -289,18 +273,17 @@ def table(rows: Sequence[StoredRow]) -> str:
         "Pearson within groups": "group pearson",
     }
     of_rubric = [["scores of texts", "weights", "mean width", "error at widest"]]
-    of_agreement = [[*correlations, "simple bootstrap"]]
+    of_agreement = [list(correlations)]
     runs = [["learning sets", "groups x texts", "n"]]
     for key in sorted({*keys, *((kind, "all") for kind, _ in keys)}):
         own = [
             row for row, each in zip(rows, keys, strict=True) if each == key or (key[1] == "all" and each[0] == key[0])
         ]
         held = sum(each["weights"] for each in own) / sum(each["criteria"] for each in own)
-        resampled = float(np.nanmean([mean(own, f"{name}, scores resampled") for name in correlations.values()]))
         runs.append([*key, str(len(own))])
         widths = [f"{mean(own, name):.2f}" for name in ("width", "widest")]
         of_rubric.append([percent(mean(own, "texts")), percent(held), *widths])
-        of_agreement.append([*(percent(mean(own, name)) for name in correlations.values()), percent(resampled)])
+        of_agreement.append([percent(mean(own, name)) for name in correlations.values()])
     whole = ([[*run, *row] for run, row in zip(runs, rows, strict=True)] for rows in (of_rubric, of_agreement))
     return "\n\n".join(markdown(heads, lines) for heads, *lines in whole)
 

@@ -123,7 +123,7 @@ def asked(judged: RatingMatrix, features: FloatArray, settings: JointSettings, s
     """Return what the gate says of the rubric that is learned from a table."""
     found = held_out(judged, settings, seed=seed)
     fitted = fit(judged, settings).raw(judged.values)
-    return validation(judged, features, found.raw, fitted, found.folds[0], alone={}, calls={JOINT: 0.0}, seed=seed)
+    return validation(judged, features, found.raw, fitted, found.folds[0], alone={}, calls={JOINT: 0.0})
 
 
 def row(case: Case, labels: str, run: str, said: Validation) -> dict[str, Any]:

@@ -165,7 +165,7 @@ def _some(test: list[Example], case: Case, study: Study, split: str) -> tuple[Ex
     wanted = study.test_texts or len(test)
     chosen = set[str]()
     for group in groups:
-        # Intervals resample groups, so there must be two.
+        # Intervals are over groups, so there must be two.
         if len(chosen) > 1 and sum(example.group in chosen for example in test) >= wanted:
             break
         chosen.add(group)

@@ -15,14 +15,13 @@ from experiments.runner.study import BASELINES, Study
 from rubriclab.evaluation import Evaluator, Result, evaluate
 from rubriclab.learning.baselines import best_feature, feature_values
 from rubriclab.stats import Interval, Level, difference
-from rubriclab.stats.bootstrap import Statistic, batch_size, estimate
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.interval import rounded
+from rubriclab.stats.jackknife import Statistic, estimate
 from rubriclab.text_features import WORD_COUNT
 
 COEFFICIENTS = ("spearman", "pearson", "kendall")
 COUNTS = ("n", "groups", "constant_groups")
-RESAMPLES, CONFIDENCE = 1000, 0.95
 # Scores are rounded when they are stored.
 TOLERANCE = 1e-6
 
@@ -115,7 +114,7 @@ class Share:
     whole: npt.NDArray[np.generic]
 
     def interval(self, groups: Sequence[str], less: Share | None = None) -> Interval:
-        """Return the share, or its difference to another one, with an interval from resampled groups of texts."""
+        """Return the share, or its difference to another one, with an interval over groups of texts."""
         names, cluster = np.unique(groups, return_inverse=True)
         cluster = cluster if len(names) > 1 else np.arange(len(groups))
         one, other = self._of(cluster), less._of(cluster) if less else None
@@ -124,9 +123,7 @@ class Share:
             return one(counts) - other(counts) if other else one(counts)
 
         clusters = int(cluster.max(initial=-1)) + 1
-        return estimate(
-            statistic, clusters, resamples=RESAMPLES, confidence=CONFIDENCE, seed=0, batch=batch_size(clusters)
-        ).rounded()
+        return estimate(statistic, clusters, elements=clusters).within(-1 if less else 0, 1).rounded()
 
     def _of(self, cluster: npt.NDArray[np.int64]) -> Statistic:
         part, whole = np.bincount(cluster, self.part), np.bincount(cluster, self.whole)

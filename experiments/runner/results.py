@@ -77,7 +77,7 @@ class Row(FrozenModel):
 
 
 class Gap(FrozenModel):
-    """The difference of two evaluators on the same texts, with a paired bootstrap interval."""
+    """The difference of two evaluators on the same texts, with a paired interval."""
 
     first: str
     second: str

@@ -85,7 +85,7 @@ class Contrast:
         difference: mean over them.
         p, adjusted: of Wilcoxon's test over the aspects, and adjusted for all contrasts of the study by Benjamini and
             Hochberg; `None` for too few aspects.
-        ahead, behind, cases: in how many cases the paired bootstrap interval is above and below zero, of how many.
+        ahead, behind, cases: in how many cases the paired interval is above and below zero, of how many.
     """
 
     first: str

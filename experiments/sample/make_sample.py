@@ -236,7 +236,7 @@ def readme_figures() -> dict[str, str]:
         lengths = [float(len(row["output"].split())) for row in rows]
         groups = [row["group"] for row in rows]
         found = [
-            agreement(lengths, [row["scores"][aspect] for row in rows], groups, level="group", resamples=0).spearman
+            agreement(lengths, [row["scores"][aspect] for row in rows], groups, level="group").spearman
             for aspect in ASPECTS
         ]
         lines.append(f"| `{name}` | {' | '.join(f'{each.value:.2f}' for each in found)} |")

@@ -26,7 +26,6 @@ from rubriclab.data import Example, Scale
 from rubriclab.rubric import Rubric
 from rubriclab.scoring import Score
 from rubriclab.stats.agreement import agreement
-from rubriclab.stats.bootstrap import clustered_mean
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.folds import units
 from rubriclab.stats.interval import Interval, rounded_number
@@ -249,7 +248,7 @@ def _ranks(pairs: Sequence[PairedScore]) -> tuple[RankAgreement, ...]:
     levels: tuple[Literal["group", "dataset"], ...] = ("dataset",)
     if 1 < len(set(groups)) < len(groups):
         levels = ("group", "dataset")
-    found = [(level, agreement(scores[:, 1], scores[:, 0], groups, level=level, seed=0)) for level in levels]
+    found = [(level, agreement(scores[:, 1], scores[:, 0], groups, level=level)) for level in levels]
     return tuple(
         RankAgreement(
             level=level,
@@ -271,6 +270,6 @@ def _flips(pairs: Sequence[PairedScore], threshold: float) -> FlipSummary:
         texts=len(moved),
         up=sum(after > before for _, before, after in moved),
         down=sum(after < before for _, before, after in moved),
-        share=clustered_mean(flipped, units([pair.group for pair in pairs])).rounded(),
+        share=paired_mean(flipped, units([pair.group for pair in pairs])).interval.within(0, 1).rounded(),
         largest=tuple(FlippedText(id=p.id, group=p.group, before=before, after=after) for p, before, after in largest),
     )

@@ -9,14 +9,13 @@ import numpy as np
 
 from rubriclab.aggregation import Aggregation, Bounds, bounds_of
 from rubriclab.editing.refit import RatedRubric
-from rubriclab.learning.gate import CONFIDENCE, GateLevel, gate_level, paired_difference
-from rubriclab.learning.jackknife import agreement_errors, fisher_interval
+from rubriclab.learning.gate import GateLevel, gate_level, paired_difference
+from rubriclab.learning.jackknife import refitted_agreement
 from rubriclab.learning.rating_matrix import RatingMatrix
 from rubriclab.learning.selection import SelectedRubric
 from rubriclab.provenance import HeldOutBy
 from rubriclab.rubric import Rubric
 from rubriclab.scoring.score import assignment_of
-from rubriclab.stats.agreement import agreement
 from rubriclab.stats.interval import Interval
 
 
@@ -47,7 +46,7 @@ class EditEffect:
         groups: of the labelled texts.
         folds: number of folds; 0 if nothing is fitted to labels, as for a rubric without learned weights.
         before, after: Pearson correlation with its interval, which includes the variance of learning.
-        difference: after less before, paired, with its bootstrap interval; without ends if groups are too few.
+        difference: after less before, paired, with its interval; without ends if groups are too few.
         recorded: the parent's correlation as its version records it.
         recorded_by: how the parent was made, which its recorded correlation is cross-validated over.
         calls_before, calls_after: calls to score one text.
@@ -91,9 +90,7 @@ def effect_of(
         folds=len(before.held_out.fits[0]),
         before=held_out_agreement(parent.table, before, level, parent.seed),
         after=held_out_agreement(table, after, level, edited.seed),
-        difference=paired_difference(
-            after.held_out.raw, before.held_out.raw, table.labels, table.groups, seed=edited.seed
-        ),
+        difference=paired_difference(after.held_out.raw, before.held_out.raw, table.labels, table.groups),
         recorded=Interval(None),
         calls_before=_calls(parent),
         calls_after=_calls(edited),
@@ -108,9 +105,7 @@ def _calls(rated: RatedRubric) -> float:
 
 def held_out_agreement(table: RatingMatrix, refit: SelectedRubric, level: GateLevel, seed: int) -> Interval:
     """Return the held-out Pearson correlation with an interval that includes the variance of learning."""
-    found = agreement(refit.held_out.raw, table.labels, table.groups, level=level, resamples=0)
-    errors = agreement_errors(table, refit.held_out, level=level, seed=seed)
-    return fisher_interval(found.pearson.value, errors["pearson"], CONFIDENCE).rounded()
+    return refitted_agreement(table, refit.held_out, level=level, seed=seed)["pearson"].rounded()
 
 
 def weight_changes(before: Rubric, after: Rubric) -> tuple[WeightChange, ...]:

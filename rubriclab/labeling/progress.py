@@ -59,7 +59,7 @@ class RaterAgreement:
     Attributes:
         raters: with judgments.
         units: texts, or pairs of texts, that two raters or more have judged.
-        alpha: with a bootstrap interval over groups of texts; its value is `None` if it is undefined.
+        alpha: with an interval over groups of texts; its value is `None` if it is undefined.
     """
 
     raters: int

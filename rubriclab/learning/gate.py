@@ -2,8 +2,8 @@
 
 All evaluators are compared on the same labelled texts, and each text is scored without the labels of its group.
 Correlations are within groups if enough groups can be compared, else over all texts. Groups with constant labels are
-left out, and an evaluator with constant scores has correlation 0 if the labels differ. Intervals are by a bootstrap
-over groups (paired for differences), expanded for few groups; with very few groups differences have no interval.
+left out, and an evaluator with constant scores has correlation 0 if the labels differ. Intervals are by
+the jackknife over groups (paired for differences); with very few groups there are none.
 
 Scores fitted to the other folds must not include their mean label: it is high where the held-out labels are low, which
 biases the correlation over all texts downwards (Parker, Gunter & Bedo 2007, "Stratification bias in low signal
@@ -23,9 +23,9 @@ import numpy as np
 from rubriclab.learning.baselines import CONSTANT, held_out_baselines
 from rubriclab.learning.rating_matrix import RatingMatrix, centers_and_spreads, standardised
 from rubriclab.methods.names import JOINT
-from rubriclab.stats.bootstrap import Statistic, batch_size, estimate, expanded_confidence
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, is_constant, pearson_rows, spearman_rows
 from rubriclab.stats.interval import Interval
+from rubriclab.stats.jackknife import Statistic, estimate
 from rubriclab.stats.levels import (
     Coefficient,
     ScoredTexts,
@@ -46,9 +46,6 @@ GateLevel = Literal["group", "dataset"]
 
 DIRECT = "direct"
 EQUAL = "equal weights"
-
-CONFIDENCE = 0.95
-RESAMPLES = 1000
 
 # Correlations are within groups if at least this many groups have at least this many texts.
 RIVAL_GROUPS = 10
@@ -81,7 +78,6 @@ def validation(
     alone: Mapping[str, FloatArray],
     calls: Mapping[str, float],
     judge_alone: bool = True,
-    seed: int = 0,
 ) -> Validation:
     """Return the held-out agreement of a rubric, compared with baselines and other evaluators.
 
@@ -95,7 +91,6 @@ def validation(
         calls: calls per text by name, of `joint`, each of `alone` and equal weights, which else take those of `joint`.
         judge_alone: whether the score of `direct` was asked for by itself; if it was asked for in one call with
             criteria, it is not that of the judge without a rubric, and is left out.
-        seed: of the resamples; equal seeds and data give equal results, in any order of the texts.
     """
     level = gate_level(table.labels, table.groups)
     rubric = Scored(JOINT, "rubric", held_out, calls[JOINT])
@@ -106,7 +101,7 @@ def validation(
     compared = _compared_with(table, fold, calls.get(EQUAL, calls[JOINT]))
     others = [each for each in compared if judge_alone or each.name != DIRECT]
     judged = [*others, *methods]
-    comparison = _Comparison(table.labels, table.groups, level, seed)
+    comparison = _Comparison(table.labels, table.groups, level)
     evaluators = {
         evaluator.name: comparison.evaluator_agreement(evaluator) for evaluator in (rubric, *baselines, *judged)
     }
@@ -171,11 +166,9 @@ def _equal_weights(table: RatingMatrix, fold: IntArray) -> FloatArray:
     return np.where(present.any(axis=1), scores, np.nan)
 
 
-def paired_difference(
-    first: FloatArray, second: FloatArray, labels: FloatArray, groups: Sequence[str], *, seed: int = 0
-) -> Interval:
+def paired_difference(first: FloatArray, second: FloatArray, labels: FloatArray, groups: Sequence[str]) -> Interval:
     """Return the correlation of the first held-out scores with the labels minus that of the second."""
-    return _Comparison(labels, groups, gate_level(labels, groups), seed).difference(first, second)
+    return _Comparison(labels, groups, gate_level(labels, groups)).difference(first, second)
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +178,6 @@ class _Comparison:
     labels: FloatArray
     groups: Sequence[str]
     level: GateLevel
-    seed: int
 
     def evaluator_agreement(self, evaluator: Scored) -> EvaluatorAgreement:
         return EvaluatorAgreement(
@@ -211,9 +203,7 @@ class _Comparison:
 
     def verdict(self, rubric: Scored, other: Scored) -> GateVerdict:
         both = [rubric.scores, other.scores]
-        difference, few = self._interval(both, pearson_rows), self._few_groups(both)
-        if few is not None:
-            difference = Interval(difference.value)
+        difference, few = self.difference(*both), self._few_groups(both)
         outcome = outcome_of(difference)
         more = more_labels(difference, len(self.labels)) if outcome == "inconclusive" else None
         return GateVerdict(against=other.name, outcome=outcome, difference=difference, more_labels=more, few_groups=few)
@@ -224,8 +214,7 @@ class _Comparison:
 
     def difference(self, first: FloatArray, second: FloatArray) -> Interval:
         """Return the difference of the correlations with the labels; without ends if groups are too few."""
-        interval = self._interval([first, second], pearson_rows)
-        return Interval(interval.value) if self._few_groups([first, second]) is not None else interval
+        return self._interval([first, second], pearson_rows)
 
     def _interval(self, scores: Sequence[FloatArray], coefficient: Coefficient) -> Interval:
         """Return the first agreement, minus the second if there are two, on the texts that both scored."""
@@ -234,17 +223,15 @@ class _Comparison:
         interval = estimate(
             lambda counts: statistics[0](counts) - (statistics[1](counts) if len(statistics) > 1 else 0.0),
             texts.clusters,
-            resamples=RESAMPLES,
-            confidence=expanded_confidence(CONFIDENCE, texts.clusters),
-            seed=self.seed,
-            batch=batch_size(len(texts.human)),
+            elements=len(texts.human),
+            correlation=len(scores) == 1,
         )
         return interval.rounded()
 
     def _few_groups(self, scores: Sequence[FloatArray]) -> int | None:
-        """Return the number of groups if it is too small for an interval of a difference, else `None`.
+        """Return the number of groups if it is too small for an interval, else `None`.
 
-        If every text is its own group, or all are in one group, texts are resampled instead of groups.
+        If every text is its own group, or all are in one group, texts count instead of groups.
         """
         texts = self._texts(scores)
         return texts.clusters if texts.too_few_groups else None

@@ -9,55 +9,52 @@ are left out here, and the rubrics of all folds are refitted without them: a jac
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from rubriclab.learning.fitting import HeldOut
 from rubriclab.learning.rating_matrix import RatingMatrix
 from rubriclab.learning.weighting import design, posterior
-from rubriclab.stats.agreement import agreement
-from rubriclab.stats.correlation import FloatArray, IntArray, fisher_z
+from rubriclab.stats.agreement import agreement_value
+from rubriclab.stats.correlation import FloatArray, IntArray, pearson_rows, spearman_rows
 from rubriclab.stats.folds import grouped_folds
 from rubriclab.stats.interval import Interval
-from rubriclab.stats.jackknife_correlations import jackknife_error
+from rubriclab.stats.jackknife import CONFIDENCE, student_interval
 from rubriclab.stats.levels import Level
 
 # With more groups, this many bundles of groups are left out one by one: the delete-a-group jackknife.
 MOST_BUNDLES = 50
 
 
-def agreement_errors(table: RatingMatrix, nested: HeldOut, *, level: Level, seed: int = 0) -> Mapping[str, float]:
-    """Return the standard errors of the held-out `spearman` and `pearson` agreement, on Fisher's scale.
+def refitted_agreement(
+    table: RatingMatrix, nested: HeldOut, *, level: Level, seed: int = 0, confidence: float = CONFIDENCE
+) -> Mapping[str, Interval]:
+    """Return the held-out `spearman` and `pearson` agreement with intervals.
 
-    The rubric selected in each fold is refitted without each group. An error is infinite if fewer than two groups can
-    be left out.
+    The rubric selected in each fold is refitted without each group.
 
     Args:
         nested: held-out scores from `held_out` or `select_rubric`, of the same table.
         level: of the agreement, as in `rubriclab.stats.agreement`.
         seed: of the bundles, if there are more than `MOST_BUNDLES` groups.
+        confidence: of the intervals.
     """
-    bundle = grouped_folds(table.groups, MOST_BUNDLES, seed)
-    agreements = [
-        agreement(raw, table.labels, table.groups, level=level, resamples=0)
-        for raw in _raw_without(table, nested, bundle)
-    ]
-    return {name: _error([getattr(result, name).value for result in agreements]) for name in ("spearman", "pearson")}
+    every = [nested.raw, *_raw_without(table, nested, grouped_folds(table.groups, MOST_BUNDLES, seed))]
+    return {
+        name: _interval(
+            [agreement_value(raw, table.labels, table.groups, level=level, coefficient=rows) for raw in every],
+            confidence,
+        )
+        for name, rows in (("spearman", spearman_rows), ("pearson", pearson_rows))
+    }
 
 
-def fisher_interval(value: float | None, error: float, confidence: float) -> Interval:
-    """Return a correlation with its interval, symmetric on Fisher's scale; without ends if `error` is infinite.
-
-    The quantile is normal: the jackknife overestimates the error (Efron & Stein 1981, "The jackknife estimate of
-    variance", Annals of Statistics 9), and with Student's quantile the coverage was above the nominal one.
-    """
-    from scipy.special import ndtri
-
-    if value is None or math.isinf(error):
-        return Interval(value, None, None)
-    z, margin = float(fisher_z(value)), float(ndtri((1 + confidence) / 2)) * error
-    return Interval(value, math.tanh(z - margin), math.tanh(z + margin))
+def _interval(values: Sequence[float], confidence: float) -> Interval:
+    value, *without = values
+    if math.isnan(value):
+        return Interval(None)
+    return student_interval(value, np.array(without), correlation=True, confidence=confidence)
 
 
 def _raw_without(table: RatingMatrix, folds: HeldOut, bundle: IntArray) -> FloatArray:
@@ -82,10 +79,3 @@ def _raw_without(table: RatingMatrix, folds: HeldOut, bundle: IntArray) -> Float
     # Equal up to rounding is a tie for Spearman.
     rounded: FloatArray = raw.round(9)
     return rounded
-
-
-def _error(values: list[float | None]) -> float:
-    defined = np.array([value for value in values if value is not None], dtype=float)
-    if len(defined) < 2:
-        return math.inf
-    return float(jackknife_error(fisher_z(defined)[:, np.newaxis])[0])

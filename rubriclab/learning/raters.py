@@ -29,10 +29,10 @@ class RaterScores:
     table: FloatArray
 
 
-def raters(examples: Sequence[Example], aspect: str, *, seed: int = 0) -> Raters | None:
+def raters(examples: Sequence[Example], aspect: str) -> Raters | None:
     """Return the agreement of the raters on labelled texts; `None` below two raters.
 
-    The interval is by a bootstrap over groups, with this seed. The ceiling is for correlations at the gate's level.
+    The interval is over groups. The ceiling is for correlations at the gate's level.
     """
     rated = ratings(examples, aspect)
     if rated is None:
@@ -41,7 +41,7 @@ def raters(examples: Sequence[Example], aspect: str, *, seed: int = 0) -> Raters
     labels = np.array([example.scores[aspect] for example in examples], dtype=float)
     within = groups if gate_level(labels, [example.group for example in examples]) == "group" else None
     return Raters(
-        alpha=krippendorff_alpha(rated.table, "interval", groups, seed=seed).rounded(),
+        alpha=krippendorff_alpha(rated.table, "interval", groups).rounded(),
         ceiling=rounded(ceiling(rated.table, within, raters_known=bool(rated.names))),
     )
 

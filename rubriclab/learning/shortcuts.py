@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from rubriclab.learning.baselines import FEATURE_NAMES
-from rubriclab.learning.gate import RESAMPLES, gate_level
+from rubriclab.learning.gate import gate_level
 from rubriclab.learning.rating_matrix import RatingMatrix, centers_and_spreads, standardised
 from rubriclab.stats.correlation import BoolArray, FloatArray, partial_correlation, pearson
 from rubriclab.stats.folds import unit_sums, units
@@ -32,7 +32,7 @@ FALSE_MARKS = 0.05
 
 
 def shortcuts(
-    table: RatingMatrix, names: Sequence[str], features: FloatArray, held_out: FloatArray, *, seed: int = 0
+    table: RatingMatrix, names: Sequence[str], features: FloatArray, held_out: FloatArray
 ) -> tuple[Shortcut, ...]:
     """Return the correlations of raters, rubric and candidates with the features, and their agreement controlling for
     these.
@@ -49,11 +49,10 @@ def shortcuts(
         names: the candidates' ids.
         features: of the texts, shape (texts, features), columns as in `rubriclab.learning.baselines.FEATURE_NAMES`.
         held_out: the rubric's held-out scores, shape (texts,).
-        seed: of the resamples.
     """
     scores = _compared(np.column_stack([table.labels, held_out, table.values]), table)
     text_features = _text_features(table, features)
-    correlations = _feature_correlations(scores, text_features, table.groups, seed)
+    correlations = _feature_correlations(scores, text_features, table.groups)
     p = _adjusted(list(correlations.values()), scores.shape[1])
     marked = _marked(list(correlations.values()), p)
     held = np.column_stack([np.zeros(len(scores)), *text_features.values()])
@@ -100,12 +99,11 @@ def _text_features(table: RatingMatrix, features: FloatArray) -> dict[str, Float
 
 
 def _feature_correlations(
-    scores: FloatArray, counted: Mapping[str, FloatArray], groups: Sequence[str], seed: int
+    scores: FloatArray, counted: Mapping[str, FloatArray], groups: Sequence[str]
 ) -> dict[str, DependentCorrelation]:
     """Return the correlation of each column of `scores` with each feature; the first column is the raters' scores."""
     return {
-        what: dependent_correlation(scores, scores[:, 0], target, units(groups), resamples=RESAMPLES, seed=seed)
-        for what, target in counted.items()
+        what: dependent_correlation(scores, scores[:, 0], target, units(groups)) for what, target in counted.items()
     }
 
 

@@ -15,8 +15,8 @@ from rubriclab.learning.calibration import bounds, conformal
 from rubriclab.learning.candidates import Candidates
 from rubriclab.learning.cross_validation import CrossValidatedScores, cross_validated
 from rubriclab.learning.fitting import Fit
-from rubriclab.learning.gate import CONFIDENCE, EQUAL, validation
-from rubriclab.learning.jackknife import agreement_errors, fisher_interval
+from rubriclab.learning.gate import EQUAL, validation
+from rubriclab.learning.jackknife import refitted_agreement
 from rubriclab.learning.raters import raters
 from rubriclab.learning.rating_matrix import RatingMatrix
 from rubriclab.learning.selection import SelectedRubric, chosen_shares, select_rubric
@@ -154,24 +154,19 @@ class Study:
             },
             # The record of an edited rubric holds the ratings of its own way of asking only.
             judge_alone=self.given is None or self.ask == "by method",
-            seed=self.seed,
         )
         joint, *others = result.evaluators
-        examples, ids, seed = self.candidates.examples, self.candidates.ids, self.seed
+        examples, ids = self.candidates.examples, self.candidates.ids
         updates: dict[str, Any] = {
             "evaluators": (self._refitted(joint, result.level), *others),
-            "shortcuts": tuple(shortcuts(self.every, ids, self.features, self.held_out.raw, seed=seed)),
-            "raters": raters(examples, self.assignment.aspect.name, seed=seed),
+            "shortcuts": tuple(shortcuts(self.every, ids, self.features, self.held_out.raw)),
+            "raters": raters(examples, self.assignment.aspect.name),
         }
         return result.model_copy(update=updates)
 
     def _refitted(self, evaluator: EvaluatorAgreement, level: Level) -> EvaluatorAgreement:
         """Return the rubric's agreement with intervals that include the variance of learning."""
-        errors = agreement_errors(self.table, self.selected.held_out, level=level, seed=self.seed)
-        intervals = {
-            name: fisher_interval(figure.value, errors[name], CONFIDENCE)
-            for name, figure in (("spearman", evaluator.spearman), ("pearson", evaluator.pearson))
-        }
+        intervals = refitted_agreement(self.table, self.selected.held_out, level=level, seed=self.seed)
         return evaluator.model_copy(update={name: interval.rounded() for name, interval in intervals.items()})
 
     @property

@@ -13,7 +13,7 @@ from rubriclab.report.edit import edited_sentence
 from rubriclab.report.model import Badge, Block, Bullets, Paragraph, Section, Words, quoted
 from rubriclab.report.wording import count, estimate, figure
 from rubriclab.stats.interval import Interval
-from rubriclab.stats.levels import FEWEST_GROUPS
+from rubriclab.stats.jackknife import FEWEST_GROUPS
 from rubriclab.validation import MATTERS, EvaluatorAgreement, GateVerdict, Outcome, Validation
 
 if TYPE_CHECKING:

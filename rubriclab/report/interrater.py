@@ -29,10 +29,10 @@ ZONES: Mapping[Reliability, str] = {
 
 def interrater_view(ref: str, agreement: InterraterAgreement) -> View:
     """Return tables of judges, pairs of judges, scores and criteria, and below them a summary in words."""
-    drawn = wording.count(agreement.groups, "group") + " of texts" if agreement.resampled == "groups" else "texts"
+    drawn = wording.count(agreement.groups, "group") + " of texts" if agreement.unit == "groups" else "texts"
     blocks = (
         Paragraph(f"{wording.count(agreement.texts, 'text')} on {agreement.scale.describe()}", "quiet"),
-        Paragraph(f"in brackets, 95 % bootstrap intervals over {drawn}", "quiet"),
+        Paragraph(f"in brackets, 95 % intervals over {drawn}", "quiet"),
         _judges(agreement),
         _pairs(agreement),
         _scores(agreement),

@@ -39,7 +39,7 @@ def improvement_view(summary: RevisionSummary, effort: Effort) -> View:
     gains = _gains([(summary.judge.name, summary.judge)])
     blocks = (
         Indented((Pairs(tuple(_outcomes(summary))),)),
-        Section("Scores", (gains,), "means over the texts with both; in brackets, 95 % bootstrap intervals"),
+        Section("Scores", (gains,), "means over the texts with both; in brackets, 95 % intervals"),
         *_criteria(summary),
         Paragraph(OPTIMISTIC),
         Paragraph(wording.effort(effort), "quiet"),

@@ -28,8 +28,8 @@ from rubriclab.report.wording import count, excerpt
 from rubriclab.rubric import Criterion, Rubric
 from rubriclab.scoring.score import Score
 from rubriclab.stats import ConstantRule, Interval, Level
-from rubriclab.stats.bootstrap import batch_size, estimate
 from rubriclab.stats.correlation import FloatArray, spearman_rows
+from rubriclab.stats.jackknife import estimate
 from rubriclab.stats.levels import level_statistic, scored_texts, used_texts
 from rubriclab.stats.missing import floats
 from rubriclab.training_record import RecordedText
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 MOST_SHOWN, TITLE = 6, 60
 SOURCE_EXCERPT = 1500
-RESAMPLES, CONFIDENCE = 1000, 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,10 +148,8 @@ def _spearman(scores: FloatArray, texts: Sequence[JudgedText], level: Level, con
     return estimate(
         level_statistic(used, 0, spearman_rows, level, constant),
         used.clusters,
-        resamples=RESAMPLES,
-        confidence=CONFIDENCE,
-        seed=0,
-        batch=batch_size(len(used.human)),
+        elements=len(used.human),
+        correlation=True,
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rubriclab.data.scale import show
 from rubriclab.report.wording import LEVELS, count, estimate, figure, interval
 from rubriclab.stats.interval import Interval
-from rubriclab.stats.levels import FEWEST_GROUPS
+from rubriclab.stats.jackknife import FEWEST_GROUPS
 from rubriclab.validation import (
     MATTERS,
     MOST_LABELS,
@@ -133,7 +133,7 @@ def basis(validation: Validation) -> str:
         f"{count(validation.n, 'text')} in {count(validation.groups, 'group')}, by cross-validation in "
         f"{count(validation.folds, 'fold')}: the texts of each fold are scored by a rubric that is selected and "
         "weighted with the labels of the other folds only, and scores are averaged over several divisions into "
-        f"folds. Correlations are taken {LEVELS[validation.level]}; in brackets 95 % bootstrap intervals over groups."
+        f"folds. Correlations are taken {LEVELS[validation.level]}; in brackets 95 % intervals over groups."
     )
 
 

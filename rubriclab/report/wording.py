@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rubriclab.characters import one_line, plain
 from rubriclab.provenance import Baseline, Effort
 from rubriclab.stats.interval import Interval
-from rubriclab.stats.levels import FEWEST_GROUPS
+from rubriclab.stats.jackknife import FEWEST_GROUPS
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -224,7 +224,7 @@ def basis(result: Result) -> str:
     agreement = result.agreement
     parts = [f"{count(agreement.n, 'text')} in {count(agreement.groups, 'group')}"]
     if agreement.systems is not None:
-        parts.append(f"{count(agreement.systems, 'system')}; intervals resample {agreement.resampled}, not systems")
+        parts.append(f"{count(agreement.systems, 'system')}; intervals are over {agreement.unit}, not systems")
     if agreement.level == "group":
         counted = "counted as 1" if agreement.constant == "papers" else "left out"
         constant = f"{count(agreement.constant_groups, 'group')} with constant labels {counted}"

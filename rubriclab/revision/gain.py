@@ -18,11 +18,11 @@ from rubriclab.revision.rewrite import sentences_changed
 from rubriclab.rubric import Rubric
 from rubriclab.scoring.score import Score
 from rubriclab.sentences import split_sentences
-from rubriclab.stats.bootstrap import clustered_mean
 from rubriclab.stats.correlation import BoolArray
 from rubriclab.stats.folds import units
 from rubriclab.stats.interval import Interval
 from rubriclab.stats.missing import float_table
+from rubriclab.stats.paired import paired_mean
 
 OUTCOMES: tuple[RevisionOutcome, ...] = get_args(RevisionOutcome)
 
@@ -135,6 +135,5 @@ def _gain(name: str, pairs: Sequence[Pair], texts: Sequence[RevisionMetrics]) ->
     groups = [text.group for text, used in zip(texts, both, strict=True) if used]
     if not groups:
         return ScoreGain(name, 0, None, None, Interval(None))
-    return ScoreGain(
-        name, len(groups), float(before.mean()), float(after.mean()), clustered_mean(after - before, units(groups))
-    )
+    gain = paired_mean(after - before, units(groups)).interval
+    return ScoreGain(name, len(groups), float(before.mean()), float(after.mean()), gain)

@@ -19,33 +19,30 @@ Papers differ in how they treat inputs with constant human scores at group level
 
 The published rules are for Spearman and Pearson; Kendall's tau-b is treated in the same way here.
 
-Intervals are percentile intervals of a bootstrap over groups; see `rubriclab.stats.bootstrap`. With fewer than
-`FEWEST_GROUPS` groups there are none, as they would be far too narrow.
+Intervals are by the jackknife over groups; see `rubriclab.stats.jackknife`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import numpy.typing as npt
 
-from rubriclab.stats.bootstrap import Statistic, batch_size, estimate
-from rubriclab.stats.correlation import PAIR_LIMIT, kendall_rows, pearson_rows, spearman_rows
+from rubriclab.stats.correlation import kendall_rows, pearson_rows, spearman_rows
 from rubriclab.stats.interval import Interval
+from rubriclab.stats.jackknife import CONFIDENCE, estimate
 from rubriclab.stats.levels import (
     Coefficient,
     ConstantRule,
     Level,
-    ScoredTexts,
     Unit,
     level_statistic,
     scored_texts,
     used_texts,
 )
-
-KENDALL_RESAMPLES = 200
-"""Maximum number of resamples for Kendall's interval with more than `PAIR_LIMIT` texts or systems."""
 
 
 @dataclass(frozen=True)
@@ -65,10 +62,10 @@ class Agreement:
     """Number of groups with one scored text; they are left out at group level."""
     constant: ConstantRule
     """Rule for groups with constant human scores at group level."""
-    resampled: Unit
-    """What the bootstrap resampled: groups, or texts if there is a single group or every text is its own group."""
+    unit: Unit
+    """What the jackknife leaves out: groups, or texts if there is a single group or every text is its own group."""
     too_few_groups: bool
-    """Whether there are no intervals because groups would be resampled and are fewer than `FEWEST_GROUPS`."""
+    """Whether there are no intervals because these are fewer than `FEWEST_GROUPS`."""
     spearman: Interval
     pearson: Interval
     kendall: Interval
@@ -82,7 +79,7 @@ class AgreementDifference:
     n: int
     groups: int
     constant: ConstantRule
-    resampled: Unit
+    unit: Unit
     too_few_groups: bool
     spearman: Interval
 
@@ -95,11 +92,9 @@ def agreement(
     *,
     level: Level,
     constant: ConstantRule = "skip",
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
+    confidence: float = CONFIDENCE,
 ) -> Agreement:
-    """Spearman, Pearson and Kendall (tau-b) agreement at one level, each with a bootstrap interval.
+    """Spearman, Pearson and Kendall (tau-b) agreement at one level, each with an interval.
 
     A value is `None` if undefined: no group of two texts, constant scores, fewer than two systems.
 
@@ -110,10 +105,7 @@ def agreement(
         systems: the system that wrote each text; needed at system level only.
         level: see the module's docstring.
         constant: rule for groups with constant human scores at group level.
-        resamples: of the bootstrap; 0 for no intervals. Above `PAIR_LIMIT` texts at data-set level, or systems at
-            system level, at most `KENDALL_RESAMPLES` for Kendall's interval.
-        confidence: share of the resamples within an interval.
-        seed: equal seeds give equal intervals, in any order of the texts.
+        confidence: of the intervals.
 
     Raises:
         ValueError: lengths differ, a human score is not finite, a predicted score is infinite, a group or
@@ -122,8 +114,9 @@ def agreement(
     texts = scored_texts([predicted], human, groups, _needed(systems, level))
     used = used_texts(texts, level, constant)
 
-    def estimated(coefficient: Coefficient, draws: int) -> Interval:
-        return _estimate(level_statistic(used, 0, coefficient, level, constant), used, draws, confidence, seed)
+    def estimated(coefficient: Coefficient) -> Interval:
+        statistic = level_statistic(used, 0, coefficient, level, constant)
+        return estimate(statistic, used.clusters, elements=len(used.human), correlation=True, confidence=confidence)
 
     return Agreement(
         level=level,
@@ -133,12 +126,25 @@ def agreement(
         constant_groups=int(texts.constant.sum()),
         single_groups=int((texts.sizes == 1).sum()),
         constant=constant,
-        resampled=used.unit,
+        unit=used.unit,
         too_few_groups=used.too_few_groups,
-        spearman=estimated(spearman_rows, resamples),
-        pearson=estimated(pearson_rows, resamples),
-        kendall=estimated(kendall_rows, _kendall_resamples(used, level, resamples)),
+        spearman=estimated(spearman_rows),
+        pearson=estimated(pearson_rows),
+        kendall=estimated(kendall_rows),
     )
+
+
+def agreement_value(
+    predicted: npt.ArrayLike, human: npt.ArrayLike, groups: Sequence[str], *, level: Level, coefficient: Coefficient
+) -> float:
+    """Return one coefficient at group or data-set level, without an interval; nan if undefined.
+
+    Arguments and errors as for `agreement`; `coefficient` is, for example, `spearman_rows`.
+    """
+    used = used_texts(scored_texts([predicted], human, groups, None), level, "skip")
+    if not used.clusters:
+        return math.nan
+    return float(level_statistic(used, 0, coefficient, level, "skip")(np.ones((1, used.clusters)))[0])
 
 
 def difference(
@@ -150,13 +156,11 @@ def difference(
     *,
     level: Level,
     constant: ConstantRule = "skip",
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
+    confidence: float = CONFIDENCE,
 ) -> AgreementDifference:
-    """Spearman agreement of the first evaluator minus the second's, with a paired bootstrap interval.
+    """Spearman agreement of the first evaluator minus the second's, with a paired interval.
 
-    Both are compared on the texts that both scored, with the same resamples, so the difficulty of a group cancels out.
+    Both are compared on the texts that both scored, so the difficulty of a group cancels out.
     If the interval does not contain 0, one evaluator agrees better. Arguments and errors as for `agreement`.
     """
     texts = scored_texts([first, second], human, groups, _needed(systems, level))
@@ -167,28 +171,14 @@ def difference(
         n=len(used.human),
         groups=len(used.sizes),
         constant=constant,
-        resampled=used.unit,
+        unit=used.unit,
         too_few_groups=used.too_few_groups,
-        spearman=_estimate(
-            lambda counts: first_agreement(counts) - second_agreement(counts), used, resamples, confidence, seed
+        spearman=estimate(
+            lambda counts: first_agreement(counts) - second_agreement(counts),
+            used.clusters,
+            elements=len(used.human),
+            confidence=confidence,
         ),
-    )
-
-
-def _kendall_resamples(used: ScoredTexts, level: Level, resamples: int) -> int:
-    ranked = {"dataset": len(used.human), "system": used.systems, "group": 0}
-    return min(resamples, KENDALL_RESAMPLES) if ranked[level] > PAIR_LIMIT else resamples
-
-
-def _estimate(statistic: Statistic, used: ScoredTexts, resamples: int, confidence: float, seed: int) -> Interval:
-    n = len(used.human)
-    return estimate(
-        statistic,
-        used.clusters,
-        resamples=0 if used.too_few_groups else resamples,
-        confidence=confidence,
-        seed=seed,
-        batch=batch_size(n),
     )
 
 

@@ -6,14 +6,21 @@ import heapq
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from rubriclab.stats.correlation import FloatArray, IntArray
 
 
 def units(groups: Sequence[str]) -> IntArray:
     """Return the unit of each text, from 0: its group, or the text itself if there is only one group."""
-    numbers: IntArray = np.unique(np.array(groups, dtype=str), return_inverse=True)[1]
+    numbers = renumbered(np.array(groups, dtype=str))
     return numbers if numbers.max(initial=0) > 0 else np.arange(len(numbers))
+
+
+def renumbered(ids: npt.NDArray[np.generic]) -> IntArray:
+    """Return the place of each id among the sorted distinct ids, from 0."""
+    numbers: IntArray = np.unique(ids, return_inverse=True)[1]
+    return numbers
 
 
 def unit_sums(rows: FloatArray, unit: IntArray) -> FloatArray:

@@ -1,7 +1,7 @@
 """Agreement at a level as a function of cluster counts.
 
-Turns scored texts into a `rubriclab.stats.bootstrap.Statistic`, which gives both the value (all counts 1) and its
-interval (resampled counts).
+Turns scored texts into a `rubriclab.stats.jackknife.Statistic`, which gives both the value (all counts 1) and its
+interval.
 """
 
 from __future__ import annotations
@@ -13,16 +13,12 @@ from typing import Literal, Protocol, get_args
 import numpy as np
 import numpy.typing as npt
 
-from rubriclab.stats.bootstrap import Statistic
 from rubriclab.stats.correlation import FloatArray, IntArray, is_constant
+from rubriclab.stats.jackknife import FEWEST_GROUPS, Statistic
 
 Level = Literal["group", "dataset", "system"]
 ConstantRule = Literal["skip", "papers"]
 Unit = Literal["groups", "texts"]
-
-FEWEST_GROUPS = 5
-"""With fewer groups there is no interval. In simulations without any difference, where 2.5 % would be right, a pair of
-evaluators differed upwards in 25 % of the sets of 2 groups, of 3 groups in 14 %, of 4 in 6 %."""
 
 MEAN_DIGITS = 12
 """Digits of a system's mean, relative to the largest score, so that equal means are ties in any order of summation."""
@@ -72,23 +68,23 @@ class ScoredTexts:
 
     @property
     def unit(self) -> Unit:
-        """What the bootstrap resamples: groups, or texts if there is one group or every text is its own group."""
+        """What the jackknife leaves out: groups, or texts if there is one group or every text is its own group."""
         return "groups" if 1 < len(self.sizes) < len(self.human) else "texts"
 
     @property
     def cluster(self) -> IntArray:
-        """The resampling cluster of each text: its group, or the text itself."""
+        """The cluster of each text: its group, or the text itself."""
         return self.group if self.unit == "groups" else np.arange(len(self.human))
 
     @property
     def clusters(self) -> int:
-        """Number of resampling clusters."""
+        """Number of clusters."""
         return len(self.sizes) if self.unit == "groups" else len(self.human)
 
     @property
     def too_few_groups(self) -> bool:
-        """Whether there are too few groups for an interval; texts are resampled instead where they are the clusters."""
-        return self.unit == "groups" and self.clusters < FEWEST_GROUPS
+        """Whether there are too few clusters for an interval."""
+        return self.clusters < FEWEST_GROUPS
 
     def take(self, which: IntArray) -> ScoredTexts:
         """Return only these texts, with groups and systems renumbered."""
@@ -153,7 +149,7 @@ def level_statistic(
 
 def _over_texts(texts: ScoredTexts, predicted: FloatArray, coefficient: Coefficient) -> Statistic:
     cluster, human = texts.cluster, texts.human
-    # np.take makes the weights of a resample contiguous in memory, unlike indexing: twice as fast.
+    # np.take makes the weights of a sample contiguous in memory, unlike indexing: twice as fast.
     return lambda counts: coefficient(predicted, human, np.take(counts, cluster, axis=1))
 
 
@@ -175,7 +171,7 @@ def _group_coefficients(texts: ScoredTexts, predicted: FloatArray, coefficient: 
 
 
 def _over_systems(texts: ScoredTexts, predicted: FloatArray, coefficient: Coefficient) -> Statistic:
-    """Agreement over systems; a system without texts in a resample is left out of it.
+    """Agreement over systems; a system without texts in a sample is left out of it.
 
     Sums over clusters and systems are sparse: with one cluster and one system per text, a dense table would have a cell
     for every pair of texts.

@@ -5,7 +5,7 @@ agreement, 0 for the agreement of random answers, negative for less.
 
 A coefficient is undefined (`None`) with fewer than two units with two answers each (a single unit always gives 0), or
 if all their answers are equal: no disagreement is then expected by chance, and the raters have not shown that they can
-distinguish units. Resamples with only equal answers are left out of the bootstrap.
+distinguish units.
 
 For nominal data without missing answers, alpha = kappa + (1 - kappa) / n for Fleiss' kappa and n answers in total: with
 thousands of answers the two are equal.
@@ -19,9 +19,10 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from rubriclab.stats.bootstrap import Statistic, batch_size, estimate
 from rubriclab.stats.correlation import FloatArray, IntArray
+from rubriclab.stats.folds import renumbered
 from rubriclab.stats.interval import Interval
+from rubriclab.stats.jackknife import CONFIDENCE, Statistic, estimate
 from rubriclab.stats.levels import check_choice
 
 Metric = Literal["nominal", "ordinal", "interval"]
@@ -34,11 +35,9 @@ def krippendorff_alpha(
     metric: Metric,
     clusters: npt.ArrayLike | None = None,
     *,
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
+    confidence: float = CONFIDENCE,
 ) -> Interval:
-    """Krippendorff's alpha of raters x units answers, with a bootstrap interval over the units.
+    """Krippendorff's alpha of raters x units answers, with an interval over the units.
 
     Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability". Units with fewer than two answers are left out, and
     each answer counts once, regardless of the number of answers to its unit. Disagreement of two answers, by `metric`:
@@ -51,34 +50,27 @@ def krippendorff_alpha(
     Args:
         ratings: shape (raters, units), nan if missing.
         metric: level of measurement of the answers.
-        clusters: the resampling cluster of each unit, numbered from 0; by default every unit is its own.
-        resamples: of the bootstrap; 0 for no interval.
-        confidence: share of the resamples within the interval.
-        seed: equal seeds and numbers of clusters give equal resamples, so that coefficients are paired.
+        clusters: the cluster of each unit, numbered from 0; by default every unit is its own.
+        confidence: of the interval.
 
     Raises:
         ValueError: `ratings` is no matrix or holds infinity, `clusters` does not fit, or an option is out of range.
     """
     check_choice("metric", metric, get_args(Metric))
-    table, cluster = _table(ratings), _clusters(ratings, clusters)
-    paired = (~np.isnan(table)).sum(axis=0) >= 2
-    if paired.sum() < 2:
+    table, cluster = _compared(ratings, clusters)
+    if table.shape[1] < 2:
         return NOTHING
-    answers = _answers(table[:, paired], cluster[paired])
-    return _estimate(
-        _alpha(answers, metric), cluster, table.size, resamples=resamples, confidence=confidence, seed=seed
-    )
+    answers = _answers(table, cluster)
+    return _estimate(_alpha(answers, metric), cluster, table.size, confidence)
 
 
 def fleiss_kappa(
     ratings: npt.ArrayLike,
     clusters: npt.ArrayLike | None = None,
     *,
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
+    confidence: float = CONFIDENCE,
 ) -> Interval:
-    """Fleiss' kappa of raters x units answers, with a bootstrap interval over the units.
+    """Fleiss' kappa of raters x units answers, with an interval over the units.
 
     Fleiss 1971, "Measuring nominal scale agreement among many raters", on the units with two answers or more. Observed
     agreement is the mean share of agreeing pairs; the probability of a category is its mean share of answers. Each of
@@ -89,12 +81,11 @@ def fleiss_kappa(
     kappa is meaningless; alpha leaves them out as well.
     Arguments and errors as for `krippendorff_alpha`.
     """
-    table, cluster = _table(ratings), _clusters(ratings, clusters)
-    paired = (~np.isnan(table)).sum(axis=0) >= 2
-    if paired.sum() < 2:
+    table, cluster = _compared(ratings, clusters)
+    if table.shape[1] < 2:
         return NOTHING
-    answers = _answers(table[:, paired], cluster[paired])
-    return _estimate(_fleiss(answers), cluster, table.size, resamples=resamples, confidence=confidence, seed=seed)
+    answers = _answers(table, cluster)
+    return _estimate(_fleiss(answers), cluster, table.size, confidence)
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,12 +227,16 @@ def _unit_range(values: FloatArray) -> FloatArray:
     return scaled
 
 
-def _estimate(
-    statistic: Statistic, cluster: IntArray, size: int, *, resamples: int, confidence: float, seed: int
-) -> Interval:
-    batch = batch_size(size)
+def _estimate(statistic: Statistic, cluster: IntArray, size: int, confidence: float) -> Interval:
     clusters = int(cluster.max(initial=-1)) + 1
-    return estimate(statistic, clusters, resamples=resamples, confidence=confidence, seed=seed, batch=batch)
+    return estimate(statistic, clusters, elements=size, correlation=True, confidence=confidence)
+
+
+def _compared(ratings: npt.ArrayLike, clusters: npt.ArrayLike | None) -> tuple[FloatArray, IntArray]:
+    """Return the units with two answers or more, and their clusters, numbered without gaps."""
+    table, cluster = _table(ratings), _clusters(ratings, clusters)
+    compared = (~np.isnan(table)).sum(axis=0) >= 2
+    return table[:, compared], renumbered(cluster[compared])
 
 
 def _table(ratings: npt.ArrayLike) -> FloatArray:

@@ -83,7 +83,6 @@ def _provenance(
             grouped_folds(table.groups, labelled.settings.folds, labelled.seed),
             alone={},
             calls={JOINT: estimate_scoring(adapted.rubric, examples).calls / len(examples)},
-            seed=labelled.seed,
         ),
     )
 

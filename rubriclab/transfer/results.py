@@ -13,11 +13,10 @@ from rubriclab.display import Displayed
 from rubriclab.learning.gate import GateLevel
 from rubriclab.provenance import Action, Provenance
 from rubriclab.stats.agreement import agreement
-from rubriclab.stats.bootstrap import clustered_mean
 from rubriclab.stats.correlation import BoolArray, FloatArray
 from rubriclab.stats.folds import units
 from rubriclab.stats.interval import Interval, rounded_number
-from rubriclab.stats.levels import FEWEST_GROUPS
+from rubriclab.stats.jackknife import FEWEST_GROUPS
 from rubriclab.stats.paired import paired_mean
 from rubriclab.transfer.adaptation import AdaptedRubric
 
@@ -117,7 +116,6 @@ def evaluate(
     *,
     level: GateLevel,
     point: float,
-    seed: int,
 ) -> ActionEvaluation:
     """Return the agreement of the held-out scores with `labels`, shape (texts,), with intervals over groups.
 
@@ -125,7 +123,7 @@ def evaluate(
         point: a point of `labels` in points of the user's scale.
     """
     scores = adapted.scores
-    found = agreement(adapted.raw, labels, groups, level=level, seed=seed)
+    found = agreement(adapted.raw, labels, groups, level=level)
     scored = ~np.isnan(scores)
     unit = units([group for group, has_score in zip(groups, scored.tolist(), strict=True) if has_score])
     return ActionEvaluation(
@@ -136,7 +134,7 @@ def evaluate(
         groups=len(set(unit.tolist())),
         spearman=found.spearman.rounded(),
         pearson=found.pearson.rounded(),
-        error=clustered_mean(point * np.abs(scores - labels)[scored], unit, seed=seed).rounded(),
+        error=paired_mean(point * np.abs(scores - labels)[scored], unit).interval.rounded(),
     )
 
 

@@ -26,10 +26,10 @@ from rubriclab.methods.method import Progress, silent
 from rubriclab.methods.names import JOINT
 from rubriclab.provenance import Action, Provenance
 from rubriclab.rubric import Rubric
-from rubriclab.stats.bootstrap import clustered_mean
 from rubriclab.stats.folds import units
 from rubriclab.stats.interval import Interval, rounded
 from rubriclab.stats.missing import floats
+from rubriclab.stats.paired import paired_mean
 from rubriclab.training_record import TrainingRecord
 from rubriclab.transfer.adaptation import AdaptedRubric, LabelledTarget, raw_values, recalibrated, relearned, reused
 from rubriclab.transfer.rating_matrix import RatedTexts, rate
@@ -96,7 +96,7 @@ async def transfer(
 
     Args:
         relearn: learns again from labelled target texts; without it, that is not measured.
-        seed: of folds and resamples.
+        seed: of folds.
         under_way: texts rated concurrently.
 
     Raises:
@@ -120,7 +120,7 @@ async def transfer(
         texts=len(rated.examples),
         unscored=int(np.isnan(rated.scores).sum()),
         unscored_reason=rated.reason,
-        outside=outside_training_range(source, rated, seed),
+        outside=outside_training_range(source, rated),
     )
     if not target.labelled:
         return FittedTransfer(unlabelled)
@@ -165,7 +165,7 @@ def _with_labels(
     scores = {action: each.scores for action, each in adapted.items()}
     recommended, gains, too_few = recommend(scores, table.labels, table.groups, default, point)
     measured = {
-        action: evaluate(each, table.labels, table.groups, level=level, point=point, seed=labelled.seed).model_copy(
+        action: evaluate(each, table.labels, table.groups, level=level, point=point).model_copy(
             update={"gain": gains[action]}
         )
         for action, each in adapted.items()
@@ -184,7 +184,7 @@ def _with_labels(
     )
 
 
-def outside_training_range(source: SourceRubric, rated: RatedTexts, seed: int) -> Interval | None:
+def outside_training_range(source: SourceRubric, rated: RatedTexts) -> Interval | None:
     """Return the share of texts whose weighted ratings lie outside the range of the training texts' ones.
 
     `None` without the training texts' ratings or learned weights.
@@ -203,4 +203,4 @@ def outside_training_range(source: SourceRubric, rated: RatedTexts, seed: int) -
         return None
     outside = (here[scored] < known.min()) | (here[scored] > known.max())
     groups = [example.group for example, has_score in zip(rated.examples, scored.tolist(), strict=True) if has_score]
-    return clustered_mean(outside.astype(float), units(groups), seed=seed).rounded()
+    return paired_mean(outside.astype(float), units(groups)).interval.within(0, 1).rounded()

@@ -167,8 +167,7 @@ def test_the_difference_is_paired_on_the_same_texts_and_folds(rated: RatedRubric
     assert all((path.held_out.folds == selection.folds).all() for path in paths)
     effect = effect_of(rated, changed, paths, study_of(changed, paths[1]).rubric())
     sides = [
-        agreement(path.held_out.raw, labels_of(rated), rated.table.groups, level=effect.level, resamples=0).pearson
-        for path in paths
+        agreement(path.held_out.raw, labels_of(rated), rated.table.groups, level=effect.level).pearson for path in paths
     ]
     assert effect.before.value == pytest.approx(sides[0].value, abs=1e-6)
     assert effect.after.value == pytest.approx(sides[1].value, abs=1e-6)

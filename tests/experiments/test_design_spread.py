@@ -132,7 +132,7 @@ async def test_a_row_holds_each_wording_s_figure_their_mean_and_their_spread(set
     assert row.figures["spearman spread"].value > 0.05
     assert row.scoring.calls == row.counts["answers"] == 3 * len(texts.test)
     for baseline in BASELINES:
-        assert rows[baseline].figures["spearman spread"] == Interval(0, 0, 0)
+        assert rows[baseline].figures["spearman spread"] == Interval(0)
     (gap,) = outcome.gaps
     assert (gap.measure, gap.difference.value) == ("spearman spread", row.figures["spearman spread"].value)
 

@@ -171,7 +171,7 @@ def test_with_few_groups_no_difference_can_be_told(groups: int) -> None:
 @pytest.mark.parametrize("rivals", [1, 8, 40])
 def test_enough_groups_or_texts_to_draw_tell_a_difference(rivals: int) -> None:
     judged = table(n=40, rivals=rivals)
-    found = gate(judged, judged.labels)
+    found = gate(judged, follow(np.random.default_rng(1), judged.labels, 0.98))
     assert found.outcome == "better"
     assert all(verdict.few_groups is None for verdict in found.verdicts)
 

@@ -103,7 +103,7 @@ def test_more_than_three_paired_differences_are_said_not_to_be_adjusted() -> Non
 
 
 def test_rubrics_stand_best_first_and_are_held_against_the_best() -> None:
-    found = summary_of([at_random, like_people])
+    found = summary_of([against_people, like_people])
     assert found
     assert [evaluator_agreement.ref for evaluator_agreement in found.evaluators] == ["news@2", "news@1"]
     assert found.evaluators[0].best is None
@@ -150,7 +150,7 @@ def beside(*rates: tuple[Version, Rate]) -> EvaluationSummary | None:
 
 
 def test_baselines_are_no_rubrics_and_the_best_rubric_is_held_against_each() -> None:
-    found = beside((unlabelled(), at_random), (shown(), like_people), (version(), like_people))
+    found = beside((unlabelled(), against_people), (shown(), like_people), (version(), like_people))
     assert found
     assert [(one.ref, one.baseline) for one in found.evaluators] == [
         ("news@1", False),

@@ -74,7 +74,7 @@ def interrater(**fields: Any) -> InterraterAgreement:
         "bins": 5,
         "texts": 60,
         "groups": 12,
-        "resampled": "groups",
+        "unit": "groups",
         "judges": (JudgeScores("embedded", 60, 0, 3.1, 0.62), JudgeScores("openai/mine", 59, 1, 3.9, 0.41)),
         "pairs": (JudgePair("embedded", "openai/mine", 59, around(0.7), around(-0.8)),),
         "scores": ScoreAgreement(59, 1, figures(SCORES, 0.71)),

@@ -1,4 +1,4 @@
-"""Agreement at each level: values against scipy, intervals against a bootstrap written out in full."""
+"""Agreement at each level: values against scipy, intervals against a jackknife written out in full."""
 
 import dataclasses
 import subprocess
@@ -10,9 +10,9 @@ from hypothesis import given, settings, strategies as st
 from scipy.stats import kendalltau, pearsonr, rankdata, spearmanr
 
 from rubriclab.stats import Interval, agreement, difference
-from rubriclab.stats.agreement import KENDALL_RESAMPLES
-from rubriclab.stats.bootstrap import resample_counts
-from rubriclab.stats.correlation import PAIR_LIMIT
+from rubriclab.stats.agreement import agreement_value
+from rubriclab.stats.correlation import spearman_rows
+from rubriclab.stats.jackknife import student_interval
 
 LEVELS = ["group", "dataset", "system"]
 SCIPYS = {"spearman": spearmanr, "pearson": pearsonr, "kendall": kendalltau}
@@ -67,24 +67,23 @@ def pooled(level, correlate, texts, drawn):
     return scipys(correlate, *np.round(means, 10))
 
 
-def resampled_names(level, texts, seed):
-    """The groups that the level uses, and 80 resamples of them."""
+def used_names(level, texts):
+    """The groups that the level uses, and these without each of them."""
     names = sorted(within_groups(spearmanr, *texts[:3])) if level == "group" else sorted(set(texts[2]))
-    counts = resample_counts(np.random.default_rng(seed), 80, len(names)).astype(int)
-    return names, [np.repeat(names, row) for row in counts]
+    return names, [[name for name in names if name != left_out] for left_out in names]
 
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("seed", [0, 1])
 def test_values_and_intervals_equal_those_written_out_in_full(level, seed):
     texts = simulated(seed=seed)
-    result = agreement(*texts, level=level, resamples=80, seed=seed)
-    names, draws = resampled_names(level, texts, seed)
+    result = agreement(*texts, level=level)
+    names, draws = used_names(level, texts)
     for name, correlate in SCIPYS.items():
-        value, *drawn = written_out(level, correlate, texts, [names, *draws])
-        expected = [value, *np.quantile(drawn, [0.025, 0.975])]
+        value, *without = written_out(level, correlate, texts, [names, *draws])
+        expected = dataclasses.astuple(student_interval(value, np.array(without), correlation=True))
         np.testing.assert_allclose(dataclasses.astuple(getattr(result, name)), expected, atol=1e-9)
-    assert result.resampled == "groups"
+    assert result.unit == "groups"
     assert result.groups == len(names)
 
 
@@ -105,7 +104,7 @@ def test_systems_with_equal_means_are_tied_in_whatever_order_their_scores_are_su
     scores = [0.1, 0.2, 0.3, 0.3, 0.2, 0.1, 0.5, 0.5, 0.6]
     groups, systems = list("abcabcabc"), list("sssttt") + list("uuu")
     assert sum(scores[:3]) != sum(scores[3:6])
-    result = agreement([1, 1, 1, 2, 2, 2, 3, 3, 3], scores, groups, systems, level="system", resamples=0)
+    result = agreement([1, 1, 1, 2, 2, 2, 3, 3, 3], scores, groups, systems, level="system")
     assert result.spearman.value == pytest.approx(spearmanr([1, 2, 3], [1, 1, 2]).statistic)
 
 
@@ -148,15 +147,14 @@ def test_unscored_texts_are_as_if_absent(level):
 def test_order_of_the_texts_changes_no_digit(level, order):
     predicted, human, groups, systems = (column[:40] for column in simulated())
     shuffled = [predicted[order], human[order], [groups[i] for i in order], [systems[i] for i in order]]
-    options = {"level": level, "resamples": 50}
-    assert agreement(*shuffled, **options) == agreement(predicted, human, groups, systems, **options)
+    assert agreement(*shuffled, level=level) == agreement(predicted, human, groups, systems, level=level)
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_a_single_group_is_resampled_by_its_texts(level):
+def test_a_single_group_leaves_its_texts_out(level):
     predicted, human, _, systems = simulated(missing=0)
     result = agreement(predicted, human, ["one"] * len(human), systems, level=level)
-    assert (result.resampled, result.groups) == ("texts", 1)
+    assert (result.unit, result.groups) == ("texts", 1)
     for estimate in estimates(result).values():
         assert estimate.low < estimate.value < estimate.high
 
@@ -173,28 +171,23 @@ def test_fewer_than_five_groups_have_no_interval(level):
         assert result.too_few_groups == other.too_few_groups == (not has_interval)
 
 
-def test_texts_that_share_no_group_are_resampled_one_by_one():
+def test_texts_that_share_no_group_are_left_out_one_by_one():
     predicted, human, _, _ = simulated()
     alone = [str(row) for row in range(len(human))]
     by_text, as_one = (agreement(predicted, human, groups, level="dataset") for groups in (alone, ["x"] * len(human)))
-    assert by_text.resampled == "texts"
+    assert by_text.unit == "texts"
     assert by_text.single_groups == by_text.groups == len(human)
     assert by_text.spearman.value == pytest.approx(as_one.spearman.value, abs=1e-12)
     nothing = agreement(predicted, human, alone, level="group")
     assert (nothing.n, nothing.groups, nothing.spearman) == (0, 0, NOTHING)
 
 
-def test_kendall_of_many_texts_takes_fewer_resamples():
-    rng = np.random.default_rng(3)
-    n = PAIR_LIMIT + 200
-    human = rng.integers(1, 6, n).astype(float)
-    predicted = human + rng.normal(size=n)
-    group = rng.integers(0, 30, n)
-    result = agreement(predicted, human, [f"{g:02}" for g in group], level="dataset", resamples=400, seed=5)
-    counts = resample_counts(np.random.default_rng(5), KENDALL_RESAMPLES, 30).astype(int)[:, group]
-    taus = [kendalltau(np.repeat(predicted, row), np.repeat(human, row)).statistic for row in counts]
-    np.testing.assert_allclose([result.kendall.low, result.kendall.high], np.quantile(taus, [0.025, 0.975]))
-    assert result.kendall.value == pytest.approx(kendalltau(predicted, human).statistic)
+@pytest.mark.parametrize("level", ["group", "dataset"])
+def test_a_value_alone_is_that_of_the_agreement(level):
+    predicted, human, groups, _ = simulated()
+    found = agreement_value(predicted, human, groups, level=level, coefficient=spearman_rows)
+    assert found == agreement(predicted, human, groups, level=level).spearman.value
+    assert np.isnan(agreement_value(predicted, np.ones(len(human)), groups, level=level, coefficient=spearman_rows))
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -208,14 +201,14 @@ def test_nothing_scored_gives_nothing_and_no_error(level):
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("seed", [0, 1])
-def test_difference_equals_the_paired_bootstrap_written_out_in_full(level, seed):
+def test_difference_equals_the_paired_jackknife_written_out_in_full(level, seed):
     first, *rest = simulated(seed=seed)
     second = np.random.default_rng(9).permutation(first)
-    result = difference(first, second, *rest, level=level, resamples=80, seed=seed)
-    names, draws = resampled_names(level, (first, *rest), seed)
+    result = difference(first, second, *rest, level=level)
+    names, draws = used_names(level, (first, *rest))
     ours, theirs = (written_out(level, spearmanr, (scores, *rest), [names, *draws]) for scores in (first, second))
     value, *gains = np.subtract(ours, theirs)
-    expected = [value, *np.quantile(gains, [0.025, 0.975])]
+    expected = dataclasses.astuple(student_interval(value, np.array(gains)))
     np.testing.assert_allclose(dataclasses.astuple(result.spearman), expected, atol=1e-9)
 
 
@@ -245,7 +238,6 @@ def test_difference_uses_the_texts_that_both_have_scored(level):
         ({"systems": ["s", 7, "t"]}, "systems: expected strings, got 7 at position 1"),
         ({"level": "text"}, "level: expected one of group, dataset, system, got 'text'"),
         ({"constant": "one"}, "constant: expected one of skip, papers, got 'one'"),
-        ({"resamples": -1}, "resamples"),
         ({"confidence": 95}, "confidence"),
     ],
 )

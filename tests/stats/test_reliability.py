@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.stats.bootstrap import resample_counts
 from rubriclab.stats.interval import Interval
+from rubriclab.stats.jackknife import student_interval
 from rubriclab.stats.reliability import fleiss_kappa, krippendorff_alpha
 
 METRICS = ["nominal", "ordinal", "interval"]
@@ -50,11 +50,10 @@ def simulated(raters=4, units=40, levels=5, missing=0.15, seed=0):
     return table
 
 
-def all_figures(table, clusters=None, **bootstrap):
-    bootstrap = {"resamples": 0, **bootstrap}
+def all_figures(table, clusters=None):
     return {
-        **{metric: krippendorff_alpha(table, metric, clusters, **bootstrap) for metric in METRICS},  # type: ignore[arg-type]
-        "fleiss": fleiss_kappa(table, clusters, **bootstrap),
+        **{metric: krippendorff_alpha(table, metric, clusters) for metric in METRICS},  # type: ignore[arg-type]
+        "fleiss": fleiss_kappa(table, clusters),
     }
 
 
@@ -101,7 +100,7 @@ def test_units_that_one_rater_alone_answered_count_neither_as_agreement_nor_as_c
     pairs[0, :6] = pairs[1, 6:12] = 0
     alone = np.array([[1.0] * 86, [NONE] * 86])
     table = np.hstack([pairs, alone])
-    assert fleiss_kappa(table, resamples=0) == fleiss_kappa(pairs, resamples=0)
+    assert fleiss_kappa(table) == fleiss_kappa(pairs)
     assert fleiss_kappa(table).value == pytest.approx(1 - 0.12 / (2 * 0.06 * 0.94))
     assert fleiss_kappa(table).value == pytest.approx(-0.064, abs=5e-4)
     assert krippendorff_alpha(table, "nominal").value == pytest.approx(-0.059, abs=5e-4)
@@ -114,7 +113,7 @@ def test_with_missing_answers_each_unit_of_two_or_more_counts_once(seed):
     units = [unit for unit in units if len(unit) >= 2]
     agreed = np.mean([np.mean([a == b for a, b in permutations(unit, 2)]) for unit in units])
     chance = sum(np.mean([np.mean(unit == answer) for unit in units]) ** 2 for answer in range(1, 6))
-    assert fleiss_kappa(table, resamples=0).value == pytest.approx((agreed - chance) / (1 - chance))
+    assert fleiss_kappa(table).value == pytest.approx((agreed - chance) / (1 - chance))
 
 
 @quick()
@@ -122,7 +121,7 @@ def test_with_missing_answers_each_unit_of_two_or_more_counts_once(seed):
 def test_alpha_is_the_textbook_s_wherever_both_are_defined(table):
     paired = (~np.isnan(table)).sum(axis=0) >= 2
     for metric in METRICS:
-        found, expected = krippendorff_alpha(table, metric, resamples=0).value, textbook_alpha(table, metric)  # type: ignore[arg-type]
+        found, expected = krippendorff_alpha(table, metric).value, textbook_alpha(table, metric)  # type: ignore[arg-type]
         if paired.sum() < 2 or np.isnan(expected):
             assert found is None
         else:
@@ -157,25 +156,20 @@ def test_nothing_depends_on_the_unit_and_the_origin_of_the_scale(table, origin, 
     ids=["no raters", "no units", "one rater", "no answers", "no pairs", "one pair", "no variation", "none in pairs"],
 )
 def test_what_cannot_be_corrected_for_chance_is_undefined(table):
-    found = all_figures(np.array(table, dtype=float), resamples=50)
+    found = all_figures(np.array(table, dtype=float))
     assert set(found.values()) == {NOTHING}
 
 
-def written_out(table, cluster, counts):
-    """The data in which each cluster stands as often as `counts` says."""
-    units = np.concatenate([np.repeat(np.flatnonzero(cluster == c), int(n)) for c, n in enumerate(counts)])
-    return table[:, units]
-
-
 @pytest.mark.parametrize("clustered", [False, True], ids=["units", "clusters"])
-def test_intervals_are_those_of_resamples_written_out_in_full(clustered):
+def test_intervals_are_those_of_the_data_without_each_cluster(clustered):
     table = simulated(seed=5, units=24, missing=0.2)
     cluster = np.arange(24) // 4 if clustered else np.arange(24)
-    found = all_figures(table, cluster if clustered else None, resamples=120, seed=3)
-    draws = resample_counts(np.random.default_rng(3), 120, int(cluster.max()) + 1)
-    drawn = np.array([values(written_out(table, cluster, counts)) for counts in draws])
-    for column, estimate in zip(drawn.T, found.values(), strict=True):
-        np.testing.assert_allclose(dataclasses.astuple(estimate)[1:], np.quantile(column, [0.025, 0.975]), atol=1e-9)
+    found = all_figures(table, cluster if clustered else None)
+    compared = np.unique(cluster[(~np.isnan(table)).sum(axis=0) >= 2])
+    without = np.array([values(table[:, cluster != place]) for place in compared])
+    for column, estimate in zip(without.T, found.values(), strict=True):
+        expected = student_interval(estimate.value, column, correlation=True)
+        np.testing.assert_allclose(dataclasses.astuple(estimate), dataclasses.astuple(expected), atol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -187,7 +181,6 @@ def test_intervals_are_those_of_resamples_written_out_in_full(clustered):
         (lambda: fleiss_kappa([[1, 2], [1, 2]], [0]), "clusters: expected 2 integers"),
         (lambda: fleiss_kappa([[1, 2], [1, 2]], [0, -1]), "clusters: expected 2 integers"),
         (lambda: fleiss_kappa([[1, 2], [1, 2]], [0.0, 1.0]), "clusters: expected 2 integers"),
-        (lambda: fleiss_kappa([[1, 2], [1, 2]], resamples=-1), "resamples: expected at least 0"),
         (lambda: fleiss_kappa([[1, 2], [1, 2]], confidence=95), "confidence: expected a share"),
     ],
 )

@@ -74,12 +74,12 @@ def test_the_share_outside_of_the_training_range_counts_texts_rated_lower_or_hig
     known = raw[rows]
     expected = np.mean((raw < known.min()) | (raw > known.max()))
     assert 0 < expected < 1
-    share = outside_training_range(source, at.rated, 0)
+    share = outside_training_range(source, at.rated)
     assert share is not None
     assert share.value == pytest.approx(expected)
-    assert outside_training_range(replace(source, record=None), at.rated, 0) is None
+    assert outside_training_range(replace(source, record=None), at.rated) is None
     bare = at.rubric.model_copy(update={"aggregation": None})
-    assert outside_training_range(replace(source, rubric=bare), at.rated, 0) is None
+    assert outside_training_range(replace(source, rubric=bare), at.rated) is None
 
 
 def test_criteria_of_the_earlier_rubric_are_candidates_with_their_ratings_unless_proposed_again() -> None:

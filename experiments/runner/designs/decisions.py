@@ -20,11 +20,10 @@ from experiments.runner.results import Gap, Outcome, Row
 from rubriclab.base_models import FrozenModel
 from rubriclab.evaluation import Evaluator
 from rubriclab.stats import Interval
-from rubriclab.stats.bootstrap import estimate
 from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.jackknife import estimate
 
 BoolArray = npt.NDArray[np.bool_]
-RESAMPLES = 500
 
 
 class DecisionsOptions(FrozenModel):
@@ -99,21 +98,19 @@ async def run_discrimination(bench: Bench, case: Case) -> Outcome:
 
 
 def auroc(scores: FloatArray, positive: BoolArray) -> Interval:
-    """Return the area under the ROC curve with a bootstrap interval over the texts that have a score.
+    """Return the area under the ROC curve with an interval over the texts that have a score.
 
     It is the probability that a positive text scores above a negative one, ties counting half; `None` if all texts are
     of one kind.
     """
     known = ~np.isnan(scores)
     area = partial(_area, scores[known], positive[known])
-    return estimate(
+    found = estimate(
         lambda counts: np.array([area(weights) for weights in counts]),
         int(known.sum()),
-        resamples=RESAMPLES,
-        confidence=0.95,
-        seed=0,
-        batch=50,
-    ).rounded()
+        elements=int(known.sum()),
+    )
+    return found.within(0, 1).rounded()
 
 
 def _area(scores: FloatArray, positive: BoolArray, weights: FloatArray) -> float:

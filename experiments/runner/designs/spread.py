@@ -18,7 +18,7 @@ from pydantic import Field
 from experiments.runner.arms import Trial, test
 from experiments.runner.cases import Case, every_case
 from experiments.runner.designs.design import Bench, Design, options_of, with_baselines
-from experiments.runner.figures import COEFFICIENTS, CONFIDENCE, RESAMPLES, agreement_row, mean_interval
+from experiments.runner.figures import COEFFICIENTS, agreement_row, mean_interval
 from experiments.runner.results import Gap, Outcome, Row, Spent
 from experiments.runner.sets import Sets
 from experiments.runner.study import Arm, Study
@@ -27,9 +27,9 @@ from rubriclab.base_models import FrozenModel
 from rubriclab.data.aspect import Words
 from rubriclab.data.scale import show
 from rubriclab.stats import Interval
-from rubriclab.stats.bootstrap import Statistic, estimate
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.interval import rounded
+from rubriclab.stats.jackknife import CONFIDENCE, Statistic, estimate
 
 # Larger than the sample number of any prompt of a method.
 STRIDE = 10_000
@@ -231,19 +231,19 @@ def _values(rows: Sequence[Row], measure: str) -> FloatArray:
 
 
 def _deviation_of_wordings(values: Sequence[float | None]) -> Interval:
-    """Return the standard deviation with an interval from resampled wordings."""
+    """Return the standard deviation with an interval over wordings."""
     figures = np.array(values, dtype=float)
     return _estimated(lambda counts: _deviation(counts, figures), len(figures))
 
 
 def _gap(first: str, ours: FloatArray, second: str, theirs: FloatArray) -> Gap:
-    """Return the difference in the spread of Spearman's correlation, wordings resampled together."""
+    """Return the difference in the spread of Spearman's correlation, paired by wording."""
     found = _estimated(lambda counts: _deviation(counts, ours) - _deviation(counts, theirs), len(ours))
     return Gap(first=first, second=second, measure="spearman spread", difference=found)
 
 
 def _estimated(statistic: Statistic, wordings: int) -> Interval:
-    return estimate(statistic, wordings, resamples=RESAMPLES, confidence=CONFIDENCE, seed=0, batch=RESAMPLES).rounded()
+    return estimate(statistic, wordings, elements=wordings).rounded()
 
 
 def _deviation(counts: FloatArray, values: FloatArray) -> FloatArray:
