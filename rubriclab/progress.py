@@ -1,10 +1,11 @@
-"""How far an operation is: a bar in a terminal or a notebook, or a callback."""
+"""How far an operation is: a bar in a terminal or a notebook, lines elsewhere, or a callback."""
 
 from __future__ import annotations
 
 import html
 import importlib
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -16,6 +17,8 @@ from rubriclab.judges.ledger import Ledger
 Callback = Callable[[str, float], None]
 # Seconds between two changes of a bar in a notebook.
 PAUSE = 0.2
+# Seconds between two lines where there is no terminal.
+BETWEEN_LINES = 60.0
 
 
 def in_notebook() -> bool:
@@ -51,6 +54,34 @@ def terminal_bar(ledger: Ledger) -> Iterator[Callback]:
             )
 
         yield advance
+
+
+@contextmanager
+def regular_lines(ledger: Ledger) -> Iterator[Callback]:
+    """Write a line to standard error once a minute while the block runs, with what is done and what is left."""
+    begun, ended = time.monotonic(), threading.Event()
+    latest = ("starting", -1.0)
+
+    def advance(doing: str, share: float) -> None:
+        nonlocal latest
+        latest = (doing, share)
+
+    def write_lines() -> None:
+        while not ended.wait(BETWEEN_LINES):
+            doing, share = latest
+            seconds = time.monotonic() - begun
+            parts = [doing, f"{seconds / 60:.0f} min"]
+            if share > 0:
+                parts += [f"{share:.0%} done", f"about {seconds * (1 - share) / share / 60:.0f} min left"]
+            print("; ".join([", ".join(parts), spent(ledger)]), file=sys.stderr, flush=True)
+
+    writing = threading.Thread(target=write_lines, name="progress", daemon=True)
+    writing.start()
+    try:
+        yield advance
+    finally:
+        ended.set()
+        writing.join()
 
 
 @contextmanager

@@ -20,16 +20,16 @@ def workspace_of(values: Mapping[str, Any]) -> Workspace:
 
     from rubriclab.cli.printing import note
     from rubriclab.judges.options import JudgeOptions
-    from rubriclab.progress import terminal_bar
+    from rubriclab.progress import regular_lines, terminal_bar
     from rubriclab.services.settings import parse_settings
-    from rubriclab.services.workspace import Workspace, judge_options, no_progress
+    from rubriclab.services.workspace import Workspace, judge_options
 
     record = values.get("record")
     return Workspace(
         values["store"],
         judge_options({name: values.get(name) for name in JudgeOptions.model_fields}),
         notify=note,
-        progress=terminal_bar if sys.stderr.isatty() else no_progress,
+        progress=terminal_bar if sys.stderr.isatty() else regular_lines,
         record=Path(record) if record else None,
         settings=parse_settings(values.get("configured") or ()),
         metrics=metrics_of(values),

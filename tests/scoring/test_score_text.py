@@ -158,8 +158,8 @@ def test_a_row_has_every_field_of_the_score_and_leaves_out_what_is_not_known():
     bare = CriterionScore("b", None, "No reply.")
     score = Score("t", "coherence", 3.5, (known, bare), None, REF, "fake", interval=(3.0, 4.0), rivals="together")
     row = score.to_row()
-    assert list(row) == [field.name for field in fields(Score)]
+    assert [*row, "replies"] == [field.name for field in fields(Score)], "replies have a file of their own"
     assert row["criteria"][0] == asdict(known)
     assert list(row["criteria"][0]) == [field.name for field in fields(CriterionScore)]
     assert row["criteria"][1] == {"id": "b", "score": None, "reason": "No reply.", "applies": True}
-    assert {**row, "criteria": ()} == {**asdict(score), "criteria": ()}
+    assert {**row, "criteria": (), "replies": ()} == {**asdict(score), "criteria": ()}

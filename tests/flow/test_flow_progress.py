@@ -1,0 +1,45 @@
+"""Long commands without a terminal, as in a job of a cluster, say how far they are."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from commands import HELDOUT, Commands
+from flow_server import learn_little
+from server import RunningServer
+
+from rubriclab import progress
+
+LINE = re.compile(r"^(?P<doing>.+), \d+ min, \d+% done, about \d+ min left; [\d,]+ calls.*$", re.MULTILINE)
+
+
+def hurry() -> None:
+    """Make a minute a moment."""
+    progress.BETWEEN_LINES = 0.05
+
+
+@pytest.fixture
+def hurried(asking: Commands) -> Commands:
+    """The command line, where a minute is a moment."""
+    return Commands(asking.folder, before=hurry, **asking.environment)
+
+
+def test_learning_writes_lines_with_what_is_done_and_left(provider: RunningServer, hurried: Commands) -> None:
+    provider.latency = 0.02
+    done = learn_little(hurried)
+    assert done.code == 0, done.err
+    doing = [line["doing"] for line in LINE.finditer(done.err)]
+    assert len(set(doing)) > 2
+    shares = [int(share) for share in re.findall(r"(\d+)% done", done.err)]
+    assert shares == sorted(shares)
+
+
+def test_scoring_writes_lines_too_and_a_short_run_none(
+    provider: RunningServer, learned: Commands, hurried: Commands
+) -> None:
+    provider.latency = 0.02
+    slow, fast = (each("score", HELDOUT, "--rubric", "news") for each in (hurried, learned))
+    assert (slow.code, fast.code) == (0, 0)
+    assert LINE.search(slow.err)
+    assert "% done" not in fast.err
