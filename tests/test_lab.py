@@ -85,11 +85,6 @@ def test_a_faulty_option_is_told_by_its_name_in_python(lab: Lab, options: dict[s
     assert str(caught.value).startswith(complaint)
 
 
-def test_judge_options_are_checked_when_the_lab_is_made() -> None:
-    with pytest.raises(SettingsError, match="max_cost: expected a number of at least 0, got -1"):
-        Lab(max_cost=-1)
-
-
 def test_hints_name_python_calls(lab: Lab, tmp_path: Path) -> None:
     texts: list[str] = []
     Lab(tmp_path / "none.db", notify=texts.append).versions()

@@ -43,12 +43,6 @@ def test_a_text_that_a_spreadsheet_would_run_is_preceded_by_an_apostrophe(text: 
     assert escaped(text, "\t") == f"'{text}"
 
 
-@pytest.mark.parametrize(("text", "written"), LATER.items())
-def test_in_files_with_commas_the_same_holds_after_semicolons(text: str, written: str) -> None:
-    assert escaped(text) == written
-    assert escaped(text, ";") == escaped(text, "\t") == text
-
-
 @pytest.mark.parametrize("cell", ["plain", "1.5", "-1.5", "+3", "-1,5", "a - b", "x=1", "it's", "'quoted'", ""])
 def test_numbers_and_other_texts_stay_as_they_are(cell: str) -> None:
     assert escaped(cell) == cell

@@ -58,10 +58,6 @@ def test_scores_of_nobody_in_particular_are_left_out_where_others_are_named():
     assert np.isnan(found.table[:, 2]).all()
 
 
-def test_more_than_ten_places_stay_in_their_order():
-    assert ratings(examples(np.ones((11, 2))), "coherence").names[-2:] == ("10", "11")
-
-
 @pytest.mark.parametrize("table", [[[1.0, 2, 3]], [[1, np.nan, 3], [np.nan, 2, np.nan]]])
 def test_fewer_than_two_raters_of_a_text_say_nothing(table):
     assert raters(examples(table, ["anna", "ben"][: len(table)]), "coherence") is None

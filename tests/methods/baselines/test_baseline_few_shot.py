@@ -48,13 +48,6 @@ def test_groups_repeat_only_where_there_are_too_few(rows, count):
 
 
 @settings(deadline=None, max_examples=60)
-@given(rows=ROWS, count=st.integers(1, 6), seed=st.integers(0, 5), data=st.data())
-def test_the_order_of_the_examples_does_not_matter(rows, count, seed, data):
-    texts = texts_of(rows)
-    assert chosen(data.draw(st.permutations(texts)), count, seed) == chosen(texts, count, seed)
-
-
-@settings(deadline=None, max_examples=60)
 @given(scores=st.lists(st.floats(1, 5), min_size=3, max_size=15, unique=True), count=st.integers(2, 6))
 def test_the_labels_shown_are_spread_over_those_given(scores, count):
     texts = [example(i, score, f"g{i}") for i, score in enumerate(scores)]

@@ -245,13 +245,3 @@ async def test_a_text_without_verdicts_and_an_empty_one_are_left_out():
 
 
 # Determinism
-
-
-async def test_the_same_examples_in_another_order_give_the_same_result():
-    first, *_ = await run(says=tracking("a1"))
-    for seed in range(2):
-        shuffled = random.Random(seed).sample(TEXTS, len(TEXTS))
-        again, *_ = await run(shuffled, says=tracking("a1"))
-        assert digest(again.part.model_dump(mode="json")) == digest(first.part.model_dump(mode="json"))
-        np.testing.assert_array_equal(again.scores, first.scores)
-        np.testing.assert_array_equal(again.reselected, first.reselected)

@@ -42,23 +42,6 @@ async def test_a_judge_may_give_a_question_the_weight_zero():
     assert [rating.weight for rating in ratings] == [1, 0]
 
 
-async def test_where_only_weightless_questions_are_left_there_is_no_score():
-    judge = scripted(weights={"a1": 0, "a2": 1})
-    given = part_of(pack("response", sizes=(2,), weights="judge"), **paper())
-    from rubriclab.methods.seal.prompts import VerificationPlan
-    from rubriclab.methods.seal.score import score_verdicts
-    from rubriclab.methods.seal.settings import SealScoringSettings
-    from rubriclab.methods.seal.verify import judge_text
-
-    exam = VerificationPlan(
-        given.criteria, {}, given.units, assignment(), SealScoringSettings.model_validate(dict(given.settings))
-    )
-    found = await judge_text(text(1), exam, judge)
-    value, ratings = score_verdicts(found, given.criteria[:1], assignment().scale)
-    assert value is None
-    assert "any weight" in ratings[0].reason
-
-
 # Decomposition by the judge
 
 

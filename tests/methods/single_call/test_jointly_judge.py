@@ -101,12 +101,6 @@ async def test_parts_that_cannot_join_are_scored_by_their_own_methods_in_their_p
     assert all(each.score is not None for each in found)
 
 
-async def test_where_nothing_can_join_nothing_is_asked_jointly():
-    judge = FakeJudge(alone_or_jointly)
-    assert [each.criterion for each in await run(judge, (ANALYSED,))] == ["analysed"]
-    assert [prompt.name for prompt in judge.prompts] == ["analyze_rate/rate"]
-
-
 async def test_two_criteria_of_one_id_are_refused_before_anything_is_asked():
     judge = jointly()
     with pytest.raises(ValueError, match="ids of their own; twice: h1"):
