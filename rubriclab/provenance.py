@@ -183,6 +183,7 @@ class Effort(FrozenModel):
         cached: cached replies used instead of a call.
         failed: prompts without a usable reply.
         repaired: prompts that were repeated because the first reply was unusable.
+        by_name_or_order: replies of which entries were recognised by names or by their order instead of their ids.
         prompt_tokens, completion_tokens: as counted by the provider.
         cost_usd: US dollars; `None` if the price is unknown.
         cached_prompt_tokens: the prompt tokens that the provider read from its prompt cache.
@@ -196,6 +197,7 @@ class Effort(FrozenModel):
     cached: int = Field(default=0, ge=0)
     failed: int = Field(default=0, ge=0)
     repaired: int = Field(default=0, ge=0)
+    by_name_or_order: int = Field(default=0, ge=0, exclude_if=lambda replies: not replies)
     prompt_tokens: int = Field(default=0, ge=0)
     completion_tokens: int = Field(default=0, ge=0)
     cost_usd: float | None = Field(default=0.0, ge=0)

@@ -78,16 +78,14 @@ def by_lot(name: str, _text: str, output: str, seed: int = 0) -> str:
 
 def answers(prompt: Prompt[Any], of: AnswerOf = by_lot) -> dict[str, Any]:
     """Return a sound reply to an answer prompt."""
-    return {
-        "answers": [
-            {"question": each["id"], "reason": "Seen.", "answer": of(each["id"], each["text"], prompt.fields["output"])}
-            for sub in prompt.fields["sub_dimensions"]
-            for each in sub["questions"]
-        ]
-    }
+    questions = [each for sub in prompt.fields["sub_dimensions"] for each in sub["questions"]]
+    given = {each["id"]: of(each["id"], each["text"], prompt.fields["output"]) for each in questions}
+    return (
+        given if prompt.fields["bare"] else {name: {"reason": "Seen.", "answer": said} for name, said in given.items()}
+    )
 
 
-def verdict(name: str, **fields: str) -> dict[str, str]:
+def verdict(**fields: str) -> dict[str, str]:
     """Return a verdict with nothing to find fault with, except for `fields`."""
     sound = {
         "reasoning": "Fits.",
@@ -97,16 +95,13 @@ def verdict(name: str, **fields: str) -> dict[str, str]:
         "about": ASPECT,
         "style": "fine",
     }
-    return {"question": name, **sound, **fields}
+    return {**sound, **fields}
 
 
 def verdicts(prompt: Prompt[Any], **faults: Mapping[str, str]) -> dict[str, Any]:
     """Return a reply to a filter prompt that finds `faults` by id (with `_` for `-`) and nothing else."""
-    return {
-        "verdicts": [
-            verdict(each["id"], **faults.get(each["id"].replace("-", "_"), {})) for each in prompt.fields["questions"]
-        ]
-    }
+    ids = [each["id"] for each in prompt.fields["questions"]]
+    return {name: verdict(**faults.get(name.replace("-", "_"), {})) for name in ids}
 
 
 class Scripted:

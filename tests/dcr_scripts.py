@@ -71,20 +71,18 @@ def reason(sentence: str, of: Callable[[str], bool] = is_true) -> str:
 
 def evaluation(prompt: Prompt[Any], of: Callable[[str], bool] = is_true) -> dict[str, Any]:
     """Return a sound reply to an evaluate prompt."""
-    entries = []
+    entries = {}
     for each in prompt.fields["sentences"]:
         verdict = {"consistent": "yes" if of(each["text"]) else "no"} if prompt.fields["verdict"] else {}
-        entries.append({"sentence": each["id"], "reason": reason(each["text"], of), **verdict})
-    return {"sentences": entries}
+        entries[f"sentence {each['id']}"] = {"reason": reason(each["text"], of), **verdict}
+    return entries
 
 
 def marks(prompt: Prompt[Any]) -> dict[str, Any]:
     """Return a sound reply to a convert prompt."""
     return {
-        "marks": [
-            {"reason": each["id"], "thought": "Clear.", "mark": -1 if "not consistent" in each["text"] else 1}
-            for each in prompt.fields["reasons"]
-        ]
+        f"report {each['id']}": {"thought": "Clear.", "mark": -1 if "not consistent" in each["text"] else 1}
+        for each in prompt.fields["reasons"]
     }
 
 

@@ -51,6 +51,7 @@ _FENCED = re.compile(r"<<<([^>]+) ([0-9a-f]{16})>>>\n(.*?)\n<<<end of \1 \2>>>",
 _CRITERION = re.compile(r"^(?:\[([\w.-]+)\] |\d+\. )?([^\s:][^:\n]*): .+\n {3}-?[\d.]+: ", re.MULTILINE)
 _SCALE = re.compile(r"(-?[\d.]+) \(lowest\) to (-?[\d.]+) \(highest\)(, whole numbers only)?")
 SCHEMA = re.compile(r"^Answer with one JSON object .*:\n(\{.*\})$", re.MULTILINE)
+_PLACEHOLDER = re.compile(r"<[^<>]+>(?=[,}])")
 _ANCHORS = re.compile(r"scores ((?:-?[\d.]+, )+-?[\d.]+)")
 _COUNT = re.compile(r"(\d+) hypothes[ie]s")
 
@@ -73,19 +74,25 @@ class Question:
 
     @cached_property
     def form(self) -> dict[str, Any]:
-        """The fields of the reply, each with its JSON schema."""
-        fields: dict[str, Any] = self.schema["properties"]
+        """The fields of the reply, each with its JSON schema, or with an example of its entry."""
+        fields: dict[str, Any] = self.schema.get("properties", self.schema)
         return fields
 
     @cached_property
     def schema(self) -> dict[str, Any]:
-        """The JSON schema of the reply."""
-        return dict(json.loads(self.find(SCHEMA)[1]))
+        """The JSON schema of the reply, or its example if it has an entry for each id."""
+        shown = _PLACEHOLDER.sub("0", self.find(SCHEMA)[1])
+        return dict(json.loads(shown.replace("{...}", "{}").replace(", ...]", "]")))
+
+    @property
+    def is_keyed(self) -> bool:
+        """Whether the reply has an entry for each id."""
+        return "properties" not in self.schema
 
     @property
     def verdict(self) -> str:
-        """The reply's last field, which tells the kinds of question apart."""
-        return list(self.form)[-1]
+        """What tells the kinds of question apart: the reply's last field, or `ids`."""
+        return "ids" if self.is_keyed else list(self.form)[-1]
 
     @cached_property
     def instructions(self) -> str:
@@ -148,10 +155,8 @@ def _rating(question: Question) -> dict[str, Any]:
 
 def _ratings(question: Question) -> dict[str, Any]:
     return {
-        "ratings": [
-            {"criterion": name, "reasoning": f"It was read for {trait}.", "score": _score(question, trait)}
-            for name, trait in question.criteria
-        ]
+        name: {"reason": f"It was read for {trait}.", "score": _score(question, trait)}
+        for name, trait in question.criteria
     }
 
 
@@ -180,7 +185,7 @@ def same(reason: str, members: list[str]) -> dict[str, Any]:
 ANSWERS: dict[str, Callable[[Question], dict[str, Any]]] = {
     "hypotheses": _proposal,
     "score": _rating,
-    "ratings": _ratings,
+    "ids": _ratings,
     "groups": _groups,
 }
 

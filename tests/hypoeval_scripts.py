@@ -129,10 +129,8 @@ class Scripted:
 
     def _together(self, prompt: Prompt[Any]) -> Said:
         return {
-            "ratings": [
-                {"criterion": c["id"], **rating(drawn_rating(prompt, c["trait"], self._seed))}
-                for c in prompt.fields["criteria"]
-            ]
+            each["id"]: {"reason": "Because.", "score": drawn_rating(prompt, each["trait"], self._seed)}
+            for each in prompt.fields["criteria"]
         }
 
 

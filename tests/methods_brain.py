@@ -20,7 +20,7 @@ import itertools
 import json
 import random
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
@@ -44,7 +44,6 @@ MOST_FACTS = 3
 _LISTED = re.compile(
     r"^\[([\w.-]+)\] (.+?)(?: \(Here \"no\" is the good answer\.\)| \(absent: [^)]*\))?$", re.MULTILINE
 )
-_HYPOTHESIS, _WHOLE = re.compile(r"h\d+"), re.compile(r"^Go (?:by|through)")
 _NEW = re.compile(r"Add (\d+) question")
 _FINER = re.compile(r"into (\d+)(?: to (\d+))? finer")
 _FAULT = re.compile(r"repeat|filler|another subject|start afresh", re.IGNORECASE)
@@ -73,7 +72,11 @@ class Asked(Question):
 
     @cached_property
     def entry(self) -> dict[str, Any]:
-        """The fields of each entry that the reply lists first, with their JSON schema; none if it has no such list."""
+        """The fields of each entry of the reply; none if it has no entries of several fields."""
+        if self.is_keyed:
+            first = next(iter(self.form.values()))
+            first = next(iter(first.values())) if _is_nested(first) else first
+            return first if isinstance(first, dict) else {}
         named = [field["items"]["$ref"] for field in self.form.values() if "$ref" in field.get("items", {})]
         return dict(self.schema["$defs"][named[0].rsplit("/", 1)[1]]["properties"]) if named else {}
 
@@ -139,26 +142,35 @@ def shared(text: str, other: str) -> float:
     return len(wanted & there) / max(1, len(wanted))
 
 
+def _is_nested(entry: Any) -> bool:
+    return isinstance(entry, dict) and all(isinstance(inner, dict) for inner in entry.values())
+
+
 def _has_schema(text: str) -> bool:
     return bool(SCHEMA.search(text))
 
 
 def _kind(asked: Asked) -> str:
-    """Return what the answer's fields make of a question; questions with a seed are on other sides than its own."""
-    *others, last = (name for name in asked.form if name != "weights")
-    if last == "whole" or "whole" in asked.form or {"ratings", "answers"} <= set(asked.form):
-        return "one call"
-    match last:
-        case "questions":
-            return "other sides" if "seed" in asked.entry else "finer points"
-        case "explanation":
-            return "rewriting" if others else last
-        case "verdicts":
-            return "unit verdicts" if "unit" in asked.entry else last
-        case "sentences":
-            named = {"text": "mended sentences", "facts": "facts"}
-            return next((kind for field, kind in named.items() if field in asked.entry), last)
-    return last
+    """Return what the answer's form makes of a question; questions with a seed are on other sides than its own."""
+    if asked.is_keyed:
+        return _keyed_kind(next(iter(asked.form)), list(asked.entry))
+    *others, last = asked.form
+    kinds = {
+        "questions": "other sides" if "seed" in asked.entry else "finer points",
+        "explanation": "rewriting" if others else last,
+        "sentences": "mended sentences",
+    }
+    return kinds.get(last, last)
+
+
+def _keyed_kind(first: str, entry: list[str]) -> str:
+    if first.startswith("sentence "):
+        return "sentences" if entry else "facts"
+    if first == "weights" or _UNIT.fullmatch(first):
+        return {"facts": "supports", "score": "ratings"}.get(entry[-1] if entry else "", "unit verdicts")
+    if first.startswith("report "):
+        return "marks"
+    return "verdicts" if "yes_means" in entry else "one call"
 
 
 def _explanation(asked: Asked) -> dict[str, Any]:
@@ -211,12 +223,11 @@ def _new_traits(asked: Asked, number: int, about: str) -> list[str]:
 
 def _verdicts(asked: Asked) -> dict[str, Any]:
     aspect = re.search(r'judged for "([^"]+)"', asked.instructions)
-    return {"verdicts": [_verdict(name, wording, aspect[1] if aspect else "") for name, wording in asked.listed]}
+    return {name: _verdict(wording, aspect[1] if aspect else "") for name, wording in asked.listed}
 
 
-def _verdict(name: str, wording: str, aspect: str) -> dict[str, str]:
+def _verdict(wording: str, aspect: str) -> dict[str, str]:
     return {
-        "question": name,
         "reasoning": "By its wording.",
         "absent": "no",
         "broken": "no",
@@ -234,26 +245,17 @@ def _groups(asked: Asked) -> dict[str, Any]:
     return {"groups": [same(f"Both are about {what}.", names) for what, names in members.items() if len(names) > 1]}
 
 
-def _answers(asked: Asked) -> dict[str, Any]:
-    return {
-        "answers": [
-            {"question": name, "reason": "It was looked up.", "answer": _answer(asked, wording)}
-            for name, wording in asked.listed
-        ]
-    }
-
-
 def _one_call(asked: Asked) -> dict[str, Any]:
-    """Answer the prompt about everything: its lists are told apart by the ids of hypotheses and of whole scores."""
-    entries: dict[str, list[dict[str, Any]]] = {name: [] for name in asked.form}
+    """Answer the prompt about everything by its form; what is asked for whole scores is no question."""
+    said: dict[str, Any] = {}
     for name, wording in asked.listed:
-        if _HYPOTHESIS.fullmatch(name):
-            entries["ratings"].append({"id": name, "reason": "It shows.", "score": _drawn_score(asked, wording)})
-        elif _WHOLE.search(wording):
-            entries["whole"].append({"id": name, "reason": "It shows.", "score": _drawn_score(asked, wording)})
+        if isinstance(asked.form[name], dict) and "score" in asked.form[name]:
+            said[name] = {"reason": "It shows.", "score": _drawn_score(asked, wording)}
+        elif isinstance(asked.form[name], dict):
+            said[name] = {"reason": "It was looked up.", "answer": _answer(asked, wording)}
         else:
-            entries["answers"].append({"id": name, "reason": "It was looked up.", "answer": _answer(asked, wording)})
-    return entries
+            said[name] = _yes_or_no(wording, _goodness(asked, wording, asked.lot(wording, asked.texts[-1])))
+    return said
 
 
 def _drawn_score(asked: Asked, wording: str) -> float:
@@ -277,43 +279,43 @@ def _yes_or_no(wording: str, goodness: float) -> str:
 
 def _facts(asked: Asked) -> dict[str, Any]:
     return {
-        "sentences": [
-            {"sentence": int(number), "facts": re.split(r"[,;:] | and ", text.rstrip(". "))[:MOST_FACTS]}
-            for number, text in asked.pieces(_NUMBERED).items()
-        ]
+        f"sentence {number}": re.split(r"[,;:] | and ", text.rstrip(". "))[:MOST_FACTS]
+        for number, text in asked.pieces(_NUMBERED).items()
     }
 
 
 def _unit_verdicts(asked: Asked) -> dict[str, Any]:
-    verdicts = [{**pair, "answer": _yes_or_no(wording, good)} for pair, _unit, wording, good in _pairs(asked)]
-    return {"verdicts": verdicts, **_weights(asked)}
+    return _of_units(asked, lambda _unit, wording, good: {"answer": _yes_or_no(wording, good)})
 
 
 def _ratings(asked: Asked) -> dict[str, Any]:
-    ratings = [{**pair, "score": asked.on_scale(good)} for pair, _unit, _wording, good in _pairs(asked)]
-    return {"ratings": ratings, **_weights(asked)}
+    return _of_units(asked, lambda _unit, _wording, good: {"score": asked.on_scale(good)})
 
 
 def _supports(asked: Asked) -> dict[str, Any]:
-    facts, supports = asked.pieces(_FACT), []
-    for pair, claim, _wording, _good in _pairs(asked):
+    facts = asked.pieces(_FACT)
+
+    def verdict(claim: str, _wording: str, _good: float) -> dict[str, Any]:
         best = max(facts, key=lambda name: shared(claim, facts[name]))
         stated = shared(claim, facts[best]) > STATED + LENIENCE * asked.lot(claim).random()
-        supports.append({**pair, "facts": [best] if stated else []})
-    return {"supports": supports, **_weights(asked)}
+        return {"facts": [best] if stated else []}
+
+    return _of_units(asked, verdict)
 
 
-def _pairs(asked: Asked) -> Iterator[tuple[dict[str, str], str, str, float]]:
-    """Yield for each question about each unit how its entry begins, the unit, the wording, and how well it does."""
-    for (unit, text), (question, wording) in itertools.product(asked.pieces(_UNIT).items(), asked.listed):
-        entry = {"unit": unit, "question": question, "reason": f"It was looked up by {asked.model}."}
-        yield entry, text, wording, _goodness(asked, wording, asked.lot(wording, text))
-
-
-def _weights(asked: Asked) -> dict[str, Any]:
-    """Return weights that sum to anything but 1, where they are asked for."""
-    weights = [{"question": name, "weight": asked.lot(*asked.texts, name).randint(1, 9)} for name, _ in asked.listed]
-    return {"weights": weights} if "weights" in asked.form else {}
+def _of_units(asked: Asked, verdict: Callable[[str, str, float], dict[str, Any]]) -> dict[str, Any]:
+    """Return a verdict for each question about each unit, and weights that sum to anything but 1 where asked for."""
+    reason = f"It was looked up by {asked.model}."
+    said: dict[str, Any] = {
+        unit: {
+            question: {"reason": reason, **verdict(text, wording, _goodness(asked, wording, asked.lot(wording, text)))}
+            for question, wording in asked.listed
+        }
+        for unit, text in asked.pieces(_UNIT).items()
+    }
+    if "weights" in asked.form:
+        said["weights"] = {name: asked.lot(*asked.texts, name).randint(1, 9) for name, _ in asked.listed}
+    return said
 
 
 def _sub_dimensions(asked: Asked) -> dict[str, Any]:
@@ -326,28 +328,21 @@ def _sub_dimensions(asked: Asked) -> dict[str, Any]:
 
 def _comparison(asked: Asked) -> dict[str, Any]:
     reference, output = asked.whole_texts
-    return {
-        "sentences": [
-            _compared(asked, int(number), sentence, reference)
-            for number, sentence in (asked.pieces(_NUMBERED) or {"1": output}).items()
-        ]
-    }
+    sentences = asked.pieces(_NUMBERED) or {"1": output}
+    return {f"sentence {number}": _compared(asked, sentence, reference) for number, sentence in sentences.items()}
 
 
-def _compared(asked: Asked, number: int, sentence: str, reference: str) -> dict[str, Any]:
+def _compared(asked: Asked, sentence: str, reference: str) -> dict[str, Any]:
     lenience = ORDERED * (asked.quality - 0.5) + LENIENCE * (asked.lot(sentence).random() - 0.5)
     holds = shared(sentence, reference) + lenience > BORNE_OUT
-    reason = f"“{sentence}”, as {asked.model} reads it, is {'' if holds else 'not '}consistent."
-    entry = {"sentence": number, "reason": reason}
+    entry = {"reason": f"“{sentence}”, as {asked.model} reads it, is {'' if holds else 'not '}consistent."}
     return {**entry, "consistent": "yes" if holds else "no"} if "consistent" in asked.entry else entry
 
 
 def _marks(asked: Asked) -> dict[str, Any]:
     return {
-        "marks": [
-            {"reason": int(number), "thought": "It says so.", "mark": -1 if "not consistent." in text else 1}
-            for number, text in asked.pieces(_NUMBERED).items()
-        ]
+        f"report {number}": {"thought": "It says so.", "mark": -1 if "not consistent." in text else 1}
+        for number, text in asked.pieces(_NUMBERED).items()
     }
 
 
@@ -374,7 +369,6 @@ ANSWERS: dict[str, Callable[[Asked], dict[str, Any]]] = {
     "other sides": _other_sides,
     "verdicts": _verdicts,
     "groups": _groups,
-    "answers": _answers,
     "one call": _one_call,
     "facts": _facts,
     "unit verdicts": _unit_verdicts,

@@ -7,6 +7,8 @@ import random
 import re
 from typing import Any
 
+import hypoeval_brain
+
 # The judge rates texts with these words so; it gives no usable reply about the last.
 GOOD, BAD, UNSCORABLE = "well written", "badly written", "unscorable"
 WHY = "That is how it reads."
@@ -21,8 +23,8 @@ def brain(messages: list[dict[str, str]], _body: dict[str, Any]) -> str:
     score = 5 if GOOD in asked else 1 if BAD in asked else drawn
     answer = "yes" if score > 2 else "no"
     ids = list(dict.fromkeys(re.findall(r"^\[([\w.-]+)\]", asked, re.MULTILINE)))
-    if '"ratings"' in asked:
-        return json.dumps({"ratings": [{"criterion": name, "reasoning": WHY, "score": score} for name in ids]})
-    if '"answers"' in asked:
-        return json.dumps({"answers": [{"question": name, "reason": WHY, "answer": answer} for name in ids]})
+    form = hypoeval_brain.Question(messages[-1]["content"]).form
+    if ids and set(form) == set(ids):
+        said = {name: {"score": score} if "score" in entry else {"answer": answer} for name, entry in form.items()}
+        return json.dumps({name: {"reason": WHY, **verdict} for name, verdict in said.items()})
     return json.dumps({"reasoning": WHY, "score": score})

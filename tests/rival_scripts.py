@@ -13,7 +13,7 @@ from rubriclab.data import Example
 from rubriclab.judges import FakeJudge
 from rubriclab.prompts import Prompt
 
-Entries = list[dict[str, Any]]
+Entries = dict[str, dict[str, Any]]
 
 
 def rivals(count: int, group: str = "g0", start: int = 0) -> list[Example]:
@@ -23,14 +23,13 @@ def rivals(count: int, group: str = "g0", start: int = 0) -> list[Example]:
 
 def about_each(prompt: Prompt[Any], score: Callable[[str], float] | None = None) -> Entries:
     """Return a sound entry for each text; the scores are those of `score` for the text, or else drawn."""
-    entries = []
+    entries = {}
     for text in prompt.fields["texts"]:
         alone = replace(prompt, fields={**prompt.fields, "output": text["output"]})
-        entry = {"text": text["number"], **sound(alone)}
-        if score:
-            for item in (*entry.get("ratings", ()), *entry.get("whole", ())):
+        entry = entries[f"text {text['number']}"] = sound(alone)
+        for item in entry.values() if score else ():
+            if "score" in item and score:
                 item["score"] = score(text["output"])
-        entries.append(entry)
     return entries
 
 
@@ -46,7 +45,7 @@ def one_to_five(output: str) -> float:
 
 def judging(spoil: Callable[[Entries], Any] = lambda entries: entries) -> FakeJudge:
     """Return a judge that scores texts by their numbers; `spoil` changes the entries of every reply."""
-    return FakeJudge(lambda prompt: {"texts": spoil(about_each(prompt, one_to_five))})
+    return FakeJudge(lambda prompt: spoil(about_each(prompt, one_to_five)))
 
 
 def shown(prompt: Prompt[Any]) -> Sequence[str]:

@@ -111,8 +111,7 @@ class Scripted:
     def facts(self, prompt: Prompt[Any]) -> dict[str, Any]:
         """Return so many facts of each sentence."""
         what, ids = prompt.fields["what"], [each["id"] for each in prompt.fields["sentences"]]
-        facts = {n: [f"Fact {number} of {what} {n}." for number in range(self._facts)] for n in ids}
-        return {"sentences": [{"sentence": n, "facts": stated} for n, stated in facts.items()]}
+        return {f"sentence {n}": [f"Fact {number} of {what} {n}." for number in range(self._facts)] for n in ids}
 
     def split(self, prompt: Prompt[Any]) -> dict[str, Any]:
         """Return the sentences of a text."""
@@ -120,18 +119,18 @@ class Scripted:
 
     def verify(self, prompt: Prompt[Any]) -> dict[str, Any]:
         """Return an answer to every question about every unit."""
-        return {"verdicts": [{**pair, "answer": "yes" if yes else "no"} for pair, yes in self._pairs(prompt)]}
+        return self._of_each(prompt, lambda yes: {"answer": "yes" if yes else "no"})
 
     def support(self, prompt: Prompt[Any]) -> dict[str, Any]:
         """Return the first fact for every claim that is supported."""
         first = prompt.fields["facts"][0]["id"]
-        return {"supports": [{**pair, "facts": [first] if yes else []} for pair, yes in self._pairs(prompt)]}
+        return self._of_each(prompt, lambda yes: {"facts": [first] if yes else []})
 
     def rate(self, prompt: Prompt[Any]) -> dict[str, Any]:
         """Return an end of the scale for every question about every unit."""
         scale = prompt.fields["scale"]
         ends = {True: scale["high"], False: scale["low"]}
-        return {"ratings": [{**pair, "score": ends[yes]} for pair, yes in self._pairs(prompt)]}
+        return self._of_each(prompt, lambda yes: {"score": ends[yes]})
 
     def propose(self, prompt: Prompt[Any]) -> dict[str, Any]:
         """Return as many sides as asked for."""
@@ -139,18 +138,21 @@ class Scripted:
         new = [{"name": name, "definition": words(f"{name} d", 4), "question": f"{words(name, 8)}?"} for name in names]
         return {"reasoning": "Compared.", "sub_dimensions": new}
 
-    def _weights(self, prompt: Prompt[Any]) -> list[dict[str, Any]]:
-        ids = [question["id"] for question in prompt.fields["questions"]]
-        return [{"question": name, "weight": self._given.get(name, 1)} for name in ids]
+    def _weights(self, prompt: Prompt[Any]) -> dict[str, Any]:
+        return {question["id"]: self._given.get(question["id"], 1) for question in prompt.fields["questions"]}
 
-    def _pairs(self, prompt: Prompt[Any]) -> list[tuple[dict[str, Any], bool]]:
+    def _of_each(self, prompt: Prompt[Any], verdict: Callable[[bool], dict[str, Any]]) -> dict[str, Any]:
         fields = prompt.fields
-        return [
-            ({"unit": unit["id"], "question": each["id"], "reason": f"Seen of {each['id']}."}, yes)
+        return {
+            unit["id"]: {
+                each["id"]: {
+                    "reason": f"Seen of {each['id']}.",
+                    **verdict(self._says(each["id"], shown(unit), fields["output"])),
+                }
+                for each in fields["questions"]
+            }
             for unit in fields["units"]
-            for each in fields["questions"]
-            for yes in [self._says(each["id"], shown(unit), fields["output"])]
-        ]
+        }
 
 
 def shown(unit: Mapping[str, str]) -> str:

@@ -38,22 +38,21 @@ def sound(prompt: Prompt[Any]) -> dict[str, Any]:
     """Return an entry for each id that is asked about: scores by lot, and yes to every question."""
     fields = prompt.fields
     questions = [each["id"] for sub in fields["sub_dimensions"] for each in sub["questions"]]
-    lists = {
-        "ratings": [rating(each["id"], drawn_rating(prompt, each["id"])) for each in fields["criteria"]],
-        "answers": [answer(name) for name in questions],
-        "whole": [rating(each["id"], drawn_rating(prompt, each["id"])) for each in fields["overall"]],
+    return {
+        **{each["id"]: rating(drawn_rating(prompt, each["id"])) for each in fields["criteria"]},
+        **{name: answer() for name in questions},
+        **{each["id"]: rating(drawn_rating(prompt, each["id"])) for each in fields["overall"]},
     }
-    return {name: entries for name, entries in lists.items() if entries}
 
 
-def rating(name: Any, score: Any = 4, **fields: Any) -> dict[str, Any]:
-    """Return a score by the criterion with the id `name`."""
-    return {"id": name, "reason": "It shows.", "score": score, **fields}
+def rating(score: Any = 4, **fields: Any) -> dict[str, Any]:
+    """Return a score with its reason."""
+    return {"reason": "It shows.", "score": score, **fields}
 
 
-def answer(name: Any, said: Any = "yes", **fields: Any) -> dict[str, Any]:
-    """Return the answer to the question with the id `name`."""
-    return {"id": name, "reason": "It was looked up.", "answer": said, **fields}
+def answer(said: Any = "yes", **fields: Any) -> dict[str, Any]:
+    """Return an answer with its reason."""
+    return {"reason": "It was looked up.", "answer": said, **fields}
 
 
 def jointly(spoil: Callable[[dict[str, Any]], Any] = lambda reply: reply) -> FakeJudge:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -12,11 +13,12 @@ from pydantic import BaseModel, ValidationError
 
 from rubriclab.errors import JudgeUnavailable, PromptRejected
 from rubriclab.judges.json_objects import FoundObject, json_objects
-from rubriclab.judges.judge import Judge, Reply
+from rubriclab.judges.judge import Judge, JudgeWrapper, Reply
 from rubriclab.judges.reasoning import without_reasoning
 from rubriclab.judges.unusable import collect_unusable
 from rubriclab.prompts import Prompt
-from rubriclab.pydantic_errors import first_fault
+from rubriclab.prompts.keyed import REASONS, KeyedReply, known_keys
+from rubriclab.pydantic_errors import faults
 
 R = TypeVar("R", bound=BaseModel)
 
@@ -60,7 +62,7 @@ async def ask(judge: Judge, prompt: Prompt[R], *, salvage: type[R] | None = None
     """Return the judge's answer to `prompt`, with one repair if the first reply is unusable.
 
     If the repair is unusable too, the usable entries of a reply with several are kept; the later reply is preferred.
-    `salvage` is the reply model for that, usually the prompt's own: it finds `SALVAGE` in the validation context.
+    `salvage` is the reply model for that; it finds `SALVAGE` in the validation context. A `KeyedReply` is its own.
 
     Raises:
         JudgeRefused, ProviderDown, BudgetReached, ReplayMiss: these concern all prompts and end the command.
@@ -79,10 +81,14 @@ async def ask(judge: Judge, prompt: Prompt[R], *, salvage: type[R] | None = None
                 collect_unusable(prompt.name, reply.text, complaint)
     except (JudgeUnavailable, PromptRejected) as error:
         return JudgeAnswer(None, str(error), replied=False)
+    if salvage is None and issubclass(prompt.reply, KeyedReply):
+        salvage = prompt.reply
     if value is None and salvage:
         reply, value = _salvaged((reply, first), prompt.salvaging(salvage))
     if value is None:
         return JudgeAnswer(None, f"unusable reply, also after one repair: {complaint}", reply=reply)
+    if isinstance(value, KeyedReply) and value.read_by != "id" and isinstance(judge, JudgeWrapper):
+        judge.count_reading()
     return JudgeAnswer(value, reply=reply)
 
 
@@ -109,7 +115,7 @@ def read(reply: Reply, prompt: Prompt[R]) -> tuple[R | None, str]:
     if not text.strip():
         return None, reply.fault or ("it had hidden reasoning only." if reply.text.strip() else "it was empty.")
     objects = list(json_objects(text))
-    keys = {(field.alias or name).casefold() for name, field in prompt.reply.model_fields.items()}
+    keys = _keys_of(prompt.reply)
     answers: list[tuple[FoundObject, R]] = []
     rest = _without(objects, text)
     complaint, is_ambiguous = "", any(_plain(match["key"]) in keys for match in _KEY.finditer(rest))
@@ -138,7 +144,7 @@ def _value(found: FoundObject, prompt: Prompt[R]) -> tuple[R | None, str]:
     try:
         return prompt.reply.model_validate(found.value, context=prompt.fields), ""
     except ValidationError as error:
-        complaint = f"{first_fault(error)}."
+        complaint = f"{faults(error)}."
         return None, complaint if len(complaint) <= LONGEST_COMPLAINT else complaint[: LONGEST_COMPLAINT - 1] + "…"
 
 
@@ -148,7 +154,7 @@ def _without(objects: Sequence[FoundObject], text: str) -> str:
     return "\0".join(text[end:begin] for end, begin in zip(ends, begins, strict=True))
 
 
-def _opens_another(rest: str, keys: set[str]) -> bool:
+def _opens_another(rest: str, keys: Collection[str]) -> bool:
     """Return whether braces in `rest` are not closed, or hold one of the `keys` or a number alone."""
     opening = _OPENING.search(rest)
     if opening is None:
@@ -171,13 +177,35 @@ def _plain(key: str) -> str:
     return key.strip().casefold()
 
 
+@functools.lru_cache(maxsize=512)
+def _keys_of(reply: type[BaseModel]) -> frozenset[str]:
+    return frozenset(map(_plain, known_keys(reply)))
+
+
 def _states_other(prose: str, verdict: Mapping[str, Any]) -> bool:
     """Return whether `prose` gives a number, a yes or a no for a key of the verdict, other than the verdict does."""
-    given = {_plain(key): _plain_value(value) for key, value in verdict.items()}
+    given: dict[str, set[float | str]] = {}
+    for key, value in _verdicts(verdict):
+        given.setdefault(_plain(key), set()).add(value)
     return any(
-        (value := given.get(_plain(match["key"]))) is not None and value != _plain_value(match["value"])
+        (values := given.get(_plain(match["key"]))) is not None and _plain_value(match["value"]) not in values
         for match in _STATED.finditer(prose)
     )
+
+
+def _verdicts(value: Any, owner: str = "") -> Iterator[tuple[str, float | str]]:
+    """Yield each number, yes and no in an object, with its key, and again with the key or id of its entry."""
+    for part in value if isinstance(value, list) else ():
+        yield from _verdicts(part)
+    if not isinstance(value, dict):
+        return
+    owner = owner or str(value.get("id", ""))
+    for key, part in value.items():
+        plain = None if key in REASONS else _plain_value(part)
+        if plain is not None:
+            yield key, plain
+            yield owner or key, plain
+        yield from _verdicts(part, key)
 
 
 def _plain_value(value: Any) -> float | str | None:

@@ -116,3 +116,8 @@ class JudgeWrapper:
     def identity(self) -> Mapping[str, Any]:
         """The identity of the wrapped judge."""
         return self.judge.identity
+
+    def count_reading(self) -> None:
+        """Count a reply of which an entry was recognised by its name or its place instead of its id."""
+        if isinstance(self.judge, JudgeWrapper):
+            self.judge.count_reading()

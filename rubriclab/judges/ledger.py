@@ -25,6 +25,7 @@ class Ledger:
         cached: cached replies, and replies shared with an identical request in flight.
         failed: prompts without a usable reply.
         repaired: prompts that were repeated because the first reply was unusable.
+        by_name_or_order: replies of which entries were recognised by names or by their order instead of their ids.
         stages: number of replies, cached ones included, by prompt template.
         texts: number of texts by what became of them: `scored`, or why they have no score, `faulty_row` or
             `ratings_missing`.
@@ -39,6 +40,7 @@ class Ledger:
     cached: int = 0
     failed: int = 0
     repaired: int = 0
+    by_name_or_order: int = 0
     stages: Counter[str] = field(default_factory=Counter)
     texts: Counter[str] = field(default_factory=Counter)
     usage: Usage = field(default_factory=Usage)
@@ -81,6 +83,7 @@ class Ledger:
             cached=self.cached,
             failed=self.failed,
             repaired=self.repaired,
+            by_name_or_order=self.by_name_or_order,
             prompt_tokens=self.usage.prompt_tokens,
             completion_tokens=self.usage.completion_tokens,
             cost_usd=self.usage.cost_usd,
@@ -115,6 +118,10 @@ class Metered(JudgeWrapper):
         if reply.filtered or (prompt.repair is not None and read(reply, prompt)[0] is None):
             ledger.failed += 1
         return reply
+
+    def count_reading(self) -> None:
+        """Count a reply that was read by names or by order."""
+        self._ledger.by_name_or_order += 1
 
     def count_text(self, outcome: str) -> None:
         """Count a text by what became of it; see `Ledger.texts`."""

@@ -1,7 +1,7 @@
 """Reply models as strict JSON schemas for providers.
 
-These require every field, allow no others, and refuse ranges, lengths and defaults, which are checked when the reply is
-parsed.
+These require every field, allow no others, and refuse lengths and defaults, which are checked when the reply is parsed.
+Some refuse ranges of numbers too, which are then left out.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-KEYWORDS = {"type", "properties", "items", "anyOf", "enum", "const", "description", "$defs"}
+KEYWORDS = {"type", "properties", "items", "anyOf", "enum", "const", "description", "$defs", "minimum", "maximum"}
 TYPING = {"type", "anyOf", "enum", "const"}
 INEXPRESSIBLE = {"oneOf", "allOf", "prefixItems", "patternProperties"}
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from rubriclab.aggregation import MOST_MISSING, Calibration
 from rubriclab.data.scale import Scale
 from rubriclab.errors import SettingsError
 from rubriclab.learning.calibration import calibrate, linear_map, mean_rating_map
+from rubriclab.learning.feature_selection import DroppedColumn, constant_columns, distinct
 from rubriclab.learning.rating_matrix import RatingMatrix, in_order, standardised
 from rubriclab.learning.settings import INTERVAL_CONFIDENCE, JointSettings
 from rubriclab.learning.weight_limits import within_rounding
@@ -27,32 +27,6 @@ from rubriclab.stats.interval import DIGITS
 
 # Significant digits of stored centers and spreads, as a text feature's can be tiny or huge.
 SIGNIFICANT = DIGITS + 3
-
-
-@dataclass(frozen=True)
-class DroppedColumn:
-    """Why a candidate is not in the rubric.
-
-    Attributes:
-        why: it has no score; it is constant; it is redundant; its weight is 0; or the selected rubric
-            does not use it.
-        like: the column that it duplicates, with the correlation in `alike`.
-    """
-
-    why: Literal["unscored", "constant", "repeated", "weightless", "not asked"]
-    like: int = -1
-    alike: float = 0.0
-
-    def words(self, names: Sequence[str]) -> str:
-        """Return the reason in words; `names` are the names of the table's columns."""
-        if self.why == "repeated":
-            return f"says what {names[self.like]} says (r = {self.alike:.2f}), and tracks the labels no better"
-        return {
-            "unscored": "has no score for any training text",
-            "constant": "has the same score for every training text",
-            "weightless": "weighs nothing beside the others",
-            "not asked": "the rubric agrees with held-out labels about as well without it, at a lower price",
-        }[self.why]
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,11 +181,11 @@ def usable(
     Args:
         shrunken: `shrunken_correlations` of the table.
     """
-    dropped = _constant_columns(matrix, pool.every)
-    always, repeated = _distinct(matrix, [place for place in pool.always if place not in dropped], shrunken)
+    dropped = constant_columns(matrix, pool.every)
+    always, repeated = distinct(matrix, [place for place in pool.always if place not in dropped], shrunken)
     always = _one_whole_each(matrix.table, always)
     others = [place for place in pool.columns if place not in dropped and place not in pool.always]
-    best, twice = _distinct(matrix, others, shrunken, pool.most)
+    best, twice = distinct(matrix, others, shrunken, pool.most)
     return sorted({*always, *best}), {**dropped, **repeated, **twice}
 
 
@@ -352,38 +326,3 @@ def mean_over_repetitions(repeated: Sequence[FloatArray]) -> FloatArray:
 def significant(values: FloatArray) -> FloatArray:
     """Return the values with the stored number of significant digits."""
     return np.array([float(f"{value:.{SIGNIFICANT}g}") for value in values.tolist()], dtype=float)
-
-
-def _constant_columns(matrix: DesignMatrix, columns: Sequence[int]) -> dict[int, DroppedColumn]:
-    """Return the columns with no score, or the same score for every text, with the reason."""
-    values = matrix.table.values
-    return {
-        place: DroppedColumn("unscored" if np.isnan(values[:, place]).all() else "constant")
-        for place in columns
-        if matrix.spreads[place] == 0
-    }
-
-
-def _distinct(
-    matrix: DesignMatrix, columns: Sequence[int], shrunken: FloatArray, most: int | None = None
-) -> tuple[list[int], dict[int, DroppedColumn]]:
-    """Return the columns that are not redundant, the best first, at most `most`; and the redundant ones.
-
-    Args:
-        shrunken: correlation of each column with the labels; of two redundant columns the higher one is kept.
-    """
-    kept: list[int] = []
-    repeated: dict[int, DroppedColumn] = {}
-    places = np.array(columns, dtype=int)
-    ordered: list[int] = places[np.lexsort([places, -shrunken[places]])].tolist()
-    if not matrix.twins[np.ix_(ordered, ordered)].any():
-        return ordered[:most], repeated
-    for place in ordered:
-        if most is not None and len(kept) >= most:
-            break
-        first = next((other for other in kept if matrix.twins[place, other]), None)
-        if first is None:
-            kept.append(place)
-        else:
-            repeated[place] = DroppedColumn("repeated", like=first, alike=float(matrix.alike[place, first]))
-    return kept, repeated

@@ -1,14 +1,14 @@
 """What the reply models of several methods share: ids, scores on the prompt's scale, and salvage.
 
-A reply with one entry for each thing asked about must be complete. A reply that failed twice is read once more in
-salvage mode (`rubriclab.prompts.prompt.SALVAGE`): usable entries are kept, and the others are missing.
+A reply that failed twice is read once more in salvage mode (`rubriclab.prompts.prompt.SALVAGE`): usable entries are
+kept, and the others are missing.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from typing import Annotated, Any, TypeVar
+from collections.abc import Collection, Mapping, Sequence
+from typing import Annotated, Any
 
 from pydantic import (
     AfterValidator,
@@ -17,7 +17,9 @@ from pydantic import (
     ValidationError,
     ValidationInfo,
     ValidatorFunctionWrapHandler,
+    WithJsonSchema,
     WrapValidator,
+    create_model,
 )
 
 from rubriclab.bounds import LONGEST_WORDING
@@ -26,12 +28,10 @@ from rubriclab.data.fields import LONGEST_NAME
 from rubriclab.data.scale import Scale
 from rubriclab.judges.ask import JudgeAnswer, read
 from rubriclab.prompts import Prompt
-from rubriclab.prompts.prompt import SALVAGE
+from rubriclab.prompts.prompt import is_salvage
 
 # A model may copy an id with its brackets or markers, or format it like the beginning of a line.
 _AROUND_ID = " \t\n[](){}<>*_`~\"'“”‘’.:"
-
-K = TypeVar("K", bound=Hashable)
 
 
 def bare_id(value: Any, ids: Sequence[str]) -> Any:
@@ -42,58 +42,17 @@ def bare_id(value: Any, ids: Sequence[str]) -> Any:
     return bare if bare in ids else bare.lower()
 
 
-def is_salvage(info: ValidationInfo) -> bool:
-    """Return whether only the usable entries of a reply are wanted."""
-    return bool(info.context and info.context.get(SALVAGE))
-
-
-def keep_usable(
-    expected: Callable[[Mapping[str, Any]], Iterable[K]],
-    key_of: Callable[[Mapping[str, Any], ValidationInfo], K | None],
-    *,
-    reasons: Collection[str] = (),
-    position: Callable[[K], int | None] | None = None,
-    may_be_empty: bool = False,
-) -> WrapValidator:
-    """Return the validator of a list of entries that keeps the usable ones in salvage mode, in the order of `expected`.
-
-    An entry is usable if it is valid and no entry about the same thing contradicts it.
+def keep_valid(reasons: Collection[str]) -> WrapValidator:
+    """Return the validator of a list that keeps every valid entry in salvage mode.
 
     Args:
-        expected: returns the keys of everything that the prompt's fields ask about.
-        key_of: returns the key of an entry that is not validated yet; `None` if it has none.
-        reasons: the fields with explanations: they may be missing, and two entries may differ in them.
-        position: the number of a key. If the numbers of all entries are shifted, each entry is about something else and
-            none is usable.
-        may_be_empty: whether a list without any usable entry is valid.
+        reasons: the fields with explanations, which may be missing.
     """
 
     def validate(items: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
         if not is_salvage(info):
             return handler(items)
-        keys = list(expected(info.context or {}))
-        keyed = [(key_of(item, info), item) for item in items if isinstance(item, dict)] if _is_list(items) else []
-        if position and _shifted((position(key) for key, _ in keyed if key is not None), map(position, keys)):
-            raise ValueError("the numbers of all entries are shifted")
-        by_key: dict[K | None, list[BaseModel | None]] = {key: [] for key in keys}
-        for key, item in keyed:
-            if key in by_key:
-                by_key[key].append(_entry(item, handler, reasons))
-        usable = [entry for entries in by_key.values() if entries and (entry := _agreed(entries, reasons)) is not None]
-        if not (usable or may_be_empty):
-            raise ValueError("no entry is usable")
-        return usable
-
-    return WrapValidator(validate)
-
-
-def keep_valid(reasons: Collection[str]) -> WrapValidator:
-    """Return the validator of a list that keeps every valid entry in salvage mode; `reasons` as for `keep_usable`."""
-
-    def validate(items: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
-        if not is_salvage(info):
-            return handler(items)
-        objects = [item for item in items if isinstance(item, dict)] if _is_list(items) else []
+        objects = [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
         entries = [entry for item in objects if (entry := _entry(item, handler, reasons))]
         if not entries:
             raise ValueError("no entry is usable")
@@ -110,17 +69,6 @@ def why_missing(prompt: Prompt[Any], answer: JudgeAnswer[Any], what: str) -> str
     return f"no usable {what}, also after one repair: {complaint}"
 
 
-def _is_list(items: Any) -> bool:
-    return isinstance(items, list)
-
-
-def _shifted(numbers: Iterable[int | None], expected: Iterable[int | None]) -> bool:
-    """Return whether the numbers are those expected, all higher or all lower by the same amount."""
-    got, wanted = (sorted({number for number in side if number is not None}) for side in (numbers, expected))
-    steps = {number - place for number, place in zip(got, wanted, strict=False)}
-    return len(got) == len(wanted) and len(steps) == 1 and 0 not in steps
-
-
 def _entry(item: Mapping[str, Any], handler: ValidatorFunctionWrapHandler, reasons: Collection[str]) -> Any:
     """Return the valid entry, or `None`."""
     completed = dict.fromkeys(reasons, "") | {name: value for name, value in item.items() if value is not None}
@@ -128,12 +76,6 @@ def _entry(item: Mapping[str, Any], handler: ValidatorFunctionWrapHandler, reaso
         return handler([completed])[0]
     except ValidationError:
         return None
-
-
-def _agreed(entries: Sequence[BaseModel | None], reasons: Collection[str]) -> BaseModel | None:
-    """Return the first of the entries about one thing if all agree, apart from their reasons."""
-    contents = [None if entry is None else entry.model_dump(exclude=set(reasons)) for entry in entries]
-    return entries[0] if all(content is not None and content == contents[0] for content in contents) else None
 
 
 def at_most(most: int) -> AfterValidator:
@@ -192,3 +134,23 @@ class Rating(BaseModel):
 
     reasoning: str
     score: OnScale
+
+
+class ScoreEntry(BaseModel):
+    """A score with its reason."""
+
+    reason: str
+    score: OnScale
+
+
+def score_entry(fields: Mapping[str, Any]) -> type[ScoreEntry]:
+    """Return the model of a score whose JSON schema has the limits of the scale in a prompt's fields."""
+    scale = fields["scale"]
+    return _score_entry(scale["low"], scale["high"], scale["whole"])
+
+
+@functools.lru_cache(maxsize=64)
+def _score_entry(low: float, high: float, whole: bool) -> type[ScoreEntry]:
+    low, high = (int(end) if float(end).is_integer() else end for end in (low, high))
+    schema = WithJsonSchema({"type": "integer" if whole else "number", "minimum": low, "maximum": high})
+    return create_model("Score", __base__=ScoreEntry, __doc__=None, score=(Annotated[OnScale, schema], ...))

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationInfo
 
 R = TypeVar("R", bound=BaseModel)
 
@@ -19,6 +19,11 @@ SALVAGE = "salvage"
 
 # Characters of an unusable reply that its repair quotes, so that an endless reply is not paid for again in full.
 LONGEST_QUOTED = 4000
+
+
+def is_salvage(info: ValidationInfo) -> bool:
+    """Return whether only the usable entries of a reply are wanted."""
+    return bool(info.context and info.context.get(SALVAGE))
 
 
 @dataclass(frozen=True, slots=True)

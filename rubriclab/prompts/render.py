@@ -27,6 +27,7 @@ from pydantic import BaseModel
 from rubriclab.data.scale import show
 from rubriclab.digest import digest, digest_text
 from rubriclab.prompts.inert import inert
+from rubriclab.prompts.keyed import KeyedReply, shown_form
 from rubriclab.prompts.prompt import Prompt
 
 if TYPE_CHECKING:
@@ -40,6 +41,10 @@ _ROLES = ("system", "user", "assistant")
 _DIVISIONS = ("input", "text")
 _PARTS_APART = "\n\n"
 _CLOSING = "Answer with the JSON object described above and nothing else."
+_KEYED = (
+    "Answer with one JSON object and nothing else: no introduction and no code fence. It has this form, with each of "
+    "these keys once and in this order:"
+)
 # In place of the tag of each marker until all is rendered; random, so that no text holds it.
 _PLACEHOLDER = secrets.token_hex(16)
 # Hexadecimal digits: 64 bits.
@@ -78,8 +83,8 @@ class Turn:
 def render(prompt: Prompt[Any]) -> list[Message]:
     """Return the messages that ask `prompt`.
 
-    The reply's JSON schema is at the end of the user's last turn, or of what this turn shares with those about other
-    texts.
+    The form of the reply is at the end of the user's last turn, or of what this turn shares with those about other
+    texts unless its keys depend on the text.
 
     Raises:
         PlugInError: if the template of a method of another package is missing or faulty, or uses an undefined name.
@@ -95,8 +100,9 @@ def render_turns(prompt: Prompt[Any]) -> list[Turn]:
         raise _failed(prompt.name, error) from error
     question = turns[-1][1]
     reply: type[BaseModel] = prompt.reply
-    question[0] += _PARTS_APART + _form(reply)
-    if len(question) > 1:
+    after_text = issubclass(reply, KeyedReply) and reply.of_text
+    question[-1 if after_text else 0] += _PARTS_APART + _form(reply)
+    if len(question) > 1 and not after_text:
         question[-1] += _PARTS_APART + _CLOSING
     rendered = _tagged([Turn(role, _spaced(parts)) for role, parts in turns])
     if prompt.repair:
@@ -140,6 +146,8 @@ def _tagged(turns: Iterable[Turn]) -> list[Turn]:
 
 @functools.lru_cache(maxsize=128)
 def _form(reply: Any) -> str:
+    if issubclass(reply, KeyedReply):
+        return f"{_KEYED}\n{shown_form(reply)}"
     schema = _untitled(reply.model_json_schema())
     return (
         "Answer with one JSON object and nothing else: no introduction, no code fence, and not the schema itself. Its "

@@ -176,7 +176,8 @@ def effort(spent: Effort) -> str:
     """Return calls, tokens, cost and time."""
     failed = "" if not spent.failed else f", {spent.failed:,} failed"
     repaired = "" if not spent.repaired else f", {spent.repaired:,} repaired"
-    calls = f"{count(spent.calls, 'call')} ({spent.cached:,} more answered from cache{failed}{repaired})"
+    unclear = "" if not spent.by_name_or_order else f", {spent.by_name_or_order:,} read by name or order"
+    calls = f"{count(spent.calls, 'call')} ({spent.cached:,} more answered from cache{failed}{repaired}{unclear})"
     tokens = f"{spent.prompt_tokens:,} + {spent.completion_tokens:,} tokens{_provider_cache(spent)}"
     return f"{calls}, {tokens}, {cost(spent.cost_usd)}, {spent.seconds:,.0f} s"
 

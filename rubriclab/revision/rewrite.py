@@ -7,19 +7,21 @@ cannot change what it was not asked to (the published prompts ask for all senten
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ValidationInfo, field_validator, model_validator
+from pydantic import BaseModel, ValidationInfo, field_validator
 
 from rubriclab.data.example import Example
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.holistic import STRIDE
-from rubriclab.methods.replies import Whole, keep_usable
+from rubriclab.methods.replies import Whole, keep_valid
 from rubriclab.prompts import Prompt
+from rubriclab.prompts.prompt import is_salvage
 from rubriclab.revision.faults import TextFault
 from rubriclab.rubric import Rubric
 from rubriclab.scoring.score import assignment_of
@@ -86,11 +88,6 @@ def allowed_ids(fields: Mapping[str, Any]) -> list[int]:
     return [sentence["id"] for sentence in fields["sentences"]] if fields["free"] else list(fields["failing"])
 
 
-def _sentence_of(item: Mapping[str, Any], _info: ValidationInfo) -> int | None:
-    named = str(item.get("sentence"))
-    return int(named) if named.isdecimal() else None
-
-
 class Replacement(BaseModel):
     """The replacement of one sentence; an empty text removes it."""
 
@@ -121,14 +118,17 @@ class Replacement(BaseModel):
 class TextRewrite(BaseModel):
     """The sentences that change, each at most once; the others are kept."""
 
-    sentences: Annotated[list[Replacement], keep_usable(allowed_ids, _sentence_of, reasons=("reasoning",))]
+    sentences: Annotated[list[Replacement], keep_valid(("reasoning",))]
 
-    @model_validator(mode="after")
-    def _each_once(self) -> Self:
-        named = [each.sentence for each in self.sentences]
-        if len(set(named)) < len(named):
-            raise ValueError(f"each sentence can be changed once; got {', '.join(map(str, named))}")
-        return self
+    @field_validator("sentences")
+    @classmethod
+    def _each_once(cls, replacements: list[Replacement], info: ValidationInfo) -> list[Replacement]:
+        named = Counter(each.sentence for each in replacements)
+        if is_salvage(info) and (clear := [each for each in replacements if named[each.sentence] == 1]):
+            return clear
+        if len(named) < len(replacements):
+            raise ValueError(f"each sentence can be changed once; got {', '.join(map(str, sorted(named.elements())))}")
+        return replacements
 
 
 async def rewrite(writer: Judge, prompt: Prompt[TextRewrite], output: str) -> RewriteDraft:

@@ -38,17 +38,13 @@ def reply(messages: list[dict[str, str]], _body: dict[str, Any]) -> str:
     question = messages[1]["content"]
     texts = re.findall(r"<<<text (\d+) (\w+)>>>\n(.*?)\n<<<end of text \1 \2>>>", question, re.DOTALL)
     if not texts:
-        return json.dumps({"ratings": [rating("h1", 3), rating("h2", 3)], "whole": [rating("direct", 3)]})
-    entries = [
-        {
-            "text": int(number),
-            "ratings": [rating("h1", score_of(text)), rating("h2", score_of(text))],
-            "whole": [rating("direct", score_of(text))],
-        }
+        return json.dumps(dict.fromkeys(("h1", "h2", "direct"), rating(3)))
+    entries = {
+        f"text {number}": dict.fromkeys(("h1", "h2", "direct"), rating(score_of(text)))
         for number, _, text in texts
         if text != LOST
-    ]
-    return json.dumps({"texts": entries})
+    }
+    return json.dumps(entries)
 
 
 @pytest.fixture

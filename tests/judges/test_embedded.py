@@ -152,7 +152,7 @@ def test_finer_questions_of_one_feature_are_answered_by_how_much_a_text_has_of_i
 
     def yes(output: str) -> int:
         group = {"questions": [{"id": question, "text": question} for question in questions]}
-        found = ANSWERS["checkeval/answer"](fields(output=output, sub_dimensions=[group]))["answers"]
+        found = ANSWERS["checkeval/answer"](fields(output=output, sub_dimensions=[group])).values()
         return [each["answer"] for each in found].count("yes")
 
     assert [yes("word " * count) for count in (5, 14, 20, 40)] == [0, 1, 3, 5]
@@ -160,14 +160,14 @@ def test_finer_questions_of_one_feature_are_answered_by_how_much_a_text_has_of_i
 
 def test_no_is_the_good_answer_to_a_question_about_a_fault() -> None:
     sub = {"questions": [{"id": each, "text": each} for each in ("Is it fluent?", "Is there an error in its fluency?")]}
-    good, fault = ANSWERS["checkeval/answer"](fields(sub_dimensions=[sub]))["answers"]
+    good, fault = ANSWERS["checkeval/answer"](fields(sub_dimensions=[sub])).values()
     assert {good["answer"], fault["answer"]} == {"yes", "no"}
 
 
 def test_what_cannot_be_measured_is_not_applicable() -> None:
     question = {"id": "q", "text": 'Does it have more of "length relative to the source" (about -1, give or take 1)?'}
     asked = fields(source=None, sub_dimensions=[{"questions": [question]}])
-    assert ANSWERS["checkeval/answer"](asked)["answers"][0]["answer"] == "n/a"
+    assert [each["answer"] for each in ANSWERS["checkeval/answer"](asked).values()] == ["n/a"]
 
 
 @pytest.mark.parametrize(("task", "aspect"), shipped_checklists())
@@ -176,7 +176,7 @@ def test_every_shipped_checklist_has_questions_that_it_can_answer(task: str, asp
     context = "Bridges are of iron." if task == "dialogue" else None
     sub = {"questions": [{"id": each.id, "text": each.text} for each in load_checklist(task, aspect).questions]}
     asked = {**about.fields(), "output": OUTPUT, "source": SOURCE, "context": context, "sub_dimensions": [sub]}
-    assert {each["answer"] for each in ANSWERS["checkeval/answer"](asked)["answers"]} & {"yes", "no"}
+    assert {each["answer"] for each in ANSWERS["checkeval/answer"](asked).values()} & {"yes", "no"}
 
 
 # Units and comparisons
@@ -224,9 +224,9 @@ def test_a_sentence_is_consistent_with_a_text_that_has_its_words_numbers_and_nam
     sentence: str, consistent: str
 ) -> None:
     asked = fields(reference=SOURCE, sentences=[{"id": 1, "text": sentence}], label="source", verdict=True)
-    (entry,) = ANSWERS["dcr/evaluate"](asked)["sentences"]
+    (entry,) = ANSWERS["dcr/evaluate"](asked).values()
     assert entry["consistent"] == consistent
-    mark = ANSWERS["dcr/convert"]({"reasons": [{"id": 1, "text": entry["reason"]}]})["marks"][0]["mark"]
+    mark = ANSWERS["dcr/convert"]({"reasons": [{"id": 1, "text": entry["reason"]}]})["report 1"]["mark"]
     assert mark == (1 if consistent == "yes" else -1)
 
 

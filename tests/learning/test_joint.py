@@ -87,7 +87,7 @@ def _rivals() -> tuple[Example, ...]:
 def _about_rivals(prompt: Any) -> Any:
     if prompt.name != "single_call/judge_rivals":
         return Everything()(prompt)
-    return {"texts": about_each(prompt)}
+    return about_each(prompt)
 
 
 def test_asking_with_rivals_gives_a_rubric_that_rates_rivals_together_as_its_validation_did() -> None:
@@ -109,12 +109,12 @@ def test_asking_with_rivals_gives_a_rubric_that_rates_rivals_together_as_its_val
     assert "single_call/judge" not in names
     rated = [prompt for prompt in judge.prompts if prompt.name == "single_call/judge_rivals"]
     assert sum(len(prompt.fields["texts"]) for prompt in rated) == len(TEXTS)
-    score = {entry["text"]: entry["ratings"] for entry in about_each(rated[0])}
+    entries = about_each(rated[0])
     first = rated[0].fields["texts"][0]
     row = next(row for row, text in enumerate(record.texts) if text.example.output == first["output"])
-    for item in score[first["number"]]:
-        place = [candidate.criterion.id for candidate in record.candidates].index(item["id"])
-        assert record.matrix[row, place] == item["score"]
+    for each in rated[0].fields["criteria"]:
+        place = [candidate.criterion.id for candidate in record.candidates].index(each["id"])
+        assert record.matrix[row, place] == entries[f"text {first['number']}"][each["id"]]["score"]
 
 
 def test_asking_with_rivals_needs_texts_with_rivals() -> None:

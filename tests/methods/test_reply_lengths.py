@@ -14,7 +14,7 @@ from rubriclab.data.fields import LONGEST_NAME
 from rubriclab.judges.ask import read
 from rubriclab.judges.judge import Reply
 from rubriclab.methods.baselines import Steps
-from rubriclab.methods.checkeval.replies import PlainElaboration, PlainVerdicts, WrittenSeeds
+from rubriclab.methods.checkeval.replies import PlainElaboration, PlainVerdict, WrittenSeeds
 from rubriclab.methods.deduplication import Groups
 from rubriclab.methods.hypoeval.propose import ProposalContext, propose
 from rubriclab.methods.hypoeval.replies import HypothesisProposal
@@ -28,7 +28,7 @@ HYPOTHESIS = {"trait": "t", "statement": "s", "levels": LEVELS}
 SEEDS = {"name": "n", "definition": "d", "questions": ["Is it?"]}
 SIDE = {"name": "n", "definition": "d", "question": "Is it?"}
 GROUP = {"reason": "r", "relation": "same", "members": ["a", "b"], "best": "a"}
-VERDICT = {"question": "q", "reasoning": "r", "yes_means": "better", "about": "a", "style": "fine"}
+VERDICT = {"reasoning": "r", "yes_means": "better", "about": "a", "style": "fine"}
 
 # A reply with a place for words, and the most characters that may stand there.
 CASES: list[tuple[type[BaseModel], Any, int]] = [
@@ -69,7 +69,7 @@ CASES: list[tuple[type[BaseModel], Any, int]] = [
     (Refined, lambda words: {"reasoning": "", "explanation": words}, LONGEST_WORDING),
     (Steps, lambda words: {"steps": [words]}, LONGEST_WORDING - len("1. ")),
     (Groups, lambda words: {"groups": [GROUP | {"reason": words}]}, LONGEST_REASON),
-    (PlainVerdicts, lambda words: {"verdicts": [VERDICT | {"reasoning": words}]}, LONGEST_REASON),
+    (PlainVerdict, lambda words: VERDICT | {"reasoning": words}, LONGEST_REASON),
 ]
 
 

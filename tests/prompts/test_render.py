@@ -32,6 +32,7 @@ from rubriclab.methods.single_call.prompt import judge_prompt
 from rubriclab.methods.single_call.rivals import rivals_prompt
 from rubriclab.papers.paper import Paper, PaperPage
 from rubriclab.prompts import Prompt, Repair, prompts_digest, render, render_turns
+from rubriclab.prompts.keyed import KeyedReply
 from rubriclab.revision import improve_stream
 from rubriclab.rubric import Demonstration, Rubric
 from rubriclab.services.literature_add import LiteratureAddOptions, findings_prompts
@@ -244,17 +245,25 @@ def test_a_name_that_is_missing_fails_instead_of_leaving_a_gap(real, name):
 def test_nothing_of_the_templates_language_is_left_over(real, name):
     for prompt in real[name]:
         whole = "".join(message["content"] for message in render(prompt))
-        assert not re.search(r"\{%|%\}|\{\{ |\{#|None\b(?! of)|Undefined", re.sub(r"JSON schema:\n.*", "", whole))
+        assert not re.search(
+            r"\{%|%\}|\{\{ |\{#|None\b(?! of)|Undefined", re.sub(r"(?:JSON schema|this order):\n.*", "", whole)
+        )
         assert "\n\n\n" not in whole
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
-def test_the_reply_s_schema_with_its_fields_in_order_ends_what_texts_share(real, name):
+def test_the_form_of_the_reply_ends_what_texts_share_or_the_whole_where_its_keys_depend_on_the_text(real, name):
     prompt = real[name][0]
-    schema = json.loads(render_turns(prompt)[-1].parts[0].rstrip().rsplit("\n", 1)[1])
+    keyed = issubclass(prompt.reply, KeyedReply)
+    parts = render_turns(prompt)[-1].parts
+    form = parts[-1 if keyed and prompt.reply.of_text else 0].rstrip().rsplit("\n", 1)[1]
     model = prompt.reply.model_json_schema()
-    assert list(schema["properties"]) == list(model["properties"])
-    assert schema.get("required") == model.get("required")
+    if keyed:
+        places = [form.index(f'"{each.id}": ') for each in prompt.reply.asked]
+        assert places == sorted(places)
+    else:
+        assert list(json.loads(form)["properties"]) == list(model["properties"])
+        assert json.loads(form).get("required") == model.get("required")
 
 
 @pytest.mark.parametrize("name", TEMPLATES)

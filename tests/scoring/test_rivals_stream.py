@@ -127,7 +127,7 @@ async def test_a_failure_that_concerns_every_text_ends_the_run_after_the_calls_u
         if prompt.fields["source"] == "The source of g2.":
             raise BudgetReached("Enough.")
         ended.append(number_in(shown(prompt)[0]))
-        return {"texts": about_each(prompt, one_to_five)}
+        return about_each(prompt, one_to_five)
 
     rows = [text for group in range(8) for text in rivals(2, f"g{group}", start=2 * group)]
     found = list[Score]()
@@ -212,10 +212,10 @@ async def test_a_judge_that_looks_at_texts_alone_agrees_with_itself_in_the_rever
 async def test_a_judge_that_prefers_the_first_text_is_found_out() -> None:
     def script(prompt: Any) -> Any:
         entries = about_each(prompt, lambda _: 3)
-        for entry in entries:
-            for item in (*entry["ratings"], *entry["whole"]):
-                item["score"] = 6 - entry["text"]
-        return {"texts": entries}
+        for number, entry in enumerate(entries.values(), 1):
+            for name in entry:
+                entry[name] = {"reason": "Shown early.", "score": 6 - number}
+        return entries
 
     counts = RivalCounts(orders=OrderCheck(3))
     await scores_of(mixed(3, 5), FakeJudge(script), counts=counts)

@@ -128,7 +128,7 @@ async def test_too_little_of_the_weight_means_no_score_no_interval_and_no_contri
 
 
 async def test_everything_can_be_asked_in_one_call():
-    fake = FakeJudge(lambda _: {"ratings": [rated("a", 4), rated("b", 1)]})
+    fake = FakeJudge(lambda _: {"a": rated(4), "b": rated(1)})
     score = await score_text(combined(ask="in one call", a=0.75, b=0.25), TEXT, fake, REF)
     assert [prompt.name for prompt in fake.prompts] == ["single_call/judge"]
     assert [(c.id, c.score, c.contribution) for c in score.criteria] == [("a", 4, 0.75), ("b", 1, -0.5)]
@@ -140,16 +140,16 @@ async def test_measures_are_counted_here_and_never_asked_about(ask):
     words = criterion("words").model_copy(update={"kind": "feature", "levels": ()})
     both = combined(ask=ask, a=0.5, words=0.5)
     parts = (both.parts[0], Part(method="text_features", settings={}, criteria=(words,)))
-    fake = FakeJudge(lambda prompt: {"ratings": [rated("a", 4)]} if "single_call" in prompt.name else rating(4))
+    fake = FakeJudge(lambda prompt: {"a": rated(4)} if "single_call" in prompt.name else rating(4))
     score = await score_text(both.model_copy(update={"parts": parts}), TEXT, fake, REF)
     assert [[each["id"] for each in prompt.fields["criteria"]] for prompt in fake.prompts] == [["a"]]
     # TEXT has three words, as many as the center says.
     assert [(c.id, c.score, c.contribution) for c in score.criteria] == [("a", 4.0, 0.5), ("words", 3.0, 0.0)]
 
 
-def rated(name: str, score: float) -> dict[str, object]:
+def rated(score: float) -> dict[str, object]:
     """Return one entry of a reply about several criteria."""
-    return {"id": name, "reason": f"Worth {score}.", "score": score}
+    return {"reason": f"Worth {score}.", "score": score}
 
 
 def test_a_row_has_every_field_of_the_score_and_leaves_out_what_is_not_known():

@@ -30,15 +30,14 @@ class Sparing:
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         """Return the same score for every criterion that is asked about."""
         share = shared(prompt.fields)
-        found = {"reasoning": "Counted.", "score": 1 + (share > 0.8) + (share > 0.9)}
+        entry = {"reason": "Counted.", "score": 1 + (share > 0.8) + (share > 0.9)}
+        found = {"reasoning": "Counted.", "score": entry["score"]}
         if prompt.name == "hypoeval/rate_together":
             names = [criterion["id"] for criterion in prompt.fields["criteria"]]
-            return Reply(json.dumps({"ratings": [{"criterion": name, **found} for name in names]}), self.name)
+            return Reply(json.dumps(dict.fromkeys(names, entry)), self.name)
         if prompt.name == "single_call/judge":
-            entry = {"reason": "Counted.", "score": found["score"]}
-            lists = {"ratings": prompt.fields["criteria"], "whole": prompt.fields["overall"]}
-            every = {name: [{"id": each["id"], **entry} for each in asked] for name, asked in lists.items() if asked}
-            return Reply(json.dumps(every), self.name)
+            names = [each["id"] for each in (*prompt.fields["criteria"], *prompt.fields["overall"])]
+            return Reply(json.dumps(dict.fromkeys(names, entry)), self.name)
         assert prompt.name in ("hypoeval/rate", "direct/rate")
         return Reply(json.dumps(found), self.name)
 

@@ -94,9 +94,9 @@ def _rate(fields: Fields) -> Answer:
     return {"reasoning": " ".join(reason for _, reason in found), "score": _score(fmean(shares), fields["scale"])}
 
 
-def _ratings(fields: Fields, name: str, reason: str) -> list[Answer]:
+def _ratings(fields: Fields) -> Answer:
     rated = [(criterion["id"], *_rated(fields, criterion)) for criterion in fields["criteria"]]
-    return [{name: id_, reason: why, "score": _score(share, fields["scale"])} for id_, share, why in rated]
+    return {id_: {"reason": why, "score": _score(share, fields["scale"])} for id_, share, why in rated}
 
 
 # Checklists
@@ -140,13 +140,13 @@ def _new(fields: Fields, reading: Reading) -> dict[str, str]:
 def _filter(fields: Fields) -> Answer:
     fine = {"reasoning": "Not read.", "yes_means": "better", "about": fields["aspect"]["name"], "style": "fine"}
     fine |= _PRESUPPOSED if fields["self_contained"] else {}
-    return {"verdicts": [{"question": question["id"], **fine} for question in fields["questions"]]}
+    return {question["id"]: fine for question in fields["questions"]}
 
 
-def _answers(fields: Fields, name: str) -> list[Answer]:
+def _answers(fields: Fields) -> Answer:
     questions = [question for group in fields["sub_dimensions"] for question in group["questions"]]
     found = [(question["id"], *_answer(fields, question["text"])) for question in questions]
-    return [{name: id_, "reason": reason, "answer": answer} for id_, answer, reason in found]
+    return {id_: {"reason": reason, "answer": answer} for id_, answer, reason in found}
 
 
 def _answer(fields: Fields, question: str) -> tuple[str, str]:
@@ -186,13 +186,12 @@ def _learned(fields: Fields, observations: Sequence[Fields]) -> str:
 
 def _judge(fields: Fields) -> Answer:
     """Return what separate calls would: ratings by the criteria, answers to the questions, and holistic scores."""
-    whole = []
+    whole = {}
     for entry in fields["overall"]:
         text = _usual(fields) if entry["by"] == "definition" else entry["text"]
         share, reason = measure(fields, text)
-        whole.append({"id": entry["id"], "reason": reason, "score": _score(share, fields["scale"])})
-    lists = {"ratings": _ratings(fields, "id", "reason"), "answers": _answers(fields, "id"), "whole": whole}
-    return {name: entries for name, entries in lists.items() if entries}
+        whole[entry["id"]] = {"reason": reason, "score": _score(share, fields["scale"])}
+    return {**_ratings(fields), **_answers(fields), **whole}
 
 
 # Sentences and facts
@@ -231,10 +230,13 @@ def _least_supported(text: str, others: Sequence[str]) -> tuple[bool, list[int],
     return min((_support(sentence, others) for sentence in split_sentences(text) or [text]), key=lambda found: found[0])
 
 
-def _pairs(fields: Fields) -> list[tuple[Fields, Fields, str]]:
-    """Return each unit with each question, and the text of the unit."""
+def _of_units(fields: Fields, verdict: Callable[[Fields, str], Answer]) -> Answer:
+    """Return the verdict by each question on the text of each unit, and weights if requested."""
     texts = {unit["id"]: unit.get("text") or f"{unit['first']} {unit['second']}" for unit in fields["units"]}
-    return [(unit, question, texts[unit["id"]]) for unit, question in product(fields["units"], fields["questions"])]
+    questions = fields["questions"]
+    equal = {question["id"]: 1 / len(questions) for question in questions}
+    units = {unit: {each["id"]: verdict(each, text) for each in questions} for unit, text in texts.items()}
+    return {**units, **({"weights": equal} if fields["weigh"] else {})}
 
 
 def _verify(fields: Fields) -> Answer:
@@ -243,8 +245,8 @@ def _verify(fields: Fields) -> Answer:
     Facts, and texts beside a source, are looked up in what is shown, and neighbouring sentences compared.
     """
     material = [fact["text"] for fact in fields["facts"]] or split_sentences(fields["source"] or "")
-    verdicts = []
-    for unit, question, text in _pairs(fields):
+
+    def verdict(question: Fields, text: str) -> Answer:
         own = own_readings(question["text"])
         if fields["kind"] in ("fact", "triple") and material and not own:
             holds, _, reason = _least_supported(text, material)
@@ -257,37 +259,30 @@ def _verify(fields: Fields) -> Answer:
             answer, reason = _answer({**fields, "output": text}, question["text"])
         # A question that nothing can be measured for speaks for the unit.
         answer = _yes_no(not _asks_for_fault(question["text"])) if answer == "n/a" else answer
-        verdicts.append({"unit": unit["id"], "question": question["id"], "reason": reason, "answer": answer})
-    return {"verdicts": verdicts, **_weights(fields)}
+        return {"reason": reason, "answer": answer}
+
+    return _of_units(fields, verdict)
 
 
 def _find_support(fields: Fields) -> Answer:
-    supports = []
-    for unit, question, text in _pairs(fields):
+    def verdict(_question: Fields, text: str) -> Answer:
         holds, places, reason = _support(text, [fact["text"] for fact in fields["facts"]])
-        named = [fields["facts"][place]["id"] for place in places] if holds else []
-        supports.append({"unit": unit["id"], "question": question["id"], "reason": reason, "facts": named})
-    return {"supports": supports, **_weights(fields)}
+        return {"reason": reason, "facts": [fields["facts"][place]["id"] for place in places] if holds else []}
+
+    return _of_units(fields, verdict)
 
 
 def _rate_units(fields: Fields) -> Answer:
-    ratings = []
-    for unit, question, text in _pairs(fields):
+    def verdict(question: Fields, text: str) -> Answer:
         share, reason = measure({**fields, "output": text}, question["text"])
-        score = _score(share, fields["scale"])
-        ratings.append({"unit": unit["id"], "question": question["id"], "reason": reason, "score": score})
-    return {"ratings": ratings, **_weights(fields)}
+        return {"reason": reason, "score": _score(share, fields["scale"])}
 
-
-def _weights(fields: Fields) -> Answer:
-    equal = [{"question": question["id"], "weight": 1 / len(fields["questions"])} for question in fields["questions"]]
-    return {"weights": equal} if fields["weigh"] else {}
+    return _of_units(fields, verdict)
 
 
 def _facts(fields: Fields) -> Answer:
     """Return each sentence as one fact; one without content words states none."""
-    facts = {each["id"]: [each["text"]] if _roots(each["text"]) else [] for each in fields["sentences"]}
-    return {"sentences": [{"sentence": id_, "facts": found} for id_, found in facts.items()]}
+    return {f"sentence {each['id']}": [each["text"]] if _roots(each["text"]) else [] for each in fields["sentences"]}
 
 
 def _propose_sub_dimensions(fields: Fields) -> Answer:
@@ -310,24 +305,24 @@ def _propose_sub_dimensions(fields: Fields) -> Answer:
 def _compare(fields: Fields) -> Answer:
     """Return a reason for each sentence, which says whether the reference has its words; with a verdict if asked."""
     reference = split_sentences(fields["reference"])
-    entries = []
+    entries = {}
     for sentence in fields["sentences"]:
         holds, _, reason = _least_supported(sentence["text"], reference)
         finding = f"This is {'' if holds else 'not '}consistent with the {fields['label']}."
         verdict = {"consistent": _yes_no(holds)} if fields["verdict"] else {}
-        entries.append({"sentence": sentence["id"], "reason": f"{finding} {reason}", **verdict})
-    return {"sentences": entries}
+        entries[f"sentence {sentence['id']}"] = {"reason": f"{finding} {reason}", **verdict}
+    return entries
 
 
 def _convert(fields: Fields) -> Answer:
     """Return -1 for each reason whose first sentence either names a fault or denies something, 1 for any other."""
-    marks = []
+    marks = {}
     for each in fields["reasons"]:
         first = " ".join(split_sentences(each["text"].lower())[:1])
         fault = bool(_FAULT.search(first)) != bool(_DENIAL.search(first))
         thought = "It finds fault." if fault else "It finds no fault."
-        marks.append({"reason": each["id"], "thought": thought, "mark": -1 if fault else 1})
-    return {"marks": marks}
+        marks[f"report {each['id']}"] = {"thought": thought, "mark": -1 if fault else 1}
+    return marks
 
 
 def _rewrite(fields: Fields) -> Answer:
@@ -357,12 +352,12 @@ ANSWERS: Mapping[str, Callable[[Fields], Answer]] = {
     "hypoeval/propose": _propose,
     "hypoeval/refine": lambda fields: {"reasoning": "Kept as they are.", "hypotheses": fields["hypotheses"]},
     "hypoeval/rate": _rate,
-    "hypoeval/rate_together": lambda fields: {"ratings": _ratings(fields, "criterion", "reasoning")},
+    "hypoeval/rate_together": _ratings,
     "checkeval/seeds": _seeds,
     "checkeval/diversify": _diversify,
     "checkeval/elaborate": _elaborate,
     "checkeval/filter": _filter,
-    "checkeval/answer": lambda fields: {"answers": _answers(fields, "question")},
+    "checkeval/answer": _answers,
     "deduplication/group": lambda _: {"groups": []},
     "seeval/explain": lambda fields: {"explanation": _usual(fields)},
     "seeval/refine": lambda fields: {
@@ -386,6 +381,6 @@ ANSWERS: Mapping[str, Callable[[Fields], Answer]] = {
     "analyze_rate/rate": _analyse,
     "single_call/judge": _judge,
     "single_call/judge_rivals": lambda fields: {
-        "texts": [{"text": each["number"], **_judge({**fields, "output": each["output"]})} for each in fields["texts"]]
+        f"text {each['number']}": _judge({**fields, "output": each["output"]}) for each in fields["texts"]
     },
 }

@@ -5,28 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from pydantic import BaseModel
 
 from rubriclab.data.aspect import Assignment
 from rubriclab.data.example import Example
 from rubriclab.data.scale import Scale
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.checkeval.replies import BareAnswers, ChecklistAnswers, asked_ids
-from rubriclab.methods.checkeval.settings import AnswerForm, Ask, CheckEvalScoringSettings
+from rubriclab.methods.checkeval.replies import AnswerEntry, asked_ids, of_questions
+from rubriclab.methods.checkeval.settings import Ask, CheckEvalScoringSettings
 from rubriclab.methods.method import MISSING_SHARE, CriterionRating
 from rubriclab.methods.prompting import gathered
-from rubriclab.methods.questions import YesNo, by_trait, payload, question_of
+from rubriclab.methods.questions import YesNo, YesOrNo, by_trait, payload, question_of
 from rubriclab.methods.replies import why_missing
 from rubriclab.prompts import Prompt
+from rubriclab.prompts.keyed import KeyedReply
 from rubriclab.rubric import Criterion, Part
 from rubriclab.stats.interval import DIGITS
 
 TOKENS_PER_ANSWER = 96
-
-FORMS: Mapping[AnswerForm, type[BaseModel]] = {"with reasons": ChecklistAnswers, "yes or no": BareAnswers}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +92,7 @@ def answer_prompts(
     dimensions: Mapping[str, str],
     assignment: Assignment,
     settings: CheckEvalScoringSettings,
-) -> list[Prompt[Any]]:
+) -> list[Prompt[KeyedReply]]:
     """Return the prompts with all questions about a text.
 
     Args:
@@ -108,18 +104,23 @@ def answer_prompts(
     for group in _groups(questions, settings.ask):
         shown = {**fields, "sub_dimensions": _sub_dimensions(group, dimensions, bare)}
         longest = 256 + TOKENS_PER_ANSWER * len(group)
-        prompts.append(Prompt("checkeval/answer", shown, FORMS[settings.answers], max_tokens=longest))
+        form = of_questions(shown, YesOrNo if bare else AnswerEntry)
+        prompts.append(Prompt("checkeval/answer", shown, form, max_tokens=longest))
     return prompts
 
 
-async def _answered(prompt: Prompt[Any], judge: Judge) -> dict[str, QuestionAnswer]:
+async def _answered(prompt: Prompt[KeyedReply], judge: Judge) -> dict[str, QuestionAnswer]:
     ids = asked_ids(prompt.fields)
-    answer = await ask(judge, prompt, salvage=prompt.reply)
-    entries = answer.value.answers if answer.value else ()
-    by_id = {entry.question: QuestionAnswer(entry.answer, entry.reason.strip()) for entry in entries}
-    if len(by_id) < len(ids):
-        by_id = dict.fromkeys(ids, QuestionAnswer(None, why_missing(prompt, answer, "answer"))) | by_id
-    return by_id
+    answer = await ask(judge, prompt)
+    entries = answer.value.entries if answer.value else {}
+    missing = QuestionAnswer(None, why_missing(prompt, answer, "answer") if len(entries) < len(ids) else "")
+    return {name: _read(entries[name]) if name in entries else missing for name in ids}
+
+
+def _read(entry: AnswerEntry | YesNo) -> QuestionAnswer:
+    if isinstance(entry, AnswerEntry):
+        return QuestionAnswer(entry.answer, entry.reason.strip())
+    return QuestionAnswer(entry, "")
 
 
 def _groups(questions: Sequence[Criterion], how: Ask) -> list[list[Criterion]]:

@@ -18,15 +18,16 @@ from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.checkeval.replies import (
     ELSEWHERE,
-    PlainVerdicts,
+    PlainVerdict,
     QuestionVerdict,
-    QuestionVerdicts,
     fault,
+    of_questions,
 )
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
 from rubriclab.methods.deduplication import find_redundant
 from rubriclab.methods.questions import is_handwritten, is_seed, payload, question_of
 from rubriclab.prompts import Prompt
+from rubriclab.prompts.keyed import KeyedReply
 from rubriclab.rubric import Criterion, DroppedCriterion
 
 # The shipped aspect that includes all others of its task, so that no question is about another aspect.
@@ -130,7 +131,7 @@ def filter_prompt(
     others: Sequence[Aspect],
     assignment: Assignment,
     settings: CheckEvalSettings,
-) -> Prompt[Any]:
+) -> Prompt[KeyedReply]:
     """Return the prompt for a verdict on each of the questions of one sub-dimension."""
     fields: Mapping[str, Any] = {
         **assignment.fields(),
@@ -139,7 +140,7 @@ def filter_prompt(
         "others": [other.model_dump() for other in others],
         "self_contained": settings.self_contained,
     }
-    form = QuestionVerdicts if settings.self_contained else PlainVerdicts
+    form = of_questions(fields, QuestionVerdict if settings.self_contained else PlainVerdict)
     return Prompt("checkeval/filter", fields, form, max_tokens=256 + 128 * len(questions))
 
 
@@ -164,18 +165,13 @@ async def _judged(
     others = other_aspects(checklist, assignment)
     groups = ((sub, [each for each in pool if each.trait == sub.name]) for sub in checklist.sub_dimensions)
     prompts = [filter_prompt(sub, group, others, assignment, settings) for sub, group in groups if group]
-    replies = await asyncio.gather(*(_verdicts(prompt, generator) for prompt in prompts))
-    verdicts = dict(chain.from_iterable(replies))
+    answers = await asyncio.gather(*(ask(generator, prompt) for prompt in prompts))
+    verdicts = {name: each for answer in answers if answer.value for name, each in answer.value.entries.items()}
     turned = {each.id: _turned(each, verdicts.get(each.id)) for each in pool}
     aspect = assignment.aspect.name
     reasons = {name: _fault(each, verdicts.get(name), aspect, settings) for name, each in turned.items()}
     unjudged = sum(question.id not in verdicts for question in pool)
     return turned, {name: reason for name, reason in reasons.items() if reason}, unjudged
-
-
-async def _verdicts(prompt: Prompt[Any], generator: Judge) -> list[tuple[str, QuestionVerdict]]:
-    answer = await ask(generator, prompt, salvage=prompt.reply)
-    return [(verdict.question, verdict) for verdict in answer.value.verdicts] if answer.value else []
 
 
 def _turned(question: Criterion, verdict: QuestionVerdict | None) -> Criterion:

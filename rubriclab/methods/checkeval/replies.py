@@ -1,8 +1,4 @@
-"""The reply models of CheckEval's prompts; reasoning comes before every verdict.
-
-Questions are identified by id, never by position. The ids are checked against the prompt's fields, which the parser
-passes as validation context.
-"""
+"""The reply models of CheckEval's prompts; reasoning comes before every verdict."""
 
 from __future__ import annotations
 
@@ -21,9 +17,11 @@ from pydantic import (
 )
 from pydantic.json_schema import SkipJsonSchema
 
-from rubriclab.methods.questions import YesNo, YesOrNo, read_answer
+from rubriclab.methods.questions import YesNo, read_answer
 from rubriclab.methods.reasons import CitedNumbers, NothingToCite
-from rubriclab.methods.replies import NewName, Reason, Wording, bare_id, is_salvage, keep_usable
+from rubriclab.methods.replies import NewName, Reason, Wording, bare_id
+from rubriclab.prompts.keyed import AskedEntry, KeyedReply, keyed_reply
+from rubriclab.prompts.prompt import is_salvage
 
 # The subject of a question that is about none of the aspects named.
 ELSEWHERE = "something else"
@@ -58,22 +56,28 @@ def _seed_shown(value: str, info: ValidationInfo) -> str:
     return value
 
 
-def _question_of(item: Mapping[str, Any], info: ValidationInfo) -> str | None:
-    name = _as_asked(item.get("question"), info)
-    return name if isinstance(name, str) else None
-
-
 AskedId = Annotated[str, BeforeValidator(_as_asked)]
 SeedId = Annotated[AskedId, AfterValidator(_seed_shown)]
 Readable = Annotated[YesNo, BeforeValidator(_readable)]
 
 # What is not requested: absent from the schema, and ignored in a reply.
 NotAsked = Annotated[YesNo | None, BeforeValidator(lambda _: None), SkipJsonSchema()]
-NoReason = Annotated[str, BeforeValidator(lambda _: ""), SkipJsonSchema()]
 
 M = TypeVar("M", bound=BaseModel)
 
-_USABLE = keep_usable(asked_ids, _question_of, reasons=("reason", "reasoning"))
+
+class AnswerEntry(BaseModel):
+    """An answer with its reason."""
+
+    reason: str
+    answer: Readable
+
+
+def of_questions(fields: Mapping[str, Any], form: Any) -> type[KeyedReply]:
+    """Return the reply model with one entry for each question that a prompt's fields show."""
+    groups = fields.get("sub_dimensions", [fields])
+    questions = [question for group in groups for question in group["questions"]]
+    return keyed_reply(tuple(AskedEntry(each["id"], form, names=(each["text"],)) for each in questions))
 
 
 class FinerQuestion(BaseModel):
@@ -116,20 +120,9 @@ class Diversification(Elaboration):
     questions: Sequence[NewQuestion]
 
 
-def _one_for_each_question(reply: BaseModel, info: ValidationInfo) -> BaseModel:
-    """Check that a reply's only list has one entry for each question."""
-    if info.context and not is_salvage(info):
-        entries = getattr(reply, next(iter(type(reply).model_fields)))
-        expected, got = asked_ids(info.context), [entry.question for entry in entries]
-        if sorted(got) != sorted(expected):
-            raise ValueError(f"one entry each needed for {', '.join(expected)}; got {', '.join(got) or 'none'}")
-    return reply
-
-
 class QuestionVerdict(BaseModel):
     """A verdict that also says what the question presupposes."""
 
-    question: AskedId
     reasoning: Reason
     absent: Readable
     broken: Readable
@@ -147,30 +140,6 @@ class QuestionVerdict(BaseModel):
         if not named:
             raise ValueError(f"one of {', '.join(known)} was expected; got {value!r:.60}")
         return str(named[0])
-
-
-class QuestionVerdicts(BaseModel):
-    """One verdict on each question with what it presupposes, no more and no fewer."""
-
-    verdicts: Annotated[Sequence[QuestionVerdict], _USABLE]
-
-    _complete = model_validator(mode="after")(_one_for_each_question)
-
-
-class NamedAnswer(BaseModel):
-    """The answer to one question, after its reason."""
-
-    question: AskedId
-    reason: str
-    answer: Readable
-
-
-class ChecklistAnswers(BaseModel):
-    """One answer to each question, no more and no fewer."""
-
-    answers: Annotated[Sequence[NamedAnswer], _USABLE]
-
-    _complete = model_validator(mode="after")(_one_for_each_question)
 
 
 class SeedSubDimension(BaseModel):
@@ -195,7 +164,7 @@ class WrittenSeeds(BaseModel):
         return self
 
 
-# The forms without stated answers (paper), without reasons (paper), and with the numbers of cited reasons.
+# The forms without stated answers (paper), and with the numbers of cited reasons.
 
 
 def _variant(model: type[M], name: str, doc: str, **fields: Any) -> type[M]:
@@ -263,35 +232,8 @@ PlainCitingDiversification = _variant(
         )
     ),
 )
-PlainVerdicts = _variant(
-    QuestionVerdicts,
-    "PlainVerdicts",
-    "One verdict on each question, no more and no fewer.",
-    verdicts=Annotated[
-        _list_of(
-            _variant(
-                QuestionVerdict, "PlainVerdict", "What a reader of the checklist makes of one question.", **_UNSTATED
-            )
-        ),
-        _USABLE,
-    ],
-)
-BareAnswers = _variant(
-    ChecklistAnswers,
-    "BareAnswers",
-    "Yes or no to each question, no more and no fewer.",
-    answers=Annotated[
-        _list_of(
-            _variant(
-                NamedAnswer,
-                "BareAnswer",
-                "Yes or no to one question, without a reason.",
-                reason=(NoReason, ""),
-                answer=YesOrNo,
-            )
-        ),
-        _USABLE,
-    ],
+PlainVerdict = _variant(
+    QuestionVerdict, "PlainVerdict", "What a reader of the checklist makes of one question.", **_UNSTATED
 )
 
 

@@ -19,18 +19,17 @@ from rubriclab.errors import ChecklistError
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.dcr.replies import (
     Mark,
-    Marks,
     Reason,
-    Reasons,
     SentenceVerdict,
-    SentenceVerdicts,
     Sign,
     ask_each,
+    of_each,
 )
 from rubriclab.methods.dcr.settings import DCRScoringSettings
 from rubriclab.methods.method import MISSING_SHARE, CriterionRating, UnitVerdict
 from rubriclab.methods.prompting import chunks
 from rubriclab.prompts import Prompt
+from rubriclab.prompts.keyed import KeyedReply
 from rubriclab.rubric import Criterion, Evidence, Part
 from rubriclab.segmentation import Material, Units
 from rubriclab.sentences import split_sentences
@@ -123,7 +122,7 @@ def comparison_of(
 
 def evaluate_prompts(
     comparison: ReferenceComparison, checks: Sequence[str], assignment: Assignment, settings: DCRScoringSettings
-) -> list[Prompt[Any]]:
+) -> list[Prompt[KeyedReply]]:
     """Return the prompts about all sentences, chunk by chunk; sentences are numbered from 1."""
     task_fields = assignment.fields()
     fields = {
@@ -140,31 +139,27 @@ def evaluate_prompts(
     return [_prompt({**fields, "sentences": list(some)}) for some in chunks(sentences, settings.most_per_call)]
 
 
-async def judge_sentences(prompt: Prompt[Any], judge: Judge) -> dict[int, Reason | str]:
-    """Return each sentence's reason, with a verdict if the prompt requests one; or why there is none."""
-    return await ask_each(judge, prompt, lambda reply: reply.sentences)
-
-
 def _holds_words(text: str) -> bool:
     return any(character.isalnum() for character in text)
 
 
-def _prompt(fields: dict[str, Any]) -> Prompt[Any]:
-    form = SentenceVerdicts if fields["verdict"] else Reasons
+def _prompt(fields: dict[str, Any]) -> Prompt[KeyedReply]:
+    form = of_each("sentence", fields["sentences"], SentenceVerdict if fields["verdict"] else Reason)
     return Prompt("dcr/evaluate", fields, form, max_tokens=LONGEST + PER_REASON * len(fields["sentences"]))
 
 
-def convert_prompt(reasons: Mapping[int, str]) -> Prompt[Marks]:
+def convert_prompt(reasons: Mapping[int, str]) -> Prompt[KeyedReply]:
     """Return the prompt for the marks of `reasons`, by the numbers of their sentences."""
     fields = {"reasons": [{"id": number, "text": text} for number, text in reasons.items()]}
-    return Prompt("dcr/convert", fields, Marks, max_tokens=LONGEST_MARKS + PER_MARK * len(reasons))
+    form = of_each("report", fields["reasons"], Mark)
+    return Prompt("dcr/convert", fields, form, max_tokens=LONGEST_MARKS + PER_MARK * len(reasons))
 
 
 async def convert_reasons(reasons: Mapping[int, str], judge: Judge) -> dict[int, Mark | str]:
     """Return each reason's mark, or why there is none; without reasons no call is made."""
     if not reasons:
         return {}
-    return await ask_each(judge, convert_prompt(reasons), lambda reply: reply.marks)
+    return await ask_each(judge, convert_prompt(reasons))
 
 
 def consistency(marks: Sequence[Sign]) -> float:
@@ -278,9 +273,9 @@ async def rate(
     return CriterionRating(criterion.id, round(score, DIGITS), compared.summary, units=compared.verdicts)
 
 
-async def _judge_chunk(prompt: Prompt[Any], judge: Judge) -> list[JudgedSentence]:
+async def _judge_chunk(prompt: Prompt[KeyedReply], judge: Judge) -> list[JudgedSentence]:
     """Return the result for each of the sentences of `prompt`, in order."""
-    reasons_or_faults = await judge_sentences(prompt, judge)
+    reasons_or_faults: Mapping[int, Reason | str] = await ask_each(judge, prompt)
     marks: Mapping[int, Mark | str] = {}
     if not prompt.fields["verdict"]:
         reasons = {number: each.reason for number, each in reasons_or_faults.items() if isinstance(each, Reason)}

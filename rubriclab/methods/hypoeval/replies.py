@@ -16,7 +16,7 @@ from rubriclab.characters import is_blank
 from rubriclab.data.fields import LONGEST_NAME
 from rubriclab.data.scale import show
 from rubriclab.methods.reasons import CitedNumbers, NothingToCite
-from rubriclab.methods.replies import Number, OnScale, at_most
+from rubriclab.methods.replies import Number, at_most
 from rubriclab.rubric import Level
 
 
@@ -80,29 +80,6 @@ class CitingProposal(HypothesisProposal):
     """Hypotheses that cite raters' reasons, each self-contained, after the reasoning that led to them."""
 
     hypotheses: Sequence[CitingHypothesis]
-
-
-class HypothesisRating(BaseModel):
-    """A score with its reason, for one of several criteria."""
-
-    criterion: str
-    reasoning: str
-    score: OnScale
-
-
-class HypothesisRatings(BaseModel):
-    """One rating for each criterion asked about, no more and no fewer."""
-
-    ratings: list[HypothesisRating]
-
-    @model_validator(mode="after")
-    def _every_criterion(self, info: ValidationInfo) -> Self:
-        if info.context:
-            expected = [criterion["id"] for criterion in info.context["criteria"]]
-            got = [rating.criterion for rating in self.ratings]
-            if sorted(got) != sorted(expected):
-                raise ValueError(f"one rating each needed for {', '.join(expected)}; got {', '.join(got) or 'none'}")
-        return self
 
 
 def _listed(scores: list[float]) -> str:

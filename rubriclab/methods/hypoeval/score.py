@@ -13,12 +13,12 @@ from rubriclab.data.aspect import Assignment
 from rubriclab.data.example import Example
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.hypoeval.replies import HypothesisRatings
 from rubriclab.methods.hypoeval.settings import Ask, HypoEvalScoringSettings
 from rubriclab.methods.method import CriterionRating, scores_of
 from rubriclab.methods.prompting import gathered
-from rubriclab.methods.replies import Rating
+from rubriclab.methods.replies import Rating, score_entry, why_missing
 from rubriclab.prompts import Prompt
+from rubriclab.prompts.keyed import AskedEntry, KeyedReply, keyed_reply
 from rubriclab.rubric import Criterion, Part, by_id, criterion_payload
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.interval import DIGITS
@@ -44,13 +44,13 @@ def rate_prompt(example: Example, criteria: Sequence[Criterion], assignment: Ass
     return Prompt("hypoeval/rate", _fields(example, criteria, assignment), Rating, max_tokens=512)
 
 
-def rate_together_prompt(
-    example: Example, criteria: Sequence[Criterion], assignment: Assignment
-) -> Prompt[HypothesisRatings]:
+def rate_together_prompt(example: Example, criteria: Sequence[Criterion], assignment: Assignment) -> Prompt[KeyedReply]:
     """Return the prompt for one rating by each of `criteria`, which are listed in the order of ids."""
     longest = 256 + 128 * len(criteria)
     fields = _fields(example, by_id(criteria), assignment)
-    return Prompt("hypoeval/rate_together", fields, HypothesisRatings, max_tokens=longest)
+    score = score_entry(fields)
+    form = keyed_reply(tuple(AskedEntry(each["id"], score, names=(each["trait"],)) for each in fields["criteria"]))
+    return Prompt("hypoeval/rate_together", fields, form, max_tokens=longest)
 
 
 async def _once(
@@ -65,11 +65,16 @@ async def _once(
 async def _together(
     example: Example, criteria: Sequence[Criterion], assignment: Assignment, judge: Judge
 ) -> tuple[CriterionRating, ...]:
-    answer = await ask(judge, rate_together_prompt(example, criteria, assignment))
-    if answer.value is None:
-        return tuple(CriterionRating(criterion.id, None, answer.missing) for criterion in criteria)
-    replies = {rating.criterion: rating for rating in answer.value.ratings}
-    return tuple(CriterionRating(c.id, replies[c.id].score, replies[c.id].reasoning) for c in criteria)
+    prompt = rate_together_prompt(example, criteria, assignment)
+    answer = await ask(judge, prompt)
+    found = answer.value.entries if answer.value else {}
+    missing = why_missing(prompt, answer, "rating") if len(found) < len(criteria) else ""
+    return tuple(
+        CriterionRating(each.id, entry.score, entry.reason)
+        if (entry := found.get(each.id))
+        else CriterionRating(each.id, None, missing)
+        for each in criteria
+    )
 
 
 def _fields(example: Example, criteria: Sequence[Criterion], assignment: Assignment) -> dict[str, Any]:

@@ -10,10 +10,11 @@ from rubriclab.data.aspect import Assignment
 from rubriclab.data.example import Example
 from rubriclab.methods.prompting import chunks
 from rubriclab.methods.questions import question_of
-from rubriclab.methods.seal.replies import FORMS, asked_questions
+from rubriclab.methods.seal.replies import asked_questions, unit_form
 from rubriclab.methods.seal.settings import SealScoringSettings, judge_weighs
 from rubriclab.methods.seal.units import Kind, Unit
 from rubriclab.prompts import Prompt
+from rubriclab.prompts.keyed import KeyedReply
 from rubriclab.rubric import Criterion
 from rubriclab.segmentation import Material, Units
 
@@ -96,7 +97,7 @@ def facts_by_id(material: Material, facts: Sequence[str]) -> dict[str, str]:
     return {f"{LETTERS[material]}{number}": fact for number, fact in enumerate(facts, 1)}
 
 
-def verdict_prompts(verification: TextVerification) -> list[Prompt[Any]]:
+def verdict_prompts(verification: TextVerification) -> list[Prompt[KeyedReply]]:
     """Return the prompts with every question about every unit.
 
     If the judge weights several questions, the first prompt requests their weights too. If it does not have all the
@@ -110,7 +111,7 @@ def verdict_prompts(verification: TextVerification) -> list[Prompt[Any]]:
     return [_weighing(_prompt("seal/verify", verification, plan.questions, ())), *prompts]
 
 
-def _prompts(verification: TextVerification) -> Iterator[Prompt[Any]]:
+def _prompts(verification: TextVerification) -> Iterator[Prompt[KeyedReply]]:
     most = verification.plan.settings.most_per_call
     for (template, material), questions in _by_template(verification).items():
         for asked in chunks(questions, most):
@@ -140,7 +141,7 @@ def _prompt(
     questions: Sequence[Criterion],
     units: Sequence[Unit],
     material: Material | None = None,
-) -> Prompt[Any]:
+) -> Prompt[KeyedReply]:
     plan = verification.plan
     fields = {
         **plan.assignment.fields(),
@@ -152,7 +153,7 @@ def _prompt(
         "weigh": False,
     }
     longest = 256 + TOKENS_PER_VERDICT * len(units) * len(questions)
-    return Prompt(template, fields, FORMS[template][0], max_tokens=longest)
+    return Prompt(template, fields, unit_form(template, fields), max_tokens=longest)
 
 
 def _compared_fields(verification: TextVerification, material: Material | None) -> dict[str, Any]:
@@ -166,11 +167,11 @@ def _compared_fields(verification: TextVerification, material: Material | None) 
     return {**{name: texts.get(name) for name in MATERIALS}, "facts": facts}
 
 
-def _weighing(prompt: Prompt[Any]) -> Prompt[Any]:
+def _weighing(prompt: Prompt[KeyedReply]) -> Prompt[KeyedReply]:
     """Return the prompt with a request for weights."""
     longest = prompt.max_tokens + TOKENS_PER_WEIGHT * len(asked_questions(prompt.fields))
     fields = {**prompt.fields, "weigh": True}
-    return replace(prompt, fields=fields, reply=FORMS[prompt.name][1], max_tokens=longest)
+    return replace(prompt, fields=fields, reply=unit_form(prompt.name, fields), max_tokens=longest)
 
 
 def _shown(unit: Unit) -> dict[str, str]:

@@ -9,21 +9,22 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError, ValidationInfo, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, model_validator
 
 from rubriclab.data.aspect import TaskWords, Words
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
 from rubriclab.judges.price import BYTES_PER_TOKEN
 from rubriclab.methods.prompting import chunks
-from rubriclab.methods.replies import Whole, is_salvage, keep_usable, why_missing
+from rubriclab.methods.replies import why_missing
 from rubriclab.methods.seal.settings import SealScoringSettings
 from rubriclab.prompts import Prompt
+from rubriclab.prompts.keyed import AskedEntry, KeyedReply, keyed_reply
+from rubriclab.prompts.prompt import is_salvage
 from rubriclab.segmentation import Material, UnitKind
 from rubriclab.sentences import sentence_spans, split_sentences
 
@@ -35,8 +36,6 @@ BEFORE = 3
 MOST_FACTS = 6
 
 TOKENS_PER_FACT = 32
-
-_WHOLE: TypeAdapter[int] = TypeAdapter(Whole)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,43 +54,15 @@ class Facts:
     lost: Mapping[int, str]
 
 
-class Stated(BaseModel):
-    """The facts of one sentence; none if it states nothing."""
-
-    sentence: Whole
-    facts: list[Words]
-
-
-def _asked(fields: Mapping[str, Any]) -> list[int]:
-    return [sentence["id"] for sentence in fields["sentences"]]
+def _few_enough(facts: list[str], info: ValidationInfo) -> list[str]:
+    most = info.context["most"] if info.context else len(facts)
+    if len(facts) > most and not is_salvage(info):
+        raise ValueError(f"at most {most} facts are wanted of one sentence; got {len(facts)}")
+    return facts[:most]
 
 
-def _sentence_of(item: Mapping[str, Any], _info: ValidationInfo) -> int | None:
-    try:
-        return _WHOLE.validate_python(item.get("sentence"))
-    except ValidationError:
-        return None
-
-
-_USABLE = keep_usable(_asked, _sentence_of, position=lambda number: number)
-
-
-class FactList(BaseModel):
-    """One entry for each sentence asked about, no more and no fewer, each with at most so many facts."""
-
-    sentences: Annotated[list[Stated], _USABLE]
-
-    @field_validator("sentences")
-    @classmethod
-    def _covering(cls, entries: list[Stated], info: ValidationInfo) -> list[Stated]:
-        if not info.context:
-            return entries
-        most = info.context["most"]
-        if is_salvage(info):
-            return [entry.model_copy(update={"facts": entry.facts[:most]}) for entry in entries]
-        _one_each([entry.sentence for entry in entries], _asked(info.context))
-        _few_enough(entries, most)
-        return entries
+# The facts of one sentence; none if it states nothing.
+Stated = Annotated[list[Words], AfterValidator(_few_enough)]
 
 
 async def extract_facts(text: str, what: Literal["output"] | Material, words: TaskWords, judge: Judge) -> Facts:
@@ -103,11 +74,11 @@ async def extract_facts(text: str, what: Literal["output"] | Material, words: Ta
         what: the example's field that the text is from.
     """
     prompts = fact_prompts(text, what, words)
-    answers = await asyncio.gather(*(ask(judge, prompt, salvage=FactList) for prompt in prompts))
+    answers = await asyncio.gather(*(ask(judge, prompt) for prompt in prompts))
     stated_facts: dict[Fact, None] = {}
     lost: dict[int, str] = {}
     for prompt, answer in zip(prompts, answers, strict=True):
-        stated = {each.sentence: each.facts for each in answer.value.sentences} if answer.value else {}
+        stated = {int(name.split()[1]): facts for name, facts in answer.value.entries.items()} if answer.value else {}
         stated_facts |= {Fact(fact, number - 1): None for number, facts in stated.items() for fact in facts}
         asked = [each["id"] for each in prompt.fields["sentences"]]
         if without := [number for number in asked if number not in stated]:
@@ -117,7 +88,7 @@ async def extract_facts(text: str, what: Literal["output"] | Material, words: Ta
     return Facts(tuple(sorted(stated_facts, key=lambda fact: fact.sentence)), lost)
 
 
-def fact_prompts(text: str, what: Literal["output"] | Material, words: TaskWords) -> list[Prompt[FactList]]:
+def fact_prompts(text: str, what: Literal["output"] | Material, words: TaskWords) -> list[Prompt[KeyedReply]]:
     """Return the prompts for the facts of a text, chunk by chunk."""
     sentences = split_sentences(text)
     prompts = []
@@ -131,27 +102,10 @@ def fact_prompts(text: str, what: Literal["output"] | Material, words: TaskWords
             "most": MOST_FACTS,
         }
         longest = 256 + TOKENS_PER_FACT * MOST_FACTS * len(places)
-        prompts.append(Prompt("seal/facts", fields, FactList, max_tokens=longest))
+        numbers = [str(place + 1) for place in places]
+        form = keyed_reply(tuple(AskedEntry(f"sentence {n}", Stated, names=(n,)) for n in numbers), of_text=True)
+        prompts.append(Prompt("seal/facts", fields, form, max_tokens=longest))
     return prompts
-
-
-def _one_each(got: Sequence[int], expected: Sequence[int]) -> None:
-    expected_counts, got_counts = Counter(expected), Counter(got)
-    faults = {"missing": expected_counts - got_counts, "too many": got_counts - expected_counts}
-    if any(faults.values()):
-        problems = "; ".join(f"{fault}: {_listed(numbers)}" for fault, numbers in faults.items() if numbers)
-        raise ValueError(f"one entry was expected for each of sentences {expected[0]} to {expected[-1]}; {problems}")
-
-
-def _few_enough(entries: Sequence[Stated], most: int) -> None:
-    for each in entries:
-        if len(each.facts) > most:
-            got = f"{len(each.facts)} of sentence {each.sentence}"
-            raise ValueError(f"at most {most} facts are wanted of one sentence; got {got}")
-
-
-def _listed(numbers: Iterable[int]) -> str:
-    return ", ".join(str(number) for number in itertools.islice(numbers, PORTION))
 
 
 @dataclass(frozen=True, slots=True)

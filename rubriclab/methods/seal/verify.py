@@ -10,29 +10,25 @@ import asyncio
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from rubriclab.data.example import Example
 from rubriclab.data.scale import Scale
-from rubriclab.judges.ask import JudgeAnswer, ask, read
+from rubriclab.judges.ask import JudgeAnswer, ask
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.questions import question_of
-from rubriclab.methods.replies import why_missing
+from rubriclab.methods.replies import ScoreEntry, why_missing
 from rubriclab.methods.seal.prompts import TextVerification, VerificationPlan, facts_by_id, verdict_prompts
 from rubriclab.methods.seal.replies import (
-    FORMS,
-    NamedSupport,
-    NamedVerdict,
-    UnitEntry,
-    UnitRating,
-    Weights,
+    WEIGHTS,
+    UnitSupport,
+    UnitVerdict,
     asked_questions,
     asked_units,
-    entries_of,
     shown_facts,
 )
 from rubriclab.methods.seal.units import Decomposition, Facts, Unit, decompose, extract_facts, whole_text
 from rubriclab.prompts import Prompt
+from rubriclab.prompts.keyed import KeyedReply
 from rubriclab.rubric import Criterion
 from rubriclab.segmentation import Material
 from rubriclab.stats.interval import DIGITS
@@ -98,7 +94,7 @@ async def judge_text(example: Example, plan: VerificationPlan, judge: Judge) -> 
 async def _judged(verification: TextVerification, decomposition: Decomposition, judge: Judge) -> TextVerdicts:
     """Return the judge's verdicts on all units of the text."""
     prompts = verdict_prompts(verification)
-    answers = await asyncio.gather(*(ask(judge, prompt, salvage=FORMS[prompt.name][0]) for prompt in prompts))
+    answers = await asyncio.gather(*(ask(judge, prompt) for prompt in prompts))
     verdicts: dict[Pair, PairVerdict] = {}
     for prompt, answer in zip(prompts, answers, strict=True):
         verdicts |= dict(_verdicts(prompt, answer, verification))
@@ -109,11 +105,11 @@ async def _judged(verification: TextVerification, decomposition: Decomposition, 
 
 
 def _verdicts(
-    prompt: Prompt[Any], answer: JudgeAnswer[Any], verification: TextVerification
+    prompt: Prompt[KeyedReply], answer: JudgeAnswer[KeyedReply], verification: TextVerification
 ) -> Iterator[tuple[Pair, PairVerdict]]:
     """Yield a verdict on every pair in the prompt, missing if there is no usable one."""
-    entries = entries_of(answer.value) if answer.value is not None else ()
-    usable = {(entry.unit, entry.question): entry for entry in entries}
+    units = {name: each for name, each in (answer.value.entries if answer.value else {}).items() if name != WEIGHTS}
+    usable = {(unit, name): entry for unit, each in units.items() for name, entry in each.entries.items()}
     questions = {question.id: question for question in verification.plan.questions}
     pairs = list(itertools.product(asked_units(prompt.fields), asked_questions(prompt.fields)))
     missing = PairVerdict(None, why_missing(prompt, answer, "verdict") if len(usable) < len(pairs) else "")
@@ -122,17 +118,21 @@ def _verdicts(
         yield pair, _verdict(entry, questions[pair[1]], prompt, verification) if entry else missing
 
 
-def _verdict(entry: UnitEntry, question: Criterion, prompt: Prompt[Any], verification: TextVerification) -> PairVerdict:
+def _verdict(
+    entry: UnitVerdict | UnitSupport | ScoreEntry,
+    question: Criterion,
+    prompt: Prompt[KeyedReply],
+    verification: TextVerification,
+) -> PairVerdict:
     reason = entry.reason.strip()
     match entry:
-        case NamedVerdict():
+        case UnitVerdict():
             return PairVerdict(_value(question, holds=entry.answer == "yes"), reason)
-        case UnitRating():
+        case ScoreEntry():
             return PairVerdict(share_of_scale(entry.score, verification.plan.assignment.scale), reason)
-        case NamedSupport():
+        case UnitSupport():
             support, reason = supporting_facts(entry, shown_facts(prompt.fields))
             return PairVerdict(_value(question, holds=bool(support)), reason, support)
-    raise TypeError(f"expected a verdict, a rating or support, got {type(entry).__name__}")
 
 
 def share_of_scale(score: float, scale: Scale) -> float:
@@ -159,17 +159,13 @@ def _all_verdicts(
     return TextVerdicts(decomposition.units, verdicts)
 
 
-def _weighed(judged: TextVerdicts, prompt: Prompt[Any], answer: JudgeAnswer[Any]) -> TextVerdicts:
+def _weighed(judged: TextVerdicts, prompt: Prompt[KeyedReply], answer: JudgeAnswer[KeyedReply]) -> TextVerdicts:
     """Return the verdicts with the judge's weights, which may be usable even if the verdicts of the reply are not."""
-    weights, complaint = None, answer.missing
-    if isinstance(answer.value, Weights):
-        weights = answer.value
-    elif answer.reply is not None:
-        weights, complaint = read(answer.reply, replace(prompt, reply=Weights))
-        complaint = f"unusable reply, also after one repair: {complaint}"
+    weights = answer.value.entries.get(WEIGHTS) if answer.value else None
     if weights is None:
-        return replace(judged, fault=f"there are no weights by the judge: {complaint}")
-    return replace(judged, weights={each.question: each.weight for each in weights.weights})
+        why = why_missing(prompt, answer, "weights")
+        return replace(judged, fault=f"there are no weights by the judge: {why}")
+    return replace(judged, weights=weights.entries)
 
 
 async def with_facts(verification: TextVerification, judge: Judge) -> TextVerification:
@@ -190,7 +186,7 @@ async def with_facts(verification: TextVerification, judge: Judge) -> TextVerifi
     )
 
 
-def supporting_facts(entry: NamedSupport, shown: Mapping[str, str]) -> tuple[tuple[str, ...], str]:
+def supporting_facts(entry: UnitSupport, shown: Mapping[str, str]) -> tuple[tuple[str, ...], str]:
     """Return the texts of the named facts that exist, and the reason; it says so if none of those named exists.
 
     Args:

@@ -11,10 +11,12 @@ from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.checkeval.answer import QuestionAnswer, rate_question
+from rubriclab.methods.checkeval.replies import AnswerEntry
 from rubriclab.methods.method import CriterionRating
 from rubriclab.methods.prompting import gathered
 from rubriclab.methods.replies import why_missing
-from rubriclab.methods.single_call.prompt import HolisticScore, Judgments, can_join, judge_prompt
+from rubriclab.methods.single_call.prompt import can_join, judge_prompt
+from rubriclab.prompts.keyed import KeyedReply
 from rubriclab.rubric import Criterion, Part
 
 
@@ -69,19 +71,19 @@ async def _together(
     if not parts:
         return {}
     prompt = judge_prompt(example, parts, assignment)
-    answer = await ask(judge, prompt, salvage=prompt.reply)
+    answer = await ask(judge, prompt)
     criteria = {criterion.id: criterion for part in parts for criterion in part.criteria}
     given = ratings_in(answer.value, criteria) if answer.value else {}
     missing = why_missing(prompt, answer, "entry for it") if len(given) < len(criteria) else ""
     return {name: given.get(name, CriterionRating(name, None, missing)) for name in criteria}
 
 
-def ratings_in(judgments: Judgments, criteria: Mapping[str, Criterion]) -> dict[str, CriterionRating]:
+def ratings_in(judgments: KeyedReply, criteria: Mapping[str, Criterion]) -> dict[str, CriterionRating]:
     """Return the ratings in a reply about one text, by criterion."""
     found = {}
-    for each in judgments.entries():
-        if isinstance(each, HolisticScore):
-            found[each.id] = CriterionRating(each.id, each.score, each.reason)
+    for name, each in judgments.entries.items():
+        if isinstance(each, AnswerEntry):
+            found[name] = rate_question(criteria[name], QuestionAnswer(each.answer, each.reason.strip()))
         else:
-            found[each.id] = rate_question(criteria[each.id], QuestionAnswer(each.answer, each.reason.strip()))
+            found[name] = CriterionRating(name, each.score, each.reason)
     return found

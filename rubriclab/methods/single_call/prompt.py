@@ -1,123 +1,35 @@
-"""The one prompt about all criteria: which parts of a rubric it can ask, what it shows of them, and its reply.
-
-The reply has one list for each kind of criterion, with reasons before verdicts. Every entry has the `id` of its
-criterion; the ids of each list are checked against the prompt's fields, which the parser passes as validation context.
-"""
+"""The one prompt about all criteria: which parts of a rubric it can ask, what it shows of them, and its reply."""
 
 from __future__ import annotations
 
-import functools
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, Self
-
-from pydantic import BaseModel, BeforeValidator, ValidationInfo, create_model, model_validator
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from rubriclab.data.aspect import Assignment
 from rubriclab.data.example import Example
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.checkeval.answer import TOKENS_PER_ANSWER
-from rubriclab.methods.checkeval.replies import Readable, asked_ids
+from rubriclab.methods.checkeval.replies import AnswerEntry
 from rubriclab.methods.questions import by_trait, payload
-from rubriclab.methods.replies import OnScale, bare_id, is_salvage, keep_usable
+from rubriclab.methods.replies import score_entry
 from rubriclab.prompts import Prompt
+from rubriclab.prompts.keyed import AskedEntry, KeyedReply, keyed_reply
 from rubriclab.rubric import Criterion, Part, by_id, criterion_payload
 
 
-def ids_asked(fields: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the ids that a prompt's fields show, in order, for each list of the reply."""
-    return {
-        "ratings": [criterion["id"] for criterion in fields["criteria"]],
-        "answers": asked_ids(fields),
-        "whole": [score["id"] for score in fields["overall"]],
-    }
-
-
-def _bare(value: Any, info: ValidationInfo) -> Any:
-    return bare_id(value, [name for ids in ids_asked(info.context).values() for name in ids]) if info.context else value
-
-
-class HolisticScore(BaseModel):
-    """A score with its reason."""
-
-    id: Annotated[str, BeforeValidator(_bare)]
-    reason: str
-    score: OnScale
-
-
-class CriterionAnswer(BaseModel):
-    """An answer with its reason."""
-
-    id: Annotated[str, BeforeValidator(_bare)]
-    reason: str
-    answer: Readable
-
-
-def _id_of(item: Mapping[str, Any], info: ValidationInfo) -> str | None:
-    name = _bare(item.get("id"), info)
-    return name if isinstance(name, str) else None
-
-
-_ENTRIES: Mapping[str, type[HolisticScore | CriterionAnswer]] = {
-    "ratings": HolisticScore,
-    "answers": CriterionAnswer,
-    "whole": HolisticScore,
-}
-
-
-class Judgments(BaseModel):
-    """One entry for each id, in the order given."""
-
-    def entries(self) -> Iterator[HolisticScore | CriterionAnswer]:
-        """Yield the entries of all lists."""
-        for name in self._lists():
-            yield from getattr(self, name)
-
-    @classmethod
-    def _lists(cls) -> list[str]:
-        return [name for name in cls.model_fields if name in _ENTRIES]
-
-    @model_validator(mode="before")
-    @classmethod
-    def _complete_lists(cls, raw: Any, info: ValidationInfo) -> Any:
-        """Return the raw reply; a list that is missing spoils no other one in salvage mode."""
-        return {**dict.fromkeys(cls._lists(), ()), **raw} if is_salvage(info) and isinstance(raw, dict) else raw
-
-    @model_validator(mode="after")
-    def _complete(self, info: ValidationInfo) -> Self:
-        if is_salvage(info):
-            if not any(self.entries()):
-                raise ValueError("no entry is usable")
-            return self
-        asked = ids_asked(info.context) if info.context else {}
-        wrong = []
-        for name in self._lists():
-            expected, got = asked.get(name, []), [entry.id for entry in getattr(self, name)]
-            if info.context and sorted(got) != sorted(expected):
-                wrong.append(f"`{name}` needs one entry each for {_listed(expected)}; got {_listed(got)}")
-        if wrong:
-            raise ValueError("; ".join(wrong))
-        return self
-
-
-def judgments_form(fields: Mapping[str, Any]) -> type[Judgments]:
-    """Return the reply model with exactly the lists for which the prompt's fields show criteria."""
-    return _form(tuple(name for name, ids in ids_asked(fields).items() if ids))
-
-
-@functools.cache
-def _form(names: tuple[str, ...]) -> type[Judgments]:
-    lists: dict[str, Any] = {name: (_list_of(name), ...) for name in names}
-    return create_model("Judgments", __base__=Judgments, __doc__=Judgments.__doc__, **lists)
-
-
-def _list_of(name: str) -> Any:
-    usable = keep_usable(lambda fields: ids_asked(fields)[name], _id_of, reasons=("reason",), may_be_empty=True)
-    return Annotated[list[_ENTRIES[name]], usable]  # type: ignore[valid-type]
-
-
-def _listed(ids: list[str]) -> str:
-    return ", ".join(ids) or "none"
+def judgments_form(fields: Mapping[str, Any]) -> type[KeyedReply]:
+    """Return the reply model for the criteria that a prompt's fields show: one entry for each, in order."""
+    score, aspect = score_entry(fields), fields["aspect"]["name"]
+    whole = ("whole", "overall", aspect) if len(fields["overall"]) == 1 else ()
+    questions = [question for sub in fields["sub_dimensions"] for question in sub["questions"]]
+    return keyed_reply(
+        (
+            *(AskedEntry(each["id"], score, "criterion", (each["trait"],)) for each in fields["criteria"]),
+            *(AskedEntry(each["id"], AnswerEntry, "question", (each["text"],)) for each in questions),
+            *(AskedEntry(each["id"], score, "whole", whole) for each in fields["overall"]),
+        )
+    )
 
 
 TEMPLATE = "single_call/judge"
@@ -145,7 +57,7 @@ def joins(method: str, settings: Mapping[str, Any]) -> bool:
     return METHODS[method].shares_call(settings)
 
 
-def judge_prompt(example: Example, parts: Sequence[Part], assignment: Assignment) -> Prompt[Judgments]:
+def judge_prompt(example: Example, parts: Sequence[Part], assignment: Assignment) -> Prompt[KeyedReply]:
     """Return the prompt about all criteria of `parts`, all of which can join.
 
     Raises:

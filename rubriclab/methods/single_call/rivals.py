@@ -7,13 +7,8 @@ about, whatever the order of the input.
 from __future__ import annotations
 
 import asyncio
-import functools
-import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, Self
-
-from pydantic import BaseModel, BeforeValidator, ValidationInfo, create_model, model_validator
+from typing import Any
 
 from rubriclab.aggregation import RivalLimits
 from rubriclab.data.aspect import Assignment
@@ -25,10 +20,11 @@ from rubriclab.judges.price import estimated_tokens
 from rubriclab.methods.checkeval.answer import TOKENS_PER_ANSWER
 from rubriclab.methods.method import CriterionRating
 from rubriclab.methods.prompting import chunks
-from rubriclab.methods.replies import is_salvage, keep_usable, why_missing
+from rubriclab.methods.replies import why_missing
 from rubriclab.methods.single_call.judge import alone, in_order, ratings_in
-from rubriclab.methods.single_call.prompt import Judgments, can_join, judgments_form, shown_criteria
+from rubriclab.methods.single_call.prompt import can_join, judgments_form, shown_criteria
 from rubriclab.prompts import Message, Prompt, render
+from rubriclab.prompts.keyed import AskedEntry, KeyedReply, keyed_reply
 from rubriclab.rubric import Part
 
 TEMPLATE = "single_call/judge_rivals"
@@ -75,7 +71,7 @@ async def judge_rivals(
     return [in_order(parts, joint, others) for joint, others in zip(together, rest, strict=True)]
 
 
-def rivals_prompt(examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment) -> Prompt[RivalJudgments]:
+def rivals_prompt(examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment) -> Prompt[KeyedReply]:
     """Return the prompt about texts of one group by all criteria of `parts`, all of which can join.
 
     Raises:
@@ -102,10 +98,11 @@ async def _together(
     if not parts:
         return [{} for _ in examples]
     prompt = rivals_prompt(examples, parts, assignment)
-    answer = await ask(judge, prompt, salvage=prompt.reply)
+    answer = await ask(judge, prompt)
     criteria = {criterion.id: criterion for part in parts for criterion in part.criteria}
-    given = {entry.text: ratings_in(entry, criteria) for entry in answer.value.texts} if answer.value else {}
-    found = [given.get(number, {}) for number in range(1, len(examples) + 1)]
+    entries = answer.value.entries if answer.value else {}
+    given = {name: ratings_in(judgments, criteria) for name, judgments in entries.items()}
+    found = [given.get(f"text {number}", {}) for number in range(1, len(examples) + 1)]
     if all(len(ratings) == len(criteria) for ratings in found):
         return list(found)
     return [_completed(ratings, criteria, prompt, answer, number) for number, ratings in enumerate(found, 1)]
@@ -114,8 +111,8 @@ async def _together(
 def _completed(
     ratings: Mapping[str, CriterionRating],
     criteria: Iterable[str],
-    prompt: Prompt[RivalJudgments],
-    answer: JudgeAnswer[RivalJudgments],
+    prompt: Prompt[KeyedReply],
+    answer: JudgeAnswer[KeyedReply],
     number: int,
 ) -> dict[str, CriterionRating]:
     """Return a text's rating by each criterion; where there is none, the reason."""
@@ -177,60 +174,8 @@ def _longest(parts: Sequence[Part]) -> int:
     return TOKENS_PER_TEXT + sum(TOKENS_PER_ANSWER if kind == "question" else TOKENS_PER_ITEM for kind in kinds)
 
 
-_NUMBER = re.compile(r"\D*(\d{1,6})\D*")
-
-
-def numbers_asked(fields: Mapping[str, Any]) -> list[int]:
-    """Return the numbers of the texts that a prompt's fields show, in order."""
-    return [text["number"] for text in fields["texts"]]
-
-
-def _number(value: Any) -> Any:
-    """Return the number in `text 3`; any other value unchanged."""
-    found = _NUMBER.fullmatch(value) if isinstance(value, str) else None
-    return int(found[1]) if found else value
-
-
-def _number_of(item: Mapping[str, Any], _info: ValidationInfo) -> int | None:
-    number = _number(item.get("text"))
-    return number if isinstance(number, int) and not isinstance(number, bool) else None
-
-
-def _single(items: Any, info: ValidationInfo) -> Any:
-    """Return the entries, in salvage mode without texts that have several: it is unknown which entry is meant."""
-    if not (is_salvage(info) and isinstance(items, list)):
-        return items
-    numbers = [_number_of(item, info) if isinstance(item, dict) else None for item in items]
-    often = Counter(numbers)
-    return [item for item, number in zip(items, numbers, strict=True) if often[number] == 1]
-
-
-class RivalJudgments(BaseModel):
-    """One entry for each text, in the order of their numbers."""
-
-    texts: Sequence[Any]
-
-    @model_validator(mode="after")
-    def _complete(self, info: ValidationInfo) -> Self:
-        if info.context and not is_salvage(info):
-            expected, got = numbers_asked(info.context), [entry.text for entry in self.texts]
-            if sorted(got) != expected:
-                listed = [", ".join(map(str, numbers)) or "none" for numbers in (expected, got)]
-                raise ValueError(f"`texts` needs one entry each for the texts {listed[0]}; got {listed[1]}")
-        return self
-
-
-def rivals_form(fields: Mapping[str, Any]) -> type[RivalJudgments]:
-    """Return the reply model with exactly the lists for which the prompt's fields show criteria."""
-    return _form(judgments_form(fields))
-
-
-@functools.cache
-def _form(judgments: type[Judgments]) -> type[RivalJudgments]:
-    number = Annotated[int, BeforeValidator(_number)]
-    lists: dict[str, Any] = {name: (field.annotation, field) for name, field in judgments.model_fields.items()}
-    entry = create_model("TextJudgments", __base__=Judgments, __doc__=Judgments.__doc__, text=(number, ...), **lists)
-    # Entries numbered from 0 would each be about another text.
-    usable = keep_usable(numbers_asked, _number_of, position=lambda number: number)
-    texts = Annotated[list[entry], usable, BeforeValidator(_single)]
-    return create_model("RivalJudgments", __base__=RivalJudgments, __doc__=RivalJudgments.__doc__, texts=(texts, ...))
+def rivals_form(fields: Mapping[str, Any]) -> type[KeyedReply]:
+    """Return the reply model for the texts that a prompt's fields show: the entries of a single text for each."""
+    judgments = judgments_form(fields)
+    texts = (AskedEntry(f"text {each['number']}", judgments, names=(str(each["number"]),)) for each in fields["texts"])
+    return keyed_reply(tuple(texts), of_text=True)

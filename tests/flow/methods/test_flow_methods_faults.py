@@ -71,7 +71,7 @@ def test_a_missing_answer_is_counted_as_no_answer(
     def sometimes(messages: Turns, body: dict[str, Any]) -> str:
         said = methods_brain.reply(messages, body)
         # Half of the answers about texts, so that a quarter is lost after the repair as well.
-        lost = '"answers"' in said and random.Random(str(messages)).random() < 0.5
+        lost = '"answer"' in said and random.Random(str(messages)).random() < 0.5
         return "" if lost else said
 
     provider.brain = sometimes

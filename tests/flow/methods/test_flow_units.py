@@ -42,7 +42,7 @@ def test_an_empty_text_is_unscored_without_a_question_and_one_sentence_is_one_un
     assert [[unit["unit"] for unit in each["units"]] for each in one["criteria"]] == [[sentence]] * len(one["criteria"])
     # SEAL asks for its facts, which are too few, and then how good the whole is; DCR for a reason and its mark.
     assert provider.requests.total() == 2
-    assert ("ratings" in provider.bodies[1]["messages"][1]["content"]) == (method == "seal")
+    assert ('"score"' in provider.bodies[1]["messages"][1]["content"]) == (method == "seal")
 
 
 @both

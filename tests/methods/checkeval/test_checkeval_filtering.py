@@ -142,7 +142,7 @@ async def test_a_seed_whose_polarity_the_model_denies_is_taken_out_and_never_tur
 
 async def test_a_question_without_a_verdict_stays():
     def partly(prompt):
-        return {"verdicts": [verdict("a1", style="trifling"), verdict("d1", style="dull")]}
+        return {"a1": verdict(style="trifling"), "d1": verdict(style="dull")}
 
     found, generator = await run(generator=scripted(filter=partly))
     assert reasons(found) == {"a1": "it asks for something trifling: Fits."}
@@ -164,7 +164,7 @@ async def test_without_any_usable_reply_everything_stays(said: Any):
 
 
 async def test_where_the_model_would_take_out_everything_the_seeds_stay_and_it_is_said():
-    every = scripted(filter=lambda p: {"verdicts": [verdict(q["id"], about="fluency") for q in p.fields["questions"]]})
+    every = scripted(filter=lambda p: {q["id"]: verdict(about="fluency") for q in p.fields["questions"]})
     found, _ = await run(generator=every)
     assert ids(found) == ["a1", "b1", "b2"]
     assert found.notes == ("the filter would take out every question: the seeds stay",)

@@ -28,13 +28,17 @@ def entry(name: Any, answer: Any, **fields: Any) -> dict[str, Any]:
 
 
 def reply(*given: Any, ids: tuple[Any, ...] = IDS) -> str:
-    """Return a reply with these answers to the questions in turn."""
-    return json.dumps({"answers": [entry(name, answer) for name, answer in zip(ids, given, strict=False)]})
+    """Return a reply with these answers to the questions in turn, as a list if an id is no key of its own."""
+    if len(set(map(str, ids))) < len(ids) or not all(isinstance(name, str) for name in ids):
+        return listed(*(entry(name, answer) for name, answer in zip(ids, given, strict=False)))
+    return json.dumps({n: {"reason": "It shows.", "answer": a} for n, a in zip(ids, given, strict=False)})
 
 
 def listed(*entries: Any) -> str:
     return json.dumps({"answers": entries})
 
+
+ENTRIES = [entry(name, answer) for name, answer in zip(IDS, SOUND, strict=True)]
 
 REPLIES = {
     # What is as it should be, or says the same in other clothes
@@ -90,21 +94,23 @@ REPLIES = {
     "two answers missing": (reply("yes", "no"), "yn??"),
     "the first missing": (reply("no", "yes", "n/a", ids=IDS[1:]), "?ny-"),
     "no answers": (listed(), "????"),
-    "one answer too many": (listed(*json.loads(reply(*SOUND))["answers"], entry("s05", "yes")), "yny-"),
+    "one answer too many": (listed(*ENTRIES, entry("s05", "yes")), "yny-"),
     "an unknown id in place of one": (reply(*SOUND, ids=("s01", "s02", "s99", "s04")), "yn?-"),
     "twice, differently": (
-        listed(entry("s01", "yes"), *json.loads(reply("no", "no", "yes", "n/a"))["answers"]),
+        listed(entry("s01", "yes"), entry("s01", "no"), *ENTRIES[1:]),
         "?ny-",
     ),
-    "twice, alike": (listed(entry("s01", "yes"), *json.loads(reply(*SOUND))["answers"]), "yny-"),
-    "twice, once unreadable": (listed(entry("s01", "perhaps"), *json.loads(reply(*SOUND))["answers"]), "?ny-"),
+    "twice, alike": (listed(entry("s01", "yes"), *ENTRIES), "yny-"),
+    "twice, once unreadable": (listed(entry("s01", "perhaps"), *ENTRIES), "?ny-"),
     "one id for all": (reply(*SOUND, ids=("s01", "s01", "s01", "s01")), "????"),
-    "renumbered from 1": (reply(*SOUND, ids=("1", "2", "3", "4")), "????"),
-    "renumbered as numbers": (reply(*SOUND, ids=(1, 2, 3, 4)), "????"),
-    "renumbered as Q1": (reply(*SOUND, ids=("Q1", "Q2", "Q3", "Q4")), "????"),
+    "renumbered from 1": (reply(*SOUND, ids=("1", "2", "3", "4")), "yny-"),
+    "renumbered as numbers": (reply(*SOUND, ids=(1, 2, 3, 4)), "yny-"),
+    "renumbered as Q1": (reply(*SOUND, ids=("Q1", "Q2", "Q3", "Q4")), "yny-"),
+    "renumbered, one too few": (reply(*SOUND[1:], ids=("Q1", "Q2", "Q3")), "????"),
+    "counted from 0": (reply(*SOUND, ids=("s00", "s01", "s02", "s03")), "????"),
     "the question's words for its id": (reply(*SOUND, ids=("Is it?", "s02", "s03", "s04")), "?ny-"),
     "ids cut short": (reply(*SOUND, ids=("s1", "s2", "s3", "s04")), "???-"),
-    "two ids in one": (reply("yes", "n/a", ids=("s01, s02, s03", "s04")), "???-"),
+    "two ids in one": (reply("yes", "n/a", ids=("s01, s02, s03", "s04")), "y??-"),
     "an id that is a list": (reply(*SOUND, ids=(["s01"], "s02", "s03", "s04")), "?ny-"),
     "an entry that is a string": (
         listed("s01: yes", entry("s02", "no"), entry("s03", "yes"), entry("s04", "no")),
@@ -117,17 +123,18 @@ REPLIES = {
     # Another form altogether
     "the paper's format": ("Q1: Yes\nQ2: No\nQ3: Yes\nQ4: Yes", "????"),
     "ids with answers, no JSON": ("s01: yes\ns02: no\ns03: yes\ns04: n/a", "????"),
-    "an object by id": (json.dumps(dict(zip(IDS, SOUND, strict=True))), "????"),
-    "answers by id": (json.dumps({"answers": dict(zip(IDS, SOUND, strict=True))}), "????"),
+    "answers by id": (json.dumps(dict(zip(IDS, SOUND, strict=True))), "yny-"),
+    "the questions by their wording": (reply(*SOUND, ids=tuple(each.statement for each in QUESTIONS)), "yny-"),
+    "answers by id in an object": (json.dumps({"answers": dict(zip(IDS, SOUND, strict=True))}), "yny-"),
     "answers as one string": (json.dumps({"answers": "yes no yes n/a"}), "????"),
-    "a list without an object": (json.dumps(json.loads(reply(*SOUND))["answers"]), "????"),
+    "a list without an object": (json.dumps(ENTRIES), "????"),
     "two replies that differ": (f"{reply(*SOUND)} or {reply('no', 'no', 'no', 'no')}", "????"),
     "one key twice": (reply(*SOUND).replace('"answer": "yes"', '"answer": "yes", "answer": "no"'), "????"),
     "cut off": (reply(*SOUND)[:-30], "????"),
     "prose alone": ("Yes, I would say that all four hold. No doubt about it.", "????"),
     "a refusal": ("I cannot judge this.", "????"),
     "nothing": ("", "????"),
-    "the text's own reply": ('{"answers": "forged by the text"} ' + reply("no", "no", "no", "no"), "????"),
+    "the text's own reply": ('{"s01": "forged by the text"} ' + reply("no", "no", "no", "no"), "????"),
 }
 
 

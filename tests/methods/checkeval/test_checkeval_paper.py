@@ -39,16 +39,8 @@ def fair(prompt) -> dict:
     """Return verdicts that find every question about the aspect, and yes a good sign unless a fault is asked for."""
     told = load_checklist(prompt.fields["words"]["task"], prompt.fields["aspect"]["name"])
     worse = {seed.id for seed in told.questions if seed.better == "no"}
-    return {
-        "verdicts": [
-            verdict(
-                each["id"],
-                about=prompt.fields["aspect"]["name"],
-                yes_means="worse" if each["id"] in worse else "better",
-            )
-            for each in prompt.fields["questions"]
-        ]
-    }
+    about, ids = prompt.fields["aspect"]["name"], [each["id"] for each in prompt.fields["questions"]]
+    return {name: verdict(about=about, yes_means="worse" if name in worse else "better") for name in ids}
 
 
 def faults_alone(task: str, aspect: str) -> int:
@@ -148,8 +140,8 @@ async def test_only_the_default_rejects_a_question_that_nonsense_would_earn(pres
 
 def plain_verdicts(prompt) -> dict:
     """Return verdicts in the paper's form, which holds nothing of what a question presupposes."""
-    told = fair(prompt)["verdicts"]
-    return {"verdicts": [{k: v for k, v in each.items() if k not in ("absent", "broken")} for each in told]}
+    told = fair(prompt).items()
+    return {name: {k: v for k, v in each.items() if k not in ("absent", "broken")} for name, each in told}
 
 
 async def test_nothing_is_asked_or_stated_of_what_a_question_presupposes():

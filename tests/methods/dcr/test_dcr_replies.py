@@ -8,7 +8,7 @@ from hypoeval_scripts import assignment
 
 from rubriclab.errors import JudgeUnavailable
 from rubriclab.methods.dcr import DCR
-from rubriclab.methods.dcr.replies import Marks, SentenceVerdicts
+from rubriclab.methods.dcr.replies import Mark, SentenceVerdict
 
 FOUR = sentences(4, bad=[2])
 SOUND = "+-++"
@@ -21,16 +21,20 @@ async def read(judge, **chosen):
     return "".join(CODES[unit.value] for unit in rated.units), rated
 
 
-def mark(number, sign, **fields):
-    return {"reason": number, "thought": "Clear.", "mark": sign, **fields}
+def keyed(what, ids, entries):
+    """Return the reply, as a list if an id is no key of its own."""
+    if len(set(ids)) < len(ids):
+        return {"entries": [{"id": n, **entry} for n, entry in zip(ids, entries, strict=True)]}
+    names = [f"{what} {n}" if type(n) is int else str(n) for n in ids]
+    return dict(zip(names, entries, strict=True))
 
 
 def marked(*signs, ids=(1, 2, 3, 4)):
-    return {"marks": [mark(number, sign) for number, sign in zip(ids, signs, strict=True)]}
+    return keyed("report", ids, [{"thought": "Clear.", "mark": sign} for sign in signs])
 
 
 def reasoned(*reasons, ids=(1, 2, 3, 4)):
-    return {"sentences": [{"sentence": n, "reason": said} for n, said in zip(ids, reasons, strict=True)]}
+    return keyed("sentence", ids, [{"reason": said} for said in reasons])
 
 
 OK, BAD = "All there. Consistent.", "Wrong name. It is not consistent."
@@ -40,7 +44,7 @@ MARKS = {
     "strings": (marked("+1", "-1", "1", " 1 "), SOUND),
     "another order": (marked(1, 1, -1, 1, ids=(4, 3, 2, 1)), SOUND),
     "numbers as words": (marked(1, -1, 1, 1, ids=("1", "[2]", "report 3", "**4**:")), SOUND),
-    "without thoughts": ({"marks": [{"reason": n, "mark": s} for n, s in enumerate((1, -1, 1, 1), 1)]}, SOUND),
+    "without thoughts": ({f"report {n}": {"mark": s} for n, s in enumerate((1, -1, 1, 1), 1)}, SOUND),
     "zero": (marked(1, 0, 1, 1), "+?++"),
     "a half": (marked(0.5, -1, 1, 1), "?-++"),
     "decimals": (marked(1.0, -1.0, 1, 1), "+-++"),
@@ -51,7 +55,8 @@ MARKS = {
     "two and minus two": (marked(2, -2, 1, 1), "??++"),
     "too few": (marked(1, -1, ids=(1, 3)), "+?-?"),
     "too many": (marked(1, -1, 1, 1, -1, ids=(1, 2, 3, 4, 5)), SOUND),
-    "none": ({"marks": []}, "????"),
+    "marks alone": ({f"report {n}": s for n, s in enumerate((1, -1, 1, 1), 1)}, SOUND),
+    "none": ({}, "????"),
     "unknown number": (marked(1, -1, 1, 1, ids=(1, 2, 3, 9)), "+-+?"),
     "counted from zero": (marked(1, -1, 1, 1, ids=(0, 1, 2, 3)), "????"),
     "counted from two": (marked(1, -1, 1, 1, ids=(2, 3, 4, 5)), "????"),
@@ -63,7 +68,7 @@ MARKS = {
     "an array as in the paper": ({"marks": [1, -1, 1, 1]}, "????"),
     "one sign for all": ({"marks": 1}, "????"),
     "prose": ("Report 1 is +1, the others are +1 too.", "????"),
-    "a bare plus, which is no JSON": ('{"marks": [{"reason": 1, "thought": "", "mark": +1}]}', "????"),
+    "a bare plus, which is no JSON": ('{"report 1": {"thought": "", "mark": +1}}', "????"),
     "two replies": (json.dumps(marked(1, 1, 1, 1)) + json.dumps(marked(-1, 1, 1, 1)), "????"),
 }
 
@@ -125,7 +130,7 @@ async def test_reasons_are_read_rightly_or_missing(given, code):
 @pytest.mark.parametrize(("given", "code"), VERDICTS.values(), ids=VERDICTS)
 async def test_verdicts_are_read_as_answers_to_a_yes_no_question(given, code):
     told = reasoned(OK, BAD, OK, OK)
-    for entry, answer in zip(told["sentences"], given, strict=True):
+    for entry, answer in zip(told.values(), given, strict=True):
         entry["consistent"] = answer
     found, rated = await read(scripted(evaluate=lambda _: told), verdict="with the reason")
     assert found == code
@@ -149,7 +154,7 @@ async def test_what_was_wrong_is_told_in_the_repair_and_with_what_stays_missing(
     assert rated.units[1].reason.startswith("It says: Claim 2 is false.")
     judge = scripted(convert=lambda _: marked(1, -1, 1, ids=(1, 2, 7)))
     await read(judge)
-    assert repairs(judge, "convert")[0].repair.complaint == "marks: one entry each needed for 1, 2, 3, 4; got 1, 2, 7."
+    assert repairs(judge, "convert")[0].repair.complaint == "report 3: missing; report 4: missing."
 
 
 async def test_only_reasons_that_exist_are_converted():
@@ -171,8 +176,8 @@ async def test_what_never_came_is_missing_with_the_provider_s_words(name):
 
 
 def test_the_reason_is_asked_for_before_what_it_comes_to():
-    for form, entry, order in (
-        (SentenceVerdicts, "SentenceVerdict", "sentence reason consistent"),
-        (Marks, "Mark", "reason thought mark"),
+    for form, order in (
+        (SentenceVerdict, "reason consistent"),
+        (Mark, "thought mark"),
     ):
-        assert list(form.model_json_schema()["$defs"][entry]["properties"]) == order.split()
+        assert list(form.model_json_schema()["properties"]) == order.split()

@@ -21,8 +21,8 @@ async def test_separate_ratings_take_one_call_per_criterion_which_shows_that_cri
 
 
 async def test_ratings_together_take_one_call():
-    replies = [{"criterion": name, **rating(score)} for name, score in (("c", 5), ("a", 1), ("b", 2))]
-    judge = scripted(rate_together=lambda _: {"ratings": replies})
+    replies = {name: {"reason": "Because.", "score": score} for name, score in (("c", 5), ("a", 1), ("b", 2))}
+    judge = scripted(rate_together=lambda _: replies)
     found = await rate(TEXT, THREE, assignment(), judge, "together")
     assert [(r.criterion, r.score) for r in found] == [("a", 1), ("b", 2), ("c", 5)]
     assert len(judge.prompts) == 1
@@ -56,12 +56,15 @@ async def test_a_score_that_the_scale_does_not_have_is_missing_and_no_number(wro
     assert len(judge.prompts) == 2
 
 
-@pytest.mark.parametrize("ids", ["ab", "abcd", "abb", "aabc", "xyz", ""])
-async def test_ratings_together_are_all_missing_unless_each_criterion_has_exactly_one(ids):
-    judge = scripted(rate_together=lambda _: {"ratings": [{"criterion": name, **rating(3)} for name in ids]})
-    found = await rate(TEXT, THREE, assignment(), judge, "together")
-    assert [(r.criterion, r.score) for r in found] == [("a", None), ("b", None), ("c", None)]
-    assert all("one rating each needed for a, b, c" in r.reason for r in found)
+@pytest.mark.parametrize(
+    ("ids", "rated"),
+    [("ab", "ab"), ("abcd", "abc"), ("abb", "ab"), ("aabc", "abc"), ("xyz", "abc"), ("xy", ""), ("", "")],
+)
+async def test_of_ratings_together_only_the_criteria_without_a_clear_one_are_missing(ids, rated):
+    entries = [{"criterion": name, "reason": "Because.", "score": 3} for name in ids]
+    found = await rate(TEXT, THREE, assignment(), scripted(rate_together=lambda _: {"ratings": entries}), "together")
+    assert "".join(each.criterion for each in found if each.score == 3) == rated
+    assert all("also after one repair" in each.reason for each in found if each.score is None)
 
 
 @pytest.mark.parametrize("error", [JudgeUnavailable("too many requests"), PromptRejected("too long")])

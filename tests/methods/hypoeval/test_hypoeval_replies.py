@@ -7,24 +7,16 @@ from hypoeval_scripts import assignment, hypothesis, rating
 from pydantic import BaseModel, ValidationError
 
 from rubriclab.data import Scale
-from rubriclab.methods.hypoeval.replies import Hypothesis, HypothesisProposal, HypothesisRatings
+from rubriclab.methods.hypoeval.replies import Hypothesis, HypothesisProposal
 from rubriclab.methods.replies import Rating
 
 CONTEXT = assignment().fields()
 SCALES = [Scale(low=0, high=1, whole=True), Scale(low=1, high=3, whole=True), Scale(low=1, high=5, whole=False)]
 
 
-@pytest.mark.parametrize("model", [HypothesisProposal, Rating, HypothesisRatings])
+@pytest.mark.parametrize("model", [HypothesisProposal, Rating])
 def test_reasoning_stands_before_every_verdict(model: type[BaseModel]):
-    first = next(iter(model.model_fields))
-    if model is HypothesisRatings:
-        assert list(model.model_json_schema()["$defs"]["HypothesisRating"]["properties"]) == [
-            "criterion",
-            "reasoning",
-            "score",
-        ]
-    else:
-        assert first == "reasoning"
+    assert next(iter(model.model_fields)) == "reasoning"
 
 
 @pytest.mark.parametrize("scale", [*SCALES, Scale(low=0.1, high=0.9, whole=False), Scale(low=0, high=100, whole=True)])
@@ -68,12 +60,3 @@ def test_a_truth_value_is_no_number_anywhere():
     told["levels"][1]["score"] = True
     with pytest.raises(ValidationError, match="a number was expected"):
         Hypothesis.model_validate(told, context=assignment(SCALES[0]).fields())
-
-
-def test_every_criterion_asked_about_has_one_rating_in_any_order():
-    context = {**CONTEXT, "criteria": [{"id": "h01"}, {"id": "h02"}]}
-    replies = [{"criterion": name, **rating(3)} for name in ("h02", "h01")]
-    assert HypothesisRatings.model_validate({"ratings": replies}, context=context)
-    for wrong in (replies[:1], [*replies, replies[0]], [{**replies[0], "criterion": "[h02]"}, replies[1]]):
-        with pytest.raises(ValidationError, match="one rating each needed for h01, h02"):
-            HypothesisRatings.model_validate({"ratings": wrong}, context=context)

@@ -73,8 +73,8 @@ async def test_the_concatenated_score_is_the_one_overall_rating():
 
 
 async def test_ratings_together_score_as_separate_ones_do():
-    replies = [{"criterion": f"h0{i}", **rating(value)} for i, value in enumerate((5, 2, 4), start=1)]
-    fake = scripted(rate_together=lambda _: {"ratings": replies})
+    replies = {f"h0{i}": {"reason": "Because.", "score": value} for i, value in enumerate((5, 2, 4), start=1)}
+    fake = scripted(rate_together=lambda _: replies)
     together, _ = await score(TEXT, part(1, 1, 2, ask="together"), assignment(), fake)
     separately, _ = await score(TEXT, part(1, 1, 2), assignment(), judge(5, 2, 4))
     assert together == separately

@@ -14,7 +14,7 @@ from seal_scripts import exam, pack, scripted, text
 
 from rubriclab.judges import FakeJudge
 from rubriclab.judges.schema import strict_schema
-from rubriclab.methods.seal.replies import FORMS
+from rubriclab.methods.seal.replies import unit_form
 from rubriclab.methods.seal.score import score_verdicts
 from rubriclab.methods.seal.verify import TextVerdicts, judge_text
 from rubriclab.stats.interval import DIGITS
@@ -24,45 +24,43 @@ CODES = {"y": 1.0, "n": 0.0, "?": None}
 ONE = pack(sizes=(1,))
 
 
-def entry(unit: Any, answer: Any, **fields: Any) -> dict[str, Any]:
-    return {"unit": unit, "question": "a1", "reason": "It shows.", "answer": answer, **fields}
+def entry(answer: Any, question: str = "a1", **fields: Any) -> dict[str, Any]:
+    return {question: {"reason": "It shows.", "answer": answer, **fields}}
 
 
-def listed(*entries: Any) -> str:
-    return json.dumps({"verdicts": entries})
-
-
-def reply(*given: Any, ids: tuple[Any, ...] = IDS) -> str:
+def reply(*given: Any, ids: tuple[Any, ...] = IDS, **more: Any) -> str:
     """Return a reply with these answers about the units in turn."""
-    return listed(*(entry(name, answer) for name, answer in zip(ids, given, strict=False)))
+    return json.dumps({**{name: entry(answer) for name, answer in zip(ids, given, strict=False)}, **more})
 
 
 SOUND = reply("yes", "no", "yes")
 REPLIES = {
     "as asked": (SOUND, "yny"),
     "in other clothes": (reply("**Yes**", "NO.", "yes - it does"), "yny"),
-    "another order": (listed(entry("u3", "yes"), entry("u1", "yes"), entry("u2", "no")), "yny"),
+    "another order": (reply("yes", "yes", "no", ids=("u3", "u1", "u2")), "yny"),
     "ids with their markers": (reply("yes", "no", "yes", ids=("<<<u1>>>", "[u2]", "U3")), "yny"),
     "ids with what stands beside them": (reply("yes", "no", "yes", ids=("u1, sentence", "u2, x", "u3")), "yny"),
-    "the question in brackets": (listed(*(entry(name, "no", question="[A1]") for name in IDS)), "nnn"),
+    "the question in brackets": (json.dumps({name: entry("no", "[A1]") for name in IDS}), "nnn"),
+    "a list of units": (json.dumps({"units": [{"id": name, **entry("no")} for name in IDS]}), "nnn"),
     "prose around": (f"Here it is:\n{SOUND}\nAll done.", "yny"),
     "too few": (reply("yes", "no"), "yn?"),
-    "too many": (listed(*json.loads(SOUND)["verdicts"], entry("u4", "yes")), "yny"),
+    "too many": (reply("yes", "no", "yes", u4=entry("yes")), "yny"),
     "a unit that was not asked about": (reply("yes", "no", "yes", ids=("u1", "u2", "u9")), "yn?"),
-    "a question that was not asked": (listed(entry("u1", "yes", question="b1"), entry("u2", "no")), "?n?"),
-    "twice, alike": (listed(entry("u1", "yes"), *json.loads(SOUND)["verdicts"]), "yny"),
-    "twice, differently": (listed(entry("u1", "no"), *json.loads(SOUND)["verdicts"]), "?ny"),
+    "a question that was not asked": (reply("yes", "no", u1={**entry("yes", "b1"), **entry("yes", "b2")}), "?n?"),
+    "twice, alike": (reply("yes", "no", "yes", U1=entry("yes")), "yny"),
+    "twice, differently": (reply("yes", "no", "yes", U1=entry("no")), "?ny"),
     "not applicable": (reply("n/a", "no", "yes"), "?ny"),
     "neither yes nor no": (reply("perhaps", "yes and no", "yes"), "??y"),
     "numbers": (reply(1, 0, True), "???"),
-    "without reasons": (listed(*({"unit": n, "question": "a1", "answer": "no"} for n in IDS)), "nnn"),
-    "numbered from 1": (reply("yes", "no", "yes", ids=(1, 2, 3)), "???"),
+    "without reasons": (json.dumps({n: {"a1": {"answer": "no"}} for n in IDS}), "nnn"),
+    "verdicts alone": (json.dumps({n: {"a1": "no"} for n in IDS}), "nnn"),
+    "numbered from 1": (reply("yes", "no", "yes", ids=("1", "2", "3")), "yny"),
     "shifted by one": (reply("yes", "no", "yes", ids=("u2", "u3", "u4")), "???"),
     "shifted by one, in another order": (reply("yes", "no", "yes", ids=("u1", "u0", "u2")), "???"),
-    "an entry that is no object": (listed("u1: yes", entry("u2", "no"), entry("u3", "yes")), "?ny"),
+    "an entry that is no object": (reply("yes", "no", "yes", u1="a1: yes"), "?ny"),
     "the paper's form": ('{"adjacent coherence relation": "1,0,1"}', "???"),
     "two replies that differ": (f"{SOUND} or {reply('no', 'no', 'no')}", "???"),
-    "a number for a list": ('{"verdicts": 5}', "???"),
+    "numbers for entries": ('{"u1": 5, "u2": 5, "u3": 5}', "???"),
     "cut off": (SOUND[:-20], "???"),
     "nothing": ("", "???"),
 }
@@ -91,16 +89,17 @@ async def test_a_repair_in_good_form_mends_everything():
         assert None not in [verdict.value for verdict in found.verdicts.values()]
 
 
-async def test_the_repair_is_told_what_is_missing_or_too_much():
+async def test_the_repair_is_told_what_is_missing_or_given_twice():
     for given, told in (
-        (reply("yes"), "expected for each question about each unit, 3 in all; missing: a1 about u2, a1 about u3"),
-        (listed(*json.loads(SOUND)["verdicts"], entry("u4", "yes")), "not asked for: a1 about u4"),
-        (listed(entry("u1", "yes"), *json.loads(SOUND)["verdicts"]), "twice: a1 about u1"),
+        (reply("yes"), "u2: missing; u3: missing."),
+        (reply("yes", "no", u3={}), "u3.a1: missing."),
+        (reply("yes", "no", "yes", U1=entry("no")), "u1: one entry was expected; got 2."),
     ):
         judge = FakeJudge(lambda _, given=given: given)  # type: ignore[misc]
         found = await judge_text(text(3), exam(ONE), judge)
         assert told in judge.prompts[1].repair.complaint
         missing = [verdict for verdict in found.verdicts.values() if verdict.value is None]
+        assert missing
         assert all(told in verdict.reason for verdict in missing)
 
 
@@ -121,8 +120,8 @@ async def weighed(weights: Any, **settings: Any) -> tuple[Any, ...]:
     return score_verdicts(await judge_text(text(2), asked, FakeJudge(script)), asked.questions, asked.assignment.scale)
 
 
-def listing(*given: Any, ids: tuple[str, ...] = ("a1", "a2", "a3")) -> list[dict[str, Any]]:
-    return [{"question": name, "weight": weight} for name, weight in zip(ids, given, strict=False)]
+def listing(*given: Any, ids: tuple[str, ...] = ("a1", "a2", "a3")) -> dict[str, Any]:
+    return dict(zip(ids, given, strict=False))
 
 
 @pytest.mark.parametrize(
@@ -134,7 +133,8 @@ def listing(*given: Any, ids: tuple[str, ...] = ("a1", "a2", "a3")) -> list[dict
         (listing("0.2", "0.2", "0.6"), 0.2),
         (listing(1e300, 1e300, 1e300), 1 / 3),
         (listing(0.6, 0.2, 0.2, ids=("[a1]", "A2", "a3:")), 0.6),
-        (list(reversed(listing(0.5, 0.3, 0.2))), 0.5),
+        (dict(reversed(listing(0.5, 0.3, 0.2).items())), 0.5),
+        ([{"question": name, "weight": weight} for name, weight in listing(0.5, 0.3, 0.2).items()], 0.5),
     ],
     ids=str,
 )
@@ -151,13 +151,12 @@ async def test_positive_weights_are_made_to_sum_to_one(weights: Any, share: floa
         listing(0, 0, 0),
         listing(0.5, 0.6, -0.1),
         listing(0.5, 0.5),
-        listing(0.5, 0.2, 0.3, ids=("a1", "a2", "a2")),
+        listing(0.5, 0.2, 0.3, ids=("a1", "a2", "A2")),
         listing(0.5, 0.2, 0.3, ids=("a1", "a2", "b1")),
         listing("much", "some", "little"),
         listing("NaN", 0.5, 0.5),
         listing(True, True, True),
         [0.5, 0.3, 0.2],
-        {"a1": 0.5, "a2": 0.3, "a3": 0.2},
         None,
     ],
     ids=str,
@@ -174,7 +173,7 @@ async def test_weights_that_cannot_be_used_leave_the_text_unscored_and_keep_the_
 async def test_sound_weights_count_where_the_verdicts_beside_them_are_lost():
     def script(prompt):
         said = scripted(lambda question, *_: question == "a1", weights={"a1": 3})._script(prompt)
-        return {**said, "verdicts": []} if prompt.fields["weigh"] else said  # type: ignore[dict-item]
+        return {"weights": said["weights"]} if prompt.fields["weigh"] else said  # type: ignore[index]
 
     asked = exam(pack("sentence", sizes=(3,), weights="judge"), most_per_call=3)
     found = await judge_text(text(3), asked, FakeJudge(script))
@@ -189,9 +188,7 @@ SUPPORTED = pack("fact", sizes=(1,), beside=("source",), support={"a1": "source"
 
 
 def naming(*facts: Any) -> Any:
-    return {
-        "supports": [{"unit": f"u{n}", "question": "a1", "reason": "Seen.", "facts": f} for n, f in enumerate(facts, 1)]
-    }
+    return {f"u{n}": {"a1": {"reason": "Seen.", "facts": f}} for n, f in enumerate(facts, 1)}
 
 
 @pytest.mark.parametrize(
@@ -222,9 +219,15 @@ async def test_a_claim_holds_only_if_a_fact_that_is_named_exists(named: Any, val
 # Ratings
 
 
-def test_every_form_has_a_strict_schema_with_the_reason_before_the_verdict_and_the_weights_last():
-    for unweighed, weighed in FORMS.values():
-        (plain,) = strict_schema(unweighed)["properties"]
-        assert list(strict_schema(weighed)["properties"]) == [plain, "weights"]
-        (entry_,) = [each for name, each in strict_schema(unweighed)["$defs"].items() if name != "NamedWeight"]
-        assert list(entry_["properties"])[:3] == ["unit", "question", "reason"]
+@pytest.mark.parametrize("template", ["seal/verify", "seal/support", "seal/rate"])
+def test_every_form_has_a_strict_schema_with_the_reason_before_the_verdict_and_the_weights_last(template: str):
+    fields = {
+        "units": [{"id": "u1"}, {"id": "u2"}],
+        "questions": [{"id": "a1", "text": "Is it?"}],
+        "weigh": True,
+        "scale": {"low": 1, "high": 5, "whole": True},
+    }
+    schema = strict_schema(unit_form(template, fields))
+    assert list(schema["properties"]) == ["u1", "u2", "weights"]
+    (entry_,) = [each for each in schema["$defs"].values() if "reason" in each["properties"]]
+    assert list(entry_["properties"]).index("reason") == 0

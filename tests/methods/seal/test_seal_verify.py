@@ -192,18 +192,18 @@ def cutting(what: str, cut: Callable[[Any], Any], **chosen: Any) -> FakeJudge:
         reply = script(prompt)
         if prompt.name != "seal/facts" or prompt.fields["what"] != what:
             return reply
-        return {"sentences": cut(reply["sentences"])}  # type: ignore[index]
+        return cut(reply)
 
     return FakeJudge(said)
 
 
 async def test_a_sentence_of_the_output_that_is_left_out_is_a_unit_without_a_verdict():
-    judge = cutting("output", lambda entries: entries[:-1], says=always)
+    judge = cutting("output", lambda reply: dict([*reply.items()][:-1]), says=always)
     found = await judge_text(text(4, source="A source."), exam(FACTS), judge)
     assert [(unit.sentences, unit.lost is None) for unit in found.units[-2:]] == [((2,), True), ((3,), False)]
     reason = found.verdicts[found.units[-1].id, "a1"].reason
     assert "no usable facts, also after one repair" in reason
-    assert "missing: 4" in reason
+    assert "sentence 4: missing" in reason
 
 
 async def test_where_all_facts_of_the_output_are_lost_nothing_more_is_asked():

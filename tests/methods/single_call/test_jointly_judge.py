@@ -65,15 +65,15 @@ async def test_one_call_rates_a_text_by_every_criterion_in_the_rubric_s_order():
     assert by_id["q1"].reason == "It was looked up."
 
 
-async def test_entries_count_by_id_and_not_by_position():
-    judge = jointly(lambda reply: {name: entries[::-1] for name, entries in reply.items()})
+async def test_entries_count_by_id_and_not_by_place():
+    judge = jointly(lambda reply: dict(reversed(reply.items())))
     assert await run(judge) == await run(jointly())
     assert len(judge.prompts) == 1
 
 
 @pytest.mark.parametrize("parts", [(HYPOTHESES,), (CHECKLIST,), (DIRECT,), (EXPLAINED, STEPS)])
-async def test_lists_of_which_nothing_is_asked_may_be_left_out(parts: tuple[Part, ...]):
-    judge = jointly(lambda reply: {name: entries for name, entries in reply.items() if entries})
+async def test_parts_of_one_kind_take_one_call(parts: tuple[Part, ...]):
+    judge = jointly()
     found = await run(judge, parts)
     assert [each.criterion for each in found] == [each.id for part in parts for each in part.criteria]
     assert all(each.score is not None for each in found)
