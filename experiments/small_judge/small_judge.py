@@ -55,8 +55,8 @@ class SmallJudgeOptions(Options):
         store: the file that keeps answers; finished cases are kept beside it, so that an interrupted run goes on.
     """
 
-    sets: str = "summeval:fluency,hanna:empathy,topical_chat:understandability,topical_chat:engagingness"
-    groups: int = 8
+    sets: str = "topical_chat:engagingness,topical_chat:understandability,hanna:empathy,summeval:fluency"
+    groups: int = 6
     size: int = 5
     store: str = "small_judge.db"
 
