@@ -55,8 +55,13 @@ IN_NEW_ENVIRONMENT = $(UV) venv --quiet --clear --seed --python $(BIN)/python $(
 .promptfoo/node_modules/.bin/promptfoo: tests/integrations/install_promptfoo.sh
 	tests/integrations/install_promptfoo.sh .promptfoo
 
-# promptfoo takes 1.5 GB, and compiles SQLite where npm cannot fetch a build of it; without it, its tests are skipped.
-test-integrations: .promptfoo/node_modules/.bin/promptfoo test-integrations-python
+# It takes 20 minutes to build, and minutes to ask; with an empty LLAMA_CPP it is left out.
+LLAMA_CPP ?= .llama-cpp/model.gguf
+.llama-cpp/model.gguf: tests/integrations/install_llama_cpp.sh | $(STAMP)
+	PYTHON=$(BIN)/python tests/integrations/install_llama_cpp.sh $(@D)
+
+# promptfoo takes 1.5 GB, and compiles SQLite where npm cannot fetch a build of it. What is not installed is not tested.
+test-integrations: .promptfoo/node_modules/.bin/promptfoo $(LLAMA_CPP) test-integrations-python
 
 test-integrations-python: export PYTHONDONTWRITEBYTECODE =
 test-integrations-python: export RUBRICLAB_INTEGRATIONS = 1
@@ -117,4 +122,4 @@ constraints: $(UV)
 	for name in $(SEPARATE); do $(COMPILE) --group dev --extra $$name --output-file constraints-$$name.txt || exit 1; done
 
 clean:
-	rm -rf $(VENV) .venv-integrations $(SEPARATE:%=.venv-%) .promptfoo build dist
+	rm -rf $(VENV) .venv-integrations $(SEPARATE:%=.venv-%) .promptfoo .llama-cpp build dist
