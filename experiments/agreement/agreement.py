@@ -17,10 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from experiments import ROOT
 from experiments.runner.arms import course, learn, score, uncached_judge
-from experiments.runner.measurement import Measured, Measurement, Options, StoredRow, stored_rows
-from experiments.runner.results import read_stored
+from experiments.runner.measurement import Measurement, Options, StoredRow, stored_rows
 from experiments.runner.study import BASELINES, Arm
 from experiments.runner.training import SETS, LabelledAspect, labelled_aspects
 from experiments.tables import table
@@ -168,7 +166,7 @@ def readme_figures() -> dict[str, str]:
         "methods": means(rows, general),
         "unit packs": means(shared("seal:preset=published"), ["seal:preset=published", *BESIDE_SEAL]),
         "comparisons": means(shared("dcr"), [*compared, *BESIDE_SEAL]),
-        "default": overview(read_stored(Measured, ROOT / "agreement" / "results" / "default.json").rows),
+        "default": overview(stored_rows("agreement", "default")),
     }
 
 

@@ -121,6 +121,6 @@ def measure(
     )
 
 
-def stored_rows(name: str) -> list[StoredRow]:
-    """Return the rows of the stored results of a measurement."""
-    return read_stored(Measured, ROOT / name / "results" / "embedded.json").rows
+def stored_rows(name: str, judge: str = "embedded") -> list[StoredRow]:
+    """Return the rows of the stored results of a measurement with a judge."""
+    return read_stored(Measured, ROOT / name / "results" / f"{judge}.json").rows

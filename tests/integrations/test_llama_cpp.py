@@ -54,7 +54,7 @@ class Llama:
         """Start it, and wait until it answers."""
         where = ("--host", "127.0.0.1", "--port", str(self.port), "--alias", "local")
         self._process = subprocess.Popen(
-            [SERVER, "-m", MODEL, *where, "-c", str(CONTEXT_TOKENS), "-np", "1", "-t", "2"],
+            [SERVER, "-m", MODEL, *where, "-c", str(CONTEXT_TOKENS), "-np", "1"],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
