@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from study_rows import RIVALS
 
 from experiments.runner.measurement import Measured
 from experiments.runner.results import read_stored
@@ -16,6 +17,7 @@ SMALL = {
     "agreement": ("sets=hanna:empathy,hanna:surprise", "variants=direct", "test_groups=3"),
     "gate": ("sets=hanna:empathy", "runs=1", "whole=0"),
     "coverage": ("aspects=", "runs=1", "population=100"),
+    "small_judge": ("sets=hanna:empathy", "groups=2", "size=3", "criteria=."),
 }
 
 
@@ -23,14 +25,37 @@ def settings(*pairs: str) -> list[str]:
     return [word for pair in pairs for word in ("--set", pair)]
 
 
+def stored_criteria(folder: Path) -> None:
+    """Write the criteria of HANNA's empathy into a folder, as if they had been learned from five groups in little."""
+    stored = json.loads((FOLDER / "small_judge" / "criteria" / "hanna_empathy.json").read_bytes())
+    labelled = [f"hanna-{group}-{place}" for group in range(5) for place in range(RIVALS)]
+    (folder / "hanna_empathy.json").write_text(json.dumps({**stored, "labelled": labelled}), "utf-8")
+
+
 @pytest.mark.parametrize("name", SMALL)
 def test_every_measurement_runs_in_little_and_names_the_judge(name, experiment, data, tmp_path) -> None:
+    stored_criteria(tmp_path)
     done = experiment("measure", name, "--data", data, *settings(*SMALL[name]), "-o", "m.json")
     assert done.code == 0, done.err
     measured = read_stored(Measured, tmp_path / "m.json")
     assert measured.rows
     assert measured.measurement == name
     assert (measured.judge, (measured.identity or {}).get("model")) == ("embedded", "embedded")
+
+
+def test_an_interrupted_measurement_of_a_small_judge_keeps_its_finished_cases(experiment, data, tmp_path) -> None:
+    stored_criteria(tmp_path)
+    arguments = ("measure", "small_judge", "--data", data, *settings(*SMALL["small_judge"]), "-o", "m.json")
+    assert experiment(*arguments).code == 0
+    first = read_stored(Measured, tmp_path / "m.json").cases
+    finished, *others = sorted(tmp_path.glob("small_judge.db.*.json"))
+    for each in others:
+        each.unlink()
+    finished.write_text(finished.read_text("utf-8").replace('"repaired": 0.0', '"repaired": 0.25'), "utf-8")
+    assert experiment(*arguments).code == 0
+    again = read_stored(Measured, tmp_path / "m.json").cases
+    assert [rows[0]["repaired"] for rows in again.values()] == [0.25, 0.0, 0.0]
+    assert [rows[0]["spearman"] for rows in again.values()] == [rows[0]["spearman"] for rows in first.values()]
 
 
 @pytest.mark.parametrize(
