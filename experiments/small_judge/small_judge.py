@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.runner.measurement import Measurement, Options, StoredRow, stored_rows
+from experiments.runner.measurement import Measurement, Options, StoredRow
 from experiments.runner.training import LabelledAspect, labelled_aspects
 from experiments.tables import table as markdown
 from rubriclab import Example, Part
@@ -183,11 +183,6 @@ def table(rows: Sequence[StoredRow]) -> str:
     ]
     figures = [compared("spearman", DIRECT, MEAN_LABEL), compared("error", MEAN_LABEL, WORDS)]
     return "\n\n".join([*figures, markdown(["a text", *PRICE, "unscored texts"], prices)])
-
-
-def readme_figures() -> dict[str, str]:
-    """Return the figures of the README, by block."""
-    return {"local": table(stored_rows("small_judge", "local"))}
 
 
 MEASUREMENT = Measurement(

@@ -18,6 +18,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from rubriclab.learning.calibration import LEAST_KEPT
 from rubriclab.learning.rating_matrix import SAME, RatingMatrix, centers_and_spreads, standardised
 from rubriclab.learning.weight_limits import within_limits
 from rubriclab.stats.correlation import BoolArray, FloatArray
@@ -149,8 +150,9 @@ class Posterior:
 
     Attributes:
         columns: of the table.
-        mean: shape (columns,); 0 for judged columns with a negative estimate. As shares, they are within the limits
-            of the table.
+        mean: shape (columns,); 0 for judged columns with a negative estimate. If all are 0, they are a small part of
+            the prior, so that texts are ranked and their scores are close to the mean label. As shares, they are within
+            the limits of the table.
         errors: standard deviation of each weight.
         spread, average: of the labels that it was learned from.
     """
@@ -176,7 +178,7 @@ def posterior(table: RatingMatrix, moments: Moments, columns: Sequence[int]) -> 
     shift = (along / spread - gram @ prior) / NOISE**2 if varied else np.zeros(len(places))
     mean, variance = _not_below_zero(prior + covariance @ shift, covariance, ~table.signed[places])
     if not np.abs(mean).sum() > SAME:
-        mean = prior
+        mean = LEAST_KEPT * prior
     if table.limits is not None:
         start = prior + covariance @ shift
         mean = within_limits(start, precision, table.limits[places], np.sign(mean), instead=prior)

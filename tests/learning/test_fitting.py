@@ -179,6 +179,14 @@ def test_next_to_nothing_is_no_error(name, settings):
     assert (found.low <= found.high).all()
 
 
+def test_scores_of_a_judge_that_contradicts_the_labels_are_close_to_their_mean():
+    table = made_up()
+    contrary = replace(table, values=6.0 - np.repeat(table.labels[:, np.newaxis], len(table.methods), axis=1))
+    scores = fit(contrary, QUICK).scores(contrary.values, SCALE)
+    assert len(set(scores)) > 1
+    assert np.abs(scores - table.labels).mean() < 1.1 * np.abs(table.labels.mean() - table.labels).mean()
+
+
 def test_the_mean_of_what_the_judge_said_needs_judged_criteria_alone():
     plain = QUICK.model_copy(update={"calibration": "none"})
     found = fit(made_up(), plain)
