@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from commands import CHECKOUT
@@ -29,14 +30,14 @@ CONTEXT_TOKENS = 4096
 REPLIES = {
     "Shut up and read the manual, you fool.": 1,
     "Not my problem. Go away.": 1,
-    "No. Ask somebody else.": 2,
-    "Whatever. Try page 7.": 2,
-    "It is in the manual, page 7.": 3,
-    "You will find it on page 7 of the manual.": 3,
-    "Please have a look at page 7 of the manual.": 4,
-    "Could you please have a look at page 7?": 4,
-    "Thank you for asking! You will find it on page 7; please write again if it does not help.": 5,
-    "We are sorry for the trouble, and thank you for your patience: a new one is on its way.": 5,
+    "No. Ask somebody else.": 1,
+    "Whatever. Try page 7.": 1,
+    "It is in the manual, page 7.": 2,
+    "You will find it on page 7 of the manual.": 2,
+    "Please have a look at page 7 of the manual.": 3,
+    "Could you please have a look at page 7?": 3,
+    "Thank you for asking! You will find it on page 7; please write again if it does not help.": 3,
+    "We are sorry for the trouble, and thank you for your patience: a new one is on its way.": 3,
 }
 ROWS = [
     {"id": f"r{number}", "output": text, "scores": {"politeness": score}}
@@ -83,7 +84,7 @@ def llama() -> Iterator[Llama]:
 @pytest.fixture(scope="module")
 def lab(llama: Llama, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     folder = tmp_path_factory.mktemp("llama")
-    options = {"api_base": f"http://127.0.0.1:{llama.port}/v1", "concurrency": 1, "timeout": 600}
+    options: dict[str, Any] = {"api_base": f"http://127.0.0.1:{llama.port}/v1", "concurrency": 1, "timeout": 600}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OPENAI_API_KEY", "none")
         with Lab(
