@@ -199,6 +199,7 @@ def _evaluate(sides: Side) -> Pair:
 @parity("disagreements")
 def _disagreements(sides: Side) -> Pair:
     row = sides.json("disagreements", "news@1", "--count", 3, "--side", "lower")
+    assert [each["difference"] < 0 for each in row["texts"]] == [True] * 3
     return row["texts"], json.loads(json.dumps(sides.lab.disagreements("news@1", count=3, side="lower").to_rows()))
 
 
