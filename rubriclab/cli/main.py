@@ -177,10 +177,14 @@ def main(arguments: list[str] | None = None, command: click.Group = cli, name: s
         nonlocal terminated
         terminated = True
         interrupt = signal.getsignal(signal.SIGINT)  # an event loop has one of its own
-        if not callable(interrupt):  # Ctrl-C is ignored
-            raise KeyboardInterrupt
-        interrupt(signal.SIGINT, frame)
+        if callable(interrupt):
+            interrupt(signal.SIGINT, frame)
 
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # As of what a shell runs in the background. An event loop ends cleanly only by a handler of its own, which it
+        # has where Ctrl-C is not ignored; so it is blocked instead.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, terminate)
     code = run(arguments, command, name)
     _drop_unwritten()

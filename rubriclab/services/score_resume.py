@@ -21,6 +21,7 @@ from rubriclab.data.row import RowError
 from rubriclab.data.tables import json_line, table_kind
 from rubriclab.descriptions import preview
 from rubriclab.errors import DataError, SettingsError
+from rubriclab.judges.recording import recorded_name
 from rubriclab.option_names import by_reader
 from rubriclab.scoring.score import Score, limits_of
 from rubriclab.services.score import Scoring
@@ -67,19 +68,23 @@ def write_record(scoring: Scoring, output: str) -> None:
 def prepare_resuming(scoring: Scoring, output: str) -> int:
     """Return where the complete rows of a file of scores end, in bytes; write the record if there are none.
 
+    A finished run has no record: `keep_scores` makes sure that it is whole.
+
     Raises:
-        DataError: if there are, and the record does not say that they are scored as `scoring` does.
+        DataError: if there are rows, and the record says that they are not scored as `scoring` does.
     """
     path, record = Path(output), record_of(output)
     end = _end_of_rows(path) if path.exists() else 0
     if not end:
         write_record(scoring, output)
         return 0
+    if not record.exists():
+        return end
     found: Any = None
     with suppress(OSError, orjson.JSONDecodeError):
         found = orjson.loads(record.read_bytes())
     if not isinstance(found, dict):
-        raise DataError(f"{record} does not say by what the rows of {output} are scored: it is missing.", _ANEW)
+        raise _unknown(output)
     for name, wanted in _record(scoring).items():
         if (got := found.get(name)) != wanted:
             raise DataError(
@@ -106,14 +111,20 @@ def record_of(output: str) -> Path:
     return Path(f"{output}.resume.json")
 
 
+def _unknown(output: str) -> DataError:
+    return DataError(f"{record_of(output)} does not say by what the rows of {output} are scored.", _ANEW)
+
+
 def keep_scores(scoring: Scoring, texts: str, output: str, end: int) -> Iterator[ScoredRow]:
     """Yield each row of a file of scores up to `end` bytes, count it, and let `scoring` continue after the last.
 
     The scores that are yielded lack their criteria.
 
     Raises:
-        DataError: if a row of the file is no score, or is of another text.
+        DataError: if a row of the file is no score, or is of another text; if there is no record, and a row is by
+            another rubric or judge or a text has none.
     """
+    is_finished = not record_of(output).exists()
     raw = raw_rows(texts, scoring.options)
     with Path(output).open("rb") as file:
         for number, line in enumerate(file, start=1):
@@ -131,13 +142,21 @@ def keep_scores(scoring: Scoring, texts: str, output: str, end: int) -> Iterator
             except (ValueError, KeyError, TypeError, AttributeError):
                 got = preview(line.decode(errors="replace"))
                 raise DataError(f"{place}: got {got}, expected a row of scores.", _ANEW) from None
+            if is_finished and not _is_by(scored.score, scoring):
+                raise _unknown(output)
             scoring.count(scored)
             scoring.counts.answers += answers
             scoring.counts.answers_missing += missing
             yield scored
     scoring.rest = rest_of(raw, scoring.options)
+    if is_finished and any(True for _ in scoring.rest):
+        raise _unknown(output)
     if note := raw.source.note():
         scoring.workspace.notify(note)
+
+
+def _is_by(score: Score, scoring: Scoring) -> bool:
+    return score.rubric == scoring.name and recorded_name(score.judge) == recorded_name(scoring.choice.spec)
 
 
 def _end_of_rows(path: Path) -> int:

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,9 +14,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from commands import HELDOUT, Commands
+from commands import HELDOUT, SCRIPT, Commands
 from privileges import give_up, limit_files
 from pyarrow import parquet
+from waiting import until
 
 from rubriclab import Lab, write_rows
 from rubriclab.errors import DataError, SettingsError
@@ -120,6 +122,46 @@ def test_a_killed_run_leaves_whole_rows_and_is_continued(commands: Commands, opt
     assert done.code == 0, done.err
     assert output.read_bytes().startswith(kept)
     assert [json.loads(line)["id"] for line in output.read_bytes().splitlines()] == [f"t{n}" for n in range(400)]
+
+
+def test_sigterm_in_the_background_ends_scoring_with_its_message_alone_and_ctrl_c_stays_ignored(
+    commands: Commands,
+) -> None:
+    # A shell has Ctrl-C ignored by what it runs in the background.
+    (commands.folder / "many.jsonl").write_bytes(HELDOUT.read_bytes() * 100)
+    asked = (str(SCRIPT), "score", "many.jsonl", "--rubric", "news@1", "-o", "scores.jsonl")
+    started = subprocess.Popen(
+        ("sh", "-c", 'trap "" INT; exec "$@"', "sh", *asked),
+        cwd=commands.folder,
+        env={**os.environ, **commands.environment},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    scores = commands.folder / "scores.jsonl"
+    until(lambda: scores.exists() and scores.stat().st_size > 0)
+    os.kill(started.pid, signal.SIGINT)
+    written = scores.stat().st_size
+    until(lambda: scores.stat().st_size > written)
+    os.kill(started.pid, signal.SIGTERM)
+    _, said = started.communicate(timeout=60)
+    assert started.returncode == 128 + signal.SIGTERM
+    _, rows, _, interrupted = said.splitlines()
+    assert rows.endswith(" rows were written before it ended")
+    assert interrupted == "interrupted; run the same command again to resume: answers so far are cached"
+
+
+def test_a_finished_run_is_said_to_be_complete(commands: Commands) -> None:
+    whole = commands("score", "texts.jsonl", *RESUME[:-1])
+    assert whole.code == 0
+    scores = commands.folder / "scores.jsonl"
+    finished = scores.read_bytes()
+    again = commands("score", "texts.jsonl", *RESUME)
+    assert again.code == 0, again.err
+    assert scores.read_bytes() == finished
+    assert f"{len(finished.splitlines())} rows of scores.jsonl are kept" in again.err
+    assert again.err.splitlines()[-1] == whole.err.splitlines()[-1]
+    assert [path.name for path in commands.folder.glob("scores*")] == ["scores.jsonl"]
+    assert commands("score", "texts.jsonl", *RESUME, "--judge", "openai/other", OPENAI_API_KEY="none").code == 2
 
 
 def test_a_file_of_another_run_is_refused_and_left_as_it_is(commands: Commands, folder: Path) -> None:
@@ -231,7 +273,8 @@ def test_rows_without_a_record_are_refused_and_left_as_they_are(
     commands: Commands, folder: Path, content: bytes | None
 ) -> None:
     output = commands.folder / "scores.jsonl"
-    shutil.copy(folder / "scores.jsonl", output)
+    # A whole file would be that of a finished run.
+    output.write_bytes(b"".join((folder / "scores.jsonl").read_bytes().splitlines(keepends=True)[:-1]))
     before = output.read_bytes()
     if content is not None:
         (commands.folder / "scores.jsonl.resume.json").write_bytes(content)
