@@ -138,6 +138,22 @@ class RivalLimits(FrozenModel):
     tokens: int = Field(default=20_000, ge=1_000, le=1_000_000)
 
 
+class CallForm(FrozenModel):
+    """What one call about a text asks for, where a judge cannot answer about all criteria at once.
+
+    Attributes:
+        criteria: the most criteria of a call.
+        reasons: whether a reason stands before each score.
+    """
+
+    criteria: int = Field(ge=1)
+    reasons: bool = True
+
+    def __str__(self) -> str:
+        number = "one criterion" if self.criteria == 1 else f"{self.criteria} criteria"
+        return f"{number} a call{'' if self.reasons else ', scores without reasons'}"
+
+
 class Aggregation(FrozenModel):
     """One score from many criteria.
 
@@ -149,6 +165,7 @@ class Aggregation(FrozenModel):
         onto: the scale that scores are given on, where it is not the one that criteria are asked on: from there they
             are moved in a straight line, end to end.
         rivals: the size of calls where the one call is about several texts of a group; `None` where it is about one.
+        form: the form in which the judge's replies could be used, if not that with all criteria in one call.
     """
 
     ask: Ask = "by method"
@@ -157,10 +174,11 @@ class Aggregation(FrozenModel):
     conformal: Conformal | None = None
     onto: Scale | None = None
     rivals: RivalLimits | None = None
+    form: CallForm | None = None
 
     @model_serializer(mode="wrap")
     def _dump(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return dumped_without_empty(self, dump, "rivals")
+        return dumped_without_empty(self, dump, "rivals", "form")
 
     @model_validator(mode="after")
     def _one_call(self) -> Self:

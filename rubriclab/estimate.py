@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
-from rubriclab.aggregation import Ask, RivalLimits
+from rubriclab.aggregation import Ask, CallForm, RivalLimits
 from rubriclab.data.aspect import Assignment
 from rubriclab.data.example import Example
 from rubriclab.data.row import RowError
@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 SAMPLE = 20
 # What stands for the typical prompt of learning: the aspect's definition, the text, and a score with its reason.
 TYPICAL = ScoreFormat("direct/rate", lambda _: {})
+# What a criterion adds to a call about several: a hypothesis with its levels, or a question, and the entry about it.
+TOKENS_SHOWN, TOKENS_REPLIED = 150, 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,13 +133,19 @@ def _calls_about(
             yield from [texts] * (2 if orders.begin(len(texts)) else 1)
 
 
-def calls_per_text(parts: Sequence[Part], ask: Ask, assignment: Assignment, examples: Sequence[Example]) -> float:
+def calls_per_text(
+    parts: Sequence[Part],
+    ask: Ask,
+    assignment: Assignment,
+    examples: Sequence[Example],
+    form: CallForm | None = None,
+) -> float:
     """Return the mean number of calls that rating a text by `parts` takes, for a sample of the texts."""
     sample = examples[:SAMPLE]
 
     async def rate(judge: Judge) -> None:
         for example in sample:
-            await ratings_of(example, parts, ask, assignment, judge)
+            await ratings_of(example, parts, ask, assignment, judge, form=form)
 
     return len(_prompts_of(rate)) / len(sample)
 
@@ -174,14 +182,15 @@ def estimate_learning(
     """Return an estimate for the judge and for the generator, from their numbers of calls.
 
     A prompt about one text has the size that the `direct` baseline's prompts about the texts have on average; one that
-    shows several texts counts as so many.
+    shows several texts counts as so many. Criteria that share calls add to these.
     """
     texts = examples[:SAMPLE] or [Example(id="0", output="", group="0")]
     criterion = whole_aspect(assignment, assignment.aspect.definition)
     prompts = [holistic_prompt(text, criterion, assignment, TYPICAL, HolisticSettings()) for text in texts]
     typical = estimate_prompts(prompts) * (1 / len(prompts))
-    generator = typical * calls.generator
-    return typical * calls.judge, replace(generator, prompt_tokens=generator.prompt_tokens * max(calls.shown, 1))
+    generator, entries = typical * calls.generator, calls.unrated * len(examples)
+    judge = typical * calls.judge + CallEstimate(0, TOKENS_SHOWN * entries, TOKENS_REPLIED * entries)
+    return judge, replace(generator, prompt_tokens=generator.prompt_tokens * max(calls.shown, 1))
 
 
 @dataclass(frozen=True)

@@ -190,7 +190,7 @@ class Effort(FrozenModel):
         saved_usd: US dollars that the provider's prompt cache saved, included in `cost_usd`; negative if writing to it
             cost more than reading from it saved. Both are left out of the record where they are 0, as in earlier ones.
         seconds: wall-clock time.
-        stages: number of replies, cached ones included, by prompt template.
+        stages, stage_tokens: number of replies and of their tokens, cached ones included, by prompt template.
     """
 
     calls: int = Field(default=0, ge=0)
@@ -205,3 +205,4 @@ class Effort(FrozenModel):
     saved_usd: float = Field(default=0.0, exclude_if=lambda dollars: not dollars)
     seconds: float = Field(default=0.0, ge=0)
     stages: Mapping[str, int] = Field(default_factory=dict)
+    stage_tokens: Mapping[str, int] = Field(default_factory=dict)

@@ -176,6 +176,7 @@ class Rubric(Displayed, FrozenModel):
 
     Attributes:
         aggregation: how the criteria's scores become one score; without it that is the mean of the parts' scores.
+        dropped: the criteria of methods that the rubric has no criterion of.
     """
 
     format: Literal[1] = FORMAT
@@ -184,6 +185,7 @@ class Rubric(Displayed, FrozenModel):
     scale: Scale
     parts: tuple[Part, ...] = Field(min_length=1)
     aggregation: Aggregation | None = None
+    dropped: tuple[DroppedCriterion, ...] = Field((), exclude_if=lambda dropped: not dropped)
 
     def view(self) -> View:
         """Return what the rubric judges and its criteria."""
@@ -217,6 +219,11 @@ class Rubric(Displayed, FrozenModel):
     def criteria(self) -> tuple[Criterion, ...]:
         """All criteria, part by part."""
         return tuple(criterion for part in self.parts for criterion in part.criteria)
+
+    @property
+    def all_dropped(self) -> tuple[DroppedCriterion, ...]:
+        """All criteria that were considered and dropped, part by part."""
+        return (*(each for part in self.parts for each in part.dropped), *self.dropped)
 
 
 def by_id(criteria: Iterable[Criterion]) -> list[Criterion]:

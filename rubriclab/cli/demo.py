@@ -64,10 +64,14 @@ def demo(context: click.Context, folder: Path, *, sample_only: bool) -> None:
     click.echo(f"\nTo rate texts in a browser and learn from them:\n  {program} {shlex.join(label_command(folder))}")
 
 
+# As many criteria are considered as were when the answers were recorded.
+AS_RECORDED = ("--criteria", "6", "--set", "hypoeval.bank_size=30", "--set", "checkeval.most=35")
+
+
 def commands(judge: Sequence[str]) -> list[tuple[str, ...]]:
     """Return the commands of the first part, to be run in the folder of the sample."""
     return [
-        ("learn", LABELLED, *TASK, "--name", NAME, "--criteria", "6", *judge),
+        ("learn", LABELLED, *TASK, "--name", NAME, *AS_RECORDED, *judge),
         ("report", NAME, "-o", "rubric.html"),
         ("score", HELDOUT, "--rubric", NAME, "-o", "scores.csv", *judge),
         ("evaluate", HELDOUT, "--rubric", NAME, "--html", "evaluation.html", *judge),

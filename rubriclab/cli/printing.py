@@ -90,6 +90,7 @@ def effort_row(effort: Effort) -> dict[str, Any]:
             **({"prompt_from_provider_cache": effort.cached_prompt_tokens} if effort.cached_prompt_tokens else {}),
         },
         "calls_by_stage": dict(effort.stages),
+        "tokens_by_stage": dict(effort.stage_tokens),
         "cost_usd": effort.cost_usd,
         **({"saved_by_provider_cache_usd": effort.saved_usd} if effort.saved_usd else {}),
         "seconds": effort.seconds,

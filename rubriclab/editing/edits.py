@@ -157,7 +157,7 @@ class _Planner:
     @property
     def taken(self) -> set[str]:
         """The ids that a new criterion cannot have, those of dropped criteria included."""
-        dropped = (entry.criterion.id for part in self.rubric.parts for entry in part.dropped)
+        dropped = (entry.criterion.id for entry in self.rubric.all_dropped)
         return {*self.criteria, *dropped, *self.new}
 
     def reword(self, name: str, text: str) -> None:

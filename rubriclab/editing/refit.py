@@ -90,6 +90,7 @@ class RatedRubric:
             together=self.cells if self.ask == "in one call" else (),
             bounds=self.bounds,
             rivals=self.rubric.aggregation.rivals if self.rubric.aggregation else None,
+            form=self.rubric.aggregation.form if self.rubric.aggregation else None,
         )
 
     @cached_property
@@ -238,7 +239,8 @@ def _fold_columns(rated: RatedRubric, selected: frozenset[str]) -> tuple[int, ..
 
 def study_of(rated: RatedRubric, refit: SelectedRubric) -> Study:
     """Return everything that learning computes from the ratings, for a rubric that was refitted."""
-    return Study(rated.rated, assignment_of(rated.rubric), rated.fit_settings, rated.seed, refit, rated.reasons)
+    reasons = {**{each.criterion.id: each.reason for each in rated.rubric.dropped}, **rated.reasons}
+    return Study(rated.rated, assignment_of(rated.rubric), rated.fit_settings, rated.seed, refit, reasons)
 
 
 def check_kept(rated: RatedRubric, refit: SelectedRubric) -> dict[str, str]:

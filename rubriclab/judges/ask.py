@@ -58,11 +58,14 @@ class JudgeAnswer(Generic[R]):
     reply: Reply | None = None
 
 
-async def ask(judge: Judge, prompt: Prompt[R], *, salvage: type[R] | None = None) -> JudgeAnswer[R]:
+async def ask(
+    judge: Judge, prompt: Prompt[R], *, salvage: type[R] | None = None, repair: bool = True
+) -> JudgeAnswer[R]:
     """Return the judge's answer to `prompt`, with one repair if the first reply is unusable.
 
-    If the repair is unusable too, the usable entries of a reply with several are kept; the later reply is preferred.
-    `salvage` is the reply model for that; it finds `SALVAGE` in the validation context. A `KeyedReply` is its own.
+    If the repair is unusable too, or `repair` is false, the usable entries of a reply with several are kept; the later
+    reply is preferred. `salvage` is the reply model for that; it finds `SALVAGE` in the validation context. A
+    `KeyedReply` is its own.
 
     Raises:
         JudgeRefused, ProviderDown, BudgetReached, ReplayMiss: these concern all prompts and end the command.
@@ -74,7 +77,7 @@ async def ask(judge: Judge, prompt: Prompt[R], *, salvage: type[R] | None = None
             collect_unusable(prompt.name, first.text, complaint)
         if first.filtered:
             return JudgeAnswer(None, FILTERED, replied=False)
-        if value is None:
+        if value is None and repair:
             reply = await judge.reply(prompt.repaired(first.text, complaint))
             value, complaint = read(reply, prompt)
             if value is None:
@@ -86,7 +89,8 @@ async def ask(judge: Judge, prompt: Prompt[R], *, salvage: type[R] | None = None
     if value is None and salvage:
         reply, value = _salvaged((reply, first), prompt.salvaging(salvage))
     if value is None:
-        return JudgeAnswer(None, f"unusable reply, also after one repair: {complaint}", reply=reply)
+        repaired = ", also after one repair" if repair else ""
+        return JudgeAnswer(None, f"unusable reply{repaired}: {complaint}", reply=reply)
     if isinstance(value, KeyedReply) and value.read_by != "id" and isinstance(judge, JudgeWrapper):
         judge.count_reading()
     return JudgeAnswer(value, reply=reply)

@@ -26,7 +26,7 @@ class Ledger:
         failed: prompts without a usable reply.
         repaired: prompts that were repeated because the first reply was unusable.
         by_name_or_order: replies of which entries were recognised by names or by their order instead of their ids.
-        stages: number of replies, cached ones included, by prompt template.
+        stages, stage_tokens: number of replies and of their tokens, cached ones included, by prompt template.
         texts: number of texts by what became of them: `scored`, or why they have no score, `faulty_row` or
             `ratings_missing`.
         usage: tokens and cost of the replies from the provider; the cost is `None` once any price is unknown.
@@ -42,6 +42,7 @@ class Ledger:
     repaired: int = 0
     by_name_or_order: int = 0
     stages: Counter[str] = field(default_factory=Counter)
+    stage_tokens: Counter[str] = field(default_factory=Counter)
     texts: Counter[str] = field(default_factory=Counter)
     usage: Usage = field(default_factory=Usage)
     model_versions: set[str] = field(default_factory=set)
@@ -90,6 +91,7 @@ class Ledger:
             cached_prompt_tokens=self.usage.cached_tokens,
             saved_usd=self.usage.saved_usd,
             stages=dict(sorted(self.stages.items())),
+            stage_tokens=dict(sorted(self.stage_tokens.items())),
             seconds=seconds,
         )
 
@@ -115,6 +117,7 @@ class Metered(JudgeWrapper):
             raise
         self._count(reply)
         ledger.stages[prompt.name] += 1
+        ledger.stage_tokens[prompt.name] += reply.usage.prompt_tokens + reply.usage.completion_tokens
         if reply.filtered or (prompt.repair is not None and read(reply, prompt)[0] is None):
             ledger.failed += 1
         return reply

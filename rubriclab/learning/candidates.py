@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from pydantic import BaseModel
 
-from rubriclab.aggregation import Ask, Bounds, RivalLimits
+from rubriclab.aggregation import Ask, Bounds, CallForm, RivalLimits
 from rubriclab.data.aspect import Assignment
 from rubriclab.data.example import Example
 from rubriclab.errors import DataError, SettingsError
@@ -22,7 +22,6 @@ from rubriclab.estimate import calls_per_text
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.ids import all_criteria, renamed, unique_names
 from rubriclab.learning.rating_matrix import RatingMatrix, candidate_table
-from rubriclab.learning.settings import Asking
 from rubriclab.methods.method import CriterionRating, Learned, LearningCalls, Method, Progress, TrainingInput, silent
 from rubriclab.methods.single_call import can_join, joins, rival_calls
 from rubriclab.rubric import Criterion, DroppedCriterion, Part
@@ -31,6 +30,8 @@ from rubriclab.text_features import prior_directions
 from rubriclab.training_record import Candidate, Cell
 
 NOT_JUDGED = "the method did not have this text judged, as it is shown to the judge beside others"
+
+UNJUDGED = Cell(score=None, reason=NOT_JUDGED, applies=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,7 @@ class Candidates:
         together: the same, with ratings from the single call for candidates that can join it; empty without such a
             call.
         rivals: the size of the calls if each was about several texts of a group.
+        form: that of calls about one text, if the judge could not answer about many criteria at once.
         parts: as learned by each method, with these ids.
         notes: to the user, each preceded by the method's name.
         bounds: by id, the lowest and highest weight that a person allows.
@@ -68,6 +70,7 @@ class Candidates:
     together: tuple[tuple[Cell, ...], ...] = ()
     bounds: Mapping[str, Bounds] = field(default_factory=dict)
     rivals: RivalLimits | None = None
+    form: CallForm | None = None
 
     @functools.cached_property
     def ids(self) -> tuple[str, ...]:
@@ -109,7 +112,7 @@ class Candidates:
         parts = self.parts_with(kept)
         if self.rivals and ask == "in one call":
             return len(rival_calls(self.examples, parts, assignment, self.rivals)) / len(self.examples)
-        return calls_per_text(parts, ask, assignment, self.examples)
+        return calls_per_text(parts, ask, assignment, self.examples, self.form)
 
     def parts_with(self, kept: Collection[str], reasons: Mapping[str, str] | None = None) -> tuple[Part, ...]:
         """Return the parts with any criterion in `kept`, with these as their criteria and all others dropped.
@@ -122,9 +125,28 @@ class Candidates:
             criteria = (candidate.criterion for candidate in self.candidates if candidate.method == part.method)
             chosen = tuple(criterion for criterion in criteria if criterion.id in kept)
             if chosen:
-                dropped = _dropped(part, kept, reasons or {})
+                dropped = self._dropped(part, kept, reasons or {})
                 parts.append(part.model_copy(update={"criteria": chosen, "dropped": dropped}))
         return tuple(parts)
+
+    def dropped_parts(self, kept: Collection[str], reasons: Mapping[str, str]) -> tuple[DroppedCriterion, ...]:
+        """Return the criteria of the parts with none in `kept`, with the reasons; arguments as for `parts_with`."""
+        whole = {part.method for part in self.parts_with(kept)}
+        left = (part for part in self.parts if part.method not in whole)
+        return tuple(each for part in left for each in self._dropped(part, kept, reasons))
+
+    def _dropped(self, part: Part, kept: Collection[str], reasons: Mapping[str, str]) -> tuple[DroppedCriterion, ...]:
+        """Return the dropped criteria of a part with their evidence: first those that the method kept, then others."""
+        why = {item.criterion.id: item.reason for item in part.dropped}
+        rated = {candidate.criterion.id: candidate.criterion for candidate in self.candidates}
+        left = (item for item in all_criteria(part) if item.id not in kept)
+        return tuple(
+            DroppedCriterion(
+                criterion=rated.get(item.id, item),
+                reason=reasons.get(item.id) or why.get(item.id, "not chosen"),
+            )
+            for item in left
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +160,25 @@ class EarlierRubric:
 
     parts: tuple[Part, ...]
     cells: Mapping[str, Mapping[str, Cell]]
+
+
+def with_more(candidates: Candidates, more: Part) -> Candidates:
+    """Return the candidates with the criteria of a part after them, which no text was judged by."""
+    (part,) = (each for each in candidates.parts if each.method == more.method)
+    more = renamed(more, unique_names([*candidates.parts, more])[-1])
+    columns = tuple(
+        Candidate(method=more.method, criterion=each, kept=False, made_from=tuple(sorted(each.evidence.examples)))
+        for each in more.criteria
+    )
+    extended = part.model_copy(
+        update={"criteria": (*part.criteria, *more.criteria), "dropped": (*part.dropped, *more.dropped)}
+    )
+    return replace(
+        candidates,
+        candidates=(*candidates.candidates, *columns),
+        cells=tuple((*row, *[UNJUDGED] * len(columns)) for row in candidates.cells),
+        parts=tuple(extended if each is part else each for each in candidates.parts),
+    )
 
 
 def with_earlier(candidates: Candidates, earlier: EarlierRubric) -> Candidates:
@@ -176,14 +217,12 @@ async def find_candidates(
     judge: Judge,
     generator: Judge,
     seed: int,
-    ask: Asking = "by method",
+    rated_later: bool = False,
     on_progress: Progress = silent,
 ) -> Candidates:
     """Return the candidates of the methods, run one after the other in the order of the plans.
 
-    Unless `ask` is `by method`, the questions of a checklist are answered only by `rated_in_one_call`, if the criteria
-    of another method can join them: the questions do not depend on the ratings, and of all methods alone the
-    checklist had the lowest agreement.
+    With `rated_later`, methods that can do without ratings only propose criteria, which `rated_in_one_call` has rated.
 
     The same plans and replies give the same result, in any order of the examples. Duplicate ids become METHOD.ID; the
     id of a holistic score is its method's name.
@@ -195,7 +234,7 @@ async def find_candidates(
         ValueError: if plans share a method, or are about different texts.
     """
     _check(plans)
-    examples, plans = plans[0].training_input.examples, _asked(plans, ask)
+    examples, plans = plans[0].training_input.examples, as_asked(plans, rated_later=rated_later)
     results = []
     for plan, (start, size) in zip(plans, _shares(plans), strict=True):
 
@@ -214,25 +253,25 @@ def joining(plans: Sequence[Plan]) -> list[str]:
     return [plan.method.name for plan in plans if joins(plan.method.name, plan.settings.model_dump())]
 
 
-def _asked(plans: Sequence[Plan], ask: Asking) -> list[Plan]:
-    """Return the plans, without texts for methods that are rated only by `rated_in_one_call`."""
-    together = joining(plans) if ask != "by method" else []
-    later = {name for name in together if name == "checkeval" and len(together) > 1}
+def as_asked(plans: Sequence[Plan], *, rated_later: bool) -> list[Plan]:
+    """Return the plans, where texts are rated later without texts to rate for the methods that can do without."""
     return [
         replace(plan, training_input=replace(plan.training_input, examples=(), unrated=plan.training_input.examples))
-        if plan.method.name in later and not getattr(plan.settings, "needs_labels", None)
+        if rated_later and plan.method.rated_later(plan.settings)
         else plan
         for plan in plans
     ]
 
 
-def learning_calls(plans: Sequence[Plan], ask: Asking = "by method") -> LearningCalls:
+def learning_calls(plans: Sequence[Plan], *, rated_later: bool = False) -> LearningCalls:
     """Return about how many calls `find_candidates` takes."""
-    calls = [plan.method.learning_calls(plan.training_input, plan.settings) for plan in _asked(plans, ask)]
+    asked = as_asked(plans, rated_later=rated_later)
+    calls = [plan.method.learning_calls(plan.training_input, plan.settings) for plan in asked]
     return LearningCalls(
         sum(each.judge for each in calls),
         sum(each.generator for each in calls),
         max((each.shown for each in calls), default=0),
+        sum(each.unrated for each in calls),
     )
 
 
@@ -291,19 +330,9 @@ def _offered(learned: Learned, part: Part, names: Mapping[str, str]) -> Iterator
 
 def _cells(learned: Learned, place: int, texts: Sequence[Example]) -> list[Cell]:
     rows = dict(zip(learned.examples, learned.ratings, strict=True))
-    missing = Cell(score=None, reason=NOT_JUDGED, applies=False)
-    return [cell_of(rows[text.id][place]) if text.id in rows else missing for text in texts]
+    return [cell_of(rows[text.id][place]) if text.id in rows else UNJUDGED for text in texts]
 
 
 def cell_of(rated: CriterionRating) -> Cell:
     """Return a rating as a cell of a record; equal reasons share memory."""
     return Cell(score=rated.score, reason=sys.intern(rated.reason), applies=rated.applies)
-
-
-def _dropped(part: Part, kept: Collection[str], reasons: Mapping[str, str]) -> tuple[DroppedCriterion, ...]:
-    """Return the dropped criteria of a part: first those that the method kept, then those that it dropped."""
-    why = {item.criterion.id: item.reason for item in part.dropped}
-    left = (item for item in all_criteria(part) if item.id not in kept)
-    return tuple(
-        DroppedCriterion(criterion=item, reason=reasons.get(item.id) or why.get(item.id, "not chosen")) for item in left
-    )

@@ -17,12 +17,11 @@ class DroppedColumn:
     """Why a candidate is not in the rubric.
 
     Attributes:
-        why: it has no score; it is constant; it is redundant; its weight is 0; or the selected rubric
-            does not use it.
+        why: it has no score; it is constant; it is redundant; its weight is 0; or others track the labels better.
         like: the column that it duplicates, with the correlation in `alike`.
     """
 
-    why: Literal["unscored", "constant", "repeated", "weightless", "not asked"]
+    why: Literal["unscored", "constant", "repeated", "weightless", "outranked"]
     like: int = -1
     alike: float = 0.0
 
@@ -34,7 +33,7 @@ class DroppedColumn:
             "unscored": "has no score for any training text",
             "constant": "has the same score for every training text",
             "weightless": "weighs nothing beside the others",
-            "not asked": "the rubric agrees with held-out labels about as well without it, at a lower price",
+            "outranked": "tracks the labels less than the criteria that are kept",
         }[self.why]
 
 

@@ -154,9 +154,9 @@ def fit_part(
     weighting = _weighting(matrix, weights, pool)
     kept = set(weighting.columns)
     why = {
-        place: dropped.get(place, DroppedColumn("weightless" if place in columns else "not asked")) for place in left
+        place: dropped.get(place, DroppedColumn("weightless" if place in columns else "outranked")) for place in left
     }
-    others = {place: DroppedColumn("not asked") for place in range(len(matrix.table.methods))}
+    others = {place: DroppedColumn("outranked") for place in range(len(matrix.table.methods))}
     calibration = _calibration(matrix.table, rows, weighting, weights, settings)
     return Fit(
         **{name: getattr(weighting, name) for name in ("columns", "weights", "centers", "spreads", "low", "high")},

@@ -8,12 +8,13 @@ all of it           -> a rubric, its provenance, and a record of the training
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from rubriclab.errors import JudgeError, SettingsError
+from rubriclab.errors import SettingsError
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.baselines import best_feature
 from rubriclab.learning.candidates import (
@@ -25,8 +26,9 @@ from rubriclab.learning.candidates import (
     learning_calls as calls_for_candidates,
     with_earlier,
 )
+from rubriclab.learning.gate import DIRECT
 from rubriclab.learning.settings import JointSettings
-from rubriclab.learning.single_call import rated_in_one_call
+from rubriclab.learning.single_call import MOST_ENTRIES, rated_in_one_call
 from rubriclab.learning.single_method import Trained, origins
 from rubriclab.learning.study import Study
 from rubriclab.methods.method import LearningCalls, Progress, silent
@@ -35,8 +37,8 @@ from rubriclab.option_names import option
 from rubriclab.prompts import prompts_digest
 from rubriclab.provenance import Provenance
 
-# The share of the work that is done when the methods have proposed and rated their criteria.
-FOUND = 0.95
+# The shares of the work that are done when the methods have proposed their criteria, and when these are rated.
+PROPOSED, RATED = 0.25, 0.95
 
 
 async def train(
@@ -63,20 +65,29 @@ async def train(
     _check(plans, settings)
     plans, left_out = _asked_about_rivals(plans, settings)
     assignment = plans[0].training_input.assignment
+    together = _is_in_one_call(plans, settings)
+    found = PROPOSED if together else RATED
     candidates = await find_candidates(
         plans,
         judge=judge,
         generator=generator,
         seed=seed,
-        ask=settings.ask,
-        on_progress=lambda doing, share: on_progress(doing, FOUND * share),
+        rated_later=together,
+        on_progress=lambda doing, share: on_progress(doing, found * share),
     )
     if earlier:
         candidates = with_earlier(candidates, earlier)
-    candidates, note = await _rated_together(candidates, plans, settings, judge, on_progress)
+    if together:
+        candidates = await rated_in_one_call(
+            candidates,
+            plans,
+            judge=judge,
+            generator=generator,
+            rivals=settings.rivals,
+            on_progress=lambda doing, share: on_progress(doing, found + (RATED - found) * share),
+        )
     study = Study(candidates, assignment, settings, seed)
-    study.notes.extend(note)
-    on_progress(f"selecting from {len(candidates.candidates)} criteria", FOUND)
+    on_progress(f"selecting from {len(candidates.candidates)} criteria", RATED)
     rubric = study.rubric()
     on_progress(f"{len(rubric.criteria)} of {len(candidates.candidates)} criteria kept", 1.0)
     provenance = Provenance(
@@ -95,26 +106,14 @@ def learning_calls(plans: Sequence[Plan], settings: JointSettings) -> LearningCa
     """Return about how many calls a joint training takes."""
     _check(plans, settings)
     plans, _ = _asked_about_rivals(plans, settings)
-    calls = calls_for_candidates(plans, settings.ask)
-    if _is_in_one_call(plans, settings):
-        # One more call for each text contains every candidate.
-        calls = replace(calls, judge=calls.judge + len(plans[0].training_input.examples))
-    return calls
-
-
-async def _rated_together(
-    candidates: Candidates, plans: Sequence[Plan], settings: JointSettings, judge: Judge, on_progress: Progress
-) -> tuple[Candidates, tuple[str, ...]]:
-    """Return the candidates with their ratings from a single call, if the rubric is to make one."""
-    if not _is_in_one_call(plans, settings):
-        return candidates, ()
-    on_progress(f"rating {len(candidates.examples)} texts by all criteria in one call", FOUND)
-    try:
-        return await rated_in_one_call(candidates, plans[0].training_input.assignment, judge, settings.rivals), ()
-    except JudgeError as error:
-        if settings.rivals:
-            raise
-        return candidates, (f"each method has its own calls: {error}",)
+    together = _is_in_one_call(plans, settings)
+    calls = calls_for_candidates(plans, rated_later=together)
+    if not together:
+        return calls
+    texts = len(plans[0].training_input.examples)
+    entries = calls.unrated or len(joining(plans))
+    each_text = math.ceil(entries / MOST_ENTRIES) + any(plan.method.name == DIRECT for plan in plans)
+    return replace(calls, judge=calls.judge + texts * each_text)
 
 
 def _asked_about_rivals(plans: Sequence[Plan], settings: JointSettings) -> tuple[Sequence[Plan], tuple[str, ...]]:

@@ -1,9 +1,12 @@
-"""Ratings of all candidates in one call for each text, or for several rivals, as in scoring with a single call."""
+"""Ratings of all candidates as in scoring with a single call for each text, or for several rivals."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -11,77 +14,195 @@ from rubriclab.aggregation import RivalLimits
 from rubriclab.data.aspect import Assignment
 from rubriclab.errors import JudgeError
 from rubriclab.judges.judge import Judge
-from rubriclab.learning.candidates import NOT_JUDGED, Candidates, cell_of
+from rubriclab.learning.call_form import usable_form
+from rubriclab.learning.candidates import UNJUDGED, Candidates, Plan, cell_of, with_more
+from rubriclab.learning.gate import DIRECT
+from rubriclab.methods.method import CriterionRating, Progress, silent
+from rubriclab.methods.prompting import chunks
 from rubriclab.methods.questions import question_of
 from rubriclab.methods.single_call import can_join, rival_calls
 from rubriclab.option_names import option
+from rubriclab.rubric import Criterion, Part
 from rubriclab.scoring.score import ratings_of_texts
 from rubriclab.stats.correlation import FloatArray, label_correlations
 from rubriclab.stats.interval import rounded
 from rubriclab.stats.missing import float_table
 from rubriclab.training_record import Candidate, Cell
 
+# Most criteria in a call: in longer replies reasons become formulas.
+MOST_ENTRIES = 20
+
+# By criterion, the rating of each text.
+Columns = Mapping[str, Sequence[Cell]]
+
 
 async def rated_in_one_call(
-    candidates: Candidates, assignment: Assignment, judge: Judge, rivals: RivalLimits | None = None
+    candidates: Candidates,
+    plans: Sequence[Plan],
+    *,
+    judge: Judge,
+    generator: Judge,
+    rivals: RivalLimits | None = None,
+    on_progress: Progress = silent,
 ) -> Candidates:
-    """Return the candidates with their ratings from a single call for each text, or for several texts of a group.
+    """Return the candidates with their ratings from calls about at most `MOST_ENTRIES` criteria of a text.
+
+    The first call is about the scores of the whole and the first criteria. By its ratings methods propose more, which
+    are rated with the rest. The score of the whole that a rubric is compared with is asked for by itself, too.
 
     Args:
-        rivals: the largest size of calls about several texts. The candidates have the size that was needed, so that
-            scoring by fewer criteria does not show more texts at once than learning did.
+        rivals: the largest size of calls about several texts of a group. The candidates have the size that was needed,
+            so that scoring by fewer criteria does not show more texts at once than learning did.
 
     Raises:
         JudgeError: if no reply could be used.
     """
-    parts = [part for part in candidates.parts_with(candidates.ids) if can_join(part)]
-    rated = await ratings_of_texts(candidates.examples, parts, "in one call", assignment, judge, rivals=rivals)
-    if all(rating.score is None for row in rated for rating in row):
-        raise JudgeError(
-            f"No usable rating in one call: {rated[0][0].reason}", f"Try {option('settings', 'joint.ask=by method')}."
+    assignment = plans[0].training_input.assignment
+    first = _first_call(candidates)
+    on_progress(f"rating {len(candidates.examples)} texts by {len(first)} criteria in one call", 0.0)
+    known: Mapping[str, tuple[CriterionRating, ...]] = {}
+    if rivals is None:
+        usable = await usable_form(
+            candidates.examples, _joined(candidates, first), assignment, judge, len(candidates.joined)
         )
-    by_id = [{rating.criterion: cell_of(rating) for rating in row} for row in rated]
-    together = tuple(
-        tuple(row.get(name, cell) for name, cell in zip(candidates.ids, cells, strict=True))
-        for row, cells in zip(by_id, candidates.cells, strict=True)
-    )
-    if rivals:
-        calls = rival_calls(candidates.examples, parts, assignment, rivals)
-        rivals = RivalLimits(texts=max(2, *map(len, calls)), tokens=rivals.tokens)
-    return _with_questions(replace(candidates, together=together, rivals=rivals), assignment)
-
-
-def _with_questions(candidates: Candidates, assignment: Assignment) -> Candidates:
-    """Return the candidates, with the answers from the single call for questions that have no other answers."""
-    later = [all(cell.reason == NOT_JUDGED for cell in column) for column in zip(*candidates.cells, strict=True)]
+        known = usable.ratings
+        candidates = replace(candidates, form=usable.form, notes=(*candidates.notes, *filter(None, [usable.note])))
+        if usable.note:
+            on_progress(usable.note, 0.0)
+    columns = await _rated(candidates, first, assignment, judge, rivals, known=known)
+    if all(cell.score is None for column in columns.values() for cell in column):
+        reason = next(cell.reason for column in columns.values() for cell in column)
+        raise JudgeError(f"No usable rating in one call: {reason}", f"Try another {option('judge')}.")
+    candidates = await _extended(candidates, columns, plans, judge, generator)
+    rest = [candidates.ids[place] for place in candidates.joined if candidates.ids[place] not in columns]
+    calls = chunks(rest, MOST_ENTRIES)
+    on_progress(f"rating {len(candidates.examples)} texts by {len(rest)} more criteria", 0.5)
+    for found in await asyncio.gather(*(_rated(candidates, names, assignment, judge, rivals) for names in calls)):
+        columns = {**columns, **found}
+    alone = await _alone(candidates, assignment, judge)
+    together = _with_columns(candidates.cells, candidates.ids, columns)
+    unjudged = {name: cells for name, cells in columns.items() if _is_unjudged(candidates, name)}
+    cells = _with_columns(candidates.cells, candidates.ids, {**unjudged, **alone})
     labels = np.array([example.scores[assignment.aspect.name] for example in candidates.examples], dtype=float)
-    updated = [
-        _with_evidence(candidate, [row[place] for row in candidates.together], labels)
-        if later[place] and candidate.criterion.kind == "question"
-        else candidate
-        for place, candidate in enumerate(candidates.candidates)
-    ]
-    cells = (
-        tuple(in_one_call if empty else cell for cell, in_one_call, empty in zip(*rows, later, strict=True))
-        for rows in zip(candidates.cells, candidates.together, strict=True)
+    return replace(
+        candidates,
+        candidates=tuple(
+            _with_evidence(each, columns[each.criterion.id], labels) if each.criterion.id in unjudged else each
+            for each in candidates.candidates
+        ),
+        cells=cells,
+        together=together,
+        rivals=_needed(candidates, [first, *calls], assignment, rivals),
     )
-    return replace(candidates, candidates=tuple(updated), cells=tuple(cells))
+
+
+def _first_call(candidates: Candidates) -> list[str]:
+    """Return the ids of the scores of the whole, and of as many other criteria as fit, hypotheses first."""
+    order = ("score", "hypothesis", "question")
+    joined = [candidates.candidates[place].criterion for place in candidates.joined]
+    ranked: list[Criterion] = sorted(joined, key=lambda criterion: order.index(criterion.kind))
+    return [criterion.id for criterion in ranked[:MOST_ENTRIES]]
+
+
+async def _rated(
+    candidates: Candidates,
+    names: Sequence[str],
+    assignment: Assignment,
+    judge: Judge,
+    rivals: RivalLimits | None,
+    *,
+    known: Mapping[str, tuple[CriterionRating, ...]] = MappingProxyType({}),
+) -> dict[str, list[Cell]]:
+    """Return the ratings by the criteria with these names; by text, `known` has those that are there already."""
+    texts = [example for example in candidates.examples if example.id not in known]
+    parts = _joined(candidates, names)
+    new = await ratings_of_texts(texts, parts, "in one call", assignment, judge, rivals=rivals, form=candidates.form)
+    rated = {**known, **{text.id: ratings for text, ratings in zip(texts, new, strict=True)}}
+    return _columns([rated[example.id] for example in candidates.examples])
+
+
+def _joined(candidates: Candidates, names: Sequence[str]) -> list[Part]:
+    return [part for part in candidates.parts_with(names) if can_join(part)]
+
+
+def _columns(rated: Sequence[Sequence[CriterionRating]]) -> dict[str, list[Cell]]:
+    return {column[0].criterion: [cell_of(each) for each in column] for column in zip(*rated, strict=True)}
+
+
+async def _alone(candidates: Candidates, assignment: Assignment, judge: Judge) -> dict[str, list[Cell]]:
+    """Return the score that the judge gives without a rubric, unless a method has asked for it already."""
+    names = [each.criterion.id for each in candidates.candidates if each.method == DIRECT]
+    asked = [name for name in names if _is_unjudged(candidates, name)]
+    if not asked:
+        return {}
+    bare = {"form": "score only"} if candidates.form and not candidates.form.reasons else {}
+    parts = [part.model_copy(update={"settings": {**part.settings, **bare}}) for part in candidates.parts_with(asked)]
+    return _columns(await ratings_of_texts(candidates.examples, parts, "by method", assignment, judge))
+
+
+async def _extended(
+    candidates: Candidates, columns: Columns, plans: Sequence[Plan], judge: Judge, generator: Judge
+) -> Candidates:
+    """Return the candidates with those that methods propose by the ratings so far."""
+    ids = [example.id for example in candidates.examples]
+    ratings = {
+        text: {name: score for name, cells in columns.items() if (score := cells[row].score) is not None}
+        for row, text in enumerate(ids)
+    }
+    for plan in plans:
+        if plan.method.extend and plan.method.rated_later(plan.settings):
+            (part,) = (each for each in candidates.parts_with(candidates.ids) if each.method == plan.method.name)
+            more, notes = await plan.method.extend(
+                part, ratings, plan.training_input, plan.settings, judge=judge, generator=generator
+            )
+            candidates = with_more(candidates, more)
+            own = tuple(f"{plan.method.name}: {note}" for note in notes)
+            candidates = replace(candidates, notes=(*candidates.notes, *own))
+    return candidates
+
+
+def _is_unjudged(candidates: Candidates, name: str) -> bool:
+    place = candidates.ids.index(name)
+    return all(row[place] is UNJUDGED for row in candidates.cells)
+
+
+def _with_columns(
+    cells: Sequence[Sequence[Cell]], ids: Sequence[str], columns: Columns
+) -> tuple[tuple[Cell, ...], ...]:
+    """Return the cells with those of `columns` instead of their own."""
+    return tuple(
+        tuple(columns[name][row] if name in columns else cell for name, cell in zip(ids, own, strict=True))
+        for row, own in enumerate(cells)
+    )
+
+
+def _needed(
+    candidates: Candidates, calls: Sequence[Sequence[str]], assignment: Assignment, rivals: RivalLimits | None
+) -> RivalLimits | None:
+    """Return the size of the calls about several texts that learning made."""
+    if rivals is None:
+        return None
+    sizes = [
+        len(call)
+        for names in calls
+        for call in rival_calls(candidates.examples, candidates.parts_with(names), assignment, rivals)
+    ]
+    return RivalLimits(texts=max(2, *sizes), tokens=rivals.tokens)
 
 
 def _with_evidence(candidate: Candidate, cells: Sequence[Cell], labels: FloatArray) -> Candidate:
-    """Return a question with its statistics on the training texts as evidence."""
-    better = question_of(candidate.criterion).better
-    worse = "no" if better == "yes" else "yes"
+    """Return a candidate with the statistics of its ratings as evidence."""
+    criterion = candidate.criterion
     scores = float_table(([cell.score] for cell in cells), 1)
-    judged = int((~np.isnan(scores)).sum())
-    counts = {better: int(np.nansum(scores)), "n/a": sum(not cell.applies for cell in cells)}
-    counts[worse] = judged - counts[better]
-    update = {
-        "answers": {answer: counts[answer] for answer in ("yes", "no", "n/a")},
+    judged, inapplicable = int((~np.isnan(scores)).sum()), sum(not cell.applies for cell in cells)
+    update: dict[str, Any] = {
         "pearson": rounded(float(label_correlations(scores, labels)[0])),
         "judged": judged,
-        "missing": len(cells) - counts["n/a"] - judged,
+        "missing": len(cells) - inapplicable - judged,
     }
-    criterion = candidate.criterion
+    if criterion.kind == "question":
+        good = int(np.nansum(scores))
+        yes = good if question_of(criterion).better == "yes" else judged - good
+        update["answers"] = {"yes": yes, "no": judged - yes, "n/a": inapplicable}
     evidence = criterion.evidence.model_copy(update=update)
     return candidate.model_copy(update={"criterion": criterion.model_copy(update={"evidence": evidence})})

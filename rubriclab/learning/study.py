@@ -124,10 +124,12 @@ class Study:
             calibration=self.fit.calibration,
             conformal=self.conformal,
             rivals=self.candidates.rivals if self.ask == "in one call" else None,
+            form=self.candidates.form,
         )
-        parts = self.candidates.parts_with([term.criterion for term in terms], self._reasons())
+        kept, reasons = [term.criterion for term in terms], self._reasons()
+        parts, dropped = self.candidates.parts_with(kept, reasons), self.candidates.dropped_parts(kept, reasons)
         task, aspect, scale = self.assignment.words.task, self.assignment.aspect, self.assignment.scale
-        return Rubric(task=task, aspect=aspect, scale=scale, parts=parts, aggregation=aggregation)
+        return Rubric(task=task, aspect=aspect, scale=scale, parts=parts, aggregation=aggregation, dropped=dropped)
 
     def _reasons(self) -> dict[str, str]:
         """Return for each dropped candidate the reason."""

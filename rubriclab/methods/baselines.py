@@ -49,6 +49,11 @@ class BaselineSettings(HolisticSettings):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+def _calls(training_input: TrainingInput, settings: HolisticSettings) -> LearningCalls:
+    unrated = int(bool(training_input.unrated))
+    return LearningCalls(len(training_input.examples) * settings.calls, unrated=unrated)
+
+
 def by_definition(
     name: str, form: ScoreFormat, shares_call: Callable[[Mapping[str, Any]], bool] = lambda _: False
 ) -> Method:
@@ -75,9 +80,10 @@ def by_definition(
         prompts=(form.template,),
         learn=learn,
         score=scorer(form),
-        learning_calls=lambda training_input, settings: LearningCalls(len(training_input.examples) * settings.calls),
+        learning_calls=_calls,
         single_criterion=True,
         shares_call=shares_call,
+        rated_later=lambda _settings: True,
         needs_labels=False,
     )
 
@@ -289,7 +295,8 @@ GEVAL = Method(
     prompts=("geval/steps", "geval/rate"),
     learn=_learn_geval,
     score=scorer(GEVAL_FORM),
-    learning_calls=lambda training_input, settings: LearningCalls(len(training_input.examples) * settings.calls, 1),
+    learning_calls=lambda training_input, settings: replace(_calls(training_input, settings), generator=1),
+    rated_later=lambda _settings: True,
     single_criterion=True,
     states="steps",
     shares_call=reasoned_once,

@@ -154,11 +154,13 @@ class LearningCalls:
         judge: calls to the judge.
         generator: calls to the generator.
         shown: number of labelled texts in a prompt to the generator.
+        unrated: number of criteria whose ratings another step requests.
     """
 
     judge: int
     generator: int = 0
     shown: int = 0
+    unrated: int = 0
 
 
 def _one_for_each_text(training_input: TrainingInput, _settings: Any) -> LearningCalls:
@@ -188,6 +190,24 @@ class LearnFunction(Protocol):
     ) -> Learned: ...
 
 
+class ExtendFunction(Protocol):
+    """Proposes more criteria from the labelled texts whose ratings by a part are wrong; returns notes for the user too.
+
+    Ids of new criteria differ from those of the part.
+    """
+
+    async def __call__(
+        self,
+        part: Part,
+        ratings: Mapping[str, Mapping[str, float]],
+        training_input: TrainingInput,
+        settings: Any,
+        *,
+        judge: Judge,
+        generator: Judge,
+    ) -> tuple[Part, tuple[str, ...]]: ...
+
+
 class ScoreFunction(Protocol):
     """Scores one text by a part: a number on the rubric's scale or `None`, and every criterion's rating."""
 
@@ -208,6 +228,9 @@ class Method:
         learn, score: the two phases.
         learning_calls: about how many calls learning takes; by default one for each labelled text.
         needs_labels: whether learning with the default settings needs labelled texts.
+        rated_later: whether its criteria can be proposed without ratings, given the settings, so that another step can
+            request those of several methods together.
+        extend: proposes more criteria by the ratings of those that were rated so; `None` if it does not.
         checklists: the folder of `stores/` with its seed questions; `None` if it uses none.
         needs_checklist: whether it needs seed questions, given its settings.
         joint_settings: settings that differ from the defaults in joint training.
@@ -228,6 +251,8 @@ class Method:
     score: ScoreFunction
     learning_calls: Callable[[TrainingInput, Any], LearningCalls] = _one_for_each_text
     needs_labels: bool = True
+    rated_later: Callable[[Any], bool] = _never
+    extend: ExtendFunction | None = None
     checklists: Folder | None = None
     needs_checklist: Callable[[Any], bool] = _never
     joint_settings: Mapping[str, Any] = field(default_factory=dict)

@@ -149,6 +149,11 @@ def score_entry(fields: Mapping[str, Any]) -> type[ScoreEntry]:
     return _score_entry(scale["low"], scale["high"], scale["whole"])
 
 
+def bare_score(fields: Mapping[str, Any]) -> Any:
+    """Return the type of a score without a reason, with the limits of the scale in a prompt's fields."""
+    return score_entry(fields).model_fields["score"].rebuild_annotation()
+
+
 @functools.lru_cache(maxsize=64)
 def _score_entry(low: float, high: float, whole: bool) -> type[ScoreEntry]:
     low, high = (int(end) if float(end).is_integer() else end for end in (low, high))

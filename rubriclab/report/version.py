@@ -142,7 +142,7 @@ def contents(rubric: Rubric, warnings: Mapping[str, str] = NO_WARNINGS) -> Itera
     for part in rubric.parts:
         blocks = tuple(criteria_blocks(part, rubric.aspect.definition, terms, warnings))
         yield Section(describe.contents(part.criteria), blocks, f"method {part.method}")
-    dropped = [entry for part in rubric.parts for entry in part.dropped]
+    dropped = rubric.all_dropped
     yield dropped_section(dropped) if dropped else Paragraph("No other criteria were considered.", "quiet")
 
 

@@ -155,7 +155,7 @@ def weight_blocks(version: Version, rows: Sequence[WeightedCriterion]) -> Iterat
     aggregation = version.rubric.aggregation
     if aggregation is None:
         return
-    asked = f"asked {aggregation.ask}"
+    asked = f"asked {aggregation.form or aggregation.ask}"
     if aggregation.rivals:
         asked += f" about up to {aggregation.rivals.texts} texts of a group"
     yield Paragraph(f"{asked}; the weighted sum is calibrated by {CALIBRATIONS[aggregation.calibration.kind]}", "quiet")
@@ -171,8 +171,8 @@ def weight_blocks(version: Version, rows: Sequence[WeightedCriterion]) -> Iterat
         "training labels.",
         "quiet",
     )
-    if dropped := sum(len(part.dropped) for part in version.rubric.parts):
-        more = wording.counted(dropped, "more criterion")
+    if dropped := version.rubric.all_dropped:
+        more = wording.counted(len(dropped), "more criterion")
         yield Paragraph(f"{more} considered and dropped, listed with the reasons below the criteria.", "quiet")
 
 

@@ -192,9 +192,12 @@ def _provider_cache(spent: Effort) -> str:
 
 
 def stages(spent: Effort) -> str:
-    """Return the number of replies to each prompt, the most first; empty if not recorded."""
+    """Return the number of replies to each prompt with their tokens, the most first; empty if not recorded."""
     most_first = sorted(spent.stages.items(), key=lambda stage: (-stage[1], stage[0]))
-    return ", ".join(f"{name} {number:,}" for name, number in most_first)
+    return ", ".join(
+        f"{name} {number:,}" + (f" ({tokens:,} tokens)" if (tokens := spent.stage_tokens.get(name)) else "")
+        for name, number in most_first
+    )
 
 
 def cost(usd: float | None) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
-from rubriclab.aggregation import Aggregation, Ask, RivalLimits, combine
+from rubriclab.aggregation import Aggregation, Ask, CallForm, RivalLimits, combine
 from rubriclab.data.aspect import Aspect, Assignment, task_words
 from rubriclab.data.example import Example
 from rubriclab.data.row import RowError
@@ -141,9 +141,9 @@ async def score_text(rubric: Rubric, example: Example, judge: Judge, name: str) 
         return counted(score, judge)
     assignment = assignment_of(rubric)
     with unusable_replies() as replies:
-        if rubric.aggregation:
-            ratings = await ratings_of(example, rubric.parts, rubric.aggregation.ask, assignment, judge)
-            found = _combined(rubric, rubric.aggregation, ratings)
+        if aggregation := rubric.aggregation:
+            ratings = await ratings_of(example, rubric.parts, aggregation.ask, assignment, judge, form=aggregation.form)
+            found = _combined(rubric, aggregation, ratings)
         else:
             found = await _mean_of_parts(rubric, example, assignment, judge)
     return counted(_score(rubric, example, found, name, judge, replies=replies), judge)
@@ -271,11 +271,17 @@ def _combined(rubric: Rubric, aggregation: Aggregation, ratings: Sequence[Criter
 
 
 async def ratings_of(
-    example: Example, parts: Sequence[Part], ask: Ask, assignment: Assignment, judge: Judge
+    example: Example,
+    parts: Sequence[Part],
+    ask: Ask,
+    assignment: Assignment,
+    judge: Judge,
+    *,
+    form: CallForm | None = None,
 ) -> tuple[CriterionRating, ...]:
     """Return what the criteria of the parts say of a text, part by part, asked about as `ask` says."""
     if ask == "in one call":
-        return await judge_all(example, parts, assignment, judge)
+        return await judge_all(example, parts, assignment, judge, form)
     return tuple(rated for _, own in await _by_part(parts, example, assignment, judge) for rated in own)
 
 
@@ -287,14 +293,16 @@ async def ratings_of_texts(
     judge: Judge,
     *,
     rivals: RivalLimits | None = None,
+    form: CallForm | None = None,
 ) -> list[tuple[CriterionRating, ...]]:
     """Return what the criteria of the parts say of each text.
 
     Args:
         rivals: the size of calls in which texts of one group are rated together; `None` for calls about one text.
+        form: that of calls about one text, as in `Aggregation`.
     """
     if rivals is None or ask == "by method":
-        return await gathered(ratings_of(example, parts, ask, assignment, judge) for example in examples)
+        return await gathered(ratings_of(example, parts, ask, assignment, judge, form=form) for example in examples)
     calls = rival_calls(examples, parts, assignment, rivals)
     rated = await gathered(
         judge_rivals([examples[place] for place in call], parts, assignment, judge) for call in calls

@@ -92,9 +92,10 @@ async def rate_parts(
     candidates = _candidates(parts, kept=False)
 
     rivals = rubric.aggregation.rivals if rubric.aggregation else None
+    form = rubric.aggregation.form if rubric.aggregation else None
 
     async def rate_all(texts: Sequence[Example]) -> list[tuple[Cell, ...]]:
-        rated = await ratings_of_texts(texts, parts, ask, assignment, judge, rivals=rivals)
+        rated = await ratings_of_texts(texts, parts, ask, assignment, judge, rivals=rivals, form=form)
         return [_cells(ratings, candidates) for ratings in rated]
 
     async def rate_one(example: Example) -> tuple[Cell, ...]:

@@ -30,6 +30,7 @@ DEEPEST = 2
 
 TASK = "--task summarization --aspect coherence --scale 1:5"
 FACTS = "--task summarization --aspect consistency --scale 1:5 --map scores.consistency=scores.coherence"
+AS_RECORDED = "--criteria 6 --set hypoeval.bank_size=30 --set checkeval.most=35"
 RECORDED = "--judge recorded:recording.jsonl"
 LITTLE = "--set hypoeval.k=3 --set hypoeval.bank_size=6 --set joint.repeats=1"
 BY = "--by anna --because 'it counts length'"
@@ -39,7 +40,7 @@ TOUR = f"""
 check labelled.jsonl --json
 check german.csv --json
 split labelled.jsonl --train 24 -o part --json
-learn labelled.jsonl {TASK} --name news --criteria 6 {RECORDED} --json
+learn labelled.jsonl {TASK} --name news {AS_RECORDED} {RECORDED} --json
 learn labelled.jsonl {TASK} --name offline --method hypoeval --method direct {LITTLE} --json
 learn labelled.jsonl {TASK} --name offline --method hypoeval --method direct {LITTLE} --seed 7 --parent offline --json
 learn labelled.jsonl {TASK} --name hypoeval --method hypoeval {LITTLE.replace("--set joint.repeats=1", "")} --json

@@ -10,6 +10,7 @@ from judge_questions import GOOD, ScriptedJudge, rate
 from rubriclab.errors import JudgeRefused, JudgeUnavailable, PromptRejected
 from rubriclab.judges import FakeJudge, Ledger, Metered, Reply, Usage, ask
 from rubriclab.provenance import Effort
+from rubriclab.report import wording
 
 
 def usages(*given: Usage) -> ScriptedJudge:
@@ -26,9 +27,17 @@ async def test_replies_are_summed_and_snapshots_gathered() -> None:
     judge = Metered(usages(Usage(10, 1, 0.5), Usage(20, 2, 0.25)), ledger)
     for _ in range(2):
         await ask(judge, rate())
-    stages = {rate().name: 2}
-    spent = Effort(calls=2, prompt_tokens=30, completion_tokens=3, cost_usd=0.75, seconds=3.0, stages=stages)
+    spent = Effort(
+        calls=2,
+        prompt_tokens=30,
+        completion_tokens=3,
+        cost_usd=0.75,
+        seconds=3.0,
+        stages={rate().name: 2},
+        stage_tokens={rate().name: 33},
+    )
     assert ledger.effort(3.0) == spent
+    assert wording.stages(spent) == f"{rate().name} 2 (33 tokens)"
     assert ledger.model_versions == {"snapshot-1", "snapshot-2"}
 
 

@@ -59,17 +59,24 @@ def test_scoring_a_training_text_gives_what_learning_fitted_to_it() -> None:
         assert score.interval[0] <= score.score <= score.interval[1]
 
 
-def test_every_candidate_is_in_the_record_and_either_kept_or_dropped_with_a_reason() -> None:
-    found = usual()
+@pytest.mark.parametrize("names", [(*CHEAP, "text_features"), ("hypoeval", "checkeval", "seeval", "direct")])
+def test_every_candidate_is_kept_or_dropped_with_its_evidence_and_the_reason(names: Sequence[str]) -> None:
+    found = learned(names, criteria=2)
     assert found.record is not None
-    kept = {candidate.criterion.id for candidate in found.record.candidates if candidate.kept}
+    considered = {candidate.criterion.id: candidate for candidate in found.record.candidates}
+    kept = {name for name, candidate in considered.items() if candidate.kept}
     assert kept == {criterion.id for criterion in found.rubric.criteria}
-    dropped = {each.criterion.id: each.reason for part in found.rubric.parts for each in part.dropped}
-    left = {
-        each.criterion.id for each in found.record.candidates if each.method in {p.method for p in found.rubric.parts}
-    }
-    assert left - kept <= dropped.keys()
-    assert all(reason.strip() for reason in dropped.values())
+    dropped = {each.criterion.id: each for each in found.rubric.all_dropped}
+    # Criteria of methods without any that is kept are among them.
+    assert set(considered) - kept <= set(dropped)
+    assert {considered[name].method for name in set(considered) - kept} - {p.method for p in found.rubric.parts}
+    assert not kept & set(dropped)
+    for name in set(considered) - kept:
+        assert dropped[name].reason.strip()
+        assert dropped[name].criterion == considered[name].criterion
+        if dropped[name].criterion.kind != "feature":
+            evidence = dropped[name].criterion.evidence
+            assert (evidence.judged or 0) + (evidence.missing or 0) > 0
 
 
 def test_the_weights_are_shares_of_the_whole_and_each_lies_in_its_interval() -> None:

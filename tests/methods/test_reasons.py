@@ -264,7 +264,7 @@ def plans(texts: tuple[Example, ...]) -> list[Plan]:
 async def test_candidates_know_the_texts_whose_reasons_they_were_made_from() -> None:
     judge = FakeJudge(both)
     texts = with_reasons(examples(12, groups=6))
-    found = await find_candidates(plans(texts), judge=judge, generator=judge, seed=1, ask="in one call")
+    found = await find_candidates(plans(texts), judge=judge, generator=judge, seed=1, rated_later=True)
     shown = {name for prompt in judge.prompts if prompt.name == "checkeval/diversify" for name in reasons_in(prompt)}
     made_from = {each.criterion.id: set(each.made_from) for each in found.candidates if each.method == "checkeval"}
     assert shown

@@ -140,7 +140,7 @@ def bank_size(**tables: Mapping[str, Any]) -> Any:
 
 def test_each_source_of_settings_overrides_those_before_it() -> None:
     assert HYPOEVAL.settings().bank_size == 20  # type: ignore[attr-defined]
-    assert bank_size() == 30
+    assert bank_size() == 10
     values = {name: {"bank_size": 11 + number} for number, name in enumerate(("configured", "chosen", "recorded"))}
     assert bank_size(configured=values["configured"]) == 11
     assert bank_size(configured=values["configured"], chosen=values["chosen"]) == 12

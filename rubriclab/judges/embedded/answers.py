@@ -191,7 +191,10 @@ def _judge(fields: Fields) -> Answer:
         text = _usual(fields) if entry["by"] == "definition" else entry["text"]
         share, reason = measure(fields, text)
         whole[entry["id"]] = {"reason": reason, "score": _score(share, fields["scale"])}
-    return {**_ratings(fields), **_answers(fields), **whole}
+    entries = {**_ratings(fields), **_answers(fields), **whole}
+    if not fields.get("score_only"):
+        return entries
+    return {name: entry["score"] if "score" in entry else entry["answer"] for name, entry in entries.items()}
 
 
 # Sentences and facts

@@ -32,8 +32,10 @@ CHECKEVAL = Method(
     criterion_kind="question",
     shares_call=shares_call,
     shows_reasons=lambda settings: settings.diversified > 0,
-    # The paper finds no noticeable difference between asking questions in groups and one by one.
-    joint_settings={"ask": "together"},
+    # The paper finds no noticeable difference between asking questions in groups and one by one. Beside the hypotheses
+    # there is room for fewer questions.
+    joint_settings={"ask": "together", "most": 14},
+    rated_later=lambda _settings: True,
     needs_labels=False,
     checklists="checklists",
     needs_checklist=lambda settings: settings.seeds == "checklist",

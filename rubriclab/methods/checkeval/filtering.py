@@ -33,9 +33,6 @@ from rubriclab.rubric import Criterion, DroppedCriterion
 # The shipped aspect that includes all others of its task, so that no question is about another aspect.
 WHOLE = "overall"
 
-# Most questions that are asked about texts; the paper's final lists have 20 to 35.
-MOST_QUESTIONS = 35
-
 STYLES = {
     "exaggerated": "its wording is exaggerated",
     "trifling": "it asks for something trifling",
@@ -59,7 +56,7 @@ async def filter_questions(
     generator: Judge,
     settings: CheckEvalSettings,
 ) -> FilterResult:
-    """Return the questions that the model keeps, at most `MOST_QUESTIONS`.
+    """Return the questions that the model keeps, at most as many as the settings allow.
 
     If the model would drop every question, the seeds are kept.
     """
@@ -80,8 +77,8 @@ async def filter_questions(
         reasons |= repeated
         notes += unasked
     remaining = [question for question in questions if question.id not in reasons]
-    for question in by_preference(remaining)[MOST_QUESTIONS:]:
-        reasons[question.id] = f"no place among the {MOST_QUESTIONS} questions allowed"
+    for question in by_preference(remaining)[settings.most :]:
+        reasons[question.id] = f"no place among the {settings.most} questions allowed"
     return FilterResult(
         kept=tuple(question for question in questions if question.id not in reasons),
         dropped=tuple(DroppedCriterion(criterion=c, reason=reasons[c.id]) for c in questions if c.id in reasons),

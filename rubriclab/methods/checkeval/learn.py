@@ -20,7 +20,7 @@ from rubriclab.errors import ChecklistError, JudgeError
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.checkeval.answer import QuestionAnswer, ask_questions, rate_question, text_score
 from rubriclab.methods.checkeval.augment import augment, explained_texts, planned_size, starting_checklist
-from rubriclab.methods.checkeval.filtering import MOST_QUESTIONS, FilterResult, filter_questions
+from rubriclab.methods.checkeval.filtering import FilterResult, filter_questions
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
 from rubriclab.methods.method import (
     CriterionRating,
@@ -218,7 +218,9 @@ def learning_calls(training_input: TrainingInput, settings: CheckEvalSettings) -
     elaborating = seeds * bool(settings.elaborated_most)
     filtering = subs + 1 if settings.filter != "off" else 0
     questions = seeds + subs * settings.diversified + seeds * settings.elaborated_most
-    by_text = {"together": 1, "by sub-dimension": subs, "one by one": min(MOST_QUESTIONS, questions)}
+    by_text = {"together": 1, "by sub-dimension": subs, "one by one": min(settings.most, questions)}
     return LearningCalls(
-        len(training_input.examples) * by_text[settings.ask], generator=writing + elaborating + filtering
+        len(training_input.examples) * by_text[settings.ask],
+        generator=writing + elaborating + filtering,
+        unrated=min(settings.most, questions) if training_input.unrated else 0,
     )

@@ -70,5 +70,9 @@ class CheckEvalSettings(CheckEvalScoringSettings):
     """What drops questions: the model that wrote them (paper) and then the training labels, the model alone, or nothing
     (the paper's ablation). Without labelled texts only the model does."""
 
+    most: Whole = Field(default=35, ge=1, le=100)
+    """Most questions that are asked about texts, as evenly from all seeds as possible; the paper's final lists have 20
+    to 35."""
+
     polarity: Literal["either", "yes"] = "either"
     """Whether the model's filter keeps a question whose good answer is "no", or drops it (paper)."""

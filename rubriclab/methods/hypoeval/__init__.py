@@ -1,5 +1,6 @@
 """HypoEval: hypotheses about what raters reward, learned from a few labels and literature; each rates a text."""
 
+from rubriclab.methods.hypoeval.extend import extend
 from rubriclab.methods.hypoeval.learn import learn, learning_calls
 from rubriclab.methods.hypoeval.score import score
 from rubriclab.methods.hypoeval.settings import PRESETS, HypoEvalScoringSettings, HypoEvalSettings
@@ -22,10 +23,19 @@ HYPOEVAL = Method(
     criterion_kind="hypothesis",
     shares_call=lambda settings: HypoEvalScoringSettings.model_validate(settings).ask != "concatenated",
     shows_reasons=lambda settings: "labels" in settings.sources,
+    # The published procedures are rounds of ratings and proposals.
+    rated_later=lambda settings: settings.procedure == "improved",
+    extend=extend,
     # In the recorded judgments of a strong model, one call about all hypotheses agreed with people as well as one call
     # about each, at a fraction of the price. No hypothesis is dropped before all texts are rated, since a candidate
-    # needs all its ratings. New hypotheses are refined once with their texts, and once with literature.
-    joint_settings={"ask": "together", "drop_hopeless": False, "bank_size": 30, "refine_rounds": 2},
+    # needs all its ratings.
+    joint_settings={
+        "ask": "together",
+        "drop_hopeless": False,
+        "bank_size": 10,
+        "new_hypotheses": 4,
+        "refine_rounds": 2,
+    },
 )
 
 __all__ = ["HYPOEVAL", "HypoEvalSettings"]

@@ -6,6 +6,9 @@ full wrong bank          -> new hypotheses from it, refined by labels and litera
                             dropped, and then the worst
 literature alone         -> more hypotheses
 union                    -> redundant ones dropped; all rate all texts; the best by Pearson correlation are kept
+
+Where another step has the texts rated, together with the criteria of other methods, only the first hypotheses and those
+from literature are proposed here; `extend` adds those from texts whose ratings are wrong.
 """
 
 from __future__ import annotations
@@ -14,7 +17,6 @@ import asyncio
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
@@ -28,7 +30,6 @@ from rubriclab.methods.hypoeval.bank import (
     Bank,
     final_bank,
     hopeless,
-    is_wrong,
     predictions,
     reselected,
     select,
@@ -36,12 +37,13 @@ from rubriclab.methods.hypoeval.bank import (
     utility,
     wrong_needed,
 )
+from rubriclab.methods.hypoeval.extend import predicted
 from rubriclab.methods.hypoeval.propose import Prediction, ProposalContext, propose, refine
 from rubriclab.methods.hypoeval.score import RatingTable, rate
 from rubriclab.methods.hypoeval.settings import HypoEvalSettings
 from rubriclab.methods.method import Learned, LearningCalls, Progress, TrainingInput, silent
 from rubriclab.option_names import RUN_AGAIN, option
-from rubriclab.rubric import Criterion, Part, by_id
+from rubriclab.rubric import Criterion, Part
 from rubriclab.stats.correlation import FloatArray, label_correlations
 from rubriclab.stats.interval import rounded
 from rubriclab.stats.missing import floats
@@ -61,8 +63,8 @@ async def learn(
 ) -> Learned:
     """Return the part with the hypotheses that HypoEval keeps, and the dropped ones.
 
-    The result does not depend on the order of the examples. Without examples, the first hypotheses in the generator's
-    order are kept.
+    The result does not depend on the order of the examples. Without examples to rate, the first hypotheses in the
+    generator's order are kept.
 
     Raises:
         DataError: if hypotheses come from labels, and there are none.
@@ -71,11 +73,20 @@ async def learn(
     """
     assignment, findings = training_input.assignment, training_input.findings
     _check(training_input, settings)
-    order = list(training_input.in_order)
-    random.Random(seed).shuffle(order)
+    order, shown = list(training_input.in_order), sorted(training_input.shown, key=lambda example: example.id)
+    for texts in (order, shown):
+        random.Random(seed).shuffle(texts)
     used = tuple(findings) if settings.sources in ("labels and literature", "literature") else ()
     study = _HypoEvalRun(
-        tuple(order), assignment, judge, generator, used, settings, random.Random(f"union {seed}"), on_progress
+        tuple(order),
+        tuple(shown[: settings.initial_examples]),
+        assignment,
+        judge,
+        generator,
+        used,
+        settings,
+        random.Random(f"union {seed}"),
+        on_progress,
     )
     await study.propose_all()
     await study.remove_redundant()
@@ -85,7 +96,7 @@ async def learn(
 
 
 def _check(training_input: TrainingInput, settings: HypoEvalSettings) -> None:
-    if "labels" in settings.sources and not training_input.examples:
+    if "labels" in settings.sources and not training_input.shown:
         raise DataError(
             "hypoeval learns from labelled texts, and there are none.",
             "Without any, set its sources to 'literature' or 'prior knowledge'.",
@@ -103,6 +114,7 @@ class _HypoEvalRun:
     """One run of learning: the bank, the ratings, and the steps in order."""
 
     order: tuple[Example, ...]
+    first: tuple[Example, ...]
     assignment: Assignment
     judge: Judge
     generator: Judge
@@ -216,9 +228,10 @@ class _HypoEvalRun:
         return floats(overall.score for (overall,) in await asyncio.gather(*requests))
 
     async def _run_bandit(self) -> None:
-        settings, total = self.settings, len(self.order)
-        first = self.order[: settings.initial_examples]
-        await self._propose(settings.initial_hypotheses, ProposalContext(first, self.findings), visit=first)
+        settings, total, first = self.settings, len(self.order), self.first
+        await self._propose(
+            settings.initial_hypotheses, ProposalContext(first, self.findings), visit=first if total else ()
+        )
         self.bank.trim(settings.bank_size, len(first))
         wrong: dict[str, tuple[Example, tuple[Prediction, ...]]] = {}
         for step in range(len(first) + 1, total + 1):
@@ -303,15 +316,8 @@ class _HypoEvalRun:
 
     def _predicted(self, example: Example, top: Sequence[Criterion]) -> tuple[Prediction, ...]:
         """Return the predictions of the text's label by the `top` hypotheses."""
-        label, scale, theta = self.labels[example.id], self.assignment.scale, self.settings.theta
-        predictions = []
-        for criterion in by_id(top):
-            if (score := self.ratings.get(criterion.id, example.id).score) is not None:
-                off: Literal["too high", "too low"] = "too high" if score > label else "too low"
-                predictions.append(
-                    Prediction(criterion.id, score, off if is_wrong(score, label, theta, scale) else "close")
-                )
-        return tuple(predictions)
+        scores = {each.id: self.ratings.get(each.id, example.id).score for each in top}
+        return predicted(top, scores, self.labels[example.id], self.settings.theta, self.assignment.scale)
 
     def _is_literature(self, criterion: Criterion) -> bool:
         return criterion.evidence.origin == "literature"
@@ -354,7 +360,10 @@ class _HypoEvalRun:
 def learning_calls(training_input: TrainingInput, settings: HypoEvalSettings) -> LearningCalls:
     """Return the calls for ratings, redundancy and proposals, with new hypotheses as often as the texts allow."""
     n, from_labels = len(training_input.examples), "labels" in settings.sources
+    later = bool(training_input.unrated)
     refills = max(0, n - settings.initial_examples) // settings.wrong_bank if from_labels else 0
+    # What another step has rated is extended once.
+    refills += later and from_labels
     first = {"prior knowledge": settings.selected, "literature": 0}.get(settings.sources, settings.initial_hypotheses)
     with_literature = bool(training_input.findings) and "literature" in settings.sources
     hypotheses = first + refills * settings.new_hypotheses + with_literature * settings.from_literature
@@ -362,5 +371,10 @@ def learning_calls(training_input: TrainingInput, settings: HypoEvalSettings) ->
     overall = n if settings.ask == "concatenated" else 0
     comparisons = 1 + refills if settings.procedure == "improved" else hypotheses * (hypotheses - 1) // 2
     redundancy = 0 if settings.sources == "prior knowledge" else comparisons
-    proposals = bool(first) + with_literature + refills * (1 + settings.refine_rounds)
-    return LearningCalls(ratings + overall + redundancy, proposals, settings.initial_examples if from_labels else 0)
+    proposals = bool(first) + with_literature + refills * (1 if later else 1 + settings.refine_rounds)
+    return LearningCalls(
+        (0 if later else ratings + overall) + redundancy,
+        proposals,
+        settings.initial_examples if from_labels else 0,
+        hypotheses if later else 0,
+    )

@@ -21,6 +21,7 @@ SEEVAL = Method(
     # A rewritten explanation has seen the errors on all labels, so no label is left to evaluate it. Explanations of one
     # model give similar scores; selection by labels would be optimistic.
     joint_settings={"refine": False, "explanations": 1},
+    rated_later=lambda settings: not settings.refine and settings.explanations == 1,
     needs_labels=False,
 )
 

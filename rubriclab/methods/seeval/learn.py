@@ -326,7 +326,7 @@ def learning_calls(training_input: TrainingInput, settings: SEEvalSettings) -> L
     """Return the explanations, their scores of the texts that they are tried on, and the rewritings with theirs."""
     n, steps = len(training_input.examples), int(settings.elicitation == "open")
     if not n:
-        return LearningCalls(1, steps)
+        return LearningCalls(1, steps, unrated=int(bool(training_input.unrated)))
     tried = min(TRIED, n)
     scores = n + tried * (settings.explanations - 1)
     # Each half is scored by the rewriting from the other half, and all texts by the last rewriting.

@@ -1,7 +1,7 @@
 """The criteria of several methods in one call: about one text, or about several texts of one group."""
 
-from rubriclab.methods.single_call.judge import judge_all
-from rubriclab.methods.single_call.prompt import TEMPLATE, can_join, joins
+from rubriclab.methods.single_call.judge import judge_all, ratings_in
+from rubriclab.methods.single_call.prompt import TEMPLATE, can_join, divided, joins, judge_prompt
 from rubriclab.methods.single_call.rivals import (
     TEMPLATE as RIVALS_TEMPLATE,
     judge_rivals,
@@ -13,9 +13,12 @@ __all__ = [
     "RIVALS_TEMPLATE",
     "TEMPLATE",
     "can_join",
+    "divided",
     "joins",
     "judge_all",
+    "judge_prompt",
     "judge_rivals",
+    "ratings_in",
     "rival_calls",
     "rivals_key",
 ]

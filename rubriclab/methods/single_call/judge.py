@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 
+from rubriclab.aggregation import CallForm
 from rubriclab.data.aspect import Assignment
 from rubriclab.data.example import Example
 from rubriclab.judges.ask import ask
@@ -14,19 +15,19 @@ from rubriclab.methods.checkeval.answer import QuestionAnswer, rate_question
 from rubriclab.methods.checkeval.replies import AnswerEntry
 from rubriclab.methods.method import CriterionRating
 from rubriclab.methods.prompting import gathered
-from rubriclab.methods.replies import why_missing
-from rubriclab.methods.single_call.prompt import can_join, judge_prompt
+from rubriclab.methods.replies import ScoreEntry, why_missing
+from rubriclab.methods.single_call.prompt import can_join, divided, judge_prompt
 from rubriclab.prompts.keyed import KeyedReply
 from rubriclab.rubric import Criterion, Part
 
 
 async def judge_all(
-    example: Example, parts: Sequence[Part], assignment: Assignment, judge: Judge
+    example: Example, parts: Sequence[Part], assignment: Assignment, judge: Judge, form: CallForm | None = None
 ) -> tuple[CriterionRating, ...]:
     """Return the text's ratings by the criteria of `parts`, in their order, as the methods' own scoring would.
 
-    All parts that `can_join` are asked about in one call. The others are scored as their methods score them: taken
-    apart, weighted by probabilities, with other texts shown, or measured without a judge.
+    All parts that `can_join` are asked about in one call, or in calls of the form given. The others are scored as their
+    methods score them: taken apart, weighted by probabilities, with other texts shown, or measured without a judge.
 
     A reply that cannot be used is asked for once more; after that its sound entries count, and the others are missing
     with the reason.
@@ -35,11 +36,13 @@ async def judge_all(
         ValueError: if an id names two of the criteria asked about in one call.
         JudgeRefused, BudgetReached, ReplayMiss: as the judge does; they concern every text.
     """
+    calls = divided([part for part in parts if can_join(part)], form.criteria if form else None)
+    reasons = form is None or form.reasons
     together, rest = await asyncio.gather(
-        _together(example, [part for part in parts if can_join(part)], assignment, judge),
+        asyncio.gather(*(_together(example, each, assignment, judge, reasons=reasons) for each in calls)),
         alone(example, parts, assignment, judge),
     )
-    return in_order(parts, together, rest)
+    return in_order(parts, {name: rated for each in together for name, rated in each.items()}, rest)
 
 
 async def alone(
@@ -65,12 +68,10 @@ def in_order(
 
 
 async def _together(
-    example: Example, parts: Sequence[Part], assignment: Assignment, judge: Judge
+    example: Example, parts: Sequence[Part], assignment: Assignment, judge: Judge, *, reasons: bool
 ) -> dict[str, CriterionRating]:
     """Return the rating by each criterion, by its id."""
-    if not parts:
-        return {}
-    prompt = judge_prompt(example, parts, assignment)
+    prompt = judge_prompt(example, parts, assignment, reasons=reasons)
     answer = await ask(judge, prompt)
     criteria = {criterion.id: criterion for part in parts for criterion in part.criteria}
     given = ratings_in(answer.value, criteria) if answer.value else {}
@@ -84,6 +85,10 @@ def ratings_in(judgments: KeyedReply, criteria: Mapping[str, Criterion]) -> dict
     for name, each in judgments.entries.items():
         if isinstance(each, AnswerEntry):
             found[name] = rate_question(criteria[name], QuestionAnswer(each.answer, each.reason.strip()))
-        else:
+        elif isinstance(each, ScoreEntry):
             found[name] = CriterionRating(name, each.score, each.reason)
+        elif criteria[name].kind == "question":
+            found[name] = rate_question(criteria[name], QuestionAnswer(each, ""))
+        else:
+            found[name] = CriterionRating(name, each, "")
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,23 +11,32 @@ from rubriclab.data.aspect import Assignment
 from rubriclab.data.example import Example
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.checkeval.answer import TOKENS_PER_ANSWER
-from rubriclab.methods.checkeval.replies import AnswerEntry
+from rubriclab.methods.checkeval.replies import AnswerEntry, Readable
+from rubriclab.methods.prompting import chunks
 from rubriclab.methods.questions import by_trait, payload
-from rubriclab.methods.replies import score_entry
+from rubriclab.methods.replies import bare_score, score_entry
 from rubriclab.prompts import Prompt
 from rubriclab.prompts.keyed import AskedEntry, KeyedReply, keyed_reply
 from rubriclab.rubric import Criterion, Part, by_id, criterion_payload
 
 
-def judgments_form(fields: Mapping[str, Any]) -> type[KeyedReply]:
-    """Return the reply model for the criteria that a prompt's fields show: one entry for each, in order."""
-    score, aspect = score_entry(fields), fields["aspect"]["name"]
+def judgments_form(fields: Mapping[str, Any], *, reasons: bool = True) -> type[KeyedReply]:
+    """Return the reply model for the criteria that a prompt's fields show: one entry for each, in order.
+
+    Args:
+        reasons: whether each entry has a reason, or is the score or the answer alone.
+    """
+    score: Any = score_entry(fields)
+    answer: Any = AnswerEntry
+    if not reasons:
+        score, answer = bare_score(fields), Readable
+    aspect = fields["aspect"]["name"]
     whole = ("whole", "overall", aspect) if len(fields["overall"]) == 1 else ()
     questions = [question for sub in fields["sub_dimensions"] for question in sub["questions"]]
     return keyed_reply(
         (
             *(AskedEntry(each["id"], score, "criterion", (each["trait"],)) for each in fields["criteria"]),
-            *(AskedEntry(each["id"], AnswerEntry, "question", (each["text"],)) for each in questions),
+            *(AskedEntry(each["id"], answer, "question", (each["text"],)) for each in questions),
             *(AskedEntry(each["id"], score, "whole", whole) for each in fields["overall"]),
         )
     )
@@ -57,15 +67,38 @@ def joins(method: str, settings: Mapping[str, Any]) -> bool:
     return METHODS[method].shares_call(settings)
 
 
-def judge_prompt(example: Example, parts: Sequence[Part], assignment: Assignment) -> Prompt[KeyedReply]:
+def judge_prompt(
+    example: Example, parts: Sequence[Part], assignment: Assignment, *, reasons: bool = True
+) -> Prompt[KeyedReply]:
     """Return the prompt about all criteria of `parts`, all of which can join.
+
+    Args:
+        reasons: whether each score is to have a reason.
 
     Raises:
         ValueError: if an id names two criteria.
     """
-    fields = {**assignment.fields(), **assignment.text_fields(example), **shown_criteria(parts)}
+    fields = {
+        **assignment.fields(),
+        **assignment.text_fields(example),
+        **shown_criteria(parts),
+        "score_only": not reasons,
+    }
     criteria = [criterion for part in parts for criterion in part.criteria]
-    return Prompt(TEMPLATE, fields, judgments_form(fields), max_tokens=_longest(criteria))
+    return Prompt(TEMPLATE, fields, judgments_form(fields, reasons=reasons), max_tokens=_longest(criteria))
+
+
+def divided(parts: Sequence[Part], most: int | None) -> list[list[Part]]:
+    """Return the parts with their criteria in as few runs of at most `most` as possible; all in one by default."""
+    every = [(place, criterion) for place, part in enumerate(parts) for criterion in part.criteria]
+    runs = chunks(every, most or max(1, len(every)))
+    return [
+        [
+            parts[place].model_copy(update={"criteria": tuple(criterion for _, criterion in own), "dropped": ()})
+            for place, own in itertools.groupby(run, key=lambda each: each[0])
+        ]
+        for run in runs
+    ]
 
 
 def shown_criteria(parts: Sequence[Part]) -> dict[str, list[dict[str, Any]]]:

@@ -194,9 +194,8 @@ async def test_without_the_model_s_filter_nothing_is_asked_and_nothing_leaves():
 
 @pytest.mark.parametrize("chosen", ["model", "off"])
 @pytest.mark.parametrize("most", [1, 3, 4, 5, 6, 100])
-async def test_no_more_questions_stay_than_allowed(monkeypatch: pytest.MonkeyPatch, chosen: str, most: int):
-    monkeypatch.setattr("rubriclab.methods.checkeval.filtering.MOST_QUESTIONS", most)
-    found, _ = await run(filter=chosen)
+async def test_no_more_questions_stay_than_allowed(chosen: str, most: int):
+    found, _ = await run(filter=chosen, most=most)
     assert len(found.kept) == min(most, len(POOL))
     assert ids(found) == [each.id for each in POOL if each.id in ids(found)]
     if most < len(POOL):
