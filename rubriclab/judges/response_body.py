@@ -52,7 +52,7 @@ def readable(body: Mapping[str, Any]) -> dict[str, Any]:
 
 def _choice(choice: Mapping[str, Any]) -> dict[str, Any]:
     changed = dict(choice)
-    if str(choice.get("finish_reason")).startswith("content_filter"):
+    if str(choice.get("finish_reason")).casefold().startswith(("content_filter", "safety")):
         changed["finish_reason"] = "content_filter"
     message = choice.get("message")
     if isinstance(message, Mapping) and isinstance(parts := message.get("content"), list):
@@ -92,7 +92,7 @@ def why_empty(choice: Any) -> str:
         return f"the model refused: {clean(str(refusal)[:LONGEST_REFUSAL])!r}."
     if choice.finish_reason == "length":
         return "hidden reasoning reached the limit on tokens before the reply began."
-    if message.tool_calls:
+    if message.tool_calls or getattr(message, "function_call", None):
         return "the answer was in a call of a tool instead of the text."
     if getattr(message, "reasoning_content", None) or more.get("reasoning"):
         return "there was hidden reasoning, and no text after it."

@@ -289,7 +289,56 @@ async def test_an_odd_response_with_a_whole_answer_is_read(case: Callable[[Answe
     assert await case(answer).ask() == (4, "")
 
 
-@pytest.mark.parametrize("reason", ["content_filter", "content_filter: PROHIBITED_CONTENT"])
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (message(refusal="I cannot rate this."), "the model refused: 'I cannot rate this.'."),
+        (message(reasoning_content=GOOD), "there was hidden reasoning, and no text after it."),
+        (message(reasoning=GOOD), "there was hidden reasoning, and no text after it."),
+        (
+            message(tool_calls=[{"id": "c", "type": "function", "function": {"name": "grade", "arguments": GOOD}}]),
+            "the answer was in a call of a tool instead of the text.",
+        ),
+        (
+            message(function_call={"name": "grade", "arguments": GOOD}),
+            "the answer was in a call of a tool instead of the text.",
+        ),
+        (text('{"reasoning": "a", "score": 2, "score": 4}'), "the JSON object has several values for 'score'."),
+        (text('{"reasoning": "a", "score": NaN}'), "the JSON object has the number NaN, which is not finite."),
+        (text(scored(None)), "score: expected a number, got null."),
+        (text(""), "it was empty."),
+    ],
+)
+async def test_what_was_wrong_is_named_in_the_repair_and_in_the_reason(
+    case: Callable[[Answer], Case], answer: Answer, reason: str
+) -> None:
+    sent: list[str] = []
+
+    def noting(request: Request) -> bytes:
+        sent.append(str(request.body["messages"][-1]["content"]))
+        return answer(request)
+
+    _, missing = await case(noting).ask()
+    assert missing == f"unusable reply, also after one repair: {reason}"
+    assert reason not in sent[0]
+    assert reason in sent[1]
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        *("content_filter", "content_filter: PROHIBITED_CONTENT", "SAFETY", "safety", "RECITATION"),
+        *(
+            "PROHIBITED_CONTENT",
+            "BLOCKLIST",
+            "SPII",
+            "refusal",
+            "sensitive",
+            "content_filtered",
+            "guardrail_intervened",
+        ),
+    ],
+)
 async def test_a_filtered_reply_is_not_asked_for_again(case: Callable[[Answer], Case], reason: str) -> None:
     asked = case(message(finish_reason=reason))
     score, missing = await asked.ask()
