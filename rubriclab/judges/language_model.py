@@ -307,7 +307,7 @@ class LanguageModel:
             usage=self._usage(response, text, price),
             truncated=reason == "length",
             filtered=reason == "content_filter",
-            fault="" if text.strip() or choice is None else without_keys(why_empty(choice)),
+            fault="" if text.strip() else without_keys(why_empty(choice)),
             tokens=tokens_without_keys(reported_tokens(getattr(choice, "logprobs", None), text)),
         )
 

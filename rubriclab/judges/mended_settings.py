@@ -93,7 +93,8 @@ class MendedSettings:
         """Return the settings with another name of the limit, unless the message says that it is too high."""
         numbers = map(int, _NUMBER.findall(_STATUS.sub("", message)))
         lower = [number for number in numbers if limit is not None and 1 < number < limit]
-        if self.limit_name == LIMIT_NAMES[0] and (not lower or _UNSUPPORTED.search(message)):
+        is_named = self.limit_name == LIMIT_NAMES[0] and re.search(rf"\b{self.limit_name}\b", message)
+        if is_named and (not lower or _UNSUPPORTED.search(message)):
             return replace(self, limit_name=LIMIT_NAMES[1])
         return replace(self, highest_limit=max(lower) - bool(_EXCLUSIVE.search(message))) if lower else None
 

@@ -85,11 +85,13 @@ def _number(value: Any) -> int | None:
 
 
 def why_empty(choice: Any) -> str:
-    """Return why a choice has no text, if it says so."""
+    """Return why a choice has no text, if it says so; the choice is `None` if a response has none."""
+    if choice is None:
+        return "the response held no reply."
     message = choice.message
     more = {**(getattr(choice, "provider_specific_fields", None) or {}), **(message.provider_specific_fields or {})}
     if refusal := more.get("refusal"):
-        return f"the model refused: {clean(str(refusal)[:LONGEST_REFUSAL])!r}."
+        return f"the model refused: {clean(str(refusal)[:LONGEST_REFUSAL].rstrip('.'))!r}."
     if choice.finish_reason == "length":
         return "hidden reasoning reached the limit on tokens before the reply began."
     if message.tool_calls or getattr(message, "function_call", None):
