@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,9 @@ from server import RunningServer
 from sharing import Sharing, longest_first
 
 from rubriclab import Lab
-from rubriclab.judges import close_connections
+from rubriclab.judges import Reply, close_connections
+from rubriclab.judges.schema_probe import SchemaProbed
+from rubriclab.prompts import Prompt
 from rubriclab.store import open_store
 
 # A run of the tests says the same about the same code every time; a test that has need of more examples says so.
@@ -53,6 +56,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Sharing | None:
     """Return how tests are spread over workers, unless the command line says how (`--dist`)."""
     return Sharing(config, log) if config.getvalue("dist") == "load" else None
+
+
+class Unprobed(SchemaProbed):
+    """A judge that sends no probe, and no schemas to a server of the user's own."""
+
+    async def reply(self, prompt: Prompt[Any]) -> Reply:
+        return await self.judge.reply(prompt)
+
+
+# Servers are not asked whether they heed schemas, so that a test counts its own requests only.
+sys.modules["rubriclab.judges.connect"].SchemaProbed = Unprobed  # type: ignore[attr-defined]
 
 
 @pytest.fixture(scope="session")

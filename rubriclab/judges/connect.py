@@ -33,6 +33,7 @@ from rubriclab.judges.plug_ins import judge_points, plug_in_judge
 from rubriclab.judges.providers import provider_of
 from rubriclab.judges.recording import PREFIX, Recorder, Recording, open_replay
 from rubriclab.judges.retry import Breaker, LocalBreaker, Retried
+from rubriclab.judges.schema_probe import SchemaProbed
 from rubriclab.option_names import option
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ def connect(
     - `Limited`, around each attempt: retries count towards the limits, and a prompt that waits for its next attempt
       takes no slot;
     - `Retried`;
+    - `SchemaProbed`, whose probe passes the cache and the ledger;
     - `Cached`: only a prompt's final reply is cached, and a cached reply needs no limit, budget or retry;
     - `Recording`, around the cache: a recording includes cached replies;
     - `Metered`, which sees every reply that is used.
@@ -149,6 +151,7 @@ def _source(
         judge = _batched(spec, options, shared, answers=answers, batches=batches, notify=notify)
     else:
         judge = _called(spec, options, shared)
+    probed = judge
     if answers is not None:
         judge = Cached(
             judge,
@@ -158,6 +161,8 @@ def _source(
             damaged=ledger.damaged,
             used=ledger.used,
         )
+    if isinstance(probed, SchemaProbed):
+        probed.send = Metered(judge, ledger).reply
     return judge
 
 
@@ -168,7 +173,8 @@ def _called(spec: str, options: JudgeOptions, shared: _Shared) -> Judge:
         judge = plug_in_judge(judge_points()[name], spec, options)
         budgeted = Budgeted(_sent(judge, shared), shared.budget, price=options.price)
     else:
-        budgeted = _budgeted(LanguageModel(spec, **_model_settings(options)), shared)
+        model = LanguageModel(spec, **_model_settings(options))
+        return SchemaProbed(_retried(_budgeted(model, shared), options, shared), model)
     return _retried(budgeted, options, shared)
 
 

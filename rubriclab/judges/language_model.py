@@ -37,6 +37,7 @@ from rubriclab.judges.schema import response_format
 from rubriclab.masking import without_keys
 from rubriclab.option_names import did_you_mean
 from rubriclab.prompts import Prompt
+from rubriclab.prompts.prompt import UntoldReply
 
 Structured = Literal["auto", "schema", "text"]
 
@@ -45,6 +46,9 @@ Structured = Literal["auto", "schema", "text"]
 GRACE_SECONDS = 15.0
 # For hidden reasoning, which would use up the reply's own tokens.
 REASONING_TOKENS = 4096
+
+# Providers whose servers users run themselves.
+OWN_SERVERS = {"ollama", "ollama_chat", "hosted_vllm", "lm_studio", "llamafile", "xinference", "docker_model_runner"}
 
 # The spare tokens at which the cost of the request in this context was reserved: it must not use more.
 _RESERVED: ContextVar[int] = ContextVar("reserved", default=sys.maxsize)
@@ -59,7 +63,7 @@ class LanguageModel:
         model: a litellm model string, such as `gpt-4o-mini` or `ollama_chat/llama3.1`.
         timeout: seconds for a request, from connecting to the last byte of the reply.
         structured: `schema` sends the reply's JSON schema with every request, `text` never, `auto` if litellm knows
-            that the model accepts one, until the provider refuses it.
+            that the model accepts one or the user's own server heeds it (see `schema_probe`), until it is refused.
         price: replaces litellm's price table.
         api_base: the server's address; replaces the provider's environment variable.
         reasoning_tokens: tokens for hidden reasoning, on top of each prompt's own limit; `None` for
@@ -283,12 +287,14 @@ class LanguageModel:
     def _settings(self, prompt: Prompt[Any], spare: int | None = None) -> dict[str, Any]:
         mended = self._mended
         spare = self.spare_tokens if spare is None or mended.has_no_room else spare
+        # The probe finds out whether it is heeded.
+        schema = self.takes_schema or (self.takes_schema is None and issubclass(prompt.reply, UntoldReply))
         settings = {
             "temperature": prompt.temperature,
             mended.limit_name: min(prompt.max_tokens + spare, mended.highest_limit),
             # Fixed, and different for each sample, so that a request is reproducible.
             "seed": prompt.sample,
-            "response_format": response_format(prompt.reply) if self._accepts_schema else None,
+            "response_format": response_format(prompt.reply, ranges=not mended.without_ranges) if schema else None,
         }
         # If litellm knows that the model reports none, it refuses before anything is sent.
         if prompt.alternatives and "logprobs" not in mended.dropped:
@@ -377,11 +383,15 @@ class LanguageModel:
         return frozenset({"temperature", "max_tokens", "seed"} - taken)
 
     @functools.cached_property
-    def _accepts_schema(self) -> bool:
+    def takes_schema(self) -> bool | None:
+        """Whether the schema of a reply is sent; `None` if a server of the user's own has to be asked first."""
         if self._structured != "auto":
             return self._structured == "schema"
         model, provider = self._place
-        return bool(load_litellm().supports_response_schema(model, custom_llm_provider=provider))
+        if load_litellm().supports_response_schema(model, custom_llm_provider=provider):
+            return True
+        is_own = provider in OWN_SERVERS or _address(self.model, self._api_base) is not None
+        return None if is_own else False
 
 
 async def close_connections() -> None:

@@ -42,6 +42,11 @@ _NO_SYSTEM = re.compile(
     r"|role\b.{0,40}?should be 'user' or 'assistant'",
     re.IGNORECASE | re.DOTALL,
 )
+# Keywords of a JSON schema.
+_RANGES = re.compile(
+    r"(?:schema|propert|keyword).{0,120}\b(?:minimum|maximum)\b|['\"](?:minimum|maximum)['\"]",
+    re.IGNORECASE | re.DOTALL,
+)
 # The size of a prompt, which a limit on the reply's tokens alone does not depend on.
 _PROMPT_SIZE = re.compile(r"\b(?:prompt|inputs?|messages)\b|context[ _-]?(?:length|size|limit)", re.IGNORECASE)
 _STATUS = re.compile(r"\b(?:code|status)\W{1,4}\d{3}\b", re.IGNORECASE)
@@ -59,6 +64,7 @@ class MendedSettings:
         highest_limit: its highest value.
         has_no_room: whether the model's context has no room for hidden reasoning.
         without_system: whether the system's turn is part of the user's.
+        without_ranges: whether the JSON schema of a reply has no limits of numbers.
     """
 
     dropped: frozenset[str] = frozenset()
@@ -66,6 +72,7 @@ class MendedSettings:
     highest_limit: float = math.inf
     has_no_room: bool = False
     without_system: bool = False
+    without_ranges: bool = False
 
     def after(self, error: Exception, sent: Collection[str], limit: int | None, needed: int) -> MendedSettings | None:
         """Return the settings after a request was refused with `error`; `None` if none is the cause.
@@ -86,6 +93,8 @@ class MendedSettings:
             return self._with_other_limit(message, limit)
         if not self.without_system and _NO_SYSTEM.search(message):
             return replace(self, without_system=True)
+        if not self.without_ranges and _RANGES.search(message):
+            return replace(self, without_ranges=True)
         named = next((name for name in sorted(sent) if _names(message, name)), None)
         return None if named is None else replace(self, dropped=self.dropped | {named})
 

@@ -20,7 +20,8 @@ class JudgeOptions(BaseModel):
         max_calls: cap on replies from the provider.
         max_cost: cap in US dollars.
         price: replaces litellm's price table.
-        structured: whether the reply's JSON schema is sent; `auto` sends it if the model is known to accept it.
+        structured: whether the reply's JSON schema is sent; `auto` sends it if the model is known to accept it, or
+            the user's own server heeds it, which one request finds out.
         api_base: the server's address; replaces the provider's environment variable.
         generator_api_base: the server's address for the generator of `learn`; `None` for that of any other model.
         retry_failed: whether requests whose cached reply is unusable are repeated.

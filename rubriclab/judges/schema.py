@@ -18,14 +18,27 @@ TYPING = {"type", "anyOf", "enum", "const"}
 INEXPRESSIBLE = {"oneOf", "allOf", "prefixItems", "patternProperties"}
 
 
-def response_format(reply: type[BaseModel]) -> dict[str, Any] | None:
-    """Return the `response_format` for `reply`; `None` if no strict schema can express it."""
+def response_format(reply: type[BaseModel], *, ranges: bool = True) -> dict[str, Any] | None:
+    """Return the `response_format` for `reply`; `None` if no strict schema can express it.
+
+    Args:
+        ranges: whether numbers have their limits.
+    """
     schema = strict_schema(reply)
     if schema is None:
         return None
     name = re.sub(r"[^A-Za-z0-9_-]", "_", reply.__name__)[:64]
     # A copy, since providers' adapters modify schemas in place.
-    return {"type": "json_schema", "json_schema": {"name": name, "schema": copy.deepcopy(schema), "strict": True}}
+    schema = copy.deepcopy(schema) if ranges else _without_ranges(schema)
+    return {"type": "json_schema", "json_schema": {"name": name, "schema": schema, "strict": True}}
+
+
+def _without_ranges(node: Any) -> Any:
+    if isinstance(node, dict):
+        limited = node.get("type") in ("integer", "number")
+        left_out = ("minimum", "maximum") if limited else ()
+        return {key: _without_ranges(value) for key, value in node.items() if key not in left_out}
+    return [_without_ranges(each) for each in node] if isinstance(node, list) else node
 
 
 @functools.lru_cache(maxsize=128)

@@ -26,6 +26,10 @@ def is_salvage(info: ValidationInfo) -> bool:
     return bool(info.context and info.context.get(SALVAGE))
 
 
+class UntoldReply(BaseModel):
+    """A reply whose form the prompt does not show."""
+
+
 @dataclass(frozen=True, slots=True)
 class Repair:
     """An unusable reply, abridged if it is long, and what is wrong with it."""

@@ -28,7 +28,7 @@ from rubriclab.data.scale import show
 from rubriclab.digest import digest, digest_text
 from rubriclab.prompts.inert import inert
 from rubriclab.prompts.keyed import KeyedReply, shown_form
-from rubriclab.prompts.prompt import Prompt
+from rubriclab.prompts.prompt import Prompt, UntoldReply
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -148,6 +148,8 @@ def _tagged(turns: Iterable[Turn]) -> list[Turn]:
 def _form(reply: Any) -> str:
     if issubclass(reply, KeyedReply):
         return f"{_KEYED}\n{shown_form(reply)}"
+    if issubclass(reply, UntoldReply):
+        return ""
     schema = _untitled(reply.model_json_schema())
     return (
         "Answer with one JSON object and nothing else: no introduction, no code fence, and not the schema itself. Its "

@@ -88,3 +88,15 @@ def test_name_holds_only_what_providers_take() -> None:
     named = response_format(Box[int])
     assert named is not None
     assert named["json_schema"]["name"] == "Box_int_"
+
+
+def test_ranges_of_numbers_can_be_left_out() -> None:
+    def schema_of(**options: bool) -> Any:
+        found = response_format(Proposal, **options)
+        assert found is not None
+        return found["json_schema"]["schema"]
+
+    with_ranges, without = schema_of(), schema_of(ranges=False)
+    assert any("minimum" in node for node in nodes(with_ranges))
+    assert not any({"minimum", "maximum"} & node.keys() for node in nodes(without))
+    assert strict_schema(Proposal) == with_ranges
