@@ -160,6 +160,43 @@ def test_the_raw_replies_of_a_missing_score_are_kept_and_explained(provider: Run
     assert learned("explain", "news", "good.jsonl", "--json").json["replies"] == []
 
 
+def test_resuming_goes_on_with_the_file_of_replies(provider: RunningServer, learned: Commands) -> None:
+    rows = [
+        json.loads(line) | {"output": f"Zebra {number}."}
+        for number, line in enumerate(HELDOUT.read_bytes().splitlines()[:4])
+    ]
+    provider.brain = lambda _messages, _body: "No."
+    texts, kept, scores = (learned.folder / name for name in ("texts.jsonl", "kept.jsonl", "scores.jsonl"))
+    texts.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    command = ("score", "texts.jsonl", "--rubric", "news", "-o", "scores.jsonl", "--keep-replies", "kept.jsonl")
+    assert learned(*command, "--resume").code == 4
+    whole = kept.read_bytes()
+    for file in (kept, scores):
+        file.write_bytes(b"".join(file.read_bytes().splitlines(keepends=True)[:2]))
+    assert learned(*command, "--resume").code == 4
+    assert kept.read_bytes() == whole
+
+
+def test_python_has_the_replies_and_the_limit_on_missing_scores(provider: RunningServer, learned: Commands) -> None:
+    provider.brain = lambda messages, body: "No." if "zebra" in str(messages) else hypoeval_brain.reply(messages, body)
+    rows = [json.loads(line) for line in HELDOUT.read_bytes().splitlines()[:3]]
+    rows[1]["output"] += " A zebra."
+    (learned.folder / "texts.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    done = learned.python(
+        "from rubriclab import Lab\n"
+        "from rubriclab.errors import BelowThreshold\n"
+        "lab = Lab('store.db', 'openai/fake', progress=None)\n"
+        "print([{reply.text for reply in score.replies} for score in lab.score('texts.jsonl', 'news')])\n"
+        "try: lab.score('texts.jsonl', 'news', max_unscored=0.3)\n"
+        "except BelowThreshold as error: print(error)\n"
+    )
+    assert done.code == 0, done.err
+    assert done.out.splitlines() == [
+        "[set(), {'No.'}, set()]",
+        "1 of 3 texts have no score; at most 0.3 of them may have none.",
+    ]
+
+
 @pytest.mark.parametrize("place", ["-", "kept.csv"])
 def test_replies_are_kept_as_json_lines_only(learned: Commands, place: str) -> None:
     done = learned("score", HELDOUT, "--rubric", "news", "--keep-replies", place)
