@@ -288,13 +288,6 @@ asking_options = together(
         "--retry-failed", section=JUDGING, is_flag=True, help="Send a prompt again if its cached reply cannot be used."
     ),
     option(
-        "--metrics",
-        section=JUDGING,
-        type=click.IntRange(0, 65535),
-        metavar="PORT",
-        help="Serve metrics for Prometheus at this port of 127.0.0.1 while the command runs; 0 for any free port.",
-    ),
-    option(
         "--record",
         section=JUDGING,
         type=OUTPUT,

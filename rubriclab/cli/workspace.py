@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from rubriclab.base_options import Options
-    from rubriclab.metrics import Metrics
     from rubriclab.services.workspace import Workspace
 
 OptionsT = TypeVar("OptionsT", bound="Options")
@@ -32,23 +31,7 @@ def workspace_of(values: Mapping[str, Any]) -> Workspace:
         progress=terminal_bar if sys.stderr.isatty() else regular_lines,
         record=Path(record) if record else None,
         settings=parse_settings(values.get("configured") or ()),
-        metrics=metrics_of(values),
     )
-
-
-def metrics_of(values: Mapping[str, Any]) -> Metrics | None:
-    """Return the metrics that the options of a command say, served until the command ends; `None` for none."""
-    if (port := values.get("metrics")) is None:
-        return None
-    import click
-
-    from rubriclab.cli.printing import note
-    from rubriclab.metrics import Metrics
-
-    metrics = Metrics(port)
-    click.get_current_context().call_on_close(metrics.close)
-    note(f"metrics: {metrics.url}")
-    return metrics
 
 
 def options_of(model: type[OptionsT], values: Mapping[str, Any]) -> OptionsT:

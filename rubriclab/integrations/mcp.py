@@ -172,7 +172,6 @@ class RubricTools:
             settings=given.settings,
             budget=self._budget,
             given_address=given.given_address,
-            metrics=given.metrics,
         )
 
 

@@ -27,7 +27,6 @@ from rubriclab.judges.judge import Judge
 from rubriclab.judges.language_model import LanguageModel
 from rubriclab.judges.ledger import Ledger, Metered
 from rubriclab.judges.limits import Limited, Limits, LocalLimits
-from rubriclab.judges.observed import Queued, RequestObserver, Sent, SentInBatches
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.plug_ins import judge_points, plug_in_judge
 from rubriclab.judges.providers import provider_of
@@ -37,6 +36,7 @@ from rubriclab.judges.schema_probe import SchemaProbed
 from rubriclab.option_names import option
 
 if TYPE_CHECKING:
+    from rubriclab.metrics import Metrics
     from rubriclab.store.batches import BatchTable
 
 EMBEDDED = "embedded"
@@ -55,7 +55,7 @@ def connect(
     limits: Limits | None = None,
     batches: BatchTable | None = None,
     notify: Callable[[str], None] = lambda _text: None,
-    observer: RequestObserver | None = None,
+    metrics: Metrics | None = None,
     breaker: Breaker | None = None,
 ) -> Judge:
     """Return the judge named `spec`: `embedded`, `recorded:PATH[#JUDGE]`, a plug-in's name or a litellm model string.
@@ -85,7 +85,7 @@ def connect(
         limits: shared by several judges or processes; by default those in `options`, for this judge alone.
         batches: open batches; needed, like `answers`, to ask by batches.
         notify: told of every batch.
-        observer: told about every request to the provider.
+        metrics: counts every request to the provider.
         breaker: shared by several processes; by default one for this judge alone.
 
     Raises:
@@ -97,7 +97,7 @@ def connect(
         budget or LocalBudget(options.max_calls, options.max_cost),
         limits or local_limits(options),
         breaker or local_breaker(options),
-        observer,
+        metrics,
     )
     judge = _source(spec, options, answers, ledger, shared, batches=batches, notify=notify)
     return Metered(Recording(judge, record) if record else judge, ledger)
@@ -126,7 +126,7 @@ class _Shared:
     budget: Budget
     limits: Limits
     breaker: Breaker
-    observer: RequestObserver | None
+    metrics: Metrics | None
 
 
 def _source(
@@ -187,17 +187,21 @@ def _budgeted(model: LanguageModel, shared: _Shared) -> Budgeted:
 
 
 def _sent(judge: Judge, shared: _Shared) -> Judge:
-    return Interruptible(Sent(judge, shared.observer) if shared.observer else judge)
+    if shared.metrics:
+        from rubriclab.metrics import Sent
+
+        judge = Sent(judge, shared.metrics)
+    return Interruptible(judge)
 
 
 def _retried(judge: Judge, options: JudgeOptions, shared: _Shared) -> Retried:
-    limited = Limited(judge, shared.limits)
-    return Retried(
-        Queued(limited, shared.observer) if shared.observer else limited,
-        attempts=options.attempts,
-        breaker=shared.breaker,
-        on_retry=shared.observer.retried if shared.observer else None,
-    )
+    limited: Judge = Limited(judge, shared.limits)
+    if not shared.metrics:
+        return Retried(limited, attempts=options.attempts, breaker=shared.breaker)
+    from rubriclab.metrics import Queued
+
+    limited, on_retry = Queued(limited, shared.metrics), shared.metrics.retries.inc
+    return Retried(limited, attempts=options.attempts, breaker=shared.breaker, on_retry=on_retry)
 
 
 def _batched(
@@ -218,11 +222,10 @@ def _batched(
     model = BatchModel(spec, **_model_settings(options))
     sizes = WaveLimits(options.batch_size, options.batch_at_least, options.batch_pause)
     waves = Waves(model, answers, batches, sizes, notify)
-    sent = SentInBatches(waves, shared.observer) if shared.observer else waves
     by_waves = (
-        Budgeted(sent, shared.budget)
+        Budgeted(waves, shared.budget)
         if shared.budget.max_cost is None
-        else Budgeted(sent, shared.budget, price=model.batch_price, tokens=model.most_tokens)
+        else Budgeted(waves, shared.budget, price=model.batch_price, tokens=model.most_tokens)
     )
     return Batched(by_waves, _retried(_budgeted(model, shared), options, shared), attempts=options.attempts)
 

@@ -77,8 +77,6 @@ class Lab(LearningOperations, ScoringOperations, StoreOperations):
         settings: hyperparameters by method, for everything that is learned: `{"hypoeval": {"k": 10}}`.
         mapping: where fields stand in rows: `{"output": "summary"}`.
         record: the file that requests and replies are recorded to.
-        metrics: the port of 127.0.0.1 at which metrics for Prometheus are served until the lab is closed; 0 for any
-            free port, which `notify` is told; by default none are.
         progress: `"auto"` for a bar in a terminal or a notebook, a function of a text and the share done, or `None`.
         notify: a function of a text, told what a person should know beside the results; by default these texts are
             logged, and printed to standard error in a terminal or a notebook.

@@ -6,11 +6,11 @@ import asyncio
 import inspect
 import logging
 import sys
-from collections.abc import Callable, Coroutine, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import ExitStack
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, Literal, ParamSpec, Self, TypeVar
 
 from rubriclab.base_options import Options, type_text
 from rubriclab.descriptions import describe
@@ -21,9 +21,6 @@ from rubriclab.services.base import SettingsTables
 from rubriclab.services.progress_log import ProgressDisplay
 from rubriclab.services.running import finish
 from rubriclab.services.workspace import Notify, Workspace, judge_options, no_progress
-
-if TYPE_CHECKING:
-    from rubriclab.metrics import Metrics
 
 L = TypeVar("L")
 P = ParamSpec("P")
@@ -102,7 +99,6 @@ class LabBase:
         settings: SettingsTables | None = None,
         mapping: str | Mapping[str, str] | None = None,
         record: str | Path | None = None,
-        metrics: int | None = None,
         progress: Callback | Literal["auto"] | None = "auto",
         notify: Notify | None = None,
         **options: Any,
@@ -124,7 +120,6 @@ class LabBase:
         self._judge_options = judge_options(options)
         self._budget = LocalBudget(self._judge_options.max_calls, self._judge_options.max_cost)
         self._open = ExitStack()
-        self._metrics = self._open.enter_context(_serving_metrics(metrics, notify or _notify))
 
     def __repr__(self) -> str:
         judge = self._defaults["judge"]
@@ -137,7 +132,7 @@ class LabBase:
         self.close()
 
     def close(self) -> None:
-        """End the streams of scores that have not been read to their end, and stop serving metrics."""
+        """End the streams of scores that have not been read to their end."""
         self._open.close()
 
     def _workspace(self) -> Workspace:
@@ -149,7 +144,6 @@ class LabBase:
             record=self._record,
             settings=self._settings,
             budget=self._budget,
-            metrics=self._metrics,
         )
 
     def _options(self, model: type[OptionsT], values: Mapping[str, Any]) -> OptionsT:
@@ -157,20 +151,6 @@ class LabBase:
         defaults = {name: value for name, value in self._defaults.items() if name in model.model_fields}
         given = {**defaults, **{name: value for name, value in values.items() if value is not None}}
         return model(**{name: value for name, value in given.items() if value is not None})
-
-
-@contextmanager
-def _serving_metrics(port: int | None, notify: Notify) -> Iterator[Metrics | None]:
-    """Serve metrics at a port while the block runs, if one is given."""
-    if port is None:
-        yield None
-        return
-    from rubriclab.metrics import Metrics
-
-    _check_type("metrics", port, "a port", isinstance(port, int))
-    with Metrics(port) as metrics:
-        notify(f"metrics: {metrics.url}")
-        yield metrics
 
 
 def _check_type(name: str, value: object, expected: str, valid: bool) -> None:

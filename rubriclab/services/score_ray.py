@@ -48,7 +48,7 @@ def check_workers(work: Workspace, workers: int, cluster: str | None) -> None:
         SettingsError: otherwise.
     """
     several = option("ray_address", cluster) if cluster is not None else option("workers", str(workers))
-    alone = {"record": work.record, "batch": work.options.batch, "metrics": work.metrics}
+    alone = {"record": work.record, "batch": work.options.batch}
     for name, given in alone.items():
         if given:
             raise SettingsError(f"{several}: {option(name)} works in one process only;", "leave one of them out.")

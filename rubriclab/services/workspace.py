@@ -18,7 +18,6 @@ from rubriclab.judges.given_address import GivenAddress
 from rubriclab.judges.judge import Judge
 from rubriclab.judges.ledger import Ledger
 from rubriclab.judges.limits import Limits
-from rubriclab.judges.observed import RequestObserver
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.price import as_price
 from rubriclab.judges.recording import Recorder
@@ -33,7 +32,7 @@ from rubriclab.store.engine import is_remote
 from rubriclab.store.store import Access
 
 if TYPE_CHECKING:
-    from rubriclab.metrics import MetricsRegistry
+    from rubriclab.metrics import Metrics
     from rubriclab.services.judge_choice import JudgeChoice
 
 P = ParamSpec("P")
@@ -64,8 +63,7 @@ class Workspace:
         given_address: the one in the options, for the first judge and the others of its provider.
         breaker: ends the operation if too many prompts in a row fail; by default each judge has its own.
         ledger: counts what is asked.
-        metrics: shows others the requests and the ledger while the workspace is open.
-        observer: told about every request; by default the metrics.
+        metrics: counts every request to a provider.
     """
 
     location: str | Path | None = None
@@ -79,8 +77,7 @@ class Workspace:
     given_address: GivenAddress | None = None
     breaker: Breaker | None = None
     ledger: Ledger = field(default_factory=Ledger)
-    metrics: MetricsRegistry | None = None
-    observer: RequestObserver | None = None
+    metrics: Metrics | None = None
 
     def __post_init__(self) -> None:
         # Shared by all judges of the operation.
@@ -88,9 +85,6 @@ class Workspace:
         self.given_address = self.given_address or GivenAddress(self.options.api_base)
         self._started = time.monotonic()
         self._held = ExitStack()
-        self.observer = self.observer or self.metrics
-        if self.metrics:
-            self.metrics.watch(self.ledger)
         self._store: Store | None = None
         self._shows_progress = self.progress is not no_progress
         self.progress = logged(self.progress)
@@ -136,7 +130,7 @@ class Workspace:
             limits=self.limits,
             batches=self.store.batches,
             notify=self.notify,
-            observer=self.observer,
+            metrics=self.metrics,
             breaker=self.breaker,
         )
 
@@ -179,8 +173,6 @@ class Workspace:
             self._notify_open_batches(self._store)
         self._held.close()
         self._store = None
-        if self.metrics:
-            self.metrics.finish(self.ledger)
         if count := len(self.ledger.damaged):
             answers = "1 cached answer is" if count == 1 else f"{count} cached answers are"
             self.notify(f"{answers} damaged and asked for again; see: {command('verify')}")

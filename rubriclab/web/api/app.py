@@ -20,7 +20,7 @@ from starlette.types import ASGIApp
 
 from rubriclab.descriptions import describe
 from rubriclab.errors import BudgetReached, RubriclabError
-from rubriclab.metrics import MetricsRegistry
+from rubriclab.metrics import Metrics
 from rubriclab.services.rubric_description import describe_rubric
 from rubriclab.services.scores import Scores
 from rubriclab.web.api.body import texts_of
@@ -46,7 +46,7 @@ class Service:
     """
 
     work: ScoringWork
-    metrics: MetricsRegistry
+    metrics: Metrics
     has_tokens: bool
 
     async def score(self, request: Request) -> Response:
@@ -90,7 +90,7 @@ class Service:
 
 def application(
     work: ScoringWork,
-    metrics: MetricsRegistry,
+    metrics: Metrics,
     *,
     tokens: Tokens,
     hosts: Collection[str],

@@ -14,7 +14,7 @@ from prometheus_client import Counter, Gauge, Histogram
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from rubriclab.metrics import BUCKETS, MetricsRegistry
+from rubriclab.metrics import BUCKETS, Metrics
 from rubriclab.web.api.problems import KINDS, WHEN_DOWN, Refused, problem_response, refused
 from rubriclab.web.api.tokens import ANYBODY, Tokens, is_bearer
 from rubriclab.web.security import HEADERS, is_own_origin
@@ -59,7 +59,7 @@ class Gate:
         paths: Collection[str],
         open_paths: Collection[str],
         hosts: Collection[str],
-        metrics: MetricsRegistry,
+        metrics: Metrics,
         access_log: AccessLog,
     ) -> None:
         self._app = app

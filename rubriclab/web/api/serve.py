@@ -12,8 +12,9 @@ from typing import Any
 from rubriclab.errors import SettingsError
 from rubriclab.judges.connect import is_language_model
 from rubriclab.judges.discreet import Discreet
+from rubriclab.judges.ledger import Ledger
 from rubriclab.judges.providers import load_litellm
-from rubriclab.metrics import MetricsRegistry
+from rubriclab.metrics import Metrics
 from rubriclab.option_names import by_reader, option
 from rubriclab.services.rubric_choice import RubricLike
 from rubriclab.services.score import ScoreOptions
@@ -63,9 +64,10 @@ async def serve_rubric(
         raise SettingsError(
             f"{option('batch')}: batches take hours, and callers wait;", f"leave {option('batch')} out."
         )
-    metrics = settings.metrics or MetricsRegistry()
+    ledger = Ledger()
+    metrics = Metrics(ledger)
     with listen(host, options.port or None) as bound:
-        opened = _workspace(settings, metrics)
+        opened = _workspace(settings, ledger, metrics)
         scorer = await asyncio.to_thread(TextScorer, opened, rubric, ScoreOptions(judge=options.judge), Discreet)
         work = ScoringWork(scorer, options)
         server: Server | None = None
@@ -90,7 +92,7 @@ async def serve_rubric(
             await asyncio.to_thread(scorer.close)
 
 
-def _workspace(given: Workspace, metrics: MetricsRegistry) -> Workspace:
+def _workspace(given: Workspace, ledger: Ledger, metrics: Metrics) -> Workspace:
     """Return the workspace of the service, which shows no progress and collects metrics."""
     return Workspace(
         given.location,
@@ -100,6 +102,7 @@ def _workspace(given: Workspace, metrics: MetricsRegistry) -> Workspace:
         record=given.record,
         settings=given.settings,
         budget=given.budget,
+        ledger=ledger,
         metrics=metrics,
     )
 

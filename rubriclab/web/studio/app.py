@@ -81,7 +81,6 @@ class Studio:
             settings=given.settings,
             budget=given.budget,
             given_address=given.given_address,
-            metrics=given.metrics,
         )
 
     @cached_property

@@ -27,6 +27,9 @@ from waiting import PATIENCE, until
 
 from rubriclab import Lab
 from rubriclab.errors import NotInStore, SettingsError
+from rubriclab.judges import Ledger, Usage
+from rubriclab.judges.price import as_price
+from rubriclab.metrics import Metrics
 from rubriclab.services.rubric_description import RubricDescription
 from rubriclab.store.answers import AnswerTable
 from rubriclab.web.api.models import ScoreResults
@@ -564,15 +567,43 @@ def test_every_problem_and_every_field_is_explained_in_the_documentation() -> No
     assert [name for name, own in fields.items() if not own.get("description")] == []
 
 
-def test_metrics_count_requests_and_texts(service: Service) -> None:
-    with service.client() as client:
-        score(client, TEXTS[0])
-        score(client, {})
-        found = client.get("/metrics").text
-    assert 'rubriclab_http_requests_total{path="/v1/score",status="200"} 1.0' in found
-    assert 'rubriclab_http_requests_total{path="/v1/score",status="422"} 1.0' in found
-    assert "rubriclab_texts_scored_total 1.0" in found
-    assert re.search(r"rubriclab_replies_total [1-9]", found)
+def metrics(client: httpx.Client) -> dict[str, float]:
+    """Return each metric by its name without the prefix, with its labels."""
+    lines = [line for line in client.get("/metrics").text.splitlines() if not line.startswith("#")]
+    return {name.removeprefix("rubriclab_"): float(value) for name, value in (line.rsplit(" ", 1) for line in lines)}
+
+
+def test_metrics_count_requests_retries_replies_and_texts(store: Path, server: RunningServer) -> None:
+    with serving(store, asked={"price": as_price("1:2")}) as service, service.client() as client:
+        server.script.extend(["rate_limit", None])
+        for content in (TEXTS[0], TEXTS[0], {"output": " "}, {}):
+            score(client, content)
+        found = metrics(client)
+    asked = len(server.bodies) - 1
+    assert found['http_requests_total{path="/v1/score",status="200"}'] == 3
+    assert found['http_requests_total{path="/v1/score",status="422"}'] == 1
+    assert found['requests_total{outcome="answered"}'] == found["replies_total"] == found["cache_hits_total"] == asked
+    assert found['requests_total{outcome="judge_unavailable"}'] == found["retries_total"] == 1
+    assert found["request_seconds_count"] == asked + 1
+    assert (found["requests_in_flight"], found["requests_waiting"]) == (0, 0)
+    assert (found["texts_scored_total"], found['texts_unscored_total{reason="faulty_row"}']) == (2, 1)
+    assert min(found['tokens_total{kind="prompt"}'], found["cost_dollars_total"]) > 0
+
+
+def test_metrics_tell_what_is_in_flight_and_what_waits(store: Path, server: RunningServer) -> None:
+    with serving(store, asked={"concurrency": 2}) as service, service.client() as client, ThreadPoolExecutor() as pool:
+        server.held = True
+        scored = pool.submit(score, client, {"texts": TEXTS[:4]})
+        until(lambda: (found := metrics(client))["requests_in_flight"] == 2 and found["requests_waiting"] > 0)
+        server.held = False
+        assert scored.result().status_code == 200
+
+
+def test_an_unknown_cost_is_absent_from_metrics_and_what_the_cache_of_the_provider_saved_is_told() -> None:
+    found = Metrics(Ledger(usage=Usage(10, 1, None, 8, 0.25))).exposition().decode()
+    assert "cost_dollars" not in found
+    assert "rubriclab_cached_prompt_tokens_total 8.0" in found
+    assert "rubriclab_saved_dollars 0.25" in found
 
 
 def test_response_headers_restrict_browsers_and_name_no_server(service: Service) -> None:
