@@ -39,7 +39,11 @@ from rubriclab.services.literature_add import LiteratureAddOptions, findings_pro
 
 # The package's function `render` hides the module of the same name.
 MODULE = sys.modules["rubriclab.prompts.render"]
-TEMPLATES = sorted(str(path.relative_to(MODULE.FOLDER).with_suffix("")) for path in MODULE.FOLDER.rglob("*.md"))
+TEMPLATES = sorted(
+    str(path.relative_to(MODULE.FOLDER).with_suffix(""))
+    for path in MODULE.FOLDER.rglob("*.md")
+    if path.parent.name != "schema"
+)
 FENCE = re.compile(
     r"<<<(?P<label>[^>]+) (?P<tag>[0-9a-f]{16})>>>\n(?P<text>.*?)\n<<<end of (?P=label) (?P=tag)>>>", re.S
 )

@@ -25,6 +25,7 @@ from rubriclab.methods.checkeval.replies import (
 )
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
 from rubriclab.methods.deduplication import find_redundant
+from rubriclab.methods.prompting import chunks
 from rubriclab.methods.questions import is_handwritten, is_seed, payload, question_of
 from rubriclab.prompts import Prompt
 from rubriclab.prompts.keyed import KeyedReply
@@ -32,6 +33,9 @@ from rubriclab.rubric import Criterion, DroppedCriterion
 
 # The shipped aspect that includes all others of its task, so that no question is about another aspect.
 WHOLE = "overall"
+
+# Most verdicts in one reply: in longer ones, reasons become formulas.
+MOST_VERDICTS = 20
 
 STYLES = {
     "exaggerated": "its wording is exaggerated",
@@ -161,7 +165,11 @@ async def _judged(
     without a verdict."""
     others = other_aspects(checklist, assignment)
     groups = ((sub, [each for each in pool if each.trait == sub.name]) for sub in checklist.sub_dimensions)
-    prompts = [filter_prompt(sub, group, others, assignment, settings) for sub, group in groups if group]
+    prompts = [
+        filter_prompt(sub, some, others, assignment, settings)
+        for sub, group in groups
+        for some in chunks(group, MOST_VERDICTS)
+    ]
     answers = await asyncio.gather(*(ask(generator, prompt) for prompt in prompts))
     verdicts = {name: each for answer in answers if answer.value for name, each in answer.value.entries.items()}
     turned = {each.id: _turned(each, verdicts.get(each.id)) for each in pool}
