@@ -188,12 +188,13 @@ def _keys_of(reply: type[BaseModel]) -> frozenset[str]:
 
 def _states_other(prose: str, verdict: Mapping[str, Any]) -> bool:
     """Return whether `prose` gives a number, a yes or a no for a key of the verdict, other than the verdict does."""
+    stated = list(_STATED.finditer(prose))
     given: dict[str, set[float | str]] = {}
-    for key, value in _verdicts(verdict):
+    for key, value in _verdicts(verdict) if stated else ():
         given.setdefault(_plain(key), set()).add(value)
     return any(
         (values := given.get(_plain(match["key"]))) is not None and _plain_value(match["value"]) not in values
-        for match in _STATED.finditer(prose)
+        for match in stated
     )
 
 

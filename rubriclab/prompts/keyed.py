@@ -84,7 +84,11 @@ class KeyedReply(BaseModel):
             raw = {"": raw}
         if not isinstance(raw, dict):
             return handler(raw)
-        found, read_by = _Recognition(cls.asked, raw).entries()
+        read_by: ReadBy = "id"
+        if raw.keys() == {each.id for each in cls.asked}:
+            found = {id_: _Given((value,)) for id_, value in raw.items()}
+        else:
+            found, read_by = _Recognition(cls.asked, raw).entries()
         salvage = is_salvage(info)
         reply = handler({**dict.fromkeys(each.id for each in cls.asked), **found} if salvage else found)
         if salvage and not reply.entries:
@@ -236,6 +240,7 @@ class _Recognition:
         found: dict[str, list[Any]] = {}
         read_by: ReadBy = "id"
         groups: dict[int, list[Any]] = {}
+        at_top = set[str]()
         shifted = self._shifted()
         for entry in self._listed:
             id_, how = self._find(entry.key)
@@ -244,7 +249,11 @@ class _Recognition:
             groups.setdefault(entry.group, []).append(_KNOWN if id_ else entry.value)
             if id_:
                 found.setdefault(id_, []).append(entry.value)
+                at_top |= {id_} if entry.group == 0 else set()
                 read_by = "name" if how == "name" else read_by
+        if at_top:
+            # What else the reply holds, such as a verdict that it quotes, may contradict its own but fills no gap.
+            return {id_: _Given(tuple(found[id_])) for id_ in found if id_ in at_top}, read_by
         unknown = [values for values in groups.values() if _KNOWN not in values]
         if not shifted and (placed := self._by_place(found, unknown)):
             found |= {id_: [value] for id_, value in placed.items()}

@@ -103,6 +103,8 @@ REPLIES: dict[str, tuple[str, str]] = {
     "twice, alike": (listed(ratings=of_list(("h1", 2), ("h2", 3), ("h1", 2))), WHOLE),
     "twice, differently": (listed(ratings=of_list(("h1", 2), ("h2", 3), ("h1", 5))), "?3yn-451"),
     "twice, by id and by name": (said(H1=rating(5)), "?3yn-451"),
+    "a quoted list that would fill a gap": (said(direct=None, quoted=of_list(("direct", 5))), "23yn-4?1"),
+    "a quoted object that contradicts": (said(quoted={"h1": rating(5)}), "?3yn-451"),
     "twice, once off the scale": (listed(ratings=of_list(("h1", 2), ("h2", 3), ("e1", 9))), "23yn-?51"),
     "one id for all": (listed(names={"h2": "h1"}), "??yn-451"),
     "a question rated": (listed(ratings=of_list(("h1", 2), ("h2", 3), ("q1", 1))), "23?n-451"),
