@@ -17,7 +17,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, mod
 
 from rubriclab.base_models import Bounded, FrozenModel, dumped_without_empty
 from rubriclab.data.scale import Scale
-from rubriclab.stats.conformal import error_bound, expected_error
+from rubriclab.stats.conformal import error_bounds
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.interval import rounded_number
 
@@ -107,21 +107,17 @@ class Conformal(FrozenModel):
     """The held-out errors that conformal intervals are computed from.
 
     Attributes:
-        errors: how far each training text's label lay from its score when its group was left out, in units of the
-            text's own expected error; ascending.
-        unrest: how much the expected error grows with the disagreement of the criteria about a text; 0 gives every
-            text an interval of the same width.
+        errors: each training text's label less its score when its group was left out; ascending.
         confidence: the share of new texts whose label is to lie within the interval.
     """
 
     errors: tuple[Bounded, ...]
-    unrest: Bounded = Field(default=0.0, ge=0)
     confidence: float = Field(default=0.9, gt=0, lt=1)
 
     @model_validator(mode="after")
     def _ascending(self) -> Self:
-        if any(error < 0 for error in self.errors) or list(self.errors) != sorted(self.errors):
-            raise ValueError("the errors of intervals are sizes, in ascending order")
+        if list(self.errors) != sorted(self.errors):
+            raise ValueError("the errors of intervals are in ascending order")
         return self
 
 
@@ -247,7 +243,7 @@ def combine(aggregation: Aggregation, scores: Mapping[str, float | None], scale:
     value = _clipped(aggregation.calibration(raw), scale)
     given_on = aggregation.onto or scale
     per_raw = _slope(aggregation.calibration, raw, scale) * given_on.width / scale.width
-    low, high = _interval(aggregation, value, z, scale)
+    low, high = _interval(aggregation.conformal, value, scale)
     shares = {criterion: rounded_number(part * per_raw) for criterion, part in parts.items()}
     ends = (value, low, high)
     score, low, high = (None if end is None else rounded_number(scale.moved_to(given_on, end)) for end in ends)
@@ -276,24 +272,6 @@ def standardised(aggregation: Aggregation, scores: Mapping[str, float | None]) -
     return {term.criterion: (score - term.center) / term.spread for term, score in scored if score is not None}
 
 
-def disagreement(weights: FloatArray, z: FloatArray) -> FloatArray:
-    """Return how far the criteria disagree about each text: what may make its score uncertain.
-
-    It is the weighted standard deviation of the standardised scores that are there, each turned so that more is better,
-    plus the share of the weight of those that are not.
-
-    Args:
-        weights: shape (criteria,), of either sign, not all zero.
-        z: shape (texts, criteria), NaN where missing.
-    """
-    sizes = np.abs(weights) / np.abs(weights).sum()
-    there = np.where(np.isnan(z), 0.0, sizes)
-    shares = there / np.maximum(there.sum(axis=1, keepdims=True), np.finfo(float).tiny)
-    turned = np.nan_to_num(z) * np.sign(weights)
-    around = turned - (shares * turned).sum(axis=1, keepdims=True)
-    return np.asarray(np.sqrt((shares * np.square(around)).sum(axis=1)) + np.isnan(z) @ sizes)
-
-
 def _parts(aggregation: Aggregation, z: Mapping[str, float]) -> dict[str, float]:
     return {term.criterion: term.weight * z.get(term.criterion, 0.0) for term in aggregation.terms}
 
@@ -315,14 +293,8 @@ def _slope(calibration: Calibration, raw: float, scale: Scale) -> float:
     return (_clipped(calibration(way), scale) - _clipped(calibration(0.0), scale)) / way
 
 
-def _interval(
-    aggregation: Aggregation, value: float, z: Mapping[str, float], scale: Scale
-) -> tuple[float | None, float | None]:
-    conformal = aggregation.conformal
+def _interval(conformal: Conformal | None, value: float, scale: Scale) -> tuple[float | None, float | None]:
     if conformal is None:
         return None, None
-    weights = np.array([term.weight for term in aggregation.terms])
-    row = np.array([[z.get(term.criterion, math.nan) for term in aggregation.terms]])
-    expected = float(expected_error(disagreement(weights, row), conformal.unrest)[0])
-    half = error_bound(conformal.errors, conformal.confidence) * expected
-    return _clipped(value - half, scale), _clipped(value + half, scale)
+    below, above = error_bounds(conformal.errors, conformal.confidence)
+    return _clipped(value + below, scale), _clipped(value + above, scale)

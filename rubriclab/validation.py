@@ -16,8 +16,8 @@ Outcome = Literal["better", "inconclusive", "not better"]
 # 0.04 with one component of partial least squares, 0.06 with the five best criteria). Less is not worth a call a text.
 MATTERS = 0.05
 
-# Nobody labels more than this to settle who is better.
-MOST_LABELS = 10_000
+# The largest number of further labels that is named: estimates of larger ones were too uncertain.
+MOST_LABELS = 300
 
 
 class EvaluatorAgreement(FrozenModel):
@@ -40,6 +40,18 @@ class EvaluatorAgreement(FrozenModel):
     calls: float
 
 
+class MoreLabels(FrozenModel):
+    """How many more labels would decide.
+
+    Attributes:
+        even: with an even chance; `None` above `MOST_LABELS`.
+        likely: in four of five cases; `None` above `MOST_LABELS`.
+    """
+
+    even: Count | None
+    likely: Count | None
+
+
 class GateVerdict(FrozenModel):
     """Whether the rubric agrees better with people than another evaluator.
 
@@ -49,14 +61,14 @@ class GateVerdict(FrozenModel):
             what would matter, else `inconclusive`. `None` for a comparison that is shown and decides nothing: of many
             of these one would be "better" by chance.
         difference: in Pearson correlation, paired, with its interval.
-        more_labels: about how many more labels would decide, where the outcome is inconclusive and any number would.
+        more_labels: about how many more labels would decide, where the outcome is inconclusive.
         few_groups: how many groups there were, where they were too few for an interval.
     """
 
     against: str
     outcome: Outcome | None
     difference: Interval
-    more_labels: Count | None = None
+    more_labels: MoreLabels | None = None
     few_groups: Count | None = None
 
 

@@ -64,7 +64,7 @@ def _combination(weights: Mapping[str, float], middle: float, onto: Scale | None
     return Aggregation(
         terms=terms,
         calibration=Calibration(kind="linear", x=(-1.0, 1.0), y=(middle - 1, middle + 1)),
-        conformal=Conformal(errors=tuple(0.1 * step for step in range(12))) if intervals else None,
+        conformal=Conformal(errors=tuple(0.1 * step for step in range(-11, 12))) if intervals else None,
         onto=onto,
     )
 

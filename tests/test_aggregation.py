@@ -17,7 +17,6 @@ from rubriclab.aggregation import (
     Conformal,
     Term,
     combine,
-    disagreement,
 )
 from rubriclab.data.scale import Scale
 from rubriclab.stats.interval import DIGITS
@@ -25,7 +24,7 @@ from rubriclab.stats.interval import DIGITS
 ONE_TO_FIVE = Scale(low=1, high=5, whole=True)
 STRAIGHT = Calibration(kind="linear", x=(0, 1), y=(3, 4))
 # Nine errors of half a point: every other error stays below that with probability 0.9.
-HALF_A_POINT = Conformal(errors=(0.5,) * 9, unrest=0)
+HALF_A_POINT = Conformal(errors=(-0.5,) * 10 + (0.5,) * 10)
 
 
 def term(criterion: str, weight: float, center: float = 3, spread: float = 1) -> Term:
@@ -80,20 +79,14 @@ def test_scores_and_intervals_end_where_the_scale_does():
     assert (found.score, found.contributions) == (5.0, {"a": 1.5, "b": 0.5})
 
 
-def test_disagreement_widens_the_interval():
-    unrest = PAIR.model_copy(update={"conformal": HALF_A_POINT.model_copy(update={"unrest": 1.0})})
-    of_one_mind = combine(unrest, {"a": 3.4, "b": 0.6}, ONE_TO_FIVE)
-    at_odds = combine(unrest, {"a": 3.9, "b": 0.225}, ONE_TO_FIVE)
-    assert of_one_mind.score == at_odds.score == 3.4
-    assert of_one_mind.low is not None
-    assert at_odds.low is not None
-    assert (of_one_mind.low, of_one_mind.high) == (2.9, 3.9)
-    # Weighted standard deviation of 0.9 (weight 0.75) and -1.1 (0.25): 2 * sqrt(0.75 * 0.25).
-    assert at_odds.low == pytest.approx(3.4 - 0.5 * (1 + 2 * math.sqrt(0.1875)), abs=1e-6)
+def test_the_interval_reaches_as_far_below_and_above_as_the_errors_do():
+    skewed = PAIR.model_copy(update={"conformal": Conformal(errors=(-1.0,) * 10 + (0.25,) * 10)})
+    found = combine(skewed, {"a": 3, "b": 0.5}, ONE_TO_FIVE)
+    assert (found.low, found.score, found.high) == (2.0, 3.0, 3.25)
 
 
 def test_too_few_errors_for_the_confidence_leave_the_whole_scale():
-    few = PAIR.model_copy(update={"conformal": Conformal(errors=(0.1,) * 8)})
+    few = PAIR.model_copy(update={"conformal": Conformal(errors=(0.1,) * 18)})
     found = combine(few, {"a": 3, "b": 0.5}, ONE_TO_FIVE)
     assert (found.score, found.low, found.high) == (3.0, 1.0, 5.0)
 
@@ -123,14 +116,6 @@ def test_a_map_applies_to_many_as_to_one():
         np.testing.assert_array_equal(found.apply(raws), [found(raw) for raw in raws])
 
 
-def test_disagreement_is_the_spread_of_what_is_there_and_the_share_of_what_is_not():
-    weights = np.array([0.5, -0.25, 0.25])
-    z = np.array([[1, -1, 1], [1, 1, 1], [1, np.nan, 3], [np.nan, np.nan, 2], [np.nan, np.nan, np.nan]])
-    third = math.sqrt(2 / 9) * 2
-    expected = [0, math.sqrt(0.75 * 0.25) * 2, third + 0.25, 0.75, 1.0]
-    np.testing.assert_allclose(disagreement(weights, z), expected, atol=1e-12)
-
-
 numbers = st.floats(-50, 50, allow_nan=False).map(lambda number: round(number, 3))
 
 
@@ -153,8 +138,8 @@ def cases(draw: st.DrawFn) -> tuple[Aggregation, dict[str, float | None], Scale]
             ]
         )
     )
-    errors = tuple(sorted(draw(st.lists(st.floats(0, 4), min_size=1, max_size=30))))
-    conformal = draw(st.none() | st.just(Conformal(errors=errors, unrest=draw(st.floats(0, 3)))))
+    errors = tuple(sorted(draw(st.lists(st.floats(-4, 4), min_size=1, max_size=30))))
+    conformal = draw(st.none() | st.just(Conformal(errors=errors)))
     scores = draw(
         st.fixed_dictionaries({}, optional={each.criterion: st.none() | numbers for each in terms}),
     )

@@ -30,19 +30,16 @@ from experiments.runner.training import (
 )
 from experiments.tables import table as markdown
 from rubriclab import Example, Scale
-from rubriclab.aggregation import disagreement
-from rubriclab.learning.calibration import conformal
+from rubriclab.learning.calibration import bounds, conformal
 from rubriclab.learning.candidates import find_candidates
-from rubriclab.learning.cross_validation import held_out_hardness
 from rubriclab.learning.fitting import Fit, HeldOut, fit, held_out
 from rubriclab.learning.jackknife import refitted_agreement
-from rubriclab.learning.rating_matrix import RatingMatrix, standardised
+from rubriclab.learning.rating_matrix import RatingMatrix
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.weighting import design, posterior
 from rubriclab.stats import Interval, Level
 from rubriclab.stats.agreement import agreement_value
-from rubriclab.stats.conformal import error_bound, expected_error
-from rubriclab.stats.correlation import FloatArray, IntArray, pearson_rows, spearman_rows
+from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, pearson, pearson_rows, spearman_rows
 
 CONFIDENCE = 0.9
 SEED = 42
@@ -53,6 +50,7 @@ SETTINGS = JointSettings(repeats=1)
 # How many texts of the population get an interval.
 INTERVALS = 1000
 CRITERIA = 20
+THIRDS = [f"{third} {name}" for name in ("score", "label") for third in ("low", "middle", "high")]
 # The real ones: groups, and texts of each, that criteria are made from; how often the texts of each other group are
 # drawn for groups as small as the learning set's.
 MADE_FROM, TIMES = (6, 5), 30
@@ -136,23 +134,26 @@ def row(case: Case, learned_from: RatingMatrix, fresh: RatingMatrix, population:
 
 
 def texts(found: Fit, left_out: HeldOut, learned_from: RatingMatrix, fresh: RatingMatrix) -> dict[str, Any]:
-    """Return the share of fresh labels that lie in their intervals, and how far wide intervals tell of large errors."""
-    hardness = held_out_hardness(left_out, learned_from)
-    made = conformal(left_out.scores, learned_from.labels, hardness, CONFIDENCE)
-    assert made is not None
+    """Return the share of fresh labels that lie in their intervals, of all texts and by thirds of scores and labels."""
+    made = conformal(left_out.scores, learned_from.labels, CONFIDENCE)
     some = fresh.rows(np.arange(len(fresh.labels)) < INTERVALS)
-    scores, scale = found.scores(some.values, some.scale), some.scale
-    half = error_bound(made.errors, CONFIDENCE) * expected_error(hard(found, some.values), made.unrest)
-    low, high = np.maximum(scores - half, scale.low), np.minimum(scores + half, scale.high)
-    there = ~np.isnan(scores)
-    held, width = ((some.labels >= low - 1e-9) & (some.labels <= high + 1e-9))[there], (high - low)[there]
-    errors = np.abs(scores - some.labels)[there]
-    widest = np.argsort(-width, kind="stable")[: len(width) // 5]
+    scores = found.scores(some.values, some.scale)
+    low, high = (end[~np.isnan(scores)] for end in bounds(scores, made, some.scale))
+    scores, labels = scores[~np.isnan(scores)], some.labels[~np.isnan(scores)]
+    held = (labels >= low - 1e-9) & (labels <= high + 1e-9)
+    shares = {"texts": held, **thirds("score", scores, held), **thirds("label", labels, held)}
+    width, error = high - low, np.abs(labels - scores)
     return {
-        "texts": round(float(held.mean()), 4),
-        "width": round(float(width.mean()) / scale.width, 4),
-        "widest": round(float(errors[widest].mean() / errors.mean()), 4),
+        **{name: round(float(share.mean()), 4) for name, share in shares.items()},
+        "width": round(float(width.mean()) / some.scale.width, 4),
+        "width and error": None if np.ptp(width) == 0 else round(pearson(width, error), 4),
     }
+
+
+def thirds(name: str, by: FloatArray, held: BoolArray) -> dict[str, BoolArray]:
+    """Return which texts are held among the third with the lowest, middle and highest values."""
+    parts = np.array_split(held[np.argsort(by, kind="stable")], 3)
+    return dict(zip((each for each in THIRDS if each.endswith(name)), parts, strict=True))
 
 
 def weighed(found: Fit, population: RatingMatrix) -> dict[str, Any]:
@@ -182,13 +183,6 @@ def holds(interval: Interval, value: float) -> int | None:
     if interval.low is None or interval.high is None:
         return None
     return int(interval.low <= value <= interval.high)
-
-
-def hard(found: Fit, values: FloatArray) -> FloatArray:
-    """Return what makes each text hard to score."""
-    own = values[:, list(found.columns)]
-    z = np.where(np.isnan(own), np.nan, standardised(own, found.centers, found.spreads))
-    return disagreement(found.weights, z)
 
 
 def simulated(groups: int, size: int, rng: np.random.Generator) -> RatingMatrix:
@@ -272,7 +266,8 @@ def table(rows: Sequence[StoredRow]) -> str:
         "Spearman within groups": "group spearman",
         "Pearson within groups": "group pearson",
     }
-    of_rubric = [["scores of texts", "weights", "mean width", "error at widest"]]
+    of_texts = {"scores of texts": "texts", **{name: name for name in THIRDS}}
+    of_rubric = [[*of_texts, "weights", "mean width", "width and error"]]
     of_agreement = [list(correlations)]
     runs = [["learning sets", "groups x texts", "n"]]
     for key in sorted({*keys, *((kind, "all") for kind, _ in keys)}):
@@ -281,8 +276,8 @@ def table(rows: Sequence[StoredRow]) -> str:
         ]
         held = sum(each["weights"] for each in own) / sum(each["criteria"] for each in own)
         runs.append([*key, str(len(own))])
-        widths = [f"{mean(own, name):.2f}" for name in ("width", "widest")]
-        of_rubric.append([percent(mean(own, "texts")), percent(held), *widths])
+        widths = [f"{mean(own, name):.2f}" for name in ("width", "width and error")]
+        of_rubric.append([*(percent(mean(own, name)) for name in of_texts.values()), percent(held), *widths])
         of_agreement.append([percent(mean(own, name)) for name in correlations.values()])
     whole = ([[*run, *row] for run, row in zip(runs, rows, strict=True)] for rows in (of_rubric, of_agreement))
     return "\n\n".join(markdown(heads, lines) for heads, *lines in whole)

@@ -15,7 +15,7 @@ import numpy as np
 
 from rubriclab.aggregation import Calibration, Conformal
 from rubriclab.data.scale import Scale
-from rubriclab.stats.conformal import enough, error_bound, expected_error
+from rubriclab.stats.conformal import enough, error_bounds
 from rubriclab.stats.correlation import BoolArray, FloatArray
 from rubriclab.stats.interval import DIGITS
 
@@ -26,11 +26,6 @@ Kind = Literal["none", "linear", "isotonic"]
 WEIGHT_PARAMETERS = 1
 # The smallest share of the slope that is kept: a slope of 0 would give all texts the same score.
 LEAST_KEPT = 0.1
-# Growth of an interval with the disagreement of the criteria. On 300 learning sets of 30 texts and 150 of 80
-# (20 aspects; embedded judge, and recorded answers of a language model), nominal 90 % intervals contained 90.5 % of the
-# labels of new groups, and the fifth of texts with the widest intervals had 1.26 times the mean error; 1.20 without.
-# Estimating it from each learning set, by likelihood, was not better: with 30 texts it mostly fits noise.
-UNREST = 0.5
 
 
 def linear(raw: FloatArray, labels: FloatArray, parameters: int = WEIGHT_PARAMETERS) -> Calibration:
@@ -102,30 +97,25 @@ def calibrate(
     return linear(raw, labels, parameters) if kind == "linear" else isotonic(raw, labels)
 
 
-def conformal(scores: FloatArray, labels: FloatArray, hardness: FloatArray, confidence: float) -> Conformal | None:
+def conformal(scores: FloatArray, labels: FloatArray, confidence: float) -> Conformal | None:
     """Return the errors that determine intervals; `None` if there are too few texts for this confidence.
 
     Args:
         scores: on the scale, each by a rubric fitted without the labels of the text's group; NaN where there is none.
         labels: of the same texts.
-        hardness: of the same texts, by `rubriclab.aggregation.disagreement`.
     """
-    there = ~np.isnan(scores)
-    errors, hard = np.abs(scores - labels)[there], hardness[there]
+    errors = (labels - scores)[~np.isnan(scores)]
     if not enough(len(errors), confidence):
         return None
-    units = np.sort(errors / expected_error(hard, UNREST)).round(DIGITS)
-    return Conformal(errors=tuple(units.tolist()), unrest=UNREST, confidence=confidence)
+    return Conformal(errors=tuple(np.sort(errors).round(DIGITS).tolist()), confidence=confidence)
 
 
-def bounds(
-    scores: FloatArray, hardness: FloatArray, conformal: Conformal | None, scale: Scale
-) -> tuple[FloatArray, FloatArray]:
+def bounds(scores: FloatArray, conformal: Conformal | None, scale: Scale) -> tuple[FloatArray, FloatArray]:
     """Return the ends of each score's interval, shape (texts,) each; NaN without a score or an interval."""
     if conformal is None:
         return np.full(len(scores), np.nan), np.full(len(scores), np.nan)
-    half = error_bound(conformal.errors, conformal.confidence) * expected_error(hardness, conformal.unrest)
-    return np.clip(scores - half, scale.low, scale.high), np.clip(scores + half, scale.low, scale.high)
+    below, above = error_bounds(conformal.errors, conformal.confidence)
+    return np.clip(scores + below, scale.low, scale.high), np.clip(scores + above, scale.low, scale.high)
 
 
 def _kept(fit: float, n: int, parameters: int) -> float:

@@ -21,6 +21,7 @@ from typing import Literal
 import numpy as np
 
 from rubriclab.learning.baselines import CONSTANT, held_out_baselines
+from rubriclab.learning.labels_needed import more_labels
 from rubriclab.learning.rating_matrix import RatingMatrix, centers_and_spreads, standardised
 from rubriclab.methods.names import JOINT
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, is_constant, pearson_rows, spearman_rows
@@ -35,7 +36,6 @@ from rubriclab.stats.levels import (
 )
 from rubriclab.validation import (
     MATTERS,
-    MOST_LABELS,
     EvaluatorAgreement,
     GateVerdict,
     Outcome,
@@ -205,7 +205,8 @@ class _Comparison:
         both = [rubric.scores, other.scores]
         difference, few = self.difference(*both), self._few_groups(both)
         outcome = outcome_of(difference)
-        more = more_labels(difference, len(self.labels)) if outcome == "inconclusive" else None
+        clusters = self._texts(both).clusters
+        more = more_labels(difference, len(self.labels), clusters) if outcome == "inconclusive" else None
         return GateVerdict(against=other.name, outcome=outcome, difference=difference, more_labels=more, few_groups=few)
 
     def compared(self, rubric: Scored, other: Scored) -> GateVerdict:
@@ -248,23 +249,6 @@ def outcome_of(difference: Interval) -> Outcome:
     if difference.low > 0:
         return "better"
     return "not better" if difference.high < MATTERS else "inconclusive"
-
-
-def more_labels(difference: Interval, labels: int) -> int | None:
-    """Return about how many more labels would decide, if the difference stayed the same; `None` above `MOST_LABELS`.
-
-    Each side of the interval narrows with the square root of the number of labels, until its low end is above 0
-    (better) or its high end below `MATTERS` (not better), whichever comes first.
-    """
-    value, low, high = difference.value, difference.low, difference.high
-    if value is None or low is None or high is None:
-        return None
-    needed = [
-        ((value - low) / value) ** 2 if value > 0 else math.inf,
-        ((high - value) / (MATTERS - value)) ** 2 if value < MATTERS else math.inf,
-    ]
-    more = labels * (min(needed) - 1)
-    return max(1, math.ceil(more)) if more <= MOST_LABELS else None
 
 
 def _statistic(texts: ScoredTexts, row: int, coefficient: Coefficient, level: GateLevel) -> Statistic:

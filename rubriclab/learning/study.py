@@ -98,7 +98,7 @@ class Study:
     @cached_property
     def held_out(self) -> CrossValidatedScores:
         """Held-out scores."""
-        return cross_validated(self.selected, self.table, self.every, self.settings, self.seed)
+        return cross_validated(self.selected, self.every, self.settings, self.seed)
 
     @cached_property
     def fitted(self) -> FloatArray:
@@ -108,12 +108,7 @@ class Study:
     @cached_property
     def conformal(self) -> Conformal | None:
         """The errors that determine intervals of single texts."""
-        return conformal(
-            self.held_out.scores,
-            self.table.labels,
-            self.held_out.hardness,
-            INTERVAL_CONFIDENCE,
-        )
+        return conformal(self.held_out.scores, self.table.labels, INTERVAL_CONFIDENCE)
 
     def rubric(self) -> Rubric:
         """Return the rubric: parts with the selected criteria, and their aggregation."""
@@ -183,7 +178,7 @@ class Study:
     def record(self, rubric: Rubric) -> TrainingRecord:
         """Return the texts with their held-out scores, and the ratings by all candidates."""
         aspect = self.assignment.aspect.name
-        low, high = bounds(self.held_out.scores, self.held_out.hardness, self.conformal, self.assignment.scale)
+        low, high = bounds(self.held_out.scores, self.conformal, self.assignment.scale)
         texts = recorded_texts(self.candidates.examples, aspect, self.held_out.scores, low, high)
         kept = {criterion.id for criterion in rubric.criteria}
         return TrainingRecord(

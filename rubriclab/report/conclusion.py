@@ -14,7 +14,7 @@ from rubriclab.report.model import Badge, Block, Bullets, Paragraph, Section, Wo
 from rubriclab.report.wording import count, estimate, figure
 from rubriclab.stats.interval import Interval
 from rubriclab.stats.jackknife import FEWEST_GROUPS
-from rubriclab.validation import MATTERS, EvaluatorAgreement, GateVerdict, Outcome, Validation
+from rubriclab.validation import MATTERS, MOST_LABELS, EvaluatorAgreement, GateVerdict, Outcome, Validation
 
 if TYPE_CHECKING:
     from rubriclab.store.version import Version
@@ -136,12 +136,14 @@ def _more_labels(version: Version, validation: Validation) -> str:
     if decisive.few_groups is not None:
         groups = max(FEWEST_GROUPS - decisive.few_groups, 1)
         return f"Label texts of at least {count(groups, 'more group')} (sources){planned}."
-    if decisive.more_labels is None:
+    if decisive.more_labels is None or decisive.more_labels.even is None:
         return (
-            "More labels of this kind would not change this. Treat the rubric and the baseline as equal, or try "
-            "another judge or definition."
+            f"A decision would take more than {MOST_LABELS} more labels. Treat the rubric and the baseline as equal, "
+            "or try another judge or definition."
         )
-    return f"Label about {count(decisive.more_labels, 'more text')} from new sources{planned}."
+    labels = verdicts.labels_range(decisive.more_labels)
+    chances = "the lower number decides with an even chance, the upper one in four of five cases"
+    return f"Label {labels} more texts from new sources ({chances}){planned}."
 
 
 def beside_judge_alone(version: Version) -> str:

@@ -14,6 +14,7 @@ from rubriclab.validation import (
     MOST_LABELS,
     EvaluatorAgreement,
     GateVerdict,
+    MoreLabels,
     Shortcut,
     Validation,
 )
@@ -60,10 +61,18 @@ def _needed(verdict: GateVerdict) -> str:
     if verdict.few_groups is not None:
         return f"{verdict.few_groups} groups are too few, labels from at least {FEWEST_GROUPS} are needed"
     if verdict.more_labels is None:
-        return f"not even {MOST_LABELS:,} more labels would decide"
+        return "the number of labels that would decide is unknown"
     value = verdict.difference.value or 0.0
     suggests = "" if 0 <= value < MATTERS else f", and the estimate suggests: {'not better' if value < 0 else 'better'}"
-    return f"about {count(verdict.more_labels, 'more label')} would decide{suggests}"
+    return f"a decision takes {labels_range(verdict.more_labels)} more labels{suggests}"
+
+
+def labels_range(more: MoreLabels) -> str:
+    """Return the numbers of further labels that decide with an even chance and in four of five cases."""
+    above = f"more than {MOST_LABELS}"
+    if more.even is None:
+        return above
+    return f"about {more.even}" if more.even == more.likely else f"about {more.even} to {more.likely or above}"
 
 
 def baseline_name(against: str) -> str:

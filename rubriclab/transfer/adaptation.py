@@ -21,9 +21,7 @@ from rubriclab.aggregation import (
     Term,
     bounds_of,
     combine,
-    disagreement,
     raw_value,
-    standardised,
 )
 from rubriclab.data.scale import Scale
 from rubriclab.learning.calibration import Kind, calibrate, conformal, mean_rating_map
@@ -125,7 +123,7 @@ def recalibrated(target: LabelledTarget) -> AdaptedRubric:
             scores[inside] = _calibration(raw, others, target).apply(raw[inside])
     scores = np.clip(scores, table.scale.low, table.scale.high)
     calibration = _calibration(raw, scored, target)
-    errors = conformal(scores, table.labels, hardness(aggregation, target.rated), INTERVAL_CONFIDENCE)
+    errors = conformal(scores, table.labels, INTERVAL_CONFIDENCE)
     update = {"calibration": calibration, "conformal": errors, "onto": target.onto}
     rubric = _with_aggregation(target.rubric, aggregation.model_copy(update=update))
     # A constant map leaves no order.
@@ -192,13 +190,6 @@ def aggregate_scores(rubric: Rubric, rated: RatedTexts) -> FloatArray:
         raise ValueError("expected a rubric with an aggregation, got one without")
     unmapped = rubric.aggregation.model_copy(update={"onto": None})
     return floats(combine(unmapped, rated.ratings(row), rubric.scale).score for row in range(len(rated.examples)))
-
-
-def hardness(aggregation: Aggregation, rated: RatedTexts) -> FloatArray:
-    """Return how far the criteria of an aggregation disagree about each text."""
-    rows = [standardised(aggregation, rated.ratings(row)) for row in range(len(rated.examples))]
-    z = np.array([[row.get(term.criterion, np.nan) for term in aggregation.terms] for row in rows], dtype=float)
-    return disagreement(np.array([term.weight for term in aggregation.terms]), z)
 
 
 def rescaled(scores: FloatArray, scale: Scale, onto: Scale) -> FloatArray:

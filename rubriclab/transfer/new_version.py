@@ -17,7 +17,7 @@ from rubriclab.methods.names import JOINT
 from rubriclab.provenance import Action, Provenance, TransferOrigin, fields_of_both
 from rubriclab.stats.folds import grouped_folds
 from rubriclab.training_record import TrainingRecord
-from rubriclab.transfer.adaptation import AdaptedRubric, LabelledTarget, aggregate_scores, hardness, rescaled
+from rubriclab.transfer.adaptation import AdaptedRubric, LabelledTarget, aggregate_scores, rescaled
 from rubriclab.transfer.run import FittedTransfer, SourceRubric
 
 
@@ -92,7 +92,7 @@ def _record(adapted: AdaptedRubric, labelled: LabelledTarget) -> TrainingRecord:
     rated, scale, aggregation = labelled.rated, labelled.rubric.scale, adapted.rubric.aggregation
     low = high = np.full(len(adapted.scores), np.nan)
     if aggregation:
-        low, high = bounds(adapted.scores, hardness(aggregation, rated), aggregation.conformal, scale)
+        low, high = bounds(adapted.scores, aggregation.conformal, scale)
     mapped = [rescaled(values, scale, labelled.label_scale) for values in (adapted.scores, low, high)]
     texts = recorded_texts(rated.examples, labelled.aspect, *mapped)
     return TrainingRecord(texts=texts, candidates=rated.candidates, cells=rated.cells)

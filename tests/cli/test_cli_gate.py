@@ -10,7 +10,7 @@ from commands import Commands
 from rubriclab.provenance import Effort
 from rubriclab.stats.interval import Interval
 from rubriclab.store import open_store
-from rubriclab.validation import EvaluatorAgreement, GateVerdict, Validation
+from rubriclab.validation import EvaluatorAgreement, GateVerdict, MoreLabels, Validation
 
 DIFFERENCES = {"better": (0.21, 0.05, 0.38), "not better": (-0.1, -0.2, 0.01), "inconclusive": (0.1, -0.1, 0.3)}
 BADGES = {"better": "BETTER than", "not better": "NOT BETTER than", "inconclusive": "INCONCLUSIVE compared with"}
@@ -25,8 +25,8 @@ STATED = {
         "on 30 held-out labels."
     ),
     "inconclusive": (
-        "Inconclusive against word count: the difference is 0.10 [-0.10, 0.30]; about 90 more labels would decide, "
-        "and the estimate suggests: better, on 30 held-out labels."
+        "Inconclusive against word count: the difference is 0.10 [-0.10, 0.30]; a decision takes about 90 to 240 more "
+        "labels, and the estimate suggests: better, on 30 held-out labels."
     ),
 }
 CODES = {"better": 0, "not better": 1, "inconclusive": 3}
@@ -40,7 +40,7 @@ def validation(outcome: Any) -> Validation:
         )
 
     value, low, high = DIFFERENCES[outcome]
-    more = 90 if outcome == "inconclusive" else None
+    more = MoreLabels(even=90, likely=240) if outcome == "inconclusive" else None
     difference = Interval(value, low, high)
     return Validation(
         level="dataset",

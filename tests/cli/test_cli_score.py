@@ -108,7 +108,7 @@ def weighed(own: Commands) -> Commands:
         aggregation = Aggregation(
             terms=terms,
             calibration=Calibration(kind="linear", x=(0, 1), y=(3, 4)),
-            conformal=Conformal(errors=(0.5,) * 9, unrest=1),
+            conformal=Conformal(errors=(-4.0,) * 10 + (0.5,) * 10),
         )
         for name, made in (("weighed", aggregation), ("small", aggregation.model_copy(update={"conformal": None}))):
             store.save(name, news.rubric.model_copy(update={"aggregation": made}), news.provenance, Effort())

@@ -10,11 +10,9 @@ from hypothesis import given, settings, strategies as st
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LinearRegression
 
-from rubriclab.aggregation import Aggregation, Calibration, Term, combine, disagreement
 from rubriclab.data.scale import Scale
 from rubriclab.learning.calibration import (
     LEAST_KEPT,
-    UNREST,
     WEIGHT_PARAMETERS,
     calibrate,
     conformal,
@@ -116,35 +114,18 @@ def test_the_standard_error_takes_the_texts_of_a_group_together():
     assert standard_error(values, np.zeros(40, dtype=int)) == math.inf
 
 
-def test_conformal_keeps_the_errors_in_units_of_what_each_text_led_to_expect():
-    labels = np.arange(1.0, 11.0)
-    scores = labels + np.array([1.0, -2.0] * 5)
-    hardness = np.array([0.0, 2.0] * 5)
-    found = conformal(scores, labels, hardness, 0.9)
+def test_conformal_keeps_the_signed_errors_of_the_scores():
+    labels = np.arange(1.0, 21.0)
+    scores = labels + np.array([1.0, -2.0] * 10)
+    found = conformal(scores, labels, 0.9)
     assert found is not None
-    assert (found.unrest, found.confidence) == (UNREST, 0.9)
-    assert found.errors == (1.0,) * 10
+    assert (found.errors, found.confidence) == ((-1.0,) * 10 + (2.0,) * 10, 0.9)
 
 
 def test_texts_without_a_score_bound_nothing_and_too_few_give_no_intervals():
     labels = np.arange(1.0, 11.0)
     scores = np.where(labels > 8, np.nan, labels)
-    assert conformal(scores, labels, np.zeros(10), 0.9) is None
-    found = conformal(scores, labels, np.zeros(10), 0.8)
+    assert conformal(scores, labels, 0.8) is None
+    found = conformal(scores, labels, 0.7)
     assert found is not None
     assert found.errors == (0.0,) * 8
-
-
-def test_errors_and_scoring_mean_the_same_by_disagreement():
-    # A text whose held-out error was the only one of its size is held by an interval of just that width.
-    weights, z = np.array([0.75, 0.25]), np.array([[0.9, -1.1]])
-    found = conformal(np.full(9, 4.0), np.full(9, 3.0), np.repeat(disagreement(weights, z), 9), 0.9)
-    terms = tuple(
-        Term(criterion=name, weight=weight, center=3, spread=1, low=0, high=1, selected=1)
-        for name, weight in zip("ab", weights.tolist(), strict=True)
-    )
-    straight = Calibration(kind="linear", x=(0, 1), y=(3, 4))
-    combined = Aggregation(terms=terms, calibration=straight, conformal=found)
-    scored = combine(combined, {"a": 3.9, "b": 1.9}, ONE_TO_FIVE)
-    assert scored.score == 3.4
-    assert (scored.low, scored.high) == pytest.approx((2.4, 4.4), abs=1e-5)

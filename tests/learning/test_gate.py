@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +11,7 @@ from gate_tables import follow, measures, table
 from hypothesis import given, settings, strategies as st
 from scipy.stats import pearsonr, spearmanr
 
-from rubriclab.learning.gate import gate_level, more_labels, outcome_of, validation
+from rubriclab.learning.gate import gate_level, outcome_of, validation
 from rubriclab.learning.rating_matrix import RatingMatrix
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.folds import grouped_folds
@@ -189,19 +188,6 @@ def test_enough_groups_or_texts_to_draw_tell_a_difference(rivals: int) -> None:
 )
 def test_an_outcome_is_read_off_the_interval(low: float | None, high: float | None, outcome: str) -> None:
     assert outcome_of(Interval(None if low is None else 0.02, low, high)) == outcome
-
-
-def test_more_labels_follow_the_square_root() -> None:
-    # Half of the way down from 0.2 to -0.2 needs intervals half as wide: four times the labels.
-    assert more_labels(Interval(0.2, -0.2, 0.6), 30) == 90
-    # Here the high end comes to 0.05 first: 0.5 above, to be 0.25 above.
-    assert more_labels(Interval(-0.2, -0.9, 0.3), 30) == 90
-    assert more_labels(Interval(0.001, -0.4, 0.4), 30) == math.ceil(30 * ((0.399 / 0.049) ** 2 - 1))
-
-
-def test_what_no_number_of_labels_decides_is_said_to_be_so() -> None:
-    assert more_labels(Interval(0.02, -0.9, 0.9), 30) is None
-    assert more_labels(Interval(None), 30) is None
 
 
 def test_equal_weights_leave_out_what_a_fold_s_labels_had_a_part_in() -> None:

@@ -55,8 +55,7 @@ def test_scoring_a_training_text_gives_what_learning_fitted_to_it() -> None:
         )
         expected = min(max(aggregation.calibration(float(raw)), 1.0), 5.0)
         assert score.score == pytest.approx(expected, abs=1e-5), row
-        assert score.interval is not None
-        assert score.interval[0] <= score.score <= score.interval[1]
+        assert score.interval is None  # Fewer than nineteen texts bound no error on both sides.
 
 
 @pytest.mark.parametrize("names", [(*CHEAP, "text_features"), ("hypoeval", "checkeval", "seeval", "direct")])

@@ -16,7 +16,7 @@ from rubriclab.rubric import Criterion, Evidence, Level, Part, Rubric
 from rubriclab.stats.interval import Interval
 from rubriclab.store.version import Version
 from rubriclab.training_record import Candidate, Cell, RecordedText, TrainingRecord
-from rubriclab.validation import EvaluatorAgreement, GateVerdict, Raters, Shortcut, Validation
+from rubriclab.validation import EvaluatorAgreement, GateVerdict, MoreLabels, Raters, Shortcut, Validation
 
 # Four sentences a topic; a text is some of them in some order.
 TOPICS = (
@@ -139,7 +139,7 @@ def joint_rubric() -> Rubric:
     aggregation = Aggregation(
         terms=terms,
         calibration=Calibration(kind="linear", x=(-1.0, 1.0), y=(2.1, 4.2)),
-        conformal=Conformal(errors=tuple(0.1 * step for step in range(30))),
+        conformal=Conformal(errors=tuple(0.1 * step for step in range(-30, 31))),
     )
     return Rubric(task=usual.task, aspect=usual.aspect, scale=usual.scale, parts=parts, aggregation=aggregation)
 
@@ -169,7 +169,10 @@ def joint_trust(**fields: Any) -> Validation:
         "verdicts": (
             GateVerdict(against="all text features", outcome="better", difference=interval(0.28, 0.07, 0.49)),
             GateVerdict(
-                against="direct", outcome="inconclusive", difference=interval(0.09, -0.04, 0.2), more_labels=45
+                against="direct",
+                outcome="inconclusive",
+                difference=interval(0.09, -0.04, 0.2),
+                more_labels=MoreLabels(even=40, likely=130),
             ),
             GateVerdict(against="equal weights", outcome="inconclusive", difference=interval(0.07, -0.05, 0.18)),
         ),

@@ -14,7 +14,7 @@ from rubriclab.report.conclusion import OFFLINE, actions, conclusion, offline_ba
 from rubriclab.report.model import View
 from rubriclab.stats.interval import Interval
 from rubriclab.store.version import Version
-from rubriclab.validation import GateVerdict, Shortcut
+from rubriclab.validation import GateVerdict, MoreLabels, Shortcut
 
 
 def decided(outcome: Any, judge: str = "gpt-4o-mini", **fields: Any) -> Version:
@@ -53,8 +53,8 @@ def test_a_version_that_was_not_validated_is_to_be_evaluated() -> None:
 
 
 def test_undecided_asks_for_as_many_labels_as_would_decide() -> None:
-    assert "Label about 90 more texts from new sources; `rubriclab plan" in steps(
-        decided("inconclusive", more_labels=90)
+    assert "Label about 90 to 240 more texts from new sources (the lower" in steps(
+        decided("inconclusive", more_labels=MoreLabels(even=90, likely=240))
     )
 
 

@@ -8,21 +8,21 @@ from report_samples import words_of
 from rubriclab.active_learning import LabelPlan
 from rubriclab.report.planning import plan_view
 from rubriclab.stats.interval import Interval
-from rubriclab.validation import GateVerdict, Outcome
+from rubriclab.validation import GateVerdict, MoreLabels, Outcome
 
 NO_HELP = "news@1 did not pass at the gate: more labels may not be what it lacks"
 
 
-def found(outcome: Outcome, more_labels: int | None = None) -> str:
+def found(outcome: Outcome, more_labels: MoreLabels | None = None) -> str:
     difference = Interval(-0.13, -0.44, 0.1)
     verdict = GateVerdict(against="word count", outcome=outcome, difference=difference, more_labels=more_labels)
     return words_of(plan_view(LabelPlan((), 24), "news@1", joint_trust(verdicts=(verdict,))))
 
 
 def test_a_plan_begins_with_the_labels_that_would_decide_an_inconclusive_verdict() -> None:
-    shown = found("inconclusive", 22)
+    shown = found("inconclusive", MoreLabels(even=20, likely=120))
     assert shown.startswith("Inconclusive against word count")
-    assert "about 22 more labels would decide" in shown
+    assert "a decision takes about 20 to 120 more labels" in shown
     assert NO_HELP not in shown
 
 

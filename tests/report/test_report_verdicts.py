@@ -8,7 +8,7 @@ import pytest
 
 from rubriclab.report.verdicts import sentence
 from rubriclab.stats.interval import Interval
-from rubriclab.validation import GateVerdict
+from rubriclab.validation import GateVerdict, MoreLabels
 
 
 def verdict(outcome: Any, value: float, low: float, high: float, against: str = "direct", **more: Any) -> GateVerdict:
@@ -25,14 +25,14 @@ def verdict(outcome: Any, value: float, low: float, high: float, against: str = 
             "Not better than direct: the difference is -0.10 [-0.21, 0.04], and less than 0.05 would not matter.",
         ),
         (
-            verdict("inconclusive", 0.1, -0.05, 0.25, more_labels=60),
-            "Inconclusive against direct: the difference is 0.10 [-0.05, 0.25]; about 60 more labels would decide, and "
-            "the estimate suggests: better.",
+            verdict("inconclusive", 0.1, -0.05, 0.25, more_labels=MoreLabels(even=60, likely=None)),
+            "Inconclusive against direct: the difference is 0.10 [-0.05, 0.25]; a decision takes about 60 to more than "
+            "300 more labels, and the estimate suggests: better.",
         ),
         (
-            verdict("inconclusive", 0.02, -0.5, 0.5, "constant"),
+            verdict("inconclusive", 0.02, -0.5, 0.5, "constant", more_labels=MoreLabels(even=None, likely=None)),
             "Inconclusive against a constant, which gives every text the same score: the difference is 0.02 "
-            "[-0.50, 0.50]; not even 10,000 more labels would decide.",
+            "[-0.50, 0.50]; a decision takes more than 300 more labels.",
         ),
         (
             GateVerdict(against="direct", outcome="inconclusive", difference=Interval(0.4), few_groups=3),

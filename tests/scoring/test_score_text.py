@@ -92,7 +92,7 @@ def combined(ask="by method", conformal=None, **weights: float) -> Rubric:
     return rubric(*((name,) for name in weights)).model_copy(update={"aggregation": aggregation})
 
 
-HALF_A_POINT = Conformal(errors=(0.5,) * 9)
+HALF_A_POINT = Conformal(errors=(-0.5,) * 10 + (0.5,) * 10)
 
 
 async def test_combined_criteria_count_by_their_weights_and_show_what_each_adds():

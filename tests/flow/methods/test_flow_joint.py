@@ -104,15 +104,14 @@ def test_the_gate_holds_the_rubric_against_every_method_alone_and_against_what_i
     assert validation["training"]["pearson"]["value"] >= validation["evaluators"][0]["pearson"]["value"]
 
 
-def test_scores_have_an_interval_and_the_share_of_every_criterion_in_them(joint: Joint) -> None:
+def test_scores_have_the_share_of_every_criterion_in_them(joint: Joint) -> None:
     rubric = json.loads(joint.pack)["rubric"]
     kept = [criterion["id"] for part in rubric["parts"] for criterion in part["criteria"]]
     assert joint.scoring <= MOST_CALLS * SCORED
     assert joint.scoring == joint.result["validation"]["evaluators"][0]["calls"] * SCORED
     assert len({row["score"] for row in joint.scores}) > 1
     for row in joint.scores:
-        low, high = row["interval"]
-        assert 1 <= low <= row["score"] <= high <= 5
+        assert 1 <= row["score"] <= 5
         assert [criterion["id"] for criterion in row["criteria"]] == kept
         assert all(isinstance(criterion["contribution"], float) for criterion in row["criteria"])
 
