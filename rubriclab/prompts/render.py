@@ -101,7 +101,8 @@ def render_turns(prompt: Prompt[Any]) -> list[Turn]:
     question = turns[-1][1]
     reply: type[BaseModel] = prompt.reply
     after_text = issubclass(reply, KeyedReply) and reply.of_text
-    question[-1 if after_text else 0] += _PARTS_APART + _form(reply)
+    if form := _form(reply):
+        question[-1 if after_text else 0] += _PARTS_APART + form
     if len(question) > 1 and not after_text:
         question[-1] += _PARTS_APART + _CLOSING
     rendered = _tagged([Turn(role, _spaced(parts)) for role, parts in turns])
