@@ -260,15 +260,9 @@ def table(rows: Sequence[StoredRow]) -> str:
         ("simulated" if each["aspect"] == "simulated" else "resampled", f"{each['groups']} x {each['size']}")
         for each in rows
     ]
-    correlations = {
-        "Spearman, all texts": "dataset spearman",
-        "Pearson, all texts": "dataset pearson",
-        "Spearman within groups": "group spearman",
-        "Pearson within groups": "group pearson",
-    }
-    of_texts = {"scores of texts": "texts", **{name: name for name in THIRDS}}
-    of_rubric = [[*of_texts, "weights", "mean width", "width and error"]]
-    of_agreement = [list(correlations)]
+    correlations = [f"{level} {name}" for level in ("dataset", "group") for name in ("spearman", "pearson")]
+    of_rubric = [["texts", *THIRDS, "weights", "mean width", "width and error"]]
+    of_agreement = [correlations]
     runs = [["learning sets", "groups x texts", "n"]]
     for key in sorted({*keys, *((kind, "all") for kind, _ in keys)}):
         own = [
@@ -277,8 +271,8 @@ def table(rows: Sequence[StoredRow]) -> str:
         held = sum(each["weights"] for each in own) / sum(each["criteria"] for each in own)
         runs.append([*key, str(len(own))])
         widths = [f"{mean(own, name):.2f}" for name in ("width", "width and error")]
-        of_rubric.append([*(percent(mean(own, name)) for name in of_texts.values()), percent(held), *widths])
-        of_agreement.append([percent(mean(own, name)) for name in correlations.values()])
+        of_rubric.append([*(percent(mean(own, name)) for name in ("texts", *THIRDS)), percent(held), *widths])
+        of_agreement.append([percent(mean(own, name)) for name in correlations])
     whole = ([[*run, *row] for run, row in zip(runs, rows, strict=True)] for rows in (of_rubric, of_agreement))
     return "\n\n".join(markdown(heads, lines) for heads, *lines in whole)
 
