@@ -1,6 +1,6 @@
 """Pearson, Spearman and Kendall correlation, of two vectors or of many weighted rows; partial correlation.
 
-A weight is how often an element counts. A bootstrap resample is a row of integer weights, and a missing element has the
+A weight is how often an element counts. What a jackknife leaves out, like a missing element, has the
 weight zero, so the same functions give the coefficients of the data and of its resamples. All three are exact for
 weighted data.
 """
