@@ -209,11 +209,27 @@ def fill_schema(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
 
 
 def schema_of(question: str) -> dict[str, Any]:
-    """Return the JSON schema that `question` holds on a line of its own; raise ValueError if there is none."""
+    """Return the JSON schema that `question` holds on a line of its own, or that of the form which it shows there.
+
+    Raises:
+        ValueError: if there is none.
+    """
     for line in reversed(question.splitlines()):
         if line.startswith("{") and '"properties"' in line:
             return json.loads(line)
+    if form := re.search(r"in this order:\n(\{.*\})$", question, re.MULTILINE):
+        return _schema_of_form(json.loads(re.sub(r"<[^<>]+>(?=[,}])", "0", form[1]).replace(", ...]", "]")))
     raise ValueError(f"the question holds no JSON schema: {question[:200]}")
+
+
+def _schema_of_form(shown: Any) -> dict[str, Any]:
+    if isinstance(shown, dict):
+        return {"type": "object", "properties": {key: _schema_of_form(part) for key, part in shown.items()}}
+    if isinstance(shown, list):
+        return {"type": "array", "items": _schema_of_form(shown[0])}
+    if isinstance(shown, str):
+        return {"enum": shown.split(" | ")} if " | " in shown else {"type": "string"}
+    return {"type": "number"}
 
 
 def _fill(node: dict[str, Any], parts: dict[str, Any], draw: random.Random, low: float, high: float) -> Any:
