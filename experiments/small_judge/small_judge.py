@@ -164,25 +164,27 @@ def interval(by_aspect: Sequence[Sequence[float]]) -> str:
 
 def table(rows: Sequence[StoredRow]) -> str:
     """Return correlation and error by aspect, with what each gains over a baseline, and the price of a text."""
-    aspects = list(dict.fromkeys(f"{row['set']} {row['aspect']}" for row in rows))
-    found: dict[str, list[StoredRow]] = {row["evaluator"]: [] for row in rows}
+    found: dict[str, dict[str, StoredRow]] = {row["evaluator"]: {} for row in rows}
     for row in rows:
-        found[row["evaluator"]].append(row)
+        found[row["evaluator"]][f"{row['set']} {row['aspect']}"] = row
+    aspects = list(found[DIRECT])
 
     def compared(figure: str, base: str, without: str) -> str:
         lines = []
         for name in (each for each in found if each != without):
-            own = [row[figure] for row in found[name]]
-            gains = [np.subtract(row[figure], old[figure]) for row, old in zip(found[name], found[base], strict=True)]
-            lines.append([name, *(f"{np.mean(each):.2f}" for each in own), interval(own), interval(gains)])
+            own = {aspect: row[figure] for aspect, row in found[name].items()}
+            gains = [np.subtract(each, found[base][aspect][figure]) for aspect, each in own.items()]
+            cells = (f"{np.mean(own[aspect]):.2f}" if aspect in own else "" for aspect in aspects)
+            lines.append([name, *cells, interval(list(own.values())), interval(gains)])
         return markdown([figure, *aspects, "mean", f"less that of *{base}*"], lines)
 
     prices = [
-        [name, *(f"{np.mean([row[key] for row in found[name]]):.3g}" for key in (*PRICE, "unscored"))]
+        [name, aspect, *(f"{row[key]:.3g}" for key in (*PRICE, "unscored"))]
         for name in (DIRECT, TOGETHER, APART)
+        for aspect, row in found[name].items()
     ]
     figures = [compared("spearman", DIRECT, MEAN_LABEL), compared("error", MEAN_LABEL, WORDS)]
-    return "\n\n".join([*figures, markdown(["a text", *PRICE, "unscored texts"], prices)])
+    return "\n\n".join([*figures, markdown(["a text", "aspect", *PRICE, "unscored texts"], prices)])
 
 
 MEASUREMENT = Measurement(
