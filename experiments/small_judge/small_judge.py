@@ -133,7 +133,8 @@ async def rated(case: Case, calls: Sequence[Sequence[Part]], texts: Sequence[Exa
         judge, began, columns = workspace.judge(JudgeChoice(case.options.judge)), time.monotonic(), []
         # Each call about all texts, group after group, before the next: prompts that begin alike are read faster.
         for parts in calls:
-            ask: Ask = "in one call" if len(parts) > 1 else "by method"
+            # Asked alone, the score of the whole is that of the plain question.
+            ask: Ask = "by method" if parts[0].method == "direct" else "in one call"
             ratings = [await ratings_of(text, parts, ask, case.aspect.assignment, judge) for text in texts]
             columns.append(float_table(([each.score for each in row] for row in ratings), len(ratings[0])))
         ledger, usage, seconds = workspace.ledger, workspace.ledger.usage, time.monotonic() - began
