@@ -114,11 +114,13 @@ def test_a_rubric_is_learned_and_scores_with_the_prompt_cache(lab: Lab, version:
     assert scores.effort.cached_prompt_tokens > scores.effort.prompt_tokens / 2
 
 
-def test_every_reply_fits_the_schema(lab: Lab, version: Version) -> None:
-    lines = map(json.loads, (lab._record or Path()).read_text("utf-8").splitlines())
-    replies = [line["reply"]["text"] for line in lines if "reply" in line]
-    assert replies
-    assert all(isinstance(json.loads(reply), dict) for reply in replies)
+def test_the_schema_holds_the_model_to_one_entry_for_each_criterion(lab: Lab, version: Version) -> None:
+    recording = lab._record or Path()
+    before = len(recording.read_text("utf-8").splitlines())
+    lab.score(texts("Thanks.")[:1], version)
+    replies = [json.loads(line)["reply"]["text"] for line in recording.read_text("utf-8").splitlines()[before:]]
+    asked = [name for reply in replies for name in json.loads(reply)]
+    assert sorted(asked) == sorted(criterion.id for criterion in version.rubric.criteria)
 
 
 def test_a_text_longer_than_the_context_is_missing_alone(lab: Lab, version: Version) -> None:
