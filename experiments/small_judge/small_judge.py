@@ -1,7 +1,6 @@
 """What a rubric adds to a small judge, with criteria that a strong model proposed.
 
-    OPENAI_API_BASE=http://127.0.0.1:8200/v1 OPENAI_API_KEY=none python -m experiments measure small_judge \
-        --data FOLDER --judge openai/local --processes 1 -o experiments/small_judge/results/local.json
+    python -m experiments measure small_judge --data FOLDER -o experiments/small_judge/results/local.json
 
 The files in `criteria` hold criteria of rubrics that `learn` made with a strong model, and the ids of the labelled
 texts. The small judge rates these texts, and the labels weigh and calibrate its ratings. Other groups are tested.
@@ -12,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,9 +20,9 @@ import numpy as np
 from experiments.runner.measurement import Measurement, Options, StoredRow
 from experiments.runner.training import LabelledAspect, labelled_aspects
 from experiments.tables import table as markdown
-from rubriclab import Example, Part
+from rubriclab import Example, JudgeOptions, Part, Prompt, Reply, Usage
 from rubriclab.aggregation import Ask
-from rubriclab.judges.options import JudgeOptions
+from rubriclab.judges.judge import JudgeWrapper
 from rubriclab.learning.baselines import feature_values
 from rubriclab.learning.fitting import fit
 from rubriclab.learning.rating_matrix import candidate_table
@@ -40,8 +38,9 @@ from rubriclab.training_record import Candidate
 
 DIRECT, TOGETHER, APART = "asked directly", "rubric, one call", "rubric, one criterion a call"
 CALIBRATED, MEAN_LABEL, WORDS = "asked directly, calibrated", "mean of the labels", "word count"
-PRICE = ("calls", "repaired", "seconds", "prompt tokens", "cached tokens", "reply tokens")
-RESAMPLES = 2000
+PRICE = ("calls", "repaired", "prompt tokens", "cached tokens", "reply tokens", "seconds")
+# Tokens a second of a prompt and of a reply, on two cores without other work.
+READ, WRITTEN = 100, 30
 
 
 class SmallJudgeOptions(Options):
@@ -51,7 +50,7 @@ class SmallJudgeOptions(Options):
         sets: each SET:ASPECT, separated by commas.
         groups, size: groups tested, whose labels differ, and the texts of each.
         criteria: the folder of criteria.
-        store: the file that keeps answers; finished cases are kept beside it, so that an interrupted run goes on.
+        store: the file that keeps answers, so that an interrupted measurement goes on.
     """
 
     sets: str = "topical_chat:engagingness,topical_chat:understandability,hanna:empathy,summeval:fluency"
@@ -80,20 +79,12 @@ def cases(options: SmallJudgeOptions) -> Iterator[Case]:
 
 
 def run(case: Case) -> list[StoredRow]:
-    """Return a row for each evaluator of a case, those of an earlier run if it finished the case."""
-    kept = Path(f"{case.options.store}.{case}.json")
-    if not kept.exists():
-        kept.write_text(json.dumps(measured(case)), "utf-8")
-    return list(json.loads(kept.read_text("utf-8")))
-
-
-def measured(case: Case) -> list[StoredRow]:
     """Return the agreement and error of each evaluator on the texts tested, with the price of a text."""
     aspect, assignment = case.aspect.aspect, case.aspect.assignment
     given = json.loads(Path(case.options.criteria, f"{case.aspect.set}_{aspect}.json").read_bytes())
     labelled, test = split(case, given["labelled"])
-    definition = whole_aspect(assignment, assignment.aspect.definition).model_copy(update={"id": "direct"})
-    whole = Part(method="direct", settings={}, criteria=(definition,))
+    definition = whole_aspect(assignment, assignment.aspect.definition)
+    whole = Part(method="direct", settings={}, criteria=(definition.model_copy(update={"id": "direct"}),))
     parts = [] if case.asked == DIRECT else [Part.model_validate(part) for part in given["parts"]]
     apart = [part.model_copy(update={"criteria": (each,)}) for part in (*parts, whole) for each in part.criteria]
     calls = [[*parts, whole]] if case.asked == TOGETHER else [[part] for part in apart]
@@ -125,24 +116,35 @@ def split(case: Case, ids: Sequence[str]) -> tuple[list[Example], list[Example]]
     return labelled, [text for drawn in test[: case.options.groups] for text in drawn]
 
 
+class Counted(JudgeWrapper):
+    """A judge that adds up what its replies took when they came, cached or not."""
+
+    usage = Usage()
+
+    async def reply(self, prompt: Prompt[Any]) -> Reply:
+        """Return the judge's reply."""
+        reply = await self.judge.reply(prompt)
+        self.usage += reply.usage
+        return reply
+
+
 async def rated(case: Case, calls: Sequence[Sequence[Part]], texts: Sequence[Example]) -> tuple[FloatArray, StoredRow]:
     """Return the ratings, shape (texts, criteria), and what a text takes."""
     options = JudgeOptions(concurrency=1, timeout=600, structured="schema")
     with Workspace(location=case.options.store, options=options) as workspace:
         workspace.open_store(create=True)
-        judge, began, columns = workspace.judge(JudgeChoice(case.options.judge)), time.monotonic(), []
+        judge, columns = Counted(workspace.judge(JudgeChoice(case.options.judge))), []
         # Each call about all texts, group after group, before the next: prompts that begin alike are read faster.
         for parts in calls:
             # Asked alone, the score of the whole is that of the plain question.
             ask: Ask = "by method" if parts[0].method == "direct" else "in one call"
             ratings = [await ratings_of(text, parts, ask, case.aspect.assignment, judge) for text in texts]
             columns.append(float_table(([each.score for each in row] for row in ratings), len(ratings[0])))
-        ledger, usage, seconds = workspace.ledger, workspace.ledger.usage, time.monotonic() - began
-    # Cached answers took nothing now: a call is taken to be worth as much as those made now.
-    a_text = (ledger.calls + ledger.cached) / len(texts)
-    spent = (seconds, usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens)
-    figures = (a_text, ledger.repaired / len(texts), *(each * a_text / max(ledger.calls, 1) for each in spent))
-    return np.hstack(columns), {name: round(figure, 2) for name, figure in zip(PRICE, figures, strict=True)}
+        ledger, usage = workspace.ledger, judge.usage
+    prompt, cached, reply = usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens
+    seconds = (prompt - cached) / READ + reply / WRITTEN
+    figures = (ledger.calls + ledger.cached, ledger.repaired, prompt, cached, reply, seconds)
+    return np.hstack(columns), {name: round(each / len(texts), 2) for name, each in zip(PRICE, figures, strict=True)}
 
 
 def by_group(scores: FloatArray, labels: FloatArray, groups: Sequence[str]) -> dict[str, Any]:
@@ -158,16 +160,16 @@ def by_group(scores: FloatArray, labels: FloatArray, groups: Sequence[str]) -> d
 def interval(by_aspect: Sequence[Sequence[float]]) -> str:
     """Return the mean over aspects of the means over groups, with its 90 % interval over resampled groups."""
     rng = np.random.default_rng(0)
-    means = [rng.choice(each, (RESAMPLES, len(each))).mean(axis=1) for each in by_aspect]
+    means = [rng.choice(each, (2000, len(each))).mean(axis=1) for each in by_aspect]
     low, high = np.quantile(np.mean(means, axis=0), [0.05, 0.95])
     return f"{np.mean([np.mean(each) for each in by_aspect]):.2f} [{low:.2f}, {high:.2f}]"
 
 
 def table(rows: Sequence[StoredRow]) -> str:
     """Return correlation and error by aspect, with what each gains over a baseline, and the price of a text."""
-    found: dict[str, dict[str, StoredRow]] = {row["evaluator"]: {} for row in rows}
+    found: dict[str, dict[str, StoredRow]] = {}
     for row in rows:
-        found[row["evaluator"]][f"{row['set']} {row['aspect']}"] = row
+        found.setdefault(row["evaluator"], {})[f"{row['set']} {row['aspect']}"] = row
     aspects = list(found[DIRECT])
 
     def compared(figure: str, base: str, without: str) -> str:
@@ -184,13 +186,13 @@ def table(rows: Sequence[StoredRow]) -> str:
         for name in (DIRECT, TOGETHER, APART)
         for aspect, row in found[name].items()
     ]
-    figures = [compared("spearman", DIRECT, MEAN_LABEL), compared("error", MEAN_LABEL, WORDS)]
-    return "\n\n".join([*figures, markdown(["a text", "aspect", *PRICE, "unscored texts"], prices)])
+    priced = markdown(["a text", "aspect", *PRICE, "unscored texts"], prices)
+    return "\n\n".join([compared("spearman", DIRECT, MEAN_LABEL), compared("error", MEAN_LABEL, WORDS), priced])
 
 
 MEASUREMENT = Measurement(
     "small_judge",
-    "What does a rubric add to a small judge that is asked about all criteria in one call, or about one at a time?",
+    "What does a rubric add to a small judge, asked about all criteria in one call or about one at a time?",
     SmallJudgeOptions,
     cases,
     run,

@@ -44,21 +44,6 @@ def test_every_measurement_runs_in_little_and_names_the_judge(name, experiment, 
     assert (measured.judge, (measured.identity or {}).get("model")) == ("embedded", "embedded")
 
 
-def test_an_interrupted_measurement_of_a_small_judge_keeps_its_finished_cases(experiment, data, tmp_path) -> None:
-    stored_criteria(tmp_path)
-    arguments = ("measure", "small_judge", "--data", data, *settings(*SMALL["small_judge"]), "-o", "m.json")
-    assert experiment(*arguments).code == 0
-    first = read_stored(Measured, tmp_path / "m.json").cases
-    finished, *others = sorted(tmp_path.glob("small_judge.db.*.json"))
-    for each in others:
-        each.unlink()
-    finished.write_text(finished.read_text("utf-8").replace('"repaired": 0.0', '"repaired": 0.25'), "utf-8")
-    assert experiment(*arguments).code == 0
-    again = read_stored(Measured, tmp_path / "m.json").cases
-    assert [rows[0]["repaired"] for rows in again.values()] == [0.25, 0.0, 0.0]
-    assert [rows[0]["spearman"] for rows in again.values()] == [rows[0]["spearman"] for rows in first.values()]
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
