@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from rubriclab.characters import is_blank
 from rubriclab.comma_list import comma_list
@@ -37,6 +38,34 @@ _LEVEL_WORDS = (
     "excellent|perfect|outstanding",
 )
 _RANK = {word: rank for rank, words in enumerate(_LEVEL_WORDS, start=1) for word in words.split("|")}
+# Words for the two levels of a verdict, the worse one first. Words such as good and bad can be of a longer scale.
+_VERDICTS = (
+    "false|fail|failed|no|incorrect|reject|rejected|👎|thumbs_down|thumbs down|thumbs-down|nein|falsch",
+    "true|pass|passed|yes|correct|accept|accepted|👍|thumbs_up|thumbs up|thumbs-up|ja|richtig",
+)
+VERDICT_WORDS = {word: float(score) for score, words in enumerate(_VERDICTS) for word in words.split("|")}
+# Raters' answers that they cannot judge a text.
+CANNOT_ASSESS = frozenset({"cannot assess", "can't assess", "cannot judge", "not applicable", "n/a", "n.a.", "n. a."})
+
+
+class WordScore(float):
+    """The score of a word for a level.
+
+    Attributes:
+        word: as in the cell.
+        usual: whether the score is that of a usual word for a verdict, not one that the user gave it.
+    """
+
+    word: str
+    usual: bool
+
+    def __new__(cls, score: float, word: str, usual: bool) -> Self:
+        level = super().__new__(cls, score)
+        level.word, level.usual = word, usual
+        return level
+
+    def __reduce__(self) -> tuple[type[WordScore], tuple[float, str, bool]]:
+        return WordScore, (float(self), self.word, self.usual)
 
 
 class CellError(str):
@@ -52,14 +81,17 @@ class CellRules:
     Attributes:
         typed: whether numbers are stored as numbers (JSON, Parquet) rather than as text (CSV).
         missing: texts that mean a missing value, in lower case without surrounding white space.
-        level_scores: the score of each word for a level, by the word in lower case.
+        level_scores: the score of each word for a level, by the word in lower case; without any, words for verdicts
+            (`VERDICT_WORDS`) are read.
         decimal_comma: whether texts write numbers with a decimal comma.
+        not_assessed: by field, the number of answers that a text cannot be assessed.
     """
 
     typed: bool = True
     missing: frozenset[str] = frozenset()
     level_scores: Mapping[str, float] = field(default_factory=dict)
     decimal_comma: bool = False
+    not_assessed: Counter[str] = field(default_factory=Counter, compare=False)
 
     def is_missing(self, cell: Any) -> bool:
         """Return whether a cell is empty or has one of the values in `missing`."""
@@ -72,9 +104,11 @@ class CellRules:
         number = isinstance(cell, int | float) and not isinstance(cell, bool)
         return bool(self.missing) and number and f"{cell:g}" in self.missing
 
-    def level(self, text: str) -> float | None:
+    def level(self, text: str) -> WordScore | None:
         """Return the score of a word for a level; `None` for any other text."""
-        return self.level_scores.get(text.strip().casefold())
+        word = text.strip()
+        score = (self.level_scores or VERDICT_WORDS).get(word.casefold())
+        return None if score is None else WordScore(score, word, not self.level_scores)
 
     def number(self, text: str) -> float | None:
         """Return the number in a text; `None` if it is not a number."""

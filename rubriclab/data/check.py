@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rubriclab.characters import is_blank
-from rubriclab.data.cells import MOST_WORDS, proposed_level_scores
+from rubriclab.data.cells import MOST_WORDS, WordScore, proposed_level_scores
 from rubriclab.data.comparisons import Lined, PairwiseComparison, about, comparison_faults, fit_scores
 from rubriclab.data.example import Example, is_labelled, labelled, named_annotations, named_reasons
 from rubriclab.data.fields import LONGEST_REASON
 from rubriclab.data.mapping import NATIVE, TABLES, FieldMap, mapping_text, proposed_mapping
 from rubriclab.data.readers import Rows
 from rubriclab.data.row import RowError
-from rubriclab.data.scale import Scale, parse_scale, scale_of, show
+from rubriclab.data.scale import Scale, parse_scale, scale_of, show, with_names
 from rubriclab.descriptions import describe
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.option_names import option
@@ -66,14 +66,18 @@ def training_examples(
     if labels_needed:
         _check_any(examples, len(rated) + len(compared), aspect, rows if isinstance(rows, Rows) else None)
     used_scale = given_scale or _scale(rated, compared, aspect)
+    _check_words(rated, used_scale, aspect)
     fitted = fit_scores(examples, compared, aspect, used_scale)
     chosen = labelled(fitted.examples, aspect)
     labels = [example.scores[aspect] for example in chosen]
-    notes = [*skipped]
+    notes = [*skipped, *_not_assessed(rows, aspect)]
     if other := len(comparisons) - len(compared):
         notes.append(f"comparisons of aspects other than {aspect!r} are left out: {other} of {len(comparisons)}")
     notes += fitted.notes
-    if given_scale is None:
+    if used_scale.binary:
+        worse, better = used_scale.level_names
+        notes.append(f"two levels, {worse!r} and {better!r}: scores are probabilities of {better!r}")
+    elif given_scale is None:
         span = f"scale {show(used_scale.low)} to {show(used_scale.high)}"
         if rated:
             notes.append(f"{span} taken from the labels; give the scale if the raters used another")
@@ -95,6 +99,8 @@ def _sound(
     examples = tuple(row.example for row in placed)
     labels = (example.scores[aspect] for example in labelled(examples, aspect))
     given_scale = parse_scale(scale, labels) if isinstance(scale, str) else scale
+    values = [value for example in examples for value in values_of(example, aspect)]
+    given_scale = with_names(given_scale, values) if given_scale and not given_scale.names else given_scale
     if skip_faulty:
         placed, outside = without_invalid_ratings(placed, aspect, given_scale)
         dropped += outside
@@ -102,7 +108,7 @@ def _sound(
     faults += training_faults(placed, aspect, given_scale)
     faults += comparison_faults(where, comparisons, examples, {fault.id for fault in faults if fault.id})
     if not skip_faulty:
-        _stop_at(faults)
+        _stop_at(faults, verdict_words(values))
         return examples, comparisons, given_scale, ()
     faulty = {fault.line for fault in faults}
     sound_examples = tuple(row.example for row in placed if row.line not in faulty)
@@ -125,6 +131,35 @@ def _scale(rated: tuple[Example, ...], compared: list[PairwiseComparison], aspec
     return COMPARED_SCALE
 
 
+def values_of(example: Example, aspect: str) -> tuple[float, ...]:
+    """Return the raters' scores of a text, or its score if theirs are unknown."""
+    score = (example.scores[aspect],) if aspect in example.scores else ()
+    return example.annotations.get(aspect, ()) or score
+
+
+def verdict_words(values: Iterable[float]) -> list[str]:
+    """Return the usual words for verdicts that these labels were, sorted."""
+    return sorted({value.word for value in values if isinstance(value, WordScore) and value.usual})
+
+
+def _check_words(rated: tuple[Example, ...], scale: Scale, aspect: str) -> None:
+    """Raise an error if words of a verdict stand among the numbers of a longer scale."""
+    words = verdict_words(value for example in rated for value in values_of(example, aspect))
+    if words and not scale.binary:
+        raise DataError(
+            f"The scores for {aspect!r} are on a scale of more than two levels, but some are words for verdicts: "
+            f"{', '.join(map(repr, words))}.",
+            f"Give the scores of these words: {proposed_level_scores(words)}.",
+        )
+
+
+def _not_assessed(rows: Iterable[Example | RowError], aspect: str) -> Iterator[str]:
+    counts = rows.not_assessed if isinstance(rows, Rows) else {}
+    fields = (f"scores.{aspect}", f"annotations.{aspect}")
+    if number := sum(n for name, n in counts.items() if name in fields or name.startswith(f"{fields[1]}.")):
+        yield f"answers that a text cannot be assessed, which are no labels: {number}"
+
+
 def _numbered_examples(rows: Iterable[Example | RowError]) -> tuple[list[NumberedExample], list[RowError]]:
     placed, faults = list[NumberedExample](), list[RowError]()
     for number, row in enumerate(rows, start=1):
@@ -136,7 +171,7 @@ def _numbered_examples(rows: Iterable[Example | RowError]) -> tuple[list[Numbere
     return placed, faults
 
 
-def _stop_at(faults: list[RowError]) -> None:
+def _stop_at(faults: list[RowError], words: Sequence[str]) -> None:
     if not faults:
         return
     single = [fault for row in sorted(faults, key=lambda fault: fault.line) for fault in row.all]
@@ -144,7 +179,9 @@ def _stop_at(faults: list[RowError]) -> None:
     count = "1 fault" if len(named) == 1 else f"{len(named)} faults"
     start = f"{count} in the training rows; fix or remove each, since learning stops at faulty rows:"
     left_out = f"or leave out these scores, or rows that have no others: {option('skip_faulty')}"
-    raise DataError("\n  ".join([start, *fault_hints(single), left_out, *first_of(fault_lines(single))]), faults=named)
+    raise DataError(
+        "\n  ".join([start, *fault_hints(single, words), left_out, *first_of(fault_lines(single))]), faults=named
+    )
 
 
 def _without_labels(labels: list[float], aspect: str) -> str:
@@ -298,10 +335,15 @@ def _faults_of(row: NumberedExample, aspect: str, scale: Scale | None) -> Iterat
             yield row.fault(f"reasons.{aspect}", describe(reason), f"a text of at most {LONGEST_REASON:,} characters")
 
 
-def fault_hints(faults: Sequence[RowError]) -> list[str]:
-    """Return the options that would make faulty scores valid: levels and missing values."""
+def fault_hints(faults: Sequence[RowError], words: Sequence[str] = ()) -> list[str]:
+    """Return the options that would make faulty scores valid: levels and missing values.
+
+    Args:
+        words: words for verdicts in other rows, which are levels of the same scale.
+    """
     outside = list(dict.fromkeys(fault.outside for fault in faults if fault.outside))
-    proposal = proposed_level_scores(fault.word for fault in faults if fault.word)
+    faulty = [fault.word for fault in faults if fault.word]
+    proposal = proposed_level_scores([*words, *faulty]) if faulty else None
     hints = [f"if the words are levels or missing values, add {proposal}"] if proposal else []
     if outside and len(outside) <= MOST_OUTSIDE:
         means = "stands for a missing value" if len(outside) == 1 else "stand for missing values"

@@ -10,7 +10,7 @@ from numbers import Real
 from typing import Any
 
 from rubriclab.characters import is_blank
-from rubriclab.data.cells import CellError, CellRules
+from rubriclab.data.cells import CANNOT_ASSESS, CellError, CellRules, WordScore
 from rubriclab.data.mapping import ABSENT, FIELDS, FieldMap, look_up
 from rubriclab.descriptions import EXACT_WHOLE, describe
 
@@ -143,12 +143,18 @@ class Fields:
         expected = f"an object with a value for each aspect, or a column for each, such as {name}.coherence"
         raise FieldError(name, describe(value), expected)
 
-    def number(self, name: str, cell: Any, expected: str = "a finite number") -> float:
+    def number(self, name: str, cell: Any, expected: str = "a finite number") -> float | None:
+        """Return the number in a cell, or `None` if a rater could not assess the text."""
+        if isinstance(cell, bool):
+            cell = str(cell).lower()
         if isinstance(cell, str):
+            if cell.strip().casefold() in CANNOT_ASSESS and self.rules.level(cell) is None:
+                self.rules.not_assessed[name] += 1
+                return None
             cell = self._written_number(name, cell, expected)
-        if isinstance(cell, bool) or not isinstance(cell, Real | Decimal):
+        if not isinstance(cell, Real | Decimal):
             raise FieldError(name, describe(cell), expected)
-        number = _as_float(cell)
+        number = cell if isinstance(cell, WordScore) else _as_float(cell)
         if not math.isfinite(number):
             raise FieldError(name, describe(cell), expected)
         return number
@@ -172,7 +178,8 @@ class Fields:
             )
         expected = "a finite number from each rater in the list (leave out raters without a score)"
         missing = self.rules.missing
-        return tuple(self.number(name, part, expected) for part in cell if not (missing and self.blank(part)))
+        given = (self.number(name, part, expected) for part in cell if not (missing and self.blank(part)))
+        return tuple(number for number in given if number is not None)
 
     def reason(self, name: str, cell: Any) -> str | None:
         """Return a rater's reason for a score, or `None` if it is blank."""

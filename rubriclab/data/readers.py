@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from rubriclab.data.cells import CellRules
@@ -36,6 +37,7 @@ class Rows(Iterator[Example | RowError]):
         skipped: the number of faulty rows that were left out, with `skip_faulty`.
         skipped_scores: the number of faulty scores that were left out of usable rows.
         first_skipped: the first of these faults.
+        not_assessed: by field, the number of answers that a text cannot be assessed.
     """
 
     def __init__(
@@ -45,8 +47,10 @@ class Rows(Iterator[Example | RowError]):
         *,
         skip_faulty: bool = False,
         mapping: FieldMap = NATIVE,
+        not_assessed: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
         self.source = source
+        self.not_assessed = not_assessed
         self.where = source.where
         self.line = 0
         self.row: Any = None
@@ -137,7 +141,13 @@ def rest_of(raw: RawRows, options: ReadingOptions) -> Rows:
 def _parsed(raw: RawRows, options: ReadingOptions, *, begun: bool = False) -> Rows:
     numbered = raw.numbered if begun else _not_empty(raw)
     parsed = _examples(raw.source.where, numbered, options.mapping, raw.rules, raw.table)
-    return Rows(raw.source, parsed, skip_faulty=options.skip_faulty, mapping=options.mapping)
+    return Rows(
+        raw.source,
+        parsed,
+        skip_faulty=options.skip_faulty,
+        mapping=options.mapping,
+        not_assessed=raw.rules.not_assessed,
+    )
 
 
 def _examples(

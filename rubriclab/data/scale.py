@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from rubriclab.data.cells import WordScore
 from rubriclab.errors import SettingsError
 
 # A scale with more levels is described by five anchors, since descriptions of eleven levels would be too many.
@@ -19,13 +21,18 @@ LEAST_WIDTH = 1e-6
 
 
 class Scale(BaseModel):
-    """Scores from `low` to `high`; whole numbers only if `whole`."""
+    """Scores from `low` to `high`; whole numbers only if `whole`.
+
+    Attributes:
+        names: what the two levels of a binary scale are called, the worse one first.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     low: float
     high: float
     whole: bool
+    names: tuple[str, str] | None = Field(None, exclude_if=lambda names: names is None)
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
@@ -38,7 +45,19 @@ class Scale(BaseModel):
             )
         if self.whole and not _whole_ends(self.low, self.high):
             raise ValueError(f"a scale of whole numbers needs whole ends; got {self.low} and {self.high}")
+        if self.names and not self.binary:
+            raise ValueError(f"only the two levels 0 and 1 have names; got a scale from {self.low} to {self.high}")
         return self
+
+    @property
+    def binary(self) -> bool:
+        """Whether there are only two levels, 0 and 1, as of verdicts; scores are then probabilities of the level 1."""
+        return self.whole and (self.low, self.high) == (0, 1)
+
+    @property
+    def level_names(self) -> tuple[str, str]:
+        """What the two levels of a binary scale are called."""
+        return self.names or ("0", "1")
 
     @property
     def width(self) -> float:
@@ -80,6 +99,8 @@ class Scale(BaseModel):
 
     def describe(self) -> str:
         """Return a description of the scale for a judge."""
+        if self.names:
+            return f"0 ({self.names[0]}) or 1 ({self.names[1]})"
         numbers = "whole numbers only" if self.whole else "decimals allowed"
         return f"{show(self.low)} (lowest) to {show(self.high)} (highest), {numbers}"
 
@@ -115,13 +136,31 @@ def parse_scale(text: str, labels: Iterable[float] = ()) -> Scale:
 def scale_of(labels: Iterable[float], annotations: Iterable[float] = ()) -> Scale:
     """Return the narrowest scale with whole ends that contains all `labels` and `annotations`.
 
+    It is binary if all annotations, or without any the labels, are 0 or 1.
+
     Raises:
         ValueError: if there is no label.
     """
-    labels = list(labels)
-    values = [*labels, *annotations]
+    labels, single = list(labels), list(annotations)
+    values = [*labels, *single]
+    if set(single or labels) <= {0, 1} and all(0 <= label <= 1 for label in labels):
+        return Scale(low=0, high=1, whole=True, names=_names(values))
     low, high = math.floor(min(values)), math.ceil(max(values))
     return Scale(low=low, high=max(high, low + 1), whole=_all_whole(labels))
+
+
+def with_names(scale: Scale, values: Iterable[float]) -> Scale:
+    """Return a binary scale with the words of the labels for its levels; any other scale unchanged."""
+    return scale.model_copy(update={"names": _names(values)}) if scale.binary else scale
+
+
+def _names(values: Iterable[float]) -> tuple[str, str] | None:
+    """Return the most common word for each level of a binary scale; `None` unless both have one."""
+    words = Counter((float(value), value.word.casefold()) for value in values if isinstance(value, WordScore))
+    worse, better = (
+        next((word for (score, word), _ in words.most_common() if score == level), None) for level in (0, 1)
+    )
+    return (worse, better) if worse and better else None
 
 
 def _whole_ends(low: float, high: float) -> bool:
