@@ -9,8 +9,8 @@ import pytest
 
 from rubriclab.data.cells import WordScore
 from rubriclab.data.check import training_examples
-from rubriclab.data.reading import ReadingOptions
 from rubriclab.data.readers import from_rows, read
+from rubriclab.data.reading import ReadingOptions
 from rubriclab.data.scale import Scale
 from rubriclab.errors import DataError
 
