@@ -28,9 +28,8 @@ def theirs() -> Iterator[RunningServer]:
 @pytest.fixture
 def asking(provider: RunningServer, tmp_path: Path) -> Commands:
     """The command line with keys of two providers."""
-    return Commands(
-        tmp_path, RUBRICLAB_STORE="store.db", OPENAI_API_KEY=KEYS["openai"], HOSTED_VLLM_API_KEY=KEYS["hosted_vllm"]
-    )
+    keys = {"OPENAI_API_KEY": KEYS["openai"], "HOSTED_VLLM_API_KEY": KEYS["hosted_vllm"]}
+    return Commands(tmp_path, RUBRICLAB_STORE="store.db", RUBRICLAB_STRUCTURED="text", **keys)
 
 
 def learn(asking: Commands, judge: str, generator: str, *more: object, **environment: Any) -> Done:
@@ -56,7 +55,7 @@ def test_judge_and_generator_have_an_address_each_and_neither_server_gets_the_ke
     else:
         done = asking.python(
             "from rubriclab import Lab\n"
-            f"lab = Lab('store.db', {judge!r}, api_base={provider.url!r}, generator_api_base={theirs.url!r})\n"
+            f"lab = Lab('store.db', {judge!r}, api_base={provider.url!r}, generator_api_base={theirs.url!r}, structured='text')\n"
             f"lab.learn({texts(asking.folder, 12)!r}, task='summarization', aspect='coherence', methods='hypoeval',\n"
             f"    name='apart', generator={generator!r}, settings={SETTINGS!r})\n"
         )

@@ -142,7 +142,8 @@ def test_a_generator_that_came_with_a_pack_is_not_asked_by_what_was_made_from_it
     assert all(told in note for note in notes)
     assert len(notes) == 2
     store.confirm(imported.ref)
-    assert generator_of(carried, store, notify) == JudgeChoice("openai/proposer", "http://theirs/v1", imported.ref)
+    confirmed = generator_of(carried, store, notify)
+    assert confirmed == JudgeChoice("openai/proposer", "http://theirs/v1", imported.ref, is_apart=True)
     store.revoke(imported.ref)
     mine = MINE.model_copy(update={"generator": "openai/other"})
     relearned = store.save("news", numbered(3), mine, EFFORT, parent=imported.ref)
