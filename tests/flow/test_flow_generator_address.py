@@ -55,7 +55,8 @@ def test_judge_and_generator_have_an_address_each_and_neither_server_gets_the_ke
     else:
         done = asking.python(
             "from rubriclab import Lab\n"
-            f"lab = Lab('store.db', {judge!r}, api_base={provider.url!r}, generator_api_base={theirs.url!r}, structured='text')\n"
+            f"lab = Lab('store.db', {judge!r}, api_base={provider.url!r}, generator_api_base={theirs.url!r},\n"
+            "    structured='text')\n"
             f"lab.learn({texts(asking.folder, 12)!r}, task='summarization', aspect='coherence', methods='hypoeval',\n"
             f"    name='apart', generator={generator!r}, settings={SETTINGS!r})\n"
         )
