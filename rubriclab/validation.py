@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Literal
-
-from pydantic import Field
 
 from rubriclab.base_models import Count, FrozenModel
 from rubriclab.stats.interval import Interval
@@ -72,27 +69,6 @@ class GateVerdict(FrozenModel):
     few_groups: Count | None = None
 
 
-class Shortcut(FrozenModel):
-    """How much of an evaluator's agreement remains when text features are held constant.
-
-    Attributes:
-        name: a criterion's id, `rubric`, or `raters` for what the labels themselves follow.
-        agreement: correlation with the labels; for the raters 1.
-        left: the same with length, copied share and formatting held constant.
-        follows: correlation with each of these, by name.
-        marked: whether it follows one of them significantly more than the raters do.
-        p: p-value of following each of these as far as the raters do, adjusted for all criteria and features, by name;
-            empty for the raters.
-    """
-
-    name: str
-    agreement: float | None
-    left: float | None
-    follows: Mapping[str, float]
-    marked: bool = False
-    p: Mapping[str, float] = Field(default_factory=dict)
-
-
 class Raters(FrozenModel):
     """Interrater agreement, and the ceiling that it sets for a judge.
 
@@ -115,7 +91,6 @@ class Validation(FrozenModel):
         training: the rubric on the labels that it was fitted to: what optimism looks like.
         standings: the rubric first, then the others, best first.
         verdicts: the first one decides: it is against the best of what costs nothing.
-        shortcuts: the raters first, then the rubric, then its criteria.
         raters: `None` where single raters' scores are not known.
     """
 
@@ -126,7 +101,6 @@ class Validation(FrozenModel):
     training: EvaluatorAgreement
     evaluators: tuple[EvaluatorAgreement, ...]
     verdicts: tuple[GateVerdict, ...]
-    shortcuts: tuple[Shortcut, ...] = ()
     raters: Raters | None = None
 
     @property

@@ -4,7 +4,7 @@ The path of a labelled row through joint training (`joint.train`):
 
 1. `candidates`: each method proposes criteria and rates the row's text by them; `single_call` rates it again by all
    criteria in one call, if all methods can share one. The row is now a row of the `rating_matrix`.
-2. `baselines` computes text features; `shortcuts` finds criteria that correlate with them more than the labels do.
+2. `baselines` computes text features.
 3. `selection` takes the criteria that correlate most with the labels, and the scores of the whole; `fitting` fits the
    rubric: `feature_selection` drops redundant columns, `weighting` fits weights, `calibration` maps the weighted sum
    onto the raters' scale.

@@ -21,7 +21,6 @@ from rubriclab.learning.raters import raters
 from rubriclab.learning.rating_matrix import RatingMatrix
 from rubriclab.learning.selection import SelectedRubric, chosen_shares, select_rubric
 from rubriclab.learning.settings import INTERVAL_CONFIDENCE, JointSettings
-from rubriclab.learning.shortcuts import shortcuts
 from rubriclab.learning.single_method import recorded_texts, training_agreement
 from rubriclab.methods.names import JOINT
 from rubriclab.option_names import option
@@ -134,7 +133,7 @@ class Study:
 
     @cached_property
     def validation(self) -> Validation:
-        """The result of the gate, with what each method, rater and shortcut contributes."""
+        """The result of the gate, with what each method and rater contributes."""
         alone = {part.method: [criterion.id for criterion in part.criteria] for part in self.candidates.parts}
         kept = [self.ids[place] for place in self.fit.columns]
         result = validation(
@@ -153,11 +152,9 @@ class Study:
             judge_alone=self.given is None or self.ask == "by method",
         )
         joint, *others = result.evaluators
-        examples, ids = self.candidates.examples, self.candidates.ids
         updates: dict[str, Any] = {
             "evaluators": (self._refitted(joint, result.level), *others),
-            "shortcuts": tuple(shortcuts(self.every, ids, self.features, self.held_out.raw)),
-            "raters": raters(examples, self.assignment.aspect.name),
+            "raters": raters(self.candidates.examples, self.assignment.aspect.name),
         }
         return result.model_copy(update=updates)
 

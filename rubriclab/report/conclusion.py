@@ -116,8 +116,6 @@ def actions(version: Version) -> Iterator[str]:
     if validation.outcome == "not better" and not offline:
         yield "Score with the baseline instead, which needs no judge, or learn with another judge."
     yield from _without_rubric(version, validation)
-    if any(shortcut.marked for shortcut in validation.shortcuts):
-        yield f"Read the criteria marked with !, which may reward a shortcut: `{command('show', version.ref)}`."
     if validation.outcome == "better":
         yield f"Score texts: `{_with_rubric('score', 'TEXTS', version)}`."
         yield f"Confirm the agreement on labels of other texts: `{_with_rubric('evaluate', 'HELDOUT', version)}`."

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from rubriclab.aggregation import Term
 from rubriclab.data.scale import show
@@ -25,7 +24,6 @@ from rubriclab.report.model import (
 from rubriclab.rubric import Criterion, DroppedCriterion, Evidence, Part
 
 EXCERPT = 200
-NO_WARNINGS: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,27 +45,17 @@ def sub_dimensions(part: Part) -> list[CriterionGroup]:
     return [CriterionGroup(name, definitions.get(name, ""), tuple(group)) for name, group in questions.items()]
 
 
-def criteria_blocks(
-    part: Part, definition: str, terms: Mapping[str, Term], warnings: Mapping[str, str] = NO_WARNINGS
-) -> Iterator[Block]:
-    """Yield the criteria of `part`, which judges the aspect that `definition` defines; `terms` are the rubric's.
-
-    Args:
-        warnings: of criteria that may reward a shortcut, by id.
-    """
+def criteria_blocks(part: Part, definition: str, terms: Mapping[str, Term]) -> Iterator[Block]:
+    """Yield the criteria of `part`, which judges the aspect that `definition` defines; `terms` are the rubric's."""
     if part.units:
         yield Paragraph(describe.units(part), "quiet")
     for criterion in part.criteria:
         if criterion.kind != "question":
-            warning = [Paragraph(f"! {warnings[criterion.id]}", "warning")] if criterion.id in warnings else []
             title = line(quoted(criterion.id, "id"), quoted(criterion.trait))
-            yield Card(title, (*warning, *_criterion(criterion, definition, terms.get(criterion.id))))
+            yield Card(title, tuple(_criterion(criterion, definition, terms.get(criterion.id))))
     for group in sub_dimensions(part):
         rows = [
-            (
-                quoted(each.id, "id"),
-                _question(each, describe.question_weight(part, each, terms), warnings.get(each.id, "")),
-            )
+            (quoted(each.id, "id"), _question(each, describe.question_weight(part, each, terms)))
             for each in group.questions
         ]
         remark = [Paragraph(quoted(group.definition, "quiet"))] if group.definition else []
@@ -133,10 +121,9 @@ def _evidence(evidence: Evidence) -> Iterator[tuple[str, Words]]:
         yield "findings seen", quoted(", ".join(evidence.findings))
 
 
-def _question(question: Criterion, weight: str, warning: str) -> Words:
+def _question(question: Criterion, weight: str) -> Words:
     """Return a question with its weight and remarks and, where details are unfolded, how it was answered."""
     remark, figures = describe.remark(question, weight), describe.question_figures(question.evidence)
-    marked = Span(f"! {warning}" if warning else "", "warning")
-    shown = line(quoted(describe.title(question)), marked, quoted(remark, "quiet"))
+    shown = line(quoted(describe.title(question)), quoted(remark, "quiet"))
     detail = Span(f"{'; ' if remark else '  '}{figures}", "quiet", detail=True)
     return (*shown, detail) if figures and isinstance(shown, tuple) else shown

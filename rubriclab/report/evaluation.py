@@ -21,7 +21,6 @@ from rubriclab.report.model import (
     Plot,
     Row,
     Section,
-    Span,
     Stack,
     Table,
     View,
@@ -45,7 +44,6 @@ from rubriclab.report.texts import (
     judged_texts,
     text_card,
 )
-from rubriclab.report.weights import shortcut_warnings
 from rubriclab.rubric import Criterion
 from rubriclab.scoring.score import CriterionScore, Score
 from rubriclab.training_record import RecordedText
@@ -238,21 +236,20 @@ def _criteria(version: Version, texts: Sequence[JudgedText], summary: Evaluation
         return
     whole = [row.result.agreement.spearman for row in summary.evaluators if row.ref == version.ref]
     axis = charts.correlation_axis([*(row.spearman for row in rows), *whole])
-    terms, warnings = describe.terms(version.rubric), shortcut_warnings(version)
-    shown = [_criterion(axis, row, terms.get(row.id), shortcut=row.id in warnings) for row in rows]
+    terms = describe.terms(version.rubric)
+    shown = [_criterion(axis, row, terms.get(row.id)) for row in rows]
     shown += [Row(("the rubric", Drawing(charts.bar(axis, each, total=True)), Figure(each)), "total") for each in whole]
     drawn = table(("", "", "Spearman"), shown, numeric=("Spearman",), ticks=charts.tick_row(axis))
     note = f"{wording.LEVELS[summary.level]}, with 95 % intervals"
     yield Section("Criterion by criterion", (drawn,), note, page_only=True)
 
 
-def _criterion(axis: charts.Axis, row: CriterionRow, term: Term | None, *, shortcut: bool) -> Row:
+def _criterion(axis: charts.Axis, row: CriterionRow, term: Term | None) -> Row:
     title = describe.title(row.criterion, TITLE) if row.criterion else wording.excerpt(row.id, TITLE)
     remarks = [row.id, f"weight {describe.percent(term.weight)}" if term else ""]
     remarks += [f"{row.inapplicable} n/a" if row.inapplicable else ""]
     remarks += [f"{wording.count(row.unscored, 'text')} unscored" if row.unscored else ""]
-    marked = Span("! follows a shortcut" if shortcut else "", "warning")
-    name = line(quoted(title), quoted(", ".join(filter(None, remarks)), "quiet"), marked)
+    name = line(quoted(title), quoted(", ".join(filter(None, remarks)), "quiet"))
     return Row((name, Drawing(charts.bar(axis, row.spearman, total=False)), Figure(row.spearman)))
 
 

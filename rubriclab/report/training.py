@@ -24,9 +24,6 @@ from rubriclab.report.model import (
 )
 from rubriclab.report.weights import (
     main_criteria,
-    shortcut_section,
-    shortcut_warnings,
-    shortcuts,
     weight_blocks,
     weighted_criteria,
 )
@@ -93,8 +90,7 @@ def _report(version: Version, record: TrainingRecord | None) -> Iterator[Block]:
     yield from conclusion(version)
     yield from _sections(version, version.provenance.validation, record)
     agreement = () if version.provenance.validation else tuple(versions.agreement(version))
-    criteria = versions.contents(version.rubric, shortcut_warnings(version))
-    about = (versions.definition(version.rubric), *agreement, *criteria)
+    about = (versions.definition(version.rubric), *agreement, *versions.contents(version.rubric))
     yield Section("The rubric", about, name="criteria")
     made = (versions.facts(version), versions.settings(version))
     yield Section("Provenance", made, name="provenance", folded=True)
@@ -108,8 +104,6 @@ def _sections(version: Version, validation: Validation | None, record: TrainingR
         yield _agreement(validation, version, record)
     if record and (furthest := recorded.disagreements(record)):
         yield recorded.disagreement_section(version, record, furthest)
-    if validation and (followed := shortcuts(version)):
-        yield shortcut_section(version, followed)
 
 
 def _other_comparisons(validation: Validation) -> Iterator[Section]:

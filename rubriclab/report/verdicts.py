@@ -15,7 +15,6 @@ from rubriclab.validation import (
     EvaluatorAgreement,
     GateVerdict,
     MoreLabels,
-    Shortcut,
     Validation,
 )
 
@@ -161,11 +160,6 @@ def optimism(validation: Validation) -> str:
 def per_text(number: float) -> str:
     """Return a price, as `1 call per text`."""
     return f"{calls(number)} {'call' if number == 1 else 'calls'} per text"
-
-
-def follows(shortcut: Shortcut) -> str:
-    """Return what an evaluator's scores correlate with, as `length 0.58, copied share 0.11`."""
-    return ", ".join(f"{feature} {figure(value)}" for feature, value in shortcut.follows.items())
 
 
 def not_validated(version: Version) -> str:

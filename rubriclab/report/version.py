@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import orjson
 
 from rubriclab.report import describe, verdicts, wording
 from rubriclab.report.conclusion import outcome
-from rubriclab.report.criteria import NO_WARNINGS, criteria_blocks, dropped_section
+from rubriclab.report.criteria import criteria_blocks, dropped_section
 from rubriclab.report.edit import edit_origin
 from rubriclab.report.model import (
     Block,
@@ -25,7 +25,6 @@ from rubriclab.report.model import (
     quoted,
     table,
 )
-from rubriclab.report.weights import shortcut_warnings
 
 if TYPE_CHECKING:
     from rubriclab.provenance import TrainingAgreement
@@ -39,8 +38,7 @@ def version_view(version: Version) -> View:
 
     A terminal leaves out the origin of each criterion, how it was answered, and what was dropped and why.
     """
-    shown = contents(version.rubric, shortcut_warnings(version))
-    blocks = (definition(version.rubric), facts(version), *agreement(version), *shown)
+    blocks = (definition(version.rubric), facts(version), *agreement(version), *contents(version.rubric))
     return View(_title(version), (*blocks, settings(version)), "rubriclab version")
 
 
@@ -136,11 +134,11 @@ def _statistics(agreement: TrainingAgreement, *, optimistic_too: bool) -> Iterat
         yield "cross-validated", f"Spearman {wording.estimate(agreement.reselected)} over groups{still}"
 
 
-def contents(rubric: Rubric, warnings: Mapping[str, str] = NO_WARNINGS) -> Iterator[Block]:
-    """Yield all criteria, part by part, and below them what was dropped; `warnings` as for `criteria_blocks`."""
+def contents(rubric: Rubric) -> Iterator[Block]:
+    """Yield all criteria, part by part, and below them what was dropped."""
     terms = describe.terms(rubric)
     for part in rubric.parts:
-        blocks = tuple(criteria_blocks(part, rubric.aspect.definition, terms, warnings))
+        blocks = tuple(criteria_blocks(part, rubric.aspect.definition, terms))
         yield Section(describe.contents(part.criteria), blocks, f"method {part.method}")
     dropped = rubric.all_dropped
     yield dropped_section(dropped) if dropped else Paragraph("No other criteria were considered.", "quiet")

@@ -26,7 +26,6 @@ MIN_RATINGS = 5
 NEARLY_PERFECT = 1 - 1e-9
 """Maximum absolute correlation before Fisher's transform, as the transform of 1 is infinite."""
 
-MIN_RESIDUAL = 1e-9
 """Residuals below this share of a variable's spread are rounding errors: the controls explain it completely."""
 
 
@@ -106,24 +105,6 @@ def kendall_rows(x: npt.ArrayLike, y: npt.ArrayLike, weights: npt.ArrayLike | No
     return taus.clip(-1.0, 1.0)
 
 
-def partial_correlation(x: npt.ArrayLike, y: npt.ArrayLike, controls: npt.ArrayLike) -> float:
-    """Pearson's correlation of the residuals of x and y after linear regression on the controls; nan where undefined.
-
-    Cohen, Cohen, West & Aiken 2003, "Applied Multiple Regression/Correlation Analysis", section 3.3. It is undefined if
-    a variable has no residuals, or if there are fewer than three elements more than controls.
-
-    Args:
-        x, y: shape (n,).
-        controls: shape (n, k); constant and redundant columns have no effect.
-    """
-    first, second = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    constant = np.asarray(controls, dtype=np.float64)
-    if len(first) < constant.shape[1] + 3:
-        return float("nan")
-    residuals = [_residuals(vector, constant) for vector in (first, second)]
-    return float("nan") if any(not vector.any() for vector in residuals) else pearson(*residuals)
-
-
 def label_correlations(ratings: FloatArray, labels: FloatArray) -> FloatArray:
     """Return each criterion's Pearson correlation with the labels over the texts with a rating, shape (criteria,).
 
@@ -156,16 +137,6 @@ def is_constant(values: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> 
     rows, _, weights = _rows(values, values, weights)
     constant: npt.NDArray[np.bool_] = _untied_pairs(_tie_weights(_levels(rows), weights)) == 0
     return constant
-
-
-def _residuals(vector: FloatArray, controls: FloatArray) -> FloatArray:
-    """Return the residuals of a vector's regression on the controls; exact zeros if they are only rounding errors."""
-    centered = vector - vector.mean()
-    spreads = controls.std(axis=0)
-    z = (controls - controls.mean(axis=0)) / np.where(spreads > 0, spreads, np.inf)
-    residuals: FloatArray = centered - z @ np.linalg.lstsq(z, centered, rcond=None)[0]
-    explained = np.linalg.norm(residuals) <= MIN_RESIDUAL * np.linalg.norm(centered)
-    return np.zeros_like(residuals) if explained else residuals
 
 
 def _rows(

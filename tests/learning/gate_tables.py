@@ -1,4 +1,4 @@
-"""Tables of invented judgments of known quality, for tests of the gate and of shortcuts."""
+"""Tables of invented judgments of known quality, for tests of the gate."""
 
 from __future__ import annotations
 

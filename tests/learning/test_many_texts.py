@@ -3,18 +3,15 @@
 import asyncio
 import tracemalloc
 from collections.abc import Callable
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from rubriclab.active_learning.selection import select_texts
-from rubriclab.learning.shortcuts import _compared
 from rubriclab.methods.hypoeval.bank import Arm
 from rubriclab.methods.method import MOST_FOLDS, cross_validated
 from rubriclab.services.running import finish
 from rubriclab.stats import agreement
-from rubriclab.stats.jackknife_correlations import dependent_correlation
 from rubriclab.training_record import Cell, RecordedText, TrainingRecord
 
 RNG = np.random.default_rng(5)
@@ -38,12 +35,6 @@ def peak(work: Callable[[], object]) -> int:
         tracemalloc.stop()
 
 
-def rivals_compared(n: int) -> Callable[[], object]:
-    groups = rival_groups(n)
-    table = SimpleNamespace(labels=RNG.normal(size=n), groups=groups)
-    return lambda: _compared(RNG.normal(size=(n, 2)), table)  # type: ignore[arg-type]
-
-
 def systems_of_their_own(n: int) -> Callable[[], object]:
     labels, names = RNG.normal(size=n).round(2), own_groups(n)
     return lambda: agreement(labels, labels, names, names, level="system")
@@ -54,21 +45,11 @@ def texts_planned(n: int) -> Callable[[], object]:
     return lambda: select_texts(pool, rival_groups(n), labelled, rival_groups(30), np.full(3, 1 / 3))
 
 
-@pytest.mark.parametrize("prepared", [rivals_compared, systems_of_their_own, texts_planned])
+@pytest.mark.parametrize("prepared", [systems_of_their_own, texts_planned])
 def test_memory_grows_no_faster_than_the_number_of_texts(prepared: Callable[[int], Callable[[], object]]) -> None:
     prepared(50)()  # what is imported and kept for good does not count
     few, many = (peak(prepared(n)) for n in (1500, 6000))
     assert many < 6 * few + 2**20
-
-
-def test_correlations_are_those_of_the_rows_written_out() -> None:
-    cluster = np.array([0, 0, 1, 1, 1, 2, 3, 3, 4, 5])
-    variables, target = RNG.normal(size=(10, 3)), RNG.normal(size=10)
-    variables[2, 0] = np.nan
-    found = dependent_correlation(variables, variables[:, 1], target, cluster)
-    there = ~np.isnan(variables[:, 0])
-    assert found.r[0] == pytest.approx(np.corrcoef(variables[there, 0], target[there])[0, 1])
-    assert found.benchmark[0] == pytest.approx(np.corrcoef(variables[there, 1], target[there])[0, 1])
 
 
 @pytest.mark.parametrize("groups", [20, 1000])

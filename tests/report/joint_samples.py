@@ -16,7 +16,7 @@ from rubriclab.rubric import Criterion, Evidence, Level, Part, Rubric
 from rubriclab.stats.interval import Interval
 from rubriclab.store.version import Version
 from rubriclab.training_record import Candidate, Cell, RecordedText, TrainingRecord
-from rubriclab.validation import EvaluatorAgreement, GateVerdict, MoreLabels, Raters, Shortcut, Validation
+from rubriclab.validation import EvaluatorAgreement, GateVerdict, MoreLabels, Raters, Validation
 
 # Four sentences a topic; a text is some of them in some order.
 TOPICS = (
@@ -105,7 +105,6 @@ WEIGHTS = {
     "h01": 0.19, "h02": 0.13, "h03": 0.07, "q01": 0.09, "q02": 0.14, "q03": 0.07, "e1": 0.14, "direct.score": 0.12,
     "repeated_trigrams": -0.05,
 }  # fmt: skip
-SHORTCUT = "h03"
 
 
 def _part(method: Any, *criteria: Criterion, **fields: Any) -> Part:
@@ -176,14 +175,6 @@ def joint_trust(**fields: Any) -> Validation:
             ),
             GateVerdict(against="equal weights", outcome="inconclusive", difference=interval(0.07, -0.05, 0.18)),
         ),
-        "shortcuts": (
-            _shortcut("raters", 1.0, 0.94, 0.21),
-            _shortcut("rubric", 0.66, 0.61, 0.27),
-            *(
-                _shortcut(name, each, each - 0.2 if name == SHORTCUT else each - 0.04, 0.15, marked=name == SHORTCUT)
-                for name, each in (("h01", 0.61), ("h02", 0.52), (SHORTCUT, 0.34), ("q02", 0.55), ("e1", 0.58))
-            ),
-        ),
         "raters": Raters(
             alpha=interval(0.5, 0.29, 0.67),
             ceiling=0.87,
@@ -200,11 +191,6 @@ def _standing(name: str, kind: Any, spearman: float, pearson: float, calls: floa
 
 def _around(value: float) -> Interval:
     return interval(value, value - 0.19, min(0.99, value + 0.15))
-
-
-def _shortcut(name: str, agreement: float, left: float, length: float, *, marked: bool = False) -> Shortcut:
-    follows = {"length": 0.58 if marked else length, "copied share": 0.11, "formatting": -0.04}
-    return Shortcut(name=name, agreement=agreement, left=left, follows=follows, marked=marked)
 
 
 @cache
@@ -295,15 +281,10 @@ def hostile_joint(words: str) -> tuple[Version, TrainingRecord]:
     aggregation = rubric.aggregation.model_copy(update={"terms": terms})
     evil = rubric.model_copy(update={"parts": parts, "aggregation": aggregation})
     validation = joint_trust()
-    marks = tuple(
-        Shortcut(name=other.get(s.name, s.name), agreement=0.5, left=0.1, follows={words: 0.5}, marked=True)
-        for s in validation.shortcuts
-    )
     found = validation.model_copy(
         update={
             "evaluators": tuple(s.model_copy(update={"name": f"{words}{s.name}"}) for s in validation.evaluators),
             "verdicts": tuple(v.model_copy(update={"against": words}) for v in validation.verdicts),
-            "shortcuts": marks,
         }
     )
     texts = tuple(

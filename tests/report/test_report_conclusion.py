@@ -14,14 +14,14 @@ from rubriclab.report.conclusion import OFFLINE, actions, conclusion, offline_ba
 from rubriclab.report.model import View
 from rubriclab.stats.interval import Interval
 from rubriclab.store.version import Version
-from rubriclab.validation import GateVerdict, MoreLabels, Shortcut
+from rubriclab.validation import GateVerdict, MoreLabels
 
 
 def decided(outcome: Any, judge: str = "gpt-4o-mini", **fields: Any) -> Version:
     """Return a version whose gate has this outcome; `fields` go to the deciding verdict."""
     difference = fields.pop("difference", Interval(0.1, -0.1, 0.3))
     verdict = GateVerdict(against="word count", outcome=outcome, difference=difference, **fields)
-    return joint_version(judge=judge, validation=joint_trust(verdicts=(verdict,), shortcuts=()))
+    return joint_version(judge=judge, validation=joint_trust(verdicts=(verdict,)))
 
 
 def shown(one: Version) -> str:
@@ -77,7 +77,7 @@ def test_below_the_verdict_stands_the_comparison_with_the_same_judge_without_a_r
     def beside(difference: Interval) -> tuple[str, str]:
         free = GateVerdict(against="word count", outcome="better", difference=Interval(0.6, 0.2, 0.8))
         alone = GateVerdict(against="direct", outcome=None, difference=difference)
-        one = joint_version(validation=joint_trust(verdicts=(free, alone), shortcuts=()))
+        one = joint_version(validation=joint_trust(verdicts=(free, alone)))
         return shown(one), steps(one)
 
     words, advice = beside(Interval(0.01, -0.01, 0.03))
@@ -119,12 +119,6 @@ def test_an_edited_version_says_who_edited_it_and_its_agreement_beside_its_paren
 def test_a_rubric_not_compared_with_the_judge_alone_says_so() -> None:
     words = shown(decided("better"))
     assert "Not compared with the same judge without a rubric" in words
-
-
-def test_criteria_that_may_take_a_shortcut_are_to_be_read() -> None:
-    marked = (Shortcut(name="h03", agreement=0.4, left=0.1, follows={"length": 0.8}, marked=True),)
-    assert "may reward a shortcut" in steps(joint_version(validation=joint_trust(shortcuts=marked)))
-    assert "may reward a shortcut" not in steps(decided("better"))
 
 
 def test_in_python_the_next_steps_are_calls() -> None:

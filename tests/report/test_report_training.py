@@ -88,14 +88,6 @@ def test_criteria_stand_by_weight_with_interval_and_how_often_they_were_chosen(p
     assert sum(d.get("class") == "bar" for d in page.having("rect")) == len(WEIGHTS)
 
 
-def test_a_shortcut_is_marked_by_what_goes_furthest_beyond_the_raters(page: Page) -> None:
-    warning = "! shortcut: follows length significantly more than the raters do (correlation 0.58, raters 0.21)"
-    # Among the criteria by weight, and beside the criterion itself.
-    assert words_of(evidence_view(joint_version())).count(warning) == 2
-    assert page.reading.count(warning) == 2
-    assert re.search(r"\n!  h03  one subject +0\.34 +0\.14 +0\.58", printed(evidence_view(joint_version())))
-
-
 def test_intervals_say_how_many_labels_they_hold(page: Page) -> None:
     texts = joint_record().texts
     inside = sum((text.low or 0) <= text.label <= (text.high or 0) for text in texts)
@@ -115,15 +107,15 @@ def test_the_largest_disagreements_stand_with_texts_raters_and_reasons(page: Pag
     assert text.output in first
     assert "h01 linked sentences" in first
     assert furthest[0].answers[0][1].reason in first
-    assert "h04" not in page.reading[start : page.reading.index("Shortcuts", start)]
+    assert "h04" not in page.reading[start : page.reading.index("The rubric", start)]
 
 
 def test_what_is_not_known_is_left_out_of_both() -> None:
-    bare = joint_version(validation=joint_trust(raters=None, shortcuts=()))
+    bare = joint_version(validation=joint_trust(raters=None))
     text = printed(evidence_view(bare))
     assert re.search("calls +4 per text", text)
     for words in (text, Page(training_report(bare, joint_record())).reading):
-        for absent in ("ceiling", "Raters", "Shortcuts"):
+        for absent in ("ceiling", "Raters"):
             assert absent not in words
 
 
