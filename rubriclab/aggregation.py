@@ -75,11 +75,12 @@ class Term(FrozenModel):
 class Calibration(FrozenModel):
     """A map from raw values onto the raters' scale: straight lines between the knots.
 
+    `logistic`, for verdicts, has two knots whose y are log odds: the map is to the probability of the better level.
     `linear` and `none` have two knots and go on straight beyond them; `none` is the mean of what the judge said, in
     its own units. `isotonic` has as many knots as it needs, and stays level beyond the outermost.
     """
 
-    kind: Literal["none", "linear", "isotonic"]
+    kind: Literal["none", "linear", "isotonic", "logistic"]
     x: tuple[Bounded, ...]
     y: tuple[Bounded, ...]
 
@@ -100,7 +101,8 @@ class Calibration(FrozenModel):
         if self.kind == "isotonic":
             return np.asarray(np.interp(raw, self.x, self.y))
         slope = (self.y[1] - self.y[0]) / (self.x[1] - self.x[0])
-        return self.y[0] + slope * (raw - self.x[0])
+        line = self.y[0] + slope * (raw - self.x[0])
+        return 1 / (1 + np.exp(-np.clip(line, -500, 500))) if self.kind == "logistic" else line
 
 
 class Conformal(FrozenModel):
@@ -162,6 +164,7 @@ class Aggregation(FrozenModel):
             are moved in a straight line, end to end.
         rivals: the size of calls where the one call is about several texts of a group; `None` where it is about one.
         form: the form in which the judge's replies could be used, if not that with all criteria in one call.
+        threshold: for verdicts, the lowest score with which a text passes.
     """
 
     ask: Ask = "by method"
@@ -171,6 +174,7 @@ class Aggregation(FrozenModel):
     onto: Scale | None = None
     rivals: RivalLimits | None = None
     form: CallForm | None = None
+    threshold: float | None = Field(None, ge=0, le=1, exclude_if=lambda threshold: threshold is None)
 
     @model_serializer(mode="wrap")
     def _dump(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:

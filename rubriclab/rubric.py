@@ -216,6 +216,17 @@ class Rubric(Displayed, FrozenModel):
         return (self.aggregation and self.aggregation.onto) or self.scale
 
     @property
+    def threshold(self) -> float | None:
+        """For verdicts, the lowest score that passes, 0.5 unless one was learned; `None` for any other scale."""
+        learned = self.aggregation.threshold if self.aggregation else None
+        return (0.5 if learned is None else learned) if self.scores_on.names else None
+
+    def verdict(self, score: float | None) -> str | None:
+        """Return the level of a text with this score; `None` without a score, or without verdicts."""
+        names, threshold = self.scores_on.names, self.threshold
+        return None if names is None or threshold is None or score is None else names[score >= threshold]
+
+    @property
     def criteria(self) -> tuple[Criterion, ...]:
         """All criteria, part by part."""
         return tuple(criterion for part in self.parts for criterion in part.criteria)

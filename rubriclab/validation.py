@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import Field
+
 from rubriclab.base_models import Count, FrozenModel
 from rubriclab.stats.interval import Interval
 
@@ -81,6 +83,40 @@ class Raters(FrozenModel):
     ceiling: float | None
 
 
+class ReliabilityBin(FrozenModel):
+    """Texts with similar scores: their mean score, and the share of them that people let pass."""
+
+    n: Count
+    score: float
+    share: Interval
+
+
+class VerdictAgreement(FrozenModel):
+    """How far verdicts of two levels, and the scores that they are from, agree with people's on held-out labels.
+
+    Attributes:
+        name: as in `EvaluatorAgreement`, or `raters among themselves`.
+        cells: numbers of texts: people and evaluator at the worse level; people worse, evaluator better; people better,
+            evaluator worse; both at the better level.
+        recalls: of the texts at the worse and at the better level, the share that the evaluator finds.
+        precisions: of the texts that the evaluator puts at the worse and at the better level, the share that is there.
+        kappa: Cohen's.
+        auroc: the chance that of two texts, the one at the better level has the higher score.
+        brier: mean squared difference of score and verdict; of raters, who give no scores, the share of other verdicts.
+        reliability: texts in bins of ascending scores.
+    """
+
+    name: str
+    cells: tuple[Count, Count, Count, Count]
+    recalls: tuple[Interval, Interval]
+    precisions: tuple[Interval, Interval]
+    balanced_accuracy: Interval
+    kappa: Interval
+    auroc: Interval
+    brier: Interval
+    reliability: tuple[ReliabilityBin, ...] = ()
+
+
 class Validation(FrozenModel):
     """The gate's verdicts, with the figures that they rest on.
 
@@ -92,6 +128,7 @@ class Validation(FrozenModel):
         standings: the rubric first, then the others, best first.
         verdicts: the first one decides: it is against the best of what costs nothing.
         raters: `None` where single raters' scores are not known.
+        verdict_agreements: for labels of two levels, the rubric's, the same judge's asked directly, and the raters'.
     """
 
     level: Literal["group", "dataset"]
@@ -102,6 +139,7 @@ class Validation(FrozenModel):
     evaluators: tuple[EvaluatorAgreement, ...]
     verdicts: tuple[GateVerdict, ...]
     raters: Raters | None = None
+    verdict_agreements: tuple[VerdictAgreement, ...] = Field((), exclude_if=lambda found: not found)
 
     @property
     def outcome(self) -> Outcome:

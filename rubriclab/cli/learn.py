@@ -33,6 +33,12 @@ joint_options = together(
         help="The maximum number of criteria in a rubric of several methods.  [default: 8]",
     ),
     option(
+        "--prefer-recall-of",
+        metavar="LEVEL=SHARE",
+        help="For labels of two levels: find at least this share of the texts at one, as in fail=0.95.  "
+        "[default: the best balanced accuracy]",
+    ),
+    option(
         "--text-features",
         type=click.Choice(["include", "exclude"]),
         help="Whether text features, which take no calls, may enter the rubric.  [default: exclude]",

@@ -15,7 +15,7 @@ from rubriclab.data.fields import LONGEST_REASON
 from rubriclab.data.mapping import NATIVE, TABLES, FieldMap, mapping_text, proposed_mapping
 from rubriclab.data.readers import Rows
 from rubriclab.data.row import RowError
-from rubriclab.data.scale import Scale, parse_scale, scale_of, show, with_names
+from rubriclab.data.scale import Scale, parse_scale, scale_of, show, verdict_scale
 from rubriclab.descriptions import describe
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.option_names import option
@@ -74,8 +74,8 @@ def training_examples(
     if other := len(comparisons) - len(compared):
         notes.append(f"comparisons of aspects other than {aspect!r} are left out: {other} of {len(comparisons)}")
     notes += fitted.notes
-    if used_scale.binary:
-        worse, better = used_scale.level_names
+    if used_scale.names:
+        worse, better = used_scale.names
         notes.append(f"two levels, {worse!r} and {better!r}: scores are probabilities of {better!r}")
     elif given_scale is None:
         span = f"scale {show(used_scale.low)} to {show(used_scale.high)}"
@@ -100,7 +100,9 @@ def _sound(
     labels = (example.scores[aspect] for example in labelled(examples, aspect))
     given_scale = parse_scale(scale, labels) if isinstance(scale, str) else scale
     values = [value for example in examples for value in values_of(example, aspect)]
-    given_scale = with_names(given_scale, values) if given_scale and not given_scale.names else given_scale
+    if given_scale and isinstance(scale, str) and not scale.endswith(":any"):
+        verdicts = verdict_scale(values)
+        given_scale = verdicts if verdicts and verdicts.same_ends(given_scale) else given_scale
     if skip_faulty:
         placed, outside = without_invalid_ratings(placed, aspect, given_scale)
         dropped += outside
@@ -145,7 +147,7 @@ def verdict_words(values: Iterable[float]) -> list[str]:
 def _check_words(rated: tuple[Example, ...], scale: Scale, aspect: str) -> None:
     """Raise an error if words of a verdict stand among the numbers of a longer scale."""
     words = verdict_words(value for example in rated for value in values_of(example, aspect))
-    if words and not scale.binary:
+    if words and not scale.names:
         raise DataError(
             f"The scores for {aspect!r} are on a scale of more than two levels, but some are words for verdicts: "
             f"{', '.join(map(repr, words))}.",

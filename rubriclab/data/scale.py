@@ -24,7 +24,8 @@ class Scale(BaseModel):
     """Scores from `low` to `high`; whole numbers only if `whole`.
 
     Attributes:
-        names: what the two levels of a binary scale are called, the worse one first.
+        names: what the two levels of verdicts, 0 and 1, are called; `None` for any other scale. Scores between them are
+            probabilities of the level 1.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -45,19 +46,9 @@ class Scale(BaseModel):
             )
         if self.whole and not _whole_ends(self.low, self.high):
             raise ValueError(f"a scale of whole numbers needs whole ends; got {self.low} and {self.high}")
-        if self.names and not self.binary:
+        if self.names and (self.low, self.high) != (0, 1):
             raise ValueError(f"only the two levels 0 and 1 have names; got a scale from {self.low} to {self.high}")
         return self
-
-    @property
-    def binary(self) -> bool:
-        """Whether there are only two levels, 0 and 1, as of verdicts; scores are then probabilities of the level 1."""
-        return self.whole and (self.low, self.high) == (0, 1)
-
-    @property
-    def level_names(self) -> tuple[str, str]:
-        """What the two levels of a binary scale are called."""
-        return self.names or ("0", "1")
 
     @property
     def width(self) -> float:
@@ -100,7 +91,7 @@ class Scale(BaseModel):
     def describe(self) -> str:
         """Return a description of the scale for a judge."""
         if self.names:
-            return f"0 ({self.names[0]}) or 1 ({self.names[1]})"
+            return f"0 (certainly {self.names[0]!r}) to 1 (certainly {self.names[1]!r}), decimals allowed"
         numbers = "whole numbers only" if self.whole else "decimals allowed"
         return f"{show(self.low)} (lowest) to {show(self.high)} (highest), {numbers}"
 
@@ -136,31 +127,29 @@ def parse_scale(text: str, labels: Iterable[float] = ()) -> Scale:
 def scale_of(labels: Iterable[float], annotations: Iterable[float] = ()) -> Scale:
     """Return the narrowest scale with whole ends that contains all `labels` and `annotations`.
 
-    It is binary if all annotations, or without any the labels, are 0 or 1.
+    It is one of verdicts if all annotations, or without any the labels, are 0 or 1.
 
     Raises:
         ValueError: if there is no label.
     """
     labels, single = list(labels), list(annotations)
     values = [*labels, *single]
-    if set(single or labels) <= {0, 1} and all(0 <= label <= 1 for label in labels):
-        return Scale(low=0, high=1, whole=True, names=_names(values))
+    if (verdicts := verdict_scale(single or labels)) and all(0 <= label <= 1 for label in labels):
+        return verdicts
     low, high = math.floor(min(values)), math.ceil(max(values))
     return Scale(low=low, high=max(high, low + 1), whole=_all_whole(labels))
 
 
-def with_names(scale: Scale, values: Iterable[float]) -> Scale:
-    """Return a binary scale with the words of the labels for its levels; any other scale unchanged."""
-    return scale.model_copy(update={"names": _names(values)}) if scale.binary else scale
-
-
-def _names(values: Iterable[float]) -> tuple[str, str] | None:
-    """Return the most common word for each level of a binary scale; `None` unless both have one."""
+def verdict_scale(values: Iterable[float]) -> Scale | None:
+    """Return the scale of labels that are all 0 or 1, with their most common words; `None` for any others."""
+    values = list(values)
+    if not values or not set(values) <= {0, 1}:
+        return None
     words = Counter((float(value), value.word.casefold()) for value in values if isinstance(value, WordScore))
     worse, better = (
         next((word for (score, word), _ in words.most_common() if score == level), None) for level in (0, 1)
     )
-    return (worse, better) if worse and better else None
+    return Scale(low=0, high=1, whole=False, names=(worse, better) if worse and better else ("0", "1"))
 
 
 def _whole_ends(low: float, high: float) -> bool:

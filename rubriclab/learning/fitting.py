@@ -15,7 +15,7 @@ import numpy as np
 from rubriclab.aggregation import MOST_MISSING, Calibration
 from rubriclab.data.scale import Scale
 from rubriclab.errors import SettingsError
-from rubriclab.learning.calibration import calibrate, linear_map, mean_rating_map
+from rubriclab.learning.calibration import calibrate, linear_map, logistic, mean_rating_map
 from rubriclab.learning.feature_selection import DroppedColumn, constant_columns, distinct
 from rubriclab.learning.rating_matrix import RatingMatrix, in_order, standardised
 from rubriclab.learning.settings import INTERVAL_CONFIDENCE, JointSettings
@@ -229,6 +229,8 @@ def _calibration(
     there = rows & ~np.isnan(raw)
     if not there.any():
         return linear_map(0.0, 0.0, weights.average if weights.columns or rows.any() else table.scale.low)
+    if settings.calibration == "linear" and table.scale.names:
+        return logistic(raw[there], table.labels[there])
     if settings.calibration == "linear":
         return linear_map(weights.spread * float(np.abs(weights.mean).sum()), float(raw[there].mean()), weights.average)
     kept = list(weighting.columns)
@@ -306,7 +308,9 @@ def in_label_units(raw: FloatArray, fitted: Fit) -> FloatArray:
 
     The mean label of the other folds is not added, as it is high where the fold's own labels are low.
     """
-    scaled: FloatArray = raw * (_steepness(fitted.calibration) if fitted.calibration.kind == "linear" else 1.0)
+    scaled: FloatArray = raw * (
+        _steepness(fitted.calibration) if fitted.calibration.kind in ("linear", "logistic") else 1.0
+    )
     return scaled
 
 

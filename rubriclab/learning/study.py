@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+
+import numpy as np
 
 from rubriclab.aggregation import Aggregation, Ask, Bounds, Conformal, Term, bounds_met
 from rubriclab.data.aspect import Assignment
@@ -15,22 +17,23 @@ from rubriclab.learning.calibration import bounds, conformal
 from rubriclab.learning.candidates import Candidates
 from rubriclab.learning.cross_validation import CrossValidatedScores, cross_validated
 from rubriclab.learning.fitting import Fit
-from rubriclab.learning.gate import EQUAL, validation
+from rubriclab.learning.gate import DIRECT, EQUAL, validation
 from rubriclab.learning.jackknife import refitted_agreement
 from rubriclab.learning.raters import raters
 from rubriclab.learning.rating_matrix import RatingMatrix
 from rubriclab.learning.selection import SelectedRubric, chosen_shares, select_rubric
 from rubriclab.learning.settings import INTERVAL_CONFIDENCE, JointSettings
 from rubriclab.learning.single_method import recorded_texts, training_agreement
+from rubriclab.learning.verdicts import held_out_verdicts, raters_verdicts, threshold_of, verdict_agreement
 from rubriclab.methods.names import JOINT
 from rubriclab.option_names import option
 from rubriclab.provenance import TrainingAgreement
 from rubriclab.rubric import Rubric
 from rubriclab.stats.correlation import FloatArray
-from rubriclab.stats.interval import DIGITS
+from rubriclab.stats.interval import DIGITS, wilson
 from rubriclab.stats.levels import Level
 from rubriclab.training_record import TrainingRecord
-from rubriclab.validation import EvaluatorAgreement, Validation
+from rubriclab.validation import EvaluatorAgreement, Validation, VerdictAgreement
 
 
 @dataclass
@@ -107,7 +110,28 @@ class Study:
     @cached_property
     def conformal(self) -> Conformal | None:
         """The errors that determine intervals of single texts."""
+        if self.assignment.scale.names:
+            return None
         return conformal(self.held_out.scores, self.table.labels, INTERVAL_CONFIDENCE)
+
+    @cached_property
+    def threshold(self) -> float | None:
+        """For verdicts, the lowest score that passes."""
+        if (names := self.assignment.scale.names) is None:
+            return None
+        recall, scores, labels = self.settings.recall(names), self.held_out.scores, self.table.labels
+        threshold = threshold_of(scores, labels, recall)
+        if recall:
+            at_level = labels[~np.isnan(scores)] > 0.5 if recall.level else labels[~np.isnan(scores)] < 0.5
+            found = (scores[~np.isnan(scores)] >= threshold) == recall.level
+            share = wilson(int((found & at_level).sum()), int(at_level.sum()))
+            if share.low is None or share.low < recall.least:
+                self.notes.append(
+                    f"the threshold finds {int((found & at_level).sum())} of {int(at_level.sum())} labelled texts at "
+                    f"{names[recall.level]!r}; so few cannot promise a recall of {recall.least:g} for new texts: its "
+                    f"95 % interval begins at {share.low or 0:.2f}"
+                )
+        return round(threshold, DIGITS)
 
     def rubric(self) -> Rubric:
         """Return the rubric: parts with the selected criteria, and their aggregation."""
@@ -119,6 +143,7 @@ class Study:
             conformal=self.conformal,
             rivals=self.candidates.rivals if self.ask == "in one call" else None,
             form=self.candidates.form,
+            threshold=self.threshold,
         )
         kept, reasons = [term.criterion for term in terms], self._reasons()
         parts, dropped = self.candidates.parts_with(kept, reasons), self.candidates.dropped_parts(kept, reasons)
@@ -155,8 +180,25 @@ class Study:
         updates: dict[str, Any] = {
             "evaluators": (self._refitted(joint, result.level), *others),
             "raters": raters(self.candidates.examples, self.assignment.aspect.name),
+            "verdict_agreements": tuple(self._verdict_agreements()),
         }
         return result.model_copy(update=updates)
+
+    def _verdict_agreements(self) -> Iterator[VerdictAgreement]:
+        """Yield the agreement of the rubric's verdicts, the same judge's asked directly, and the raters'."""
+        if (names := self.assignment.scale.names) is None:
+            return
+        labels, groups, examples = self.table.labels, self.table.groups, self.candidates.examples
+        scores = self.held_out.scores
+        verdicts = held_out_verdicts(scores, labels, self.held_out.fold, self.settings.recall(names))
+        yield verdict_agreement(JOINT, scores, verdicts, labels, groups)
+        if DIRECT in self.every.methods:
+            direct = self.every.values[:, self.every.methods.index(DIRECT)]
+            own = np.where(np.isnan(direct), np.nan, direct >= 0.5)
+            yield verdict_agreement(DIRECT, direct, own, labels, groups)
+        ratings = [example.annotations.get(self.assignment.aspect.name, ()) for example in examples]
+        if others := raters_verdicts(ratings, groups):
+            yield others
 
     def _refitted(self, evaluator: EvaluatorAgreement, level: Level) -> EvaluatorAgreement:
         """Return the rubric's agreement with intervals that include the variance of learning."""

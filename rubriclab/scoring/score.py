@@ -71,7 +71,8 @@ class Score:
     """A text's score on the rubric's scale, or in `unscored` the reason for its absence; exactly one of them is set.
 
     `interval` is what holds the score that people would give, with the confidence of the rubric's combination; `None`
-    where there is no score, or the rubric has no intervals. `rivals` is `together` if the text was rated in one call
+    where there is no score, or the rubric has no intervals. `verdict` is the level of a text by a rubric for verdicts,
+    whose score is the probability of the better level. `rivals` is `together` if the text was rated in one call
     with others of its group: such a score is not comparable with one from a call about the text alone.
     `replies` are the raw replies that could not be used, where an answer is missing.
     """
@@ -84,6 +85,7 @@ class Score:
     rubric: str
     judge: str
     interval: tuple[float, float] | None = None
+    verdict: str | None = None
     rivals: Literal["together"] | None = None
     replies: tuple[UnusableReply, ...] = field(default=(), compare=False, repr=False)
 
@@ -113,7 +115,7 @@ class Score:
             "rubric": self.rubric,
             "judge": self.judge,
         }
-        optional = {"interval": self.interval, "rivals": self.rivals}
+        optional = {"interval": self.interval, "verdict": self.verdict, "rivals": self.rivals}
         return row | {name: value for name, value in optional.items() if value}
 
 
@@ -234,6 +236,7 @@ def _score(
         rubric=name,
         judge=judge.name,
         interval=interval,
+        verdict=rubric.verdict(value),
         replies=tuple(replies) if any(criterion.answers_missing for criterion in criteria) else (),
     )
 

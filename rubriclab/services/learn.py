@@ -88,6 +88,10 @@ class LearnOptions(ReadingOptions, JudgeOption):
     criteria: int | None = Field(default=None, ge=1, le=30)
     """The maximum number of criteria in a rubric of several methods. Default: 8."""
 
+    prefer_recall_of: str | None = None
+    """For labels of two levels: the level and the share of its texts that verdicts must find, `"fail=0.95"`. Default: the
+    best balanced accuracy."""
+
     text_features: Literal["include", "exclude"] = "exclude"
     """Whether text features, which take no calls, may enter the rubric."""
 
@@ -105,7 +109,8 @@ class LearnOptions(ReadingOptions, JudgeOption):
     @property
     def joint_settings(self) -> dict[str, Any]:
         """Those options that set hyperparameters of joint training."""
-        return {} if self.criteria is None else {"criteria": self.criteria}
+        given = {"criteria": self.criteria, "prefer_recall_of": self.prefer_recall_of}
+        return {name: value for name, value in given.items() if value is not None}
 
 
 @dataclass(frozen=True)

@@ -196,6 +196,7 @@ def _flat(scored: ScoredRow) -> dict[str, Any]:
     score = scored.score
     low, high = score.interval or (None, None)
     row: dict[str, Any] = {"id": score.id, "score": score.score, "low": low, "high": high, "unscored": score.unscored}
+    row |= {"verdict": score.verdict} if score.verdict else {}
     row |= _marks(scored)
     if score.rivals:
         row["rivals"] = score.rivals

@@ -29,6 +29,7 @@ from rubriclab.learning.fitting import significant
 from rubriclab.learning.rating_matrix import RatingMatrix, candidate_table, centers_and_spreads
 from rubriclab.learning.settings import INTERVAL_CONFIDENCE, JointSettings
 from rubriclab.learning.single_method import Trained
+from rubriclab.learning.verdicts import threshold_of
 from rubriclab.provenance import Action
 from rubriclab.rubric import Rubric
 from rubriclab.stats.correlation import BoolArray, FloatArray
@@ -123,8 +124,13 @@ def recalibrated(target: LabelledTarget) -> AdaptedRubric:
             scores[inside] = _calibration(raw, others, target).apply(raw[inside])
     scores = np.clip(scores, table.scale.low, table.scale.high)
     calibration = _calibration(raw, scored, target)
-    errors = conformal(scores, table.labels, INTERVAL_CONFIDENCE)
-    update = {"calibration": calibration, "conformal": errors, "onto": target.onto}
+    names = (target.onto or target.rubric.scale).names
+    update = {
+        "calibration": calibration,
+        "conformal": None if names else conformal(scores, table.labels, INTERVAL_CONFIDENCE),
+        "onto": target.onto,
+        "threshold": _threshold(scores, target, names),
+    }
     rubric = _with_aggregation(target.rubric, aggregation.model_copy(update=update))
     # A constant map leaves no order.
     constant = not scored.any() or np.ptp(calibration.apply(raw[scored])) == 0
@@ -202,7 +208,17 @@ def _with_aggregation(rubric: Rubric, aggregation: Aggregation) -> Rubric:
     return Rubric.model_validate({**dict(rubric), "aggregation": aggregation})
 
 
+def _threshold(scores: FloatArray, target: LabelledTarget, names: tuple[str, str] | None) -> float | None:
+    """Return the threshold of held-out scores, by the recall that the rubric was learned to prefer; `None` without."""
+    if names is None:
+        return None
+    scale = target.table.scale
+    shares = [(values - scale.low) / scale.width for values in (scores, target.table.labels)]
+    return round(threshold_of(shares[0], shares[1], target.settings.recall(names)), DIGITS)
+
+
 def _calibration(raw: FloatArray, rows: BoolArray, target: LabelledTarget) -> Calibration:
     """Return the map from these rows' raw values onto the scale; one that the settings leave out is linear."""
-    kind: Kind = "isotonic" if target.settings.calibration == "isotonic" else "linear"
+    straight: Kind = "logistic" if target.table.scale.names else "linear"
+    kind: Kind = "isotonic" if target.settings.calibration == "isotonic" else straight
     return calibrate(kind, raw[rows], target.table.labels[rows], None, parameters=CALIBRATION_PARAMETERS)

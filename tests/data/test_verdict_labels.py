@@ -35,7 +35,7 @@ def json_lines(values: list[object]) -> list[bytes]:
 def test_words_for_verdicts_are_two_levels_with_these_names(pair: tuple[str, str]) -> None:
     worse, better = pair
     training = training_examples(read(json_lines([better, worse.upper()] * 6)), "ok")
-    assert training.scale == Scale(low=0, high=1, whole=True, names=pair)
+    assert training.scale == Scale(low=0, high=1, whole=False, names=pair)
     assert [example.scores["ok"] for example in training.examples] == [1.0, 0.0] * 6
     assert f"two levels, {worse!r} and {better!r}: scores are probabilities of {better!r}" in training.notes
 
@@ -54,20 +54,19 @@ def test_booleans_of_every_source_are_labels(tmp_path: Path, kind: str) -> None:
             rows = read(path)
     training = training_examples(rows, "ok")
     assert [example.scores["ok"] for example in training.examples] == [1.0, 0.0, 0.0] * 4
-    assert training.scale.level_names == ("false", "true")
+    assert training.scale.names == ("false", "true")
 
 
 def test_zero_and_one_are_two_levels_without_words() -> None:
     training = training_examples(read(json_lines([0, 1] * 6)), "ok")
-    assert training.scale == Scale(low=0, high=1, whole=True)
-    assert training.scale.level_names == ("0", "1")
+    assert training.scale == Scale(low=0, high=1, whole=False, names=("0", "1"))
 
 
 def test_raters_verdicts_are_two_levels_and_their_share_is_the_label() -> None:
     raters = [{"a": True, "b": True, "c": False}, {"a": False, "b": False, "c": False}]
     rows = [{"output": f"text {n}", "annotations": {"ok": raters[n % 2]}} for n in range(12)]
     training = training_examples(read([json.dumps(row).encode() for row in rows]), "ok")
-    assert training.scale.binary
+    assert training.scale.names
     assert [round(example.scores["ok"], 2) for example in training.examples] == [0.67, 0.0] * 6
 
 
@@ -89,7 +88,7 @@ def test_words_for_verdicts_among_numbers_of_a_longer_scale_are_refused() -> Non
 
 
 def test_a_scale_given_as_any_number_is_not_binary() -> None:
-    assert not training_examples(read(json_lines([0, 1] * 6)), "ok", "0:1:any").scale.binary
+    assert not training_examples(read(json_lines([0, 1] * 6)), "ok", "0:1:any").scale.names
 
 
 def test_answers_that_a_text_cannot_be_assessed_are_counted_and_no_labels() -> None:

@@ -1,0 +1,156 @@
+"""Verdicts of two levels: the threshold of the scores, and the agreement of scores and verdicts with people's.
+
+A label between the levels, as the share of several raters, counts as the verdict of their majority; a tie is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from rubriclab.learning.settings import Recall
+from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
+from rubriclab.stats.folds import units
+from rubriclab.stats.interval import Interval, wilson
+from rubriclab.stats.jackknife import estimate
+from rubriclab.validation import ReliabilityBin, VerdictAgreement
+
+# A share of texts that is judged to pass, for each of so many bins of the scores.
+BINS = 5
+
+Counted = Callable[[FloatArray], FloatArray]
+
+
+def threshold_of(scores: FloatArray, labels: FloatArray, recall: Recall | None = None) -> float:
+    """Return the lowest score that passes: the best balanced accuracy, or the best that keeps a recall.
+
+    Among equally good thresholds it is the one nearest 0.5. Without verdicts of both kinds it is 0.5.
+
+    Args:
+        scores: held-out probabilities of the level 1, NaN where missing.
+        labels: from 0 to 1.
+        recall: the level whose recall must be kept, and the least recall.
+    """
+    known = ~np.isnan(scores) & (labels != 0.5)
+    values, passes = scores[known], labels[known] > 0.5
+    if passes.all() or not passes.any():
+        return 0.5
+    distinct = np.unique(values)
+    between = (distinct[1:] + distinct[:-1]) / 2
+    candidates = np.concatenate([[0.0], between, [(distinct[-1] + 1) / 2], [0.5]])
+    found = values >= candidates[:, np.newaxis]
+    recalls = np.stack([(~found[:, ~passes]).mean(axis=1), found[:, passes].mean(axis=1)])
+    quality = recalls.mean(axis=0)
+    if recall:
+        quality = np.where(recalls[recall.level] >= recall.least - 1e-9, quality, -1.0)
+    return float(min(candidates[quality >= quality.max() - 1e-9].tolist(), key=lambda value: abs(value - 0.5)))
+
+
+def held_out_verdicts(
+    scores: FloatArray, labels: FloatArray, fold: IntArray, recall: Recall | None = None
+) -> FloatArray:
+    """Return the verdict on each text, 0 or 1, by a threshold learned without its fold; NaN without a score."""
+    verdicts = np.full(len(scores), np.nan)
+    for number in np.unique(fold):
+        inside = fold == number
+        verdicts[inside] = scores[inside] >= threshold_of(scores[~inside], labels[~inside], recall)
+    return np.where(np.isnan(scores), np.nan, verdicts)
+
+
+def verdict_agreement(
+    name: str, scores: FloatArray, verdicts: FloatArray, labels: FloatArray, groups: Sequence[str]
+) -> VerdictAgreement:
+    """Return how scores and verdicts agree with people's verdicts, with 95 % intervals over groups.
+
+    The intervals are Wilson's for shares of texts that are each a group, else by the jackknife over groups.
+
+    Args:
+        scores: from 0 to 1; NaN where missing.
+        verdicts: 0 or 1; NaN where missing.
+    """
+    known = ~np.isnan(scores) & ~np.isnan(verdicts) & (labels != 0.5)
+    values, found, passes = scores[known], verdicts[known] == 1, labels[known] > 0.5
+    clusters = np.unique(units([group for group, there in zip(groups, known, strict=True) if there]))
+    place = np.searchsorted(clusters, units([group for group, there in zip(groups, known, strict=True) if there]))
+    single = len(clusters) == len(values)
+
+    def interval(statistic: Counted, least: float = 0) -> Interval:
+        return (
+            estimate(lambda counts: statistic(counts[:, place]), len(clusters), elements=len(values))
+            .within(least, 1)
+            .rounded()
+        )
+
+    def share(part: BoolArray, whole: BoolArray) -> Interval:
+        if single and whole.any():
+            return wilson(int((part & whole).sum()), int(whole.sum())).rounded()
+        return interval(lambda weights: _ratio(weights @ (part & whole), weights @ whole))
+
+    def balanced(weights: FloatArray) -> FloatArray:
+        low, high = (
+            _ratio(weights @ ((found == level) & (passes == level)), weights @ (passes == level)) for level in (0, 1)
+        )
+        return (low + high) / 2
+
+    def kappa(weights: FloatArray) -> FloatArray:
+        total = weights.sum(axis=1)
+        agreed = _ratio(weights @ (found == passes), total)
+        judged, said = _ratio(weights @ found, total), _ratio(weights @ passes, total)
+        by_chance = judged * said + (1 - judged) * (1 - said)
+        return _ratio(agreed - by_chance, 1 - by_chance)
+
+    def auroc(weights: FloatArray) -> FloatArray:
+        above = (values[passes][:, np.newaxis] > values[~passes]) + 0.5 * (
+            values[passes][:, np.newaxis] == values[~passes]
+        )
+        better, worse = weights[:, passes], weights[:, ~passes]
+        return _ratio(((better @ above) * worse).sum(axis=1), better.sum(axis=1) * worse.sum(axis=1))
+
+    return VerdictAgreement(
+        name=name,
+        cells=tuple(int(((found == judged) & (passes == said)).sum()) for said in (0, 1) for judged in (0, 1)),
+        recalls=(share(~found, ~passes), share(found, passes)),
+        precisions=(share(~passes, ~found), share(passes, found)),
+        balanced_accuracy=interval(balanced),
+        kappa=interval(kappa, least=-1),
+        auroc=interval(auroc),
+        brier=interval(lambda weights: _ratio(weights @ np.square(values - passes), weights.sum(axis=1))),
+        reliability=_reliability(values, passes),
+    )
+
+
+def raters_verdicts(annotations: Sequence[Sequence[float]], groups: Sequence[str]) -> VerdictAgreement | None:
+    """Return how single raters agree with the majority of the others; `None` if no text has two raters.
+
+    Each rater's verdict counts once against that majority, without a score.
+    """
+    rows = [
+        (float(one), (sum(ratings) - one) / (len(ratings) - 1), group)
+        for ratings, group in zip(annotations, groups, strict=True)
+        if len(ratings) > 1
+        for one in ratings
+    ]
+    if not rows:
+        return None
+    own, others = (np.array([row[column] for row in rows], dtype=float) for column in (0, 1))
+    return verdict_agreement("raters among themselves", own, own, others, [row[2] for row in rows])
+
+
+def _reliability(values: FloatArray, passes: BoolArray) -> tuple[ReliabilityBin, ...]:
+    """Return the mean score and the share of passes in bins of about equally many texts, at most `BINS`."""
+    order = np.argsort(values, kind="stable")
+    parts = [part for part in np.array_split(order, min(BINS, max(len(values) // 5, 1))) if len(part)]
+    return tuple(
+        ReliabilityBin(
+            n=len(part),
+            score=round(float(values[part].mean()), 4),
+            share=wilson(int(passes[part].sum()), len(part)).rounded(),
+        )
+        for part in parts
+    )
+
+
+def _ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(whole != 0, part / whole, np.nan)

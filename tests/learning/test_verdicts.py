@@ -1,0 +1,134 @@
+"""Verdicts of two levels: threshold, agreement against scikit-learn, and calibrated probabilities."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from sklearn import metrics
+from sklearn.linear_model import LogisticRegression
+
+from rubriclab.errors import SettingsError
+from rubriclab.learning.calibration import logistic
+from rubriclab.learning.settings import JointSettings, Recall
+from rubriclab.learning.verdicts import held_out_verdicts, raters_verdicts, threshold_of, verdict_agreement
+
+NAMES = ("fail", "pass")
+
+
+def drawn(n: int, seed: int = 0, slope: float = 1.5) -> tuple[np.ndarray, np.ndarray]:
+    """Return raw values and labels of 0 and 1 whose log odds follow them."""
+    draw = np.random.default_rng(seed)
+    raw = draw.normal(size=n)
+    return raw, (draw.random(n) < 1 / (1 + np.exp(-slope * raw - 0.5))).astype(float)
+
+
+def test_figures_are_those_of_scikit_learn():
+    scores, labels = drawn(80)
+    scores = 1 / (1 + np.exp(-scores.round(1)))
+    found = (scores >= 0.4).astype(float)
+    agreement = verdict_agreement("joint", scores, found, labels, [f"g{n % 16}" for n in range(80)])
+    assert agreement.cells == tuple(metrics.confusion_matrix(labels, found).ravel().tolist())
+    for level in (0, 1):
+        recall, precision = (
+            score(labels, found, pos_label=level) for score in (metrics.recall_score, metrics.precision_score)
+        )
+        assert agreement.recalls[level].value == pytest.approx(recall, abs=1e-6)
+        assert agreement.precisions[level].value == pytest.approx(precision, abs=1e-6)
+    assert agreement.balanced_accuracy.value == pytest.approx(metrics.balanced_accuracy_score(labels, found), abs=1e-6)
+    assert agreement.kappa.value == pytest.approx(metrics.cohen_kappa_score(labels, found), abs=1e-6)
+    assert agreement.auroc.value == pytest.approx(metrics.roc_auc_score(labels, scores), abs=1e-6)
+    assert agreement.brier.value == pytest.approx(metrics.brier_score_loss(labels, scores), abs=1e-6)
+    assert sum(each.n for each in agreement.reliability) == 80
+    for interval in (*agreement.recalls, agreement.kappa, agreement.auroc, agreement.brier):
+        assert interval.low is not None
+        assert interval.high is not None
+        assert interval.value is not None
+        assert -1 <= interval.low <= interval.value <= interval.high <= 1
+
+
+def test_recall_intervals_of_ungrouped_texts_are_wilsons():
+    labels = np.array([1.0] * 10 + [0.0] * 10)
+    scores = np.array([0.9] * 9 + [0.1] * 11)
+    agreement = verdict_agreement("joint", scores, (scores >= 0.5) * 1.0, labels, [str(n) for n in range(20)])
+    assert agreement.recalls[1].low == pytest.approx(0.5958, abs=1e-3)
+    assert agreement.recalls[1].high == pytest.approx(0.9821, abs=1e-3)
+
+
+def test_missing_scores_and_tied_raters_are_left_out():
+    scores = np.array([0.9, np.nan, 0.2, 0.8])
+    labels = np.array([1.0, 1.0, 0.0, 0.5])
+    agreement = verdict_agreement("joint", scores, np.round(scores), labels, list("abcd"))
+    assert agreement.cells == (1, 0, 0, 1)
+
+
+def test_the_threshold_has_the_best_balanced_accuracy_and_separable_scores_are_separated():
+    scores, labels = np.array([0.05, 0.1, 0.15, 0.3, 0.4]), np.array([0, 0, 0, 1, 1.0])
+    assert threshold_of(scores, labels) == pytest.approx(0.225)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 2**31), st.sampled_from([0.5, 0.8, 0.95, 1.0]), st.sampled_from([0, 1]))
+def test_a_preferred_recall_is_kept_on_the_labels_at_hand(seed, least, level):
+    raw, labels = drawn(40, seed)
+    if np.ptp(labels) == 0:
+        return
+    scores = 1 / (1 + np.exp(-raw))
+    found = (scores >= threshold_of(scores, labels, Recall(level, least))).astype(float)
+    assert metrics.recall_score(labels, found, pos_label=level, zero_division=0) >= least - 1e-9
+
+
+def test_a_recall_of_an_unknown_level_is_refused():
+    assert JointSettings(prefer_recall_of="fail=0.95").recall(NAMES) == Recall(0, 0.95)
+    assert JointSettings().recall(NAMES) is None
+    with pytest.raises(SettingsError, match="no level 'bad'"):
+        JointSettings(prefer_recall_of="bad=0.95").recall(NAMES)
+
+
+def test_verdicts_are_by_thresholds_of_the_other_folds():
+    scores = np.array([0.1, 0.2, 0.8, 0.9, 0.45, 0.55])
+    labels, fold = np.array([0, 0, 1, 1, 1, 0.0]), np.array([0, 0, 0, 0, 1, 1])
+    assert held_out_verdicts(scores, labels, fold)[4:].tolist() == [0.0, 1.0]
+
+
+def test_raters_are_compared_with_the_majority_of_the_others():
+    agreement = raters_verdicts([(1, 1, 1), (0, 0, 1), (0, 0, 0)], ["a", "b", "c"])
+    assert agreement is not None
+    # The two who said 0 of the second text face a tie; the one who said 1 faces two who said 0.
+    assert agreement.cells == (3, 1, 0, 3)
+
+
+def test_many_labels_give_the_logistic_regression():
+    raw, labels = drawn(50_000)
+    regression = LogisticRegression(C=1e6).fit(raw[:, None], labels)
+    found = logistic(raw, labels)
+    assert found.y[0] == pytest.approx(regression.intercept_[0], abs=5e-3)
+    assert found.y[1] - found.y[0] == pytest.approx(regression.coef_[0, 0], abs=5e-3)
+
+
+def test_separable_labels_give_probabilities_within_0_and_1():
+    raw = np.linspace(-1, 1, 20)
+    probabilities = logistic(raw, (raw > 0).astype(float)).apply(raw)
+    assert 0 < probabilities.min() < 0.3
+    assert 0.7 < probabilities.max() < 1
+    assert (np.diff(probabilities) > 0).all()
+
+
+def test_labels_against_the_raw_values_give_one_probability():
+    raw = np.linspace(-1, 1, 20)
+    probabilities = logistic(raw, (raw < 0).astype(float)).apply(raw)
+    assert np.ptp(probabilities) < 1e-9
+    assert probabilities[0] == pytest.approx(0.5, abs=1e-6)
+
+
+def test_new_texts_have_a_brier_score_near_that_of_the_true_probabilities():
+    """With 30 labels, the loss over the true model is a fraction of what a constant loses."""
+    losses = []
+    for seed in range(200):
+        raw, labels = drawn(30, seed)
+        new, verdicts = drawn(500, seed + 1000)
+        truth = 1 / (1 + np.exp(-1.5 * new - 0.5))
+        fitted, constant = logistic(raw, labels).apply(new), np.full(500, labels.mean())
+        losses.append([np.mean((p - verdicts) ** 2) for p in (fitted, truth, constant)])
+    fitted, truth, constant = np.mean(losses, axis=0)
+    assert fitted - truth < 0.25 * (constant - truth)
