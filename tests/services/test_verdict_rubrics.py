@@ -1,0 +1,85 @@
+"""Labels of two levels from learning to scores: the sample, its labels turned into verdicts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import HELDOUT, LABELLED
+
+from rubriclab import Lab, Version
+
+LEARN: dict[str, Any] = {"task": "summarization", "aspect": "ok", "definition": "The summary is coherent."}
+LEVELS = {"fail", "pass"}
+
+
+def as_verdicts(path: Path, least: float = 4) -> list[dict[str, Any]]:
+    """Return the rows of a file of the sample, in which texts with this score pass."""
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    for row in rows:
+        score = row.pop("scores")["coherence"]
+        row |= {"scores": {"ok": "pass" if score >= least else "fail"}}
+        for field in ("annotations", "raters", "reasons"):
+            row.pop(field, None)
+    return rows
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("verdicts") / "store.db"
+
+
+@pytest.fixture(scope="module")
+def rubric(store: Path) -> Version:
+    return Lab(store, progress=None).learn(as_verdicts(LABELLED), **LEARN, prefer_recall_of="fail=0.9")
+
+
+@pytest.fixture(scope="module")
+def lab(store: Path, rubric: Version) -> Lab:
+    return Lab(store, progress=None)
+
+
+def test_a_rubric_for_verdicts_has_their_names_a_logistic_map_and_a_threshold(rubric: Version) -> None:
+    assert rubric.rubric.scale.names == ("fail", "pass")
+    aggregation = rubric.rubric.aggregation
+    assert aggregation is not None
+    assert aggregation.calibration.kind == "logistic"
+    assert aggregation.conformal is None
+    assert aggregation.threshold is not None
+
+
+def test_scores_are_probabilities_and_the_verdict_follows_the_threshold(lab: Lab, rubric: Version) -> None:
+    rows = lab.score(as_verdicts(HELDOUT), rubric).to_rows()
+    threshold = rubric.rubric.threshold
+    assert threshold is not None
+    assert {row["verdict"] for row in rows} <= LEVELS
+    for row in rows:
+        assert 0 < row["score"] < 1
+        assert row["verdict"] == ("pass" if row["score"] >= threshold else "fail")
+
+
+def test_the_preferred_recall_is_kept_on_the_labels(rubric: Version) -> None:
+    validation = rubric.provenance.validation
+    assert validation is not None
+    names = [agreement.name for agreement in validation.verdict_agreements]
+    assert names == ["joint", "direct"]
+    assert sum(validation.verdict_agreements[0].cells) == validation.n
+
+
+def test_a_transfer_recalibrates_the_threshold_and_keeps_the_levels(lab: Lab, rubric: Version) -> None:
+    result = lab.transfer(rubric, as_verdicts(HELDOUT), action="recalibrate", save=True, no_relearn=True)
+    adapted = result.saved
+    assert adapted is not None
+    assert adapted.rubric.scores_on.names == ("fail", "pass")
+    assert adapted.rubric.aggregation is not None
+    assert adapted.rubric.aggregation.calibration.kind == "logistic"
+    assert adapted.rubric.aggregation.threshold is not None
+    assert adapted.rubric.aggregation.conformal is None
+
+
+def test_graded_rubrics_have_no_verdicts(lab: Lab) -> None:
+    graded = lab.learn(LABELLED, task="summarization", aspect="coherence", methods="direct")
+    rows = lab.score(HELDOUT, graded).to_rows()
+    assert not any("verdict" in row for row in rows)
