@@ -89,8 +89,8 @@ class LearnOptions(ReadingOptions, JudgeOption):
     """The maximum number of criteria in a rubric of several methods. Default: 8."""
 
     prefer_recall_of: str | None = None
-    """For labels of two levels: the level and the share of its texts that verdicts must find, `"fail=0.95"`. Default: the
-    best balanced accuracy."""
+    """For labels of two levels: the level and the share of its texts that verdicts must find, `"fail=0.95"`.
+    Default: the best balanced accuracy."""
 
     text_features: Literal["include", "exclude"] = "exclude"
     """Whether text features, which take no calls, may enter the rubric."""
