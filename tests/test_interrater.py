@@ -1,29 +1,20 @@
-"""Agreement of judges who apply one rubric: scores, bins, criteria of both kinds, and what is missing."""
+"""Agreement of judges who apply one rubric: scores, criteria of both kinds, and what is missing."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
 from scipy.stats import spearmanr
 
 from rubriclab.data import Aspect, Example, Scale
-from rubriclab.interrater import (
-    GRADED,
-    PART_BY_PART,
-    YES_NO,
-    InterraterAgreement,
-    binned,
-    interrater_agreement,
-)
+from rubriclab.interrater import InterraterAgreement, interrater_agreement
 from rubriclab.rubric import Criterion, Evidence, Level, Part, Question, Rubric
 from rubriclab.scoring import CriterionScore, Score
 from rubriclab.stats.interval import Interval
-from rubriclab.stats.reliability import fleiss_kappa, krippendorff_alpha
+from rubriclab.stats.reliability import krippendorff_alpha
 
 RNG = np.random.default_rng(7)
 SCALE = Scale(low=1, high=5, whole=True)
@@ -100,16 +91,10 @@ def test_figures_of_the_scores_are_those_of_the_statistics_drawn_by_group():
     table = simulated()
     table[1, 4] = table[2, 4] = table[0, 9] = np.nan
     found = agreement_of(table)
-    drawn: dict[str, Any] = {"clusters": groups()}
     assert (found.unit, found.groups, found.texts) == ("groups", GROUPS, len(TEXTS))
     assert (found.scores.texts, found.scores.missing) == (len(TEXTS) - 1, 3)
-    assert found.scores.figures == {
-        "alpha_interval": krippendorff_alpha(table, "interval", **drawn),
-        "alpha_ordinal": krippendorff_alpha(table, "ordinal", **drawn),
-        "fleiss_kappa": fleiss_kappa(binned(table, SCALE, 5), **drawn),
-    }
-    for estimate in found.scores.figures.values():
-        assert estimate.low < estimate.value < estimate.high
+    assert found.scores.alpha == krippendorff_alpha(table, "interval", groups())
+    assert found.scores.alpha.low < found.scores.alpha.value < found.scores.alpha.high
 
 
 def test_texts_without_rivals_are_drawn_one_by_one():
@@ -118,7 +103,7 @@ def test_texts_without_rivals_are_drawn_one_by_one():
     scored = {f"j{n}": scores_of(row) for n, row in enumerate(table)}
     found = interrater_agreement(HYPOTHESES, alone, scored)
     assert (found.unit, found.groups) == ("texts", len(TEXTS))
-    assert found.scores.figures["alpha_interval"] == krippendorff_alpha(table, "interval")
+    assert found.scores.alpha == krippendorff_alpha(table, "interval")
 
 
 def test_a_severe_judge_lowers_alpha_but_not_the_rank_correlation():
@@ -127,7 +112,7 @@ def test_a_severe_judge_lowers_alpha_but_not_the_rank_correlation():
     (pair,) = found.pairs
     assert pair.spearman.value == pytest.approx(1)
     assert pair.difference == Interval(pytest.approx(-1), pytest.approx(-1), pytest.approx(-1))  # type: ignore[arg-type]
-    assert found.scores.figures["alpha_interval"].value < 0.6
+    assert found.scores.alpha.value < 0.6
     assert pair.verdict == "lower"
     assert found.scores.reliability is not None
     assert found.scores.reliability[0] == "unreliable"
@@ -162,7 +147,7 @@ def test_yes_no_questions_are_compared_as_nominal_and_pooled_over_texts_and_ques
         (name, "order", "yes/no", 1) for name in ANSWERS
     ]
     for number, row in enumerate(found.criteria):
-        assert row.figures.keys() == set(YES_NO)
+        assert row.figures.keys() == {"alpha_nominal", "fleiss_kappa"}
         assert row.figures["alpha_nominal"] == krippendorff_alpha(answers[:, number], "nominal", groups())
         assert (row.answers, row.missing, row.inapplicable) == (len(TEXTS), 0, 0)
     (pooled,) = found.pooled
@@ -173,32 +158,14 @@ def test_yes_no_questions_are_compared_as_nominal_and_pooled_over_texts_and_ques
     assert alpha - kappa == pytest.approx((1 - kappa) / every.size)
 
 
-def test_questions_answered_in_shares_of_parts_are_compared_as_intervals():
-    shares = RNG.integers(0, 7, (2, 2, len(TEXTS))) / 6
-    whole = (RNG.random((2, len(TEXTS))) < 0.5).astype(float)
-    scored = {
-        f"j{n}": scores_of(whole[n], {"q1": whole[n], "q2": shares[n, 0], "q3": shares[n, 1] if n else whole[0]})
-        for n in range(2)
-    }
-    found = interrater_agreement(CHECKLIST, TEXTS, scored)
-    assert [row.kind for row in found.criteria] == ["yes/no", "part-by-part", "part-by-part"]
-    row = found.criteria[1]
-    assert row.figures.keys() == set(PART_BY_PART)
-    assert row.figures["alpha_interval"] == krippendorff_alpha(shares[:, 0], "interval", groups())
-    assert [(pooled.id, pooled.criteria) for pooled in found.pooled] == [("part-by-part", 2)]
-
-
-def test_graded_criteria_are_compared_as_ordinal_and_their_kappas_in_bins():
+def test_graded_criteria_and_answers_in_shares_of_parts_are_compared_as_intervals():
     ratings = simulated(judges=2, seed=4)
-    other = simulated(judges=2, seed=5).round()
-    scored = {f"j{n}": scores_of(ratings[n], {"h1": ratings[n], "h2": other[n]}) for n in range(2)}
-    found = interrater_agreement(HYPOTHESES, TEXTS, scored)
-    row = found.criteria[0]
-    assert row.kind == "graded"
-    assert row.figures.keys() == {"alpha_ordinal", *GRADED}
-    assert row.figures["alpha_ordinal"] == krippendorff_alpha(ratings, "ordinal", groups())
-    assert row.figures["fleiss_kappa"] == fleiss_kappa(binned(ratings, SCALE, 5), groups())
-    assert [(pooled.id, pooled.criteria) for pooled in found.pooled] == [("graded", 2)]
+    shares = RNG.integers(0, 7, (2, len(TEXTS))) / 6
+    scored = {f"j{n}": scores_of(ratings[n], {"h1": ratings[n], "q1": shares[n]}) for n in range(2)}
+    found = interrater_agreement(rubric(hypothesis("h1"), question("q1")), TEXTS, scored)
+    for row, table in zip(found.criteria, (ratings, shares), strict=True):
+        assert row.kind == "graded"
+        assert row.figures == {"alpha_interval": krippendorff_alpha(table, "interval", groups())}
 
 
 def test_a_rubric_of_both_kinds_pools_each_kind_by_itself():
@@ -208,12 +175,6 @@ def test_a_rubric_of_both_kinds_pools_each_kind_by_itself():
     found = interrater_agreement(mixed, TEXTS, {"a": scores_of(fours, mine), "b": scores_of(fours, mine)})  # type: ignore[arg-type]
     assert [row.id for row in found.criteria] == ["q1", "h1", "q2", "h2"]
     assert [(row.id, row.criteria) for row in found.pooled] == [("yes/no", 2), ("graded", 2)]
-
-
-def test_a_single_criterion_is_not_pooled():
-    ratings = simulated(judges=2)
-    scored = {f"j{n}": scores_of(ratings[n], {"h1": ratings[n]}) for n in range(2)}
-    assert interrater_agreement(rubric(hypothesis("h1")), TEXTS, scored).pooled == ()
 
 
 def test_one_rating_by_all_criteria_together_is_reported_under_its_own_id():
@@ -245,37 +206,8 @@ def test_what_cannot_be_told_is_undefined():
     same, none = np.full(len(TEXTS), 3.0), np.full(len(TEXTS), np.nan)
     for table in ([same, same], [same, none], [none, none]):
         found = agreement_of(np.array(table))
-        assert set(found.scores.figures.values()) == {NOTHING}
+        assert found.scores.alpha == NOTHING
         assert found.pairs[0].spearman == NOTHING
     assert (found.judges[0].mean, found.judges[0].deviation, found.judges[0].unscored) == (None, None, len(TEXTS))
     assert found.pairs[0].difference == NOTHING
     assert (found.criteria, found.pooled, found.scores.texts) == ((), (), 0)
-
-
-@pytest.mark.parametrize(("low", "high"), [(1, 5), (0, 1), (-2, 2), (1, 7), (0, 5)])
-def test_whole_scores_keep_a_bin_each_by_default(low: int, high: int):
-    scale = Scale(low=low, high=high, whole=True)
-    scores = np.arange(low, high + 1, dtype=float)
-    assert binned(scores, scale, len(scale.anchors())).tolist() == list(range(high - low + 1))
-
-
-def test_the_default_number_of_bins_is_that_of_the_scale_s_levels():
-    for scale, levels in ((SCALE, 5), (Scale(low=0, high=100, whole=True), 5), (Scale(low=0, high=1, whole=True), 2)):
-        table = simulated(judges=2) / 5 * scale.high
-        scored = {f"j{n}": scores_of(row) for n, row in enumerate(table)}
-        assert interrater_agreement(rubric(hypothesis("h1"), scale=scale), TEXTS, scored).bins == levels
-
-
-@given(st.lists(st.floats(1, 5), min_size=1), st.integers(2, 30))
-def test_bins_are_in_order_of_equal_width_and_none_beyond_the_ends(scores: list[float], bins: int):
-    found = binned(np.array(sorted(scores)), SCALE, bins)
-    assert np.all(np.diff(found) >= 0)
-    assert found.min() >= 0
-    assert found.max() <= bins - 1
-    width = 4 / bins
-    assert np.all(np.abs(1 + (found + 0.5) * width - sorted(scores)) <= width / 2 + 1e-8)
-
-
-def test_a_score_on_a_border_belongs_to_the_upper_bin_however_it_was_summed():
-    borders = np.array([1 + 0.8, 1 + 0.1 * 8, sum([0.2] * 9), 2.6, 3.4000000000000004, 3.3999999999999995, np.nan])
-    np.testing.assert_array_equal(binned(borders, SCALE, 5), [1, 1, 1, 2, 3, 3, np.nan])

@@ -6,19 +6,24 @@ from collections.abc import Iterator, Mapping
 from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
-from rubriclab.data.scale import show
 from rubriclab.interrater import RELIABLE, TENTATIVE
 from rubriclab.report import wording
 from rubriclab.report.model import Cell, Figure, Paragraph, Section, View, line, quoted, table
 
 if TYPE_CHECKING:
-    from rubriclab.interrater import CriterionAgreement, Figure as Coefficient, InterraterAgreement, Kind, Reliability
+    from rubriclab.interrater import (
+        CriterionAgreement,
+        Figure as Coefficient,
+        InterraterAgreement,
+        Kind,
+        Reliability,
+        ScoreAgreement,
+    )
 
 # What the tables of criteria show, with their titles.
 SHOWN: Mapping[Kind, Mapping[Coefficient, str]] = {
     "yes/no": {"alpha_nominal": "alpha", "fleiss_kappa": "Fleiss' kappa"},
-    "part-by-part": {"alpha_interval": "alpha"},
-    "graded": {"alpha_ordinal": "alpha", "fleiss_kappa": "Fleiss' kappa"},
+    "graded": {"alpha_interval": "alpha"},
 }
 ZONES: Mapping[Reliability, str] = {
     "unreliable": f"below {TENTATIVE:.3f}",
@@ -35,7 +40,7 @@ def interrater_view(ref: str, agreement: InterraterAgreement) -> View:
         Paragraph(f"in brackets, 95 % intervals over {drawn}", "quiet"),
         _judges(agreement),
         _pairs(agreement),
-        _scores(agreement),
+        _scores(agreement.scores),
         *(section for kind in SHOWN for section in _criteria(agreement, kind)),
         Section("Summary", (Paragraph(" ".join(sentences(agreement))),)),
     )
@@ -85,21 +90,11 @@ def _pairs(agreement: InterraterAgreement) -> Section:
     return Section("Pairs of judges", (table(("", *numeric), rows, numeric=numeric),), beside)
 
 
-def _scores(agreement: InterraterAgreement) -> Section:
-    scores = agreement.scores
-    titles: Mapping[Coefficient, str] = {
-        "alpha_interval": "alpha, interval",
-        "alpha_ordinal": "alpha, ordinal",
-        "fleiss_kappa": f"Fleiss' kappa, in {agreement.bins} bins",
-    }
-    rows = [(title, Figure(scores.figures[name])) for name, title in titles.items()]
-    ends = f"{show(agreement.scale.low)} to {show(agreement.scale.high)}"
-    explained = Paragraph(
-        f"alpha: Krippendorff's; bins: {agreement.bins} of equal width from {ends}",
-        "quiet",
-    )
-    beside = f"{wording.count(scores.texts, 'text')} with two or more, {scores.missing:,} missing"
-    return Section("Scores", (table(("", "scores"), rows, numeric=("scores",)), explained), beside)
+def _scores(scores: ScoreAgreement) -> Section:
+    numeric = ("alpha", "texts", "missing")
+    row = ("scores", Figure(scores.alpha), f"{scores.texts:,}", f"{scores.missing:,}")
+    beside = "alpha: Krippendorff's, interval; texts: with two scores or more"
+    return Section("Scores", (table(("", *numeric), [row], numeric=numeric),), beside)
 
 
 def _criteria(agreement: InterraterAgreement, kind: Kind) -> Iterator[Section]:
@@ -108,8 +103,7 @@ def _criteria(agreement: InterraterAgreement, kind: Kind) -> Iterator[Section]:
         return
     headings: Mapping[Kind, tuple[str, str]] = {
         "yes/no": ("Yes/no questions", "alpha: nominal"),
-        "part-by-part": ("Questions asked part by part", "shares of parts with the good answer; alpha: interval"),
-        "graded": ("Graded criteria", f"alpha: ordinal; kappa: in {agreement.bins} bins"),
+        "graded": ("Graded criteria", "alpha: interval"),
     }
     numeric = (*SHOWN[kind].values(), "missing", "n/a")
     named: list[tuple[Cell, CriterionAgreement]] = [
@@ -125,23 +119,20 @@ def _criteria(agreement: InterraterAgreement, kind: Kind) -> Iterator[Section]:
 
 
 def _alpha_in_words(agreement: InterraterAgreement) -> Iterator[str]:
-    alpha, kappa = agreement.scores.figures["alpha_interval"], agreement.scores.figures["fleiss_kappa"]
+    alpha = agreement.scores.alpha
     if alpha.value is None:
         yield (
             "Krippendorff's alpha of the scores is undefined: fewer than two texts have two scores, or all scores are "
             "equal."
         )
         return
-    yield (
-        f"Krippendorff's alpha of the scores is {wording.estimate(alpha)} (interval); Fleiss' kappa in "
-        f"{agreement.bins} bins is {wording.estimate(kappa)}."
-    )
+    yield f"Krippendorff's alpha of the scores is {wording.estimate(alpha)}."
     if reliability := agreement.scores.reliability:
         low, high = (ZONES[end] for end in reliability)
         lies = f"lies {low}" if low == high else f"ranges from {low} to {high}"
         yield (
             f"Krippendorff (2004) considers data reliable from {RELIABLE:.3f} and allows tentative conclusions from "
-            f"{TENTATIVE:.3f}; the interval of the first figure {lies}."
+            f"{TENTATIVE:.3f}; its interval {lies}."
         )
 
 

@@ -25,7 +25,7 @@ from rubriclab.stats.interval import Interval
 from rubriclab.stats.jackknife import CONFIDENCE, Statistic, estimate
 from rubriclab.stats.levels import check_choice
 
-Metric = Literal["nominal", "ordinal", "interval"]
+Metric = Literal["nominal", "interval"]
 
 NOTHING = Interval(None)
 
@@ -43,9 +43,7 @@ def krippendorff_alpha(
     each answer counts once, regardless of the number of answers to its unit. Disagreement of two answers, by `metric`:
 
     - ``nominal``: 0 if they are equal, else 1;
-    - ``interval``: the square of their difference;
-    - ``ordinal``: the square of the difference of their average ranks among all answers, which equals Krippendorff's
-      sum over the ranks between them.
+    - ``interval``: the square of their difference.
 
     Args:
         ratings: shape (raters, units), nan if missing.
@@ -172,8 +170,7 @@ def _alpha(answers: _Answers, metric: Metric) -> Statistic:
         if metric == "nominal":
             within, among = unequal, n**2 - np.square(totals).sum(axis=1)
         else:
-            points = places if metric == "interval" else _average_ranks(totals)
-            within, among = answers.squares(points), _squares_among(points, totals)
+            within, among = answers.squares(places), _squares_among(places, totals)
         # Both are sums over pairs: within units each pair weighs 1 / (answers - 1), among all answers 1 / (n - 1).
         disagreement = (drawn * within / (answers.sizes - 1)).sum(axis=1) * (n - 1)
         return 1 - _ratio(disagreement, among, _varied(totals) & (among > 0))
@@ -193,12 +190,6 @@ def _fleiss(answers: _Answers) -> Statistic:
         return 1 - _ratio(disagreement, among, _varied(answers.totals(drawn)))
 
     return statistic
-
-
-def _average_ranks(totals: FloatArray) -> FloatArray:
-    """The average rank of each value among all answers, minus 1/2, shape (rows, values)."""
-    ranks: FloatArray = np.cumsum(totals, axis=1) - totals / 2
-    return ranks
 
 
 def _squares_among(points: FloatArray, totals: FloatArray) -> FloatArray:

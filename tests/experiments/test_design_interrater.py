@@ -58,7 +58,7 @@ async def test_scores_are_compared_as_they_are_and_with_people(sets) -> None:
     table = np.array([[each.score for each in own] for own in scores], dtype=float)
     row = outcome.rows[1]
     assert row.note == "graded answers"
-    assert row.figures["alpha"].value == pytest.approx(krippendorff_alpha(table, "ordinal").value, abs=1e-6)
+    assert row.figures["alpha"].value == pytest.approx(krippendorff_alpha(table, "interval").value, abs=1e-6)
     assert row.figures["score_alpha"].value == pytest.approx(krippendorff_alpha(table, "interval").value, abs=1e-6)
     human, groups = human_scores(texts), [text.group for text in texts.test]
     with_people = [agreement(own, human, groups, level="group").spearman.value for own in table]

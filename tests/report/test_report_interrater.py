@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from report_samples import words_of
-from view_samples import SCORES, UNDEFINED, agreed, around, figures, interrater
+from view_samples import UNDEFINED, agreed, around, interrater
 
 from rubriclab.interrater import JudgePair, JudgeScores, ScoreAgreement
 from rubriclab.report.interrater import interrater_view, sentences
@@ -16,12 +16,6 @@ from rubriclab.stats import Interval
 
 def said(**fields: Any) -> str:
     return " ".join(sentences(interrater(**fields)))
-
-
-def test_questions_asked_part_by_part_say_so() -> None:
-    shown = words_of(interrater_view("news@2", interrater(criteria=(agreed("q1", "part-by-part", 0.5),), pooled=())))
-    assert "Questions asked part by part shares of parts with the good answer; alpha: interval" in shown
-    assert "q1 linked sentences 0.50 [0.40, 0.60] 0 0" in shown
 
 
 def test_kinds_of_criteria_that_a_rubric_lacks_are_not_mentioned() -> None:
@@ -38,20 +32,16 @@ def test_alpha_is_placed_by_krippendorff_s_convention_and_named_as_his() -> None
         (0.7, 0.2, "ranges from below 0.667 to above 0.800."),
         (0.65, 0.1, "ranges from below 0.667 to between 0.667 and 0.800."),
     ):
-        alpha = Interval(value, value - width, value + width)
-        scores = dataclasses.replace(
-            interrater().scores, figures={**interrater().scores.figures, "alpha_interval": alpha}
-        )
+        scores = dataclasses.replace(interrater().scores, alpha=Interval(value, value - width, value + width))
         assert (
-            f"Krippendorff (2004) considers data reliable from 0.800 and allows tentative conclusions from 0.667; the "
-            f"interval of the first figure {lies}" in said(scores=scores)
+            f"Krippendorff (2004) considers data reliable from 0.800 and allows tentative conclusions from 0.667; its "
+            f"interval {lies}" in said(scores=scores)
         )
 
 
 def test_an_undefined_alpha_is_explained() -> None:
-    none = figures(SCORES, None)
     words = said(
-        scores=ScoreAgreement(0, 60, none),
+        scores=ScoreAgreement(0, 60, UNDEFINED),
         judges=(JudgeScores("a", 60, 0, 3, 1), JudgeScores("b", 0, 60, None, None)),
         pairs=(JudgePair("a", "b", 0, UNDEFINED, UNDEFINED),),
     )

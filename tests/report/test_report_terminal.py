@@ -14,12 +14,10 @@ from report_samples import printed
 from rich.cells import cell_len
 from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
-from view_samples import SCORES, USUAL_VIEWS, hostile_views, interrater
+from view_samples import USUAL_VIEWS, hostile_views
 
 import rubriclab
 from rubriclab.characters import is_blank
-from rubriclab.interrater import ScoreAgreement
-from rubriclab.report.interrater import interrater_view
 from rubriclab.report.lists import problems_view
 from rubriclab.report.model import Details, Figure, Paragraph, View, quoted, table
 from rubriclab.report.version import version_view
@@ -103,14 +101,6 @@ def test_figures_stand_above_their_intervals_where_the_line_is_too_short() -> No
         ["news@1", "-0.47", "-0.47"],
         ["[-0.61,", "-0.33]", "[-0.61,", "-0.33]"],
     ]
-
-
-def test_negative_figures_fit_into_80_columns_with_their_intervals() -> None:
-    scores = ScoreAgreement(59, 1, {name: Interval(-0.123, -0.456, -0.012) for name in SCORES})
-    lines = printed(interrater_view("news@2", interrater(scores=scores))).splitlines()
-    rows = [line for line in lines if line.startswith(("alpha, ", "Fleiss' kappa"))]
-    assert len(rows) == len(SCORES)
-    assert all("-0.12 [-0.46, -0.01]" in row for row in rows)
 
 
 def test_folded_details_are_shown_when_the_view_is_unfolded_and_else_how_to_see_them() -> None:

@@ -42,11 +42,9 @@ from rubriclab.store.verify import Problem
 from rubriclab.transfer.results import ActionEvaluation, Transfer
 
 UNDEFINED = Interval(None)
-SCORES: tuple[Figure, ...] = ("alpha_interval", "alpha_ordinal", "fleiss_kappa")
 FIGURES: dict[Kind, tuple[Figure, ...]] = {
     "yes/no": ("alpha_nominal", "fleiss_kappa"),
-    "part-by-part": ("alpha_interval",),
-    "graded": ("alpha_ordinal", "fleiss_kappa"),
+    "graded": ("alpha_interval",),
 }
 
 
@@ -71,13 +69,12 @@ def interrater(**fields: Any) -> InterraterAgreement:
     own: dict[str, Any] = {
         "aspect": "coherence",
         "scale": Scale(low=1, high=5, whole=True),
-        "bins": 5,
         "texts": 60,
         "groups": 12,
         "unit": "groups",
         "judges": (JudgeScores("embedded", 60, 0, 3.1, 0.62), JudgeScores("openai/mine", 59, 1, 3.9, 0.41)),
         "pairs": (JudgePair("embedded", "openai/mine", 59, around(0.7), around(-0.8)),),
-        "scores": ScoreAgreement(59, 1, figures(SCORES, 0.71)),
+        "scores": ScoreAgreement(59, 1, around(0.71)),
         "criteria": (
             agreed("q1", "yes/no", 0.32, missing=2),
             agreed("h1", "graded", 0.11),

@@ -26,8 +26,7 @@ from rubriclab.stats.interval import rounded
 # The alpha that fits a kind of answer.
 ALPHA: Mapping[Kind, Figure] = {
     "yes/no": "alpha_nominal",
-    "part-by-part": "alpha_interval",
-    "graded": "alpha_ordinal",
+    "graded": "alpha_interval",
 }
 
 
@@ -59,7 +58,7 @@ def _row(
     among = {
         "alpha": answers.figures[ALPHA[answers.kind]].rounded(),
         "kappa": answers.figures["fleiss_kappa"].rounded() if "fleiss_kappa" in answers.figures else Interval(None),
-        "score_alpha": found.scores.figures["alpha_interval"].rounded(),
+        "score_alpha": found.scores.alpha.rounded(),
         "score_spearman": Interval(_mean(pair.spearman.value for pair in found.pairs)),
     }
     with_people = [agreement_row(study, texts, evaluator_of(judge, scores)) for judge, scores in scored.items()]
