@@ -180,8 +180,8 @@ def _learn(sides: Side) -> Pair:
 
 @parity("score")
 def _score(sides: Side) -> Pair:
-    rows = sides.run("score", "texts.jsonl", "--rubric", "news@1", "--abstain-above", 1.5).rows
-    scores = sides.lab.score("texts.jsonl", "news@1", abstain_above=1.5)
+    rows = sides.run("score", "texts.jsonl", "--rubric", "news@1").rows
+    scores = sides.lab.score("texts.jsonl", "news@1")
     streamed = [score.to_row() for score in sides.lab.score("texts.jsonl", sides.lab.load("news@1"), stream=True)]
     plain = [{name: row[name] for name in score} for row, score in zip(rows, streamed, strict=True)]
     as_json = json.loads(json.dumps([scores.to_rows(), streamed]))

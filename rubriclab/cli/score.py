@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
-from tempfile import TemporaryFile
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -28,7 +26,7 @@ from rubriclab.cli.places import FILE, OUTPUT
 
 if TYPE_CHECKING:
     from rubriclab.provenance import Effort
-    from rubriclab.services.score import ScoreOptions, Scoring
+    from rubriclab.services.score import Scoring
 
 # Whether the mean is at least `--fail-under`.
 EXIT_CODES: Mapping[bool | None, int] = {True: 0, False: 1, None: 3}
@@ -44,15 +42,6 @@ EXIT_CODES: Mapping[bool | None, int] = {True: 0, False: 1, None: 3}
 @output_option("scores")
 @option("--workers", type=int, metavar="N", help="The number of Ray workers that score.  [default: this process]")
 @option("--ray-address", metavar="ADDRESS", help="A running Ray cluster.  [default: start workers on this machine]")
-@option(
-    "--abstain-above",
-    type=Number(),
-    metavar="WIDTH",
-    help="Mark texts whose interval is wider than this, in points of the scale, to be scored by a person.",
-)
-@option(
-    "--to-person", type=OUTPUT, metavar="PATH", help="Write the input rows of these texts to this file, for labelling."
-)
 @option(
     "--fail-under",
     type=Number(),
@@ -94,7 +83,6 @@ def score(
     *,
     rubric: str | None,
     output: str,
-    to_person: str | None,
     fail_under: float | None,
     keep_replies: str | None,
     resume: bool,
@@ -123,7 +111,6 @@ def score(
     options = options_of(ScoreOptions, values)
     if not dry_run:
         _check_output(output, as_json=as_json)
-    _check_person(to_person, options)
     _check_replies(keep_replies)
     with workspace_of(values) as workspace:
         scoring = prepare_scoring(workspace, texts, rubric, options)
@@ -132,15 +119,13 @@ def score(
             return
         if resume:
             check_resumable(scoring, output)
-        _write(scoring, texts, output, to_person, keep_replies, resume=resume)
+        _write(scoring, texts, output, keep_replies, resume=resume)
         effort = workspace.effort()
     if as_json:
-        _print_json(scoring, output, to_person, effort)
+        _print_json(scoring, output, effort)
     else:
         print_view(View((), summary_blocks(scoring.summary)), err=True)
         note(_summary(scoring, output))
-        if options.abstain_above is not None:
-            note(_abstained(scoring, options.abstain_above, to_person))
     scoring.check_answered()
     if fail_under is not None:
         click.get_current_context().exit(EXIT_CODES[scoring.summary.meets(fail_under)])
@@ -157,19 +142,6 @@ def _check_output(output: str, *, as_json: bool) -> None:
     check_rows_place(output)
 
 
-def _check_person(to_person: str | None, options: ScoreOptions) -> None:
-    from rubriclab.cli.files import check_rows_place
-    from rubriclab.errors import SettingsError
-
-    if to_person is None:
-        return
-    if options.abstain_above is None:
-        raise SettingsError("--to-person needs to know which texts are for a person;", "give --abstain-above WIDTH.")
-    if to_person == "-":
-        raise SettingsError("--to-person: standard output is for the scores.", "Give a file.")
-    check_rows_place(to_person)
-
-
 def _check_replies(place: str | None) -> None:
     from rubriclab.cli.files import check_rows_place
     from rubriclab.data.tables import table_kind
@@ -184,10 +156,8 @@ def _check_replies(place: str | None) -> None:
     check_rows_place(place)
 
 
-def _write(
-    scoring: Scoring, texts: str, output: str, to_person: str | None, keep_replies: str | None, *, resume: bool
-) -> None:
-    """Write the scores, and the rows of texts for a person, as they come; with `resume`, after those in the file."""
+def _write(scoring: Scoring, texts: str, output: str, keep_replies: str | None, *, resume: bool) -> None:
+    """Write the scores as they come; with `resume`, after those in the file."""
     from rubriclab.cli.files import dialect_of, writing_rows
     from rubriclab.cli.printing import note
     from rubriclab.data.tables import table_kind
@@ -198,63 +168,44 @@ def _write(
 
     as_table = output != "-" and table_kind(output) is not None
     dialect = dialect_of(texts, scoring.options)
-    for_person = writing_rows(to_person, always=True, dialect=dialect) if to_person else nullcontext(lambda _row: None)
     earlier = Path(keep_replies).stat().st_size if resume and keep_replies and Path(keep_replies).exists() else 0
     replies = writing_rows(keep_replies, always=True, after=earlier) if keep_replies else nullcontext(None)
     legend = criteria_rows(scoring.rubric)
-    with TemporaryFile() as person_rows:
-        end = _keep(scoring, texts, output, person_rows if to_person else None) if resume else 0
-        scores = writing_rows(output, always=resume, dialect=dialect, legend=legend, after=end)
-        with scores as write, for_person as write_for_person, replies as write_replies:
-            for row in _pickled_rows(person_rows):
-                write_for_person(row)
+    end = _keep(scoring, texts, output) if resume else 0
+    scores = writing_rows(output, always=resume, dialect=dialect, legend=legend, after=end)
+    with scores as write, replies as write_replies:
 
-            async def run() -> None:
-                async for scored in scoring.stream():
-                    if scoring.counts.rows == 1 and not resume:
-                        write_record(scoring, output)
-                    write(scored.to_cells() if as_table else scored.to_row())
-                    if scored.abstained:
-                        write_for_person(scored.row)
-                    if write_replies and scored.score.answers_missing:
-                        write_replies(scored.replies_row())
+        async def run() -> None:
+            async for scored in scoring.stream():
+                if scoring.counts.rows == 1 and not resume:
+                    write_record(scoring, output)
+                write(scored.to_cells() if as_table else scored.to_row())
+                if write_replies and scored.score.answers_missing:
+                    write_replies(scored.replies_row())
 
-            try:
-                finish(run)
-            except (RubriclabError, KeyboardInterrupt):
-                if scoring.counts.rows:
-                    note(f"{scoring.counts.rows:,} rows were written before it ended")
-                raise
-            if not resume:
-                record_of(output).unlink(missing_ok=True)
+        try:
+            finish(run)
+        except (RubriclabError, KeyboardInterrupt):
+            if scoring.counts.rows:
+                note(f"{scoring.counts.rows:,} rows were written before it ended")
+            raise
+        if not resume:
+            record_of(output).unlink(missing_ok=True)
 
 
-def _keep(scoring: Scoring, texts: str, output: str, person_rows: IO[bytes] | None) -> int:
-    """Keep the complete rows of the output file, and return where they end, in bytes.
-
-    The rows of texts among them that are for a person are pickled to `person_rows`: nothing is written elsewhere before
-    all have been checked, and they may be many.
-    """
+def _keep(scoring: Scoring, texts: str, output: str) -> int:
+    """Keep the complete rows of the output file, and return where they end, in bytes."""
     from rubriclab.cli.printing import note
     from rubriclab.services.score_resume import keep_scores, prepare_resuming
 
     end = prepare_resuming(scoring, output)
     if end:
-        for scored in keep_scores(scoring, texts, output, end):
-            if scored.abstained and person_rows:
-                pickle.dump(scored.row, person_rows)
+        keep_scores(scoring, texts, output, end)
         note(f"{scoring.counts.rows:,} rows of {output} are kept")
     return end
 
 
-def _pickled_rows(file: IO[bytes]) -> Iterator[Any]:
-    end = file.tell()
-    file.seek(0)
-    while file.tell() < end:
-        yield pickle.load(file)
-
-
-def _print_json(scoring: Scoring, output: str, to_person: str | None, effort: Effort) -> None:
+def _print_json(scoring: Scoring, output: str, effort: Effort) -> None:
     from rubriclab.cli.printing import effort_row, print_json
 
     counts = scoring.counts
@@ -269,8 +220,6 @@ def _print_json(scoring: Scoring, output: str, to_person: str | None, effort: Ef
     }
     if counts.rivals.calls:
         row["rivals"] = counts.rivals.to_row()
-    if scoring.options.abstain_above is not None:
-        row |= {"abstained": counts.abstained, "to_person": to_person}
     print_json({**row, "output": output, **effort_row(effort)})
 
 
@@ -282,12 +231,3 @@ def _summary(scoring: Scoring, output: str) -> str:
     missing = f"; {missing_answers(counts.answers_missing, counts.answers)}" if counts.answers_missing else ""
     scored = f"{counts.rows - counts.unscored:,} texts scored by {scoring.name}"
     return f"{scored}{place}, {counts.unscored:,} unscored{missing}"
-
-
-def _abstained(scoring: Scoring, above: float, to_person: str | None) -> str:
-    from rubriclab.data.scale import show
-
-    counts = scoring.counts
-    place = f" in {to_person}" if to_person else ""
-    texts = f"{counts.abstained:,} of {counts.rows - counts.unscored:,} texts go to a person{place}"
-    return f"{texts}: interval wider than {show(above)}"

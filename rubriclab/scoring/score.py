@@ -22,7 +22,6 @@ from rubriclab.methods.prompting import gathered
 from rubriclab.methods.single_call import can_join, judge_all, judge_rivals, rival_calls
 from rubriclab.option_names import option
 from rubriclab.rubric import Part, Rubric
-from rubriclab.stats.interval import DIGITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +87,6 @@ class Score:
     verdict: str | None = None
     rivals: Literal["together"] | None = None
     replies: tuple[UnusableReply, ...] = field(default=(), compare=False, repr=False)
-
-    @property
-    def width(self) -> float | None:
-        """How wide the interval is, in points of the scale."""
-        return None if self.interval is None else round(self.interval[1] - self.interval[0], DIGITS)
 
     @property
     def answers(self) -> int:

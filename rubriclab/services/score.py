@@ -76,9 +76,6 @@ class ScoreOptions(ReadingOptions, JudgeOption, RivalOptions):
     ray_address: str | None = None
     """The address of a running Ray cluster, such as `auto` or `ray://host:10001`. Default: workers on this machine."""
 
-    abstain_above: float | None = Field(default=None, gt=0)
-    """Mark texts whose interval is wider, in points of the scale: their score is for a person to decide."""
-
     max_unscored: float | None = Field(default=None, ge=0, le=1)
     """The share of texts that may have no score; with more, scoring ends with an error after the last text."""
 
@@ -203,17 +200,11 @@ class Scoring:
             )
 
     def _scored(self, score: Score, source: ReadRow) -> ScoredRow:
-        above, example = self.options.abstain_above, source.example
-        abstained = None if above is None else is_abstained(score, above)
+        example = source.example
         if self.version and example:
             self.counts.without.update(missing_fields(self.version, [example]))
         addresses = example is not None and addresses_judge(example.output)
-        return ScoredRow(score, source.row, abstained, example, addresses)
-
-
-def is_abstained(score: Score, above: float) -> bool:
-    """Return whether the interval of a score is wider than `above`, so that a person has to score the text."""
-    return score.width is not None and score.width > above
+        return ScoredRow(score, source.row, example, addresses)
 
 
 def prepare_scoring(workspace: Workspace, data: Data, rubric: RubricLike | None, options: ScoreOptions) -> Scoring:
@@ -232,12 +223,10 @@ def prepare_scoring(workspace: Workspace, data: Data, rubric: RubricLike | None,
     if left_out := [option(name) for name in ("task", "aspect", "definition", "scale") if getattr(options, name)]:
         workspace.notify(f"{', '.join(left_out)}: left out, as {option('rubric')} says it")
     if isinstance(rubric, Rubric):
-        _check_intervals(rubric, "the rubric", options)
         rivals = _rivals(rubric, "the rubric", options, workspace)
         choice = JudgeChoice(judge_named(options.judge, workspace.notify))
         return Scoring(workspace, data, rubric, UNSAVED, choice, options, rivals=rivals)
     version = version_of(workspace, rubric)
-    _check_intervals(version.rubric, version.ref, options)
     rivals = _rivals(version.rubric, version.ref, options, workspace)
     choice = judge_of(version, options.judge, workspace.store, workspace.notify)
     return Scoring(workspace, data, version.rubric, version.ref, choice, options, version, rivals=rivals)
@@ -274,10 +263,6 @@ def _unvalidated(workspace: Workspace, data: Data, options: ScoreOptions) -> Sco
         raise SettingsError(
             f"There is nothing to score by: expected {option('rubric', 'REF')},",
             f"or without labels {option('task', 'TASK')} {option('aspect', 'ASPECT')}.",
-        )
-    if options.abstain_above is not None:
-        raise SettingsError(
-            f"{option('abstain_above')}: without labels scores have no intervals;", "leave it out, or learn."
         )
     aspect = find_aspect(options.task, options.aspect, options.definition)
     assignment = Assignment(task_words(options.task), aspect, parse_scale(options.scale or "1:5"))
@@ -323,14 +308,3 @@ def _rivals(rubric: Rubric, name: str, options: ScoreOptions, workspace: Workspa
             f"leave {option(several)} out, or give {option('rivals', 'apart')}.",
         )
     return rivals
-
-
-def _check_intervals(rubric: Rubric, name: str, options: ScoreOptions) -> None:
-    aggregation = rubric.aggregation
-    if options.abstain_above is None or (aggregation and aggregation.conformal):
-        return
-    why = "was learned from too few texts for that" if aggregation else "does not combine its criteria by weights"
-    raise SettingsError(
-        f"{option('abstain_above')}: {name} gives no intervals, as it {why};",
-        f"score without it, or learn a rubric of several methods: leave {option('methods')} out.",
-    )

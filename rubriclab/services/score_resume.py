@@ -7,7 +7,7 @@ parsing them into texts, which would take five times as long.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -97,7 +97,7 @@ def prepare_resuming(scoring: Scoring, output: str) -> int:
 
 def _record(scoring: Scoring) -> dict[str, Any]:
     assert scoring.version
-    options = scoring.options.model_dump(mode="json", include={*ReadingOptions.model_fields, "abstain_above"})
+    options = scoring.options.model_dump(mode="json", include=set(ReadingOptions.model_fields))
     return {
         "rubric": scoring.name,
         "digest": scoring.version.digest,
@@ -115,10 +115,8 @@ def _unknown(output: str) -> DataError:
     return DataError(f"{record_of(output)} does not say by what the rows of {output} are scored.", _ANEW)
 
 
-def keep_scores(scoring: Scoring, texts: str, output: str, end: int) -> Iterator[ScoredRow]:
-    """Yield each row of a file of scores up to `end` bytes, count it, and let `scoring` continue after the last.
-
-    The scores that are yielded lack their criteria.
+def keep_scores(scoring: Scoring, texts: str, output: str, end: int) -> None:
+    """Count the rows of a file of scores up to `end` bytes, and let `scoring` continue after the last.
 
     Raises:
         DataError: if a row of the file is no score, or is of another text; if there is no record, and a row is by
@@ -134,8 +132,8 @@ def keep_scores(scoring: Scoring, texts: str, output: str, end: int) -> Iterator
             place = f"{output}:{number}"
             try:
                 written = orjson.loads(line)
-                row = _row_of(written, raw, scoring, place)
-                scored = _scored(written, row)
+                _check_row(written, raw, scoring, place)
+                scored = _scored(written)
                 answers, missing = _answers(written["criteria"])
             except DataError:
                 raise
@@ -147,7 +145,6 @@ def keep_scores(scoring: Scoring, texts: str, output: str, end: int) -> Iterator
             scoring.count(scored)
             scoring.counts.answers += answers
             scoring.counts.answers_missing += missing
-            yield scored
     scoring.rest = rest_of(raw, scoring.options)
     if is_finished and any(True for _ in scoring.rest):
         raise _unknown(output)
@@ -173,10 +170,10 @@ def _end_of_rows(path: Path) -> int:
     return 0
 
 
-def _scored(written: Mapping[str, Any], row: Any) -> ScoredRow:
+def _scored(written: Mapping[str, Any]) -> ScoredRow:
     names = ("id", "aspect", "score", "unscored", "rubric", "judge")
     score = Score(**{name: written[name] for name in names}, criteria=())
-    return ScoredRow(score, row, written.get("abstained"), addresses_judge=written["addresses_judge"])
+    return ScoredRow(score, None, addresses_judge=written["addresses_judge"])
 
 
 def _answers(criteria: list[dict[str, Any]]) -> tuple[int, int]:
@@ -192,12 +189,12 @@ def _answers(criteria: list[dict[str, Any]]) -> tuple[int, int]:
     return answers, missing
 
 
-def _row_of(written: Mapping[str, Any], raw: RawRows, scoring: Scoring, place: str) -> Any:
-    """Return the next row of the texts that is scored, which has to be the one that `written` is of."""
+def _check_row(written: Mapping[str, Any], raw: RawRows, scoring: Scoring, place: str) -> None:
+    """Take the next row of the texts that is scored, which has to be the one that `written` is of."""
     where, options = raw.source.where, scoring.options
     for line, row in raw.numbered:
         if _is_of(written, row, line):
-            return row
+            return
         parsed = parsed_row(row, where, line, options.mapping, raw.rules)
         left_out = isinstance(parsed, RowError) and options.skip_faulty and parsed.usable is None
         if not left_out and not isinstance(parsed, tuple):

@@ -25,20 +25,18 @@ class ScoredRow:
 
     Attributes:
         row: as it came.
-        abstained: whether a person has to score the text; `None` if no width was given.
         example: the text; `None` for a faulty row.
         addresses_judge: whether the text speaks to whoever scores it; see `rubriclab.scoring.addresses_judge`.
     """
 
     score: Score
     row: Any
-    abstained: bool | None = None
     example: Example | None = None
     addresses_judge: bool = False
 
     def to_row(self) -> dict[str, Any]:
         """Return the score as one JSON object, with the columns of the row that it is of."""
-        return with_columns(self.row, {**self.score.to_row(), **_marks(self)})
+        return with_columns(self.row, {**self.score.to_row(), "addresses_judge": self.addresses_judge})
 
     def replies_row(self) -> dict[str, Any]:
         """Return which criteria have no rating and why, and the raw replies that could not be used."""
@@ -75,7 +73,7 @@ def same_name(own: Any, name: Any) -> bool:
 
 @dataclass(slots=True)
 class ScoreCounts:
-    """Rows, those without a score, left to a person, or that address the judge; answers and those missing.
+    """Rows, those without a score, or that address the judge; answers and those missing.
 
     Attributes:
         without: the number of texts without each field that all training texts had.
@@ -85,7 +83,6 @@ class ScoreCounts:
 
     rows: int = 0
     unscored: int = 0
-    abstained: int = 0
     addresses_judge: int = 0
     answers: int = 0
     answers_missing: int = 0
@@ -98,7 +95,6 @@ class ScoreCounts:
         score = scored.score
         self.rows += 1
         self.unscored += score.score is None
-        self.abstained += bool(scored.abstained)
         self.addresses_judge += scored.addresses_judge
         self.answers += score.answers
         self.answers_missing += score.answers_missing
@@ -186,18 +182,12 @@ def criterion_cells(score: Score) -> dict[str, Any]:
     return details
 
 
-def _marks(scored: ScoredRow) -> dict[str, bool]:
-    """Return what is said of the text beside its score."""
-    abstained = {} if scored.abstained is None else {"abstained": scored.abstained}
-    return {"addresses_judge": scored.addresses_judge, **abstained}
-
-
 def _flat(scored: ScoredRow) -> dict[str, Any]:
     score = scored.score
     low, high = score.interval or (None, None)
     row: dict[str, Any] = {"id": score.id, "score": score.score, "low": low, "high": high, "unscored": score.unscored}
     row |= {"verdict": score.verdict} if score.verdict else {}
-    row |= _marks(scored)
+    row["addresses_judge"] = scored.addresses_judge
     if score.rivals:
         row["rivals"] = score.rivals
     criteria: Mapping[str, float | None] = {criterion.id: criterion.score for criterion in score.criteria}

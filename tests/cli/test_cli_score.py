@@ -99,7 +99,7 @@ def test_what_cannot_be_scored_is_refused(learned: Commands, arguments: tuple[ob
 
 @pytest.fixture
 def weighed(own: Commands) -> Commands:
-    """The store with weighed@1: news@1 with equal weights for its criteria, and intervals that vary in width."""
+    """The store with weighed@1: news@1 with equal weights for its criteria, and intervals."""
     with open_store(str(own.folder / "store.db")) as store:
         news = store.load("news@1")
         ids = [criterion.id for criterion in news.rubric.criteria]
@@ -110,31 +110,8 @@ def weighed(own: Commands) -> Commands:
             calibration=Calibration(kind="linear", x=(0, 1), y=(3, 4)),
             conformal=Conformal(errors=(-4.0,) * 10 + (0.5,) * 10),
         )
-        for name, made in (("weighed", aggregation), ("small", aggregation.model_copy(update={"conformal": None}))):
-            store.save(name, news.rubric.model_copy(update={"aggregation": made}), news.provenance, Effort())
+        store.save("weighed", news.rubric.model_copy(update={"aggregation": aggregation}), news.provenance, Effort())
     return own
-
-
-def widths(rows: list[dict[str, Any]]) -> list[float]:
-    """Return how wide each row's interval is."""
-    return [round(row["interval"][1] - row["interval"][0], 6) for row in rows]
-
-
-def test_texts_with_wide_intervals_go_to_a_person_as_they_came(weighed: Commands) -> None:
-    lines = [*TEXTS, b'{"output": " "}\n']
-    plain = weighed("score", "-", "--rubric", "weighed", stdin=b"".join(lines)).rows
-    above = sorted(widths(plain[:-1]))[6]
-    options = ("--rubric", "weighed", "--abstain-above", above, "--to-person", "people.jsonl")
-    done = weighed("score", "-", *options, stdin=b"".join(lines))
-    wide = [width > above for width in widths(plain[:-1])]
-    assert 0 < sum(wide) < 12
-    assert done.rows == [{**row, "abstained": w} for row, w in zip(plain, [*wide, False], strict=True)]
-    kept = [json.loads(line) for line in (weighed.folder / "people.jsonl").read_bytes().splitlines()]
-    assert kept == [row for row, w in zip(ROWS, wide, strict=True) if w]
-    assert done.err.splitlines()[-2:] == [
-        "12 texts scored by weighed@1, 1 unscored",
-        f"{sum(wide)} of 12 texts go to a person in people.jsonl: interval wider than {above:.3f}".rstrip("0"),
-    ]
 
 
 def test_texts_that_address_the_judge_are_marked_and_counted_and_score_as_before(own: Commands) -> None:
@@ -152,72 +129,6 @@ def test_texts_that_address_the_judge_are_marked_and_counted_and_score_as_before
     own("score", "texts.jsonl", *options, "-o", "scores.csv")
     with (own.folder / "scores.csv").open(encoding="utf-8", newline="") as file:
         assert [row["addresses_judge"].lower() for row in csv.DictReader(file)] == ["true"] * 2 + ["false"] * 11
-
-
-def test_the_counts_are_in_the_summary_as_json(weighed: Commands) -> None:
-    options = ("--rubric", "weighed", "-o", "scores.jsonl", "--json", "--abstain-above", 0.1)
-    summary = weighed("score", "-", *options, stdin=b"".join(TEXTS)).json
-    assert (summary["rows"], summary["abstained"], summary["to_person"]) == (12, 12, None)
-    again = weighed("score", "-", *options, "--to-person", "people.jsonl", stdin=b"".join(TEXTS)).json
-    assert (again["abstained"], again["to_person"]) == (12, "people.jsonl")
-
-
-def test_rows_of_tables_reach_a_person_with_all_their_columns(weighed: Commands) -> None:
-    write_csv(weighed.folder / "texts.csv", {"id": "key", "source": "article", "output": "summary", "system": "by"})
-    mapping = "id=key,source=article,output=summary"
-    options = ("--rubric", "weighed", "--map", mapping, "--abstain-above", 0.1, "--to-person", "people.jsonl")
-    assert len(weighed("score", "texts.csv", *options).rows) == 12
-    kept = [json.loads(line) for line in (weighed.folder / "people.jsonl").read_bytes().splitlines()]
-    named = {"id": "key", "source": "article", "output": "summary", "system": "by"}
-    assert kept == [{column: str(row[field]) for field, column in named.items()} for row in ROWS]
-
-
-def test_texts_for_a_person_are_complete_after_resuming(weighed: Commands) -> None:
-    (weighed.folder / "texts.jsonl").write_bytes(b"".join(TEXTS))
-    scores, people = weighed.folder / "scores.jsonl", weighed.folder / "people.jsonl"
-    options = ("--rubric", "weighed", "-o", "scores.jsonl", "--to-person", "people.jsonl", "--resume")
-    assert weighed("score", "texts.jsonl", *options, "--abstain-above", 0.1).code == 0
-    complete, rows = scores.read_bytes(), people.read_bytes()
-    scores.write_bytes(b"".join(complete.splitlines(keepends=True)[:-5]))
-    people.write_bytes(b"")
-    done = weighed("score", "texts.jsonl", *options, "--abstain-above", 0.1)
-    assert done.code == 0, done.err
-    assert (scores.read_bytes(), people.read_bytes()) == (complete, rows)
-    other = weighed("score", "texts.jsonl", *options, "--abstain-above", 4)
-    assert other.code == 2
-    assert "scores.jsonl.resume.json: got the abstain_above '0.1', expected '4" in other.error
-    assert (scores.read_bytes(), people.read_bytes()) == (complete, rows)
-
-
-def test_rows_of_an_earlier_run_do_not_stand_where_nothing_goes_to_a_person(weighed: Commands) -> None:
-    (weighed.folder / "people.jsonl").write_text("{}\n")
-    options = ("--rubric", "weighed", "--abstain-above", 4, "--to-person", "people.jsonl")
-    done = weighed("score", "-", *options, stdin=b"".join(TEXTS))
-    assert not any(row["abstained"] for row in done.rows)
-    assert (weighed.folder / "people.jsonl").read_bytes() == b""
-    assert done.err.splitlines()[-1] == "0 of 12 texts go to a person in people.jsonl: interval wider than 4"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        (("news@1", "--abstain-above", 1), "--abstain-above: news@1 gives no intervals, as it does not combine its"),
-        (
-            ("small", "--abstain-above", 1),
-            "--abstain-above: small@1 gives no intervals, as it was learned from too few",
-        ),
-        (("weighed", "--abstain-above", 0), "--abstain-above: expected a number above 0, got 0"),
-        (("weighed", "--to-person", "people.jsonl"), "--to-person needs to know which texts are for a person;"),
-        (("weighed", "--abstain-above", 1, "--to-person", "-"), "--to-person: standard output is for the scores."),
-    ],
-    ids=lambda value: " ".join(map(str, value)) if isinstance(value, tuple) else "",
-)
-def test_abstaining_that_makes_no_sense_is_refused(
-    weighed: Commands, arguments: tuple[object, ...], complaint: str
-) -> None:
-    done = weighed("score", HELDOUT, "--rubric", *arguments)
-    assert (done.code, done.out) == (2, "")
-    assert done.error.startswith(complaint)
 
 
 @pytest.mark.parametrize(("threshold", "code"), [(1, 0), (5.1, 1)])

@@ -81,8 +81,8 @@ def continued(scoring: Scoring, texts: str, kept: list[dict[str, Any]], folder: 
         return [scored.to_row() async for scored in scoring.stream()]
 
     end = prepare_resuming(scoring, str(output))
-    found = [scored.score.id for scored in keep_scores(scoring, texts, str(output), end)]
-    assert found == [row["id"] for row in kept]
+    keep_scores(scoring, texts, str(output), end)
+    assert scoring.counts.rows == len(kept)
     return kept + finish(rest)
 
 
@@ -302,7 +302,7 @@ def test_more_scores_than_texts_are_refused(scoring: Callable[..., Scoring], fol
 def test_what_is_no_row_of_scores_is_refused(scoring: Callable[..., Scoring], folder: Path, content: bytes) -> None:
     (folder / "kept.jsonl").write_bytes(content)
     with pytest.raises(DataError, match=r"kept.jsonl:1: got .*, expected a row of scores"):
-        list(keep_scores(scoring("texts.jsonl"), "texts.jsonl", str(folder / "kept.jsonl"), len(content)))
+        keep_scores(scoring("texts.jsonl"), "texts.jsonl", str(folder / "kept.jsonl"), len(content))
 
 
 def test_a_rubric_that_is_no_version_cannot_be_continued(scoring: Callable[..., Scoring], learned: Commands) -> None:

@@ -41,12 +41,6 @@ def test_standard_input_cannot_be_compared_with_itself(rubriclab: Commands) -> N
     assert "standard input cannot be read twice; give a file, or name a language model" in done.err
 
 
-def test_intervals_need_labels(rubriclab: Commands) -> None:
-    done = rubriclab("score", texts(rubriclab.folder), *PRIOR, "--abstain-above", "1")
-    assert done.code == 2
-    assert "--abstain-above: without labels scores have no intervals" in done.err
-
-
 def test_a_rubric_says_the_aspect_itself(own: Commands) -> None:
     done = own("score", texts(own.folder), "--rubric", "news@1", *PRIOR)
     assert done.code == 0

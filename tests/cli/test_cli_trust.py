@@ -331,7 +331,6 @@ EVALUATE = ("evaluate", HELDOUT, "--rubric", "news")
         ("generator = 'recorded:gone#x'", (*LEARN, "hypoeval")),
         ("output = 'gone/x'", SCORE),
         ("record = 'gone/x'", SCORE),
-        ("to-person = 'gone/x'", (*SCORE, "--abstain-above", "1")),
         ("html = 'gone/x'", EVALUATE),
         ("to = 'gone.jsonl'", ("transfer", "news")),
         ("diff = 'gone/x'", ("improve", HELDOUT, "--rubric", "news")),

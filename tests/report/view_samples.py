@@ -154,7 +154,7 @@ def transfer(words: str = "blog.jsonl") -> Transfer:
 def listed(rubric: str, scores: Sequence[Score]) -> Scores:
     """Return scores of rows that hold nothing else."""
     summary = summarize_scores(scores, Scale(low=1, high=5, whole=True))
-    return Scores(tuple(ScoredRow(score, None, None) for score in scores), rubric, Effort(), summary)
+    return Scores(tuple(ScoredRow(score, None) for score in scores), rubric, Effort(), summary)
 
 
 def _scores() -> list[Score]:

@@ -97,7 +97,7 @@ HALF_A_POINT = Conformal(errors=(-0.5,) * 10 + (0.5,) * 10)
 
 async def test_combined_criteria_count_by_their_weights_and_show_what_each_adds():
     score = await score_text(combined(conformal=HALF_A_POINT, a=0.75, b=0.25), TEXT, judge(a=4, b=1), REF)
-    assert (score.score, score.interval, score.width) == (3.25, (2.75, 3.75), 1.0)
+    assert (score.score, score.interval) == (3.25, (2.75, 3.75))
     assert score.criteria == (
         CriterionScore("a", 4, "Worth 4.", contribution=0.75),
         CriterionScore("b", 1, "Worth 1.", contribution=-0.5),
@@ -122,7 +122,7 @@ async def test_a_part_without_any_answer_costs_only_its_weight():
 
 async def test_too_little_of_the_weight_means_no_score_no_interval_and_no_contributions():
     score = await score_text(combined(conformal=HALF_A_POINT, a=0.75, b=0.25), TEXT, judge(a=None, b=4), REF)
-    assert (score.score, score.interval, score.width) == (None, None, None)
+    assert (score.score, score.interval) == (None, None)
     assert score.unscored == "1 of 2 criteria without a usable rating; the first: the server is busy"
     assert [criterion.contribution for criterion in score.criteria] == [None, None]
 
