@@ -161,7 +161,8 @@ def proposed_mapping(
     if "output" not in proposal and "output" not in native and (column := _longest(free, proposal)):
         proposal["output"] = column
     worded = _levels({column: values for column, values in free.items() if column not in proposal.values()})
-    scored = [column for column in free if column in (*numbers, *worded) and column not in proposal.values()]
+    taken = {*proposal.values(), *(column for column in numbers if _are_distinct(column, free[column], aspect))}
+    scored = [column for column in free if column in (*numbers, *worded) and column not in taken]
     if aspect and not any(column.startswith((f"scores.{aspect}", f"annotations.{aspect}")) for column in native):
         proposal |= dict(_scores({column: free[column] for column in scored}, aspect))
     return proposal
@@ -244,6 +245,19 @@ def _are_numbers(cells: Sequence[Any]) -> bool:
     return len(present) > 0 and len(_numbers(present)) >= 0.8 * len(present)
 
 
+def _are_distinct(column: str, cells: Sequence[Any], aspect: str | None) -> bool:
+    """Return whether numbers look like identifiers or measurements: all differ, and their name says no score."""
+    numbers = _numbers(cells)
+    is_named = is_score_name(column) or (aspect is not None and _is_similar(column, aspect))
+    return len(numbers) > MOST_RATED and len(set(numbers)) == len(numbers) and not is_named
+
+
+def _is_similar(column: str, aspect: str) -> bool:
+    from rapidfuzz import fuzz
+
+    return bool(fuzz.partial_ratio(_plain(aspect), _plain(column)) >= _SAME)
+
+
 def _numbers(cells: Iterable[Any]) -> list[float]:
     """Return the cells that are numbers; decimal commas are read as such."""
     read = [
@@ -257,10 +271,8 @@ def _numbers(cells: Iterable[Any]) -> list[float]:
 
 def _scores(cells: Mapping[str, Sequence[Any]], aspect: str) -> Iterator[tuple[str, str]]:
     """Yield the fields of the columns that hold scores of `aspect`."""
-    from rapidfuzz import fuzz
-
     columns, plain_aspect = list(cells), _plain(aspect)
-    similar = [column for column in columns if fuzz.partial_ratio(plain_aspect, _plain(column)) >= _SAME]
+    similar = [column for column in columns if _is_similar(column, aspect)]
     raters = similar if len(similar) > 1 else [column for column in columns if _RATER.fullmatch(_plain(column))]
     first = {_plain(column).partition("-")[0] for column in columns}
     if len(similar) == 1:

@@ -150,6 +150,7 @@ def _example(fields: Fields, faults: list[FieldError]) -> Example | None:
     cells = valid(partial(fields.table, "scores")) or []
     scores = {aspect: valid(partial(fields.number, f"scores.{aspect}", cell)) for aspect, cell in cells}
     annotated = valid(partial(_annotations, fields, faults)) or {}
+    valid(partial(_check_aspect, fields))
     reasons = valid(partial(_reasons, fields, faults)) or {}
     if output is None or not all(fault.single for fault in faults):
         return None
@@ -169,6 +170,18 @@ def _example(fields: Fields, faults: list[FieldError]) -> Example | None:
         raters={aspect: raters for aspect, (raters, _) in annotated.items() if raters},
         reasons=reasons,
     )
+
+
+def _check_aspect(fields: Fields) -> None:
+    """Check that a row that names the aspect of its rating (a table with a row for each rating) names a mapped one."""
+    column = fields.mapping.columns.get("aspect", "aspect")
+    named = look_up(fields.row, column)
+    mapped = {name.partition(".")[0] for table in ("scores", "annotations") for name in fields.mapping.aspects(table)}
+    if not mapped or not isinstance(named, str) or is_blank(named):
+        return
+    if named.strip().casefold() not in {name.strip().casefold() for name in mapped}:
+        aspects = " or ".join(map(repr, sorted(mapped)))
+        raise FieldError("aspect", describe(named), f"{aspects}, which the ratings are mapped to; leave out other rows")
 
 
 def _annotations(fields: Fields, faults: list[FieldError]) -> dict[str, tuple[tuple[str, ...], tuple[float, ...]]]:

@@ -1,8 +1,8 @@
 """Rows of Excel workbooks (.xlsx).
 
 Cells have the values that the sheet shows: formulas are not evaluated, their stored results are used; one without a
-result, such as `#DIV/0!`, is a `CellError`, which is a fault where a score or text is read. Every cell of a
-merged range has the value of the range.
+result, such as `#DIV/0!` or one that was never calculated, is a `CellError`, which is a fault where a score or text is
+read. Every cell of a merged range has the value of the range.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ DAMAGED = (
     *(expat.ExpatError, StopIteration),
 )
 _BLOCK = 2**20
+# The error of a formula that no spreadsheet has calculated, as in a workbook that a program wrote.
+UNSAVED = "#formula without a stored result"
 _OLD_EXCEL = b"\xd0\xcf\x11\xe0"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _MAIN = "xl/workbook.xml"
@@ -182,7 +184,9 @@ def _check_format(path: Path) -> None:
 
 
 def _error_cells(path: Path, archive: zipfile.ZipFile, sheet: str) -> dict[tuple[int, int], str]:
-    """Return the errors in a sheet, such as `#DIV/0!`, by row and column from 1; python-calamine reads them as empty.
+    """Return the errors in a sheet, such as `#DIV/0!`, and `UNSAVED` for formulas whose result is not stored.
+
+    They are given by row and column from 1; python-calamine reads them as empty.
 
     Raises:
         DataError: if the used area of the sheet is too large, or its texts are too long: python-calamine copies a text
@@ -193,6 +197,7 @@ def _error_cells(path: Path, archive: zipfile.ZipFile, sheet: str) -> dict[tuple
     errors: dict[tuple[int, int], str] = {}
     row = column = rows = columns = characters = 0
     kind = ""
+    unsaved = False
     for event, attributes, text in _events(archive, parts[_part_of_sheet(archive, sheet)]):
         if event == "row":
             row, column = int(attributes.get("r", row + 1)), 0
@@ -200,7 +205,9 @@ def _error_cells(path: Path, archive: zipfile.ZipFile, sheet: str) -> dict[tuple
             letters = attributes.get("r", "").rstrip("0123456789")
             column = _number(letters) if letters else column + 1
             row = int(attributes["r"][len(letters) :]) if letters else row
-            kind = attributes.get("t", "")
+            kind, unsaved = attributes.get("t", ""), False
+        elif event == "f":
+            unsaved = True
         elif event in ("v", "is"):
             rows, columns = max(rows, row), max(columns, column)
             if rows * columns > MOST_CELLS:
@@ -209,8 +216,12 @@ def _error_cells(path: Path, archive: zipfile.ZipFile, sheet: str) -> dict[tuple
                     f"{MOST_CELLS:,} cells are read.",
                     "Delete cells far away from the table, or save the table as CSV.",
                 )
+        elif event == "/c" and unsaved and kind != "str":
+            # The result of type "str" may be an empty text.
+            errors[row, column] = UNSAVED
         elif event == "/v" and kind == "e":
             errors[row, column] = text
+            unsaved = False
         elif event == "/v" and kind == "s":
             characters += lengths[int(text)] if int(text) < len(lengths) else 0
             if characters > MOST_UNPACKED:
@@ -218,6 +229,8 @@ def _error_cells(path: Path, archive: zipfile.ZipFile, sheet: str) -> dict[tuple
                     f"{path}: the texts of the sheet {sheet!r} have more than {MOST_UNPACKED:,} characters.",
                     "Divide the table, or save it as CSV.",
                 )
+        if event == "/v" and text:
+            unsaved = False
     return errors
 
 

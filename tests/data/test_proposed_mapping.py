@@ -48,9 +48,21 @@ def test_a_misspelt_column_is_found() -> None:
 
 def test_columns_of_plain_names_with_numbers_of_a_small_range_are_raters() -> None:
     rows = [{"output": LONG, "Anna": n % 5, "Ben": n % 4, "words": 10 * n} for n in range(20)]
-    assert proposed_mapping(rows, "x") == {}
+    assert proposed_mapping([{**row, "words": 10 * (n % 7)} for n, row in enumerate(rows)], "x") == {}
     rated = [{name: cell for name, cell in row.items() if name != "words"} for row in rows]
     assert proposed_mapping(rated, "x") == {"annotations.x.anna": "Anna", "annotations.x.ben": "Ben"}
+
+
+@pytest.mark.parametrize("cells", [range(1, 31), [n / 31 for n in range(30)], [117 + 3 * n for n in range(30)]])
+def test_numbers_that_all_differ_are_scores_only_if_they_are_named_so(cells: list[float]) -> None:
+    def proposed(column: str) -> dict[str, str]:
+        return proposed_mapping([{"output": LONG, column: cell} for cell in cells], "coherence")
+
+    assert proposed("seg_id") == proposed("latency") == {}
+    assert proposed("rating") == {"scores.coherence": "rating"}
+    assert proposed("coherence_mean") == {"scores.coherence": "coherence_mean"}
+    rows = [{"output": LONG, "bleu": cell, "quality": n % 5} for n, cell in enumerate(cells)]
+    assert proposed_mapping(rows, "coherence") == {"scores.coherence": "quality"}
 
 
 @pytest.mark.parametrize("written", ["annotations=Anna,annotations=Ben", "annotations.x=Anna,annotations.x=Ben"])

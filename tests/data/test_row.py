@@ -255,3 +255,19 @@ def test_named_annotations_that_cannot_be_are_faults(fields, where, came):
 def test_no_annotations_are_none(annotations):
     example = taken(annotations=annotations)
     assert (example.annotations, example.raters) == ({}, {})
+
+
+@pytest.mark.parametrize("mapping", ["scores.fluency=rating", "annotations.fluency.anna=rating"])
+@pytest.mark.parametrize("column", ["aspect", "dimension"])
+def test_a_rating_of_another_aspect_than_the_mapped_one_is_a_fault(mapping: str, column: str) -> None:
+    columns = parse_mapping(f"{mapping},aspect={column}" if column != "aspect" else mapping)
+
+    def row_of(aspect: str | None) -> Example | RowError:
+        return example_of({"output": "A text.", column: aspect, "rating": 3}, "t", 1, columns)
+
+    other = row_of("simplicity")
+    assert isinstance(other, RowError)
+    assert (other.field, other.usable) == ("aspect", None)
+    assert "'simplicity'" in other.got
+    assert "'fluency'" in other.expected
+    assert all(isinstance(row_of(same), Example) for same in ("fluency", " Fluency", "", None))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import zipfile
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -373,6 +374,37 @@ def test_levels_that_are_not_understood_are_named(tmp_path: Path, levels: str, s
     with pytest.raises(SettingsError, match=re.escape(said)):
         read(path, level_scores=levels)
     assert scores_of(path, level_scores="good=4,Good=4") == [4]
+
+
+def test_a_formula_without_a_stored_result_is_a_fault_and_an_empty_result_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "t.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        sheet = book.add_worksheet()
+        sheet.write_row(0, 0, ["output", "source", "scores.x"])
+        for number, result in enumerate(("", 4), start=1):
+            sheet.write_row(number, 0, [f"Text {number}"])
+            sheet.write_formula(number, 2, "=1+3", None, result)
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    part = "xl/worksheets/sheet1.xml"
+    empty = b"><f>1+3</f><v></v>"
+    assert parts[part].count(empty) == 1
+
+    def rows_with(element: bytes) -> list[Example | RowError]:
+        changed = parts[part].replace(empty, element)
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, content in parts.items():
+                archive.writestr(name, changed if name == part else content)
+        return list(read(path))
+
+    for element in (b"><f>1+3</f>", b"><f>1+3</f><v/>", empty):
+        fault, stored = rows_with(element)
+        assert isinstance(fault, RowError)
+        assert (fault.line, fault.field) == (2, "scores.x")
+        assert "without a stored result" in fault.got
+        assert isinstance(stored, Example)
+        assert stored.scores == {"x": 4}
+    assert all(isinstance(row, Example) for row in rows_with(b' t="str"' + empty))
 
 
 def test_cells_with_an_error_are_faults_and_can_be_declared_missing(tmp_path: Path) -> None:
