@@ -6,9 +6,11 @@ A label between the levels, as the share of several raters, counts as the verdic
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from rubriclab.data.scale import MOST_LEVELS, Scale
 from rubriclab.learning.settings import Recall
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
 from rubriclab.stats.folds import units
@@ -63,7 +65,8 @@ def verdict_agreement(
 ) -> VerdictAgreement:
     """Return how scores and verdicts agree with people's verdicts, with 95 % intervals over groups.
 
-    The intervals are Wilson's for shares of texts that are each a group, else by the jackknife over groups.
+    The intervals are by the jackknife over groups. Those of shares are Wilson's if each text is a group, and for shares
+    of 0 and 1, with groups in place of texts.
 
     Args:
         scores: from 0 to 1; NaN where missing.
@@ -71,20 +74,25 @@ def verdict_agreement(
     """
     known = ~np.isnan(scores) & ~np.isnan(verdicts) & (labels != 0.5)
     values, found, passes = scores[known], verdicts[known] == 1, labels[known] > 0.5
-    clusters = np.unique(units([group for group, there in zip(groups, known, strict=True) if there]))
-    place = np.searchsorted(clusters, units([group for group, there in zip(groups, known, strict=True) if there]))
-    single = len(clusters) == len(values)
+    place = units([group for group, there in zip(groups, known, strict=True) if there])
+    clusters = int(place.max(initial=-1)) + 1
+    single = clusters == len(values)
 
     def interval(statistic: Counted, least: float = 0) -> Interval:
         return (
-            estimate(lambda counts: statistic(counts[:, place]), len(clusters), elements=len(values))
+            estimate(lambda counts: statistic(counts[:, place]), clusters, elements=len(values))
             .within(least, 1)
             .rounded()
         )
 
     def share(part: BoolArray, whole: BoolArray) -> Interval:
-        if single and whole.any():
-            return wilson(int((part & whole).sum()), int(whole.sum())).rounded()
+        found, of = int((part & whole).sum()), int(whole.sum())
+        if single or not of:
+            return wilson(found, of).rounded()
+        if found in (0, of):
+            # All groups agree, so that their spread says nothing: each counts as one text.
+            groups_there = len(np.unique(place[whole]))
+            return wilson(groups_there if found else 0, groups_there).rounded()
         return interval(lambda weights: _ratio(weights @ (part & whole), weights @ whole))
 
     def balanced(weights: FloatArray) -> FloatArray:
@@ -135,6 +143,54 @@ def raters_verdicts(annotations: Sequence[Sequence[float]], groups: Sequence[str
         return None
     own, others = (np.array([row[column] for row in rows], dtype=float) for column in (0, 1))
     return verdict_agreement("raters among themselves", own, own, others, [row[2] for row in rows])
+
+
+@dataclass(frozen=True, slots=True)
+class LevelAgreement:
+    """Scores of few ordered levels beside people's.
+
+    Attributes:
+        levels: ascending.
+        cells: numbers of texts, a row for each level of the labels, a column for each of the rounded scores.
+        kappa: weighted by the squared difference of the levels.
+    """
+
+    levels: tuple[float, ...]
+    cells: tuple[tuple[int, ...], ...]
+    kappa: Interval
+
+
+def level_agreement(
+    scores: FloatArray, labels: FloatArray, groups: Sequence[str], scale: Scale
+) -> LevelAgreement | None:
+    """Return how scores and labels, rounded to whole levels, agree; `None` unless there are 3 to 7 whole levels.
+
+    Args:
+        scores: NaN where missing.
+    """
+    levels = np.arange(scale.low, scale.high + 1)
+    if not (scale.whole and 3 <= len(levels) <= MOST_LEVELS):
+        return None
+    known = ~np.isnan(scores)
+    place = units([group for group, there in zip(groups, known, strict=True) if there])
+    judged, said = (
+        np.clip(np.floor(values[known] - scale.low + 0.5), 0, len(levels) - 1).astype(int)
+        for values in (scores, labels)
+    )
+    distance = np.square(judged - said).astype(float)
+    own, theirs = np.eye(len(levels))[judged], np.eye(len(levels))[said]
+    apart = np.square(levels[:, np.newaxis] - levels)
+
+    def kappa(counts: FloatArray) -> FloatArray:
+        weights = counts[:, place]
+        total = weights.sum(axis=1)
+        by_chance = np.einsum("si,ij,sj->s", weights @ own, apart, weights @ theirs)
+        return 1 - _ratio((weights @ distance) * total, by_chance)
+
+    found = estimate(kappa, int(place.max(initial=-1)) + 1, elements=len(judged)).within(-1, 1).rounded()
+    cells = np.zeros((len(levels), len(levels)), dtype=int)
+    np.add.at(cells, (said, judged), 1)
+    return LevelAgreement(tuple(levels.tolist()), tuple(map(tuple, cells.tolist())), found)
 
 
 def _reliability(values: FloatArray, passes: BoolArray) -> tuple[ReliabilityBin, ...]:

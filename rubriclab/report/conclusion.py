@@ -11,6 +11,7 @@ from rubriclab.option_names import by_reader, command
 from rubriclab.report import describe, verdicts
 from rubriclab.report.edit import edited_sentence
 from rubriclab.report.model import Badge, Block, Bullets, Paragraph, Section, Words, quoted
+from rubriclab.report.verdict_agreement import asked_directly, verdict_sentence
 from rubriclab.report.wording import count, estimate, figure
 from rubriclab.stats.interval import Interval
 from rubriclab.stats.jackknife import FEWEST_GROUPS
@@ -74,6 +75,11 @@ def badge_of(validation: Validation) -> Badge:
 
 def _summary(version: Version, validation: Validation) -> Words:
     rubric, decisive = verdicts.rubric_agreement(validation), validation.verdicts[0]
+    if (names := version.rubric.scores_on.names) and validation.verdict_agreements:
+        found = verdict_sentence(validation.verdict_agreements[0], names)
+        direct = asked_directly(validation)
+        judge = quoted(describe.judge(version), "strong")
+        return "With the judge ", judge, f", {found}, {verdicts.procedure(validation)}. {direct}"
     other = next((evaluator for evaluator in validation.evaluators if evaluator.name == decisive.against), None)
     reached = f" ({estimate(other.pearson)})" if other and other.pearson.value is not None else ""
     most = verdicts.ceiling(validation)

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from rubriclab.aggregation import Term
 from rubriclab.data.example import Example, labelled
 from rubriclab.evaluation import Result, baseline_evaluators
+from rubriclab.learning.verdicts import level_agreement, raters_verdicts, verdict_agreement
+from rubriclab.methods.names import JOINT
 from rubriclab.report import charts, describe, version as versions, wording
 from rubriclab.report.conclusion import outcome
 from rubriclab.report.export import COMPARED_WITH
@@ -41,9 +45,12 @@ from rubriclab.report.texts import (
     criterion_agreements,
     distance,
     error_sentence,
+    human_scores,
     judged_texts,
+    rubric_scores,
     text_card,
 )
+from rubriclab.report.verdict_agreement import level_section, verdict_section
 from rubriclab.rubric import Criterion
 from rubriclab.scoring.score import CriterionScore, Score
 from rubriclab.training_record import RecordedText
@@ -81,14 +88,17 @@ def evaluation_view(
     title = ("Agreement with the labels of ", quoted(wording.listed(summaries)) if summaries else "")
     errors = paragraphs(error_sentence(version, _texts(version, scored, examples)) for version in versions)
     summary = Section("Summary", (*_summaries(summaries), *errors), name="summary")
+    verdicts = tuple(
+        section for version in versions for section in _verdicts(version, _texts(version, scored, examples))
+    )
     if brief:
-        return View(title, (*_levels(results), summary), "rubriclab evaluation")
+        return View(title, (*verdicts, *_levels(results), summary), "rubriclab evaluation")
     rubrics = (
         _rubric(number, version, _texts(version, scored, examples), summaries[version.rubric.aspect.name])
         for number, version in enumerate(versions, 1)
     )
     agreement = Section("Agreement by level", _levels(results), name="agreement")
-    blocks = (summary, agreement, *rubrics)
+    blocks = (summary, *verdicts, agreement, *rubrics)
     return View(title, blocks, "rubriclab evaluation")
 
 
@@ -106,6 +116,19 @@ def evaluation_summaries(
     texts = {version.ref: _texts(version, scored, examples) for version in versions}
     aspects = dict.fromkeys(version.rubric.aspect.name for version in versions)
     return {aspect: _summary(aspect, versions, results, texts, examples) for aspect in aspects}
+
+
+def _verdicts(version: Version, texts: Sequence[JudgedText]) -> Iterator[Section]:
+    """Yield how the verdicts of a rubric, or its scores of few levels, agree with people's."""
+    scores, labels = rubric_scores(texts), human_scores(texts)
+    groups, scale, measured = [text.example.group for text in texts], version.rubric.scores_on, f"by {version.ref}"
+    if scale.names:
+        passed = np.where(np.isnan(scores), np.nan, scores >= (version.rubric.threshold or 0))
+        own = verdict_agreement(JOINT, scores, passed, labels, groups)
+        ratings = [text.example.annotations.get(version.rubric.aspect.name, ()) for text in texts]
+        raters = raters_verdicts(ratings, groups)
+        yield from verdict_section([own, *([raters] if raters else [])], scale.names, measured)
+    yield from level_section(level_agreement(scores, labels, groups, scale), measured)
 
 
 def _levels(results: Sequence[Result]) -> tuple[Block, ...]:

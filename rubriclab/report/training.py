@@ -6,6 +6,9 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
+from rubriclab.learning.verdicts import LevelAgreement, level_agreement
 from rubriclab.report import charts, describe, recorded, verdicts, version as versions, wording
 from rubriclab.report.conclusion import conclusion, offline_banner
 from rubriclab.report.model import (
@@ -22,6 +25,7 @@ from rubriclab.report.model import (
     quoted,
     table,
 )
+from rubriclab.report.verdict_agreement import level_section, verdict_section
 from rubriclab.report.weights import (
     main_criteria,
     weight_blocks,
@@ -49,6 +53,8 @@ def learned_view(version: Version) -> View:
     validation = version.provenance.validation
     blocks = (*offline_banner(version), *conclusion(version), *main_criteria(version))
     if validation:
+        names = version.rubric.scores_on.names
+        blocks += (*verdict_section(validation.verdict_agreements, names or ("", ""), verdicts.procedure(validation)),)
         blocks += (Paragraph(f"Scoring takes {verdicts.per_text(verdicts.rubric_agreement(validation).calls)}."),)
     return View((quoted(version.ref), f": {describe.contents(version.rubric.criteria)}"), blocks, "rubriclab training")
 
@@ -101,9 +107,21 @@ def _sections(version: Version, validation: Validation | None, record: TrainingR
     if rows := weighted_criteria(version):
         yield Section("Criteria by weight", tuple(weight_blocks(version, rows)), name="weights")
     if validation:
+        names = version.rubric.scores_on.names
+        yield from verdict_section(validation.verdict_agreements, names or ("", ""), verdicts.procedure(validation))
         yield _agreement(validation, version, record)
+    if record and validation:
+        yield from level_section(_levels(version, record), verdicts.procedure(validation))
     if record and (furthest := recorded.disagreements(record)):
         yield recorded.disagreement_section(version, record, furthest)
+
+
+def _levels(version: Version, record: TrainingRecord) -> LevelAgreement | None:
+    """Return the agreement of the held-out scores in whole levels; `None` unless there are few."""
+    labels, scores = (
+        np.array(values, dtype=float) for values in zip(*((t.label, t.predicted) for t in record.texts), strict=True)
+    )
+    return level_agreement(scores, labels, [text.group for text in record.texts], version.rubric.scores_on)
 
 
 def _other_comparisons(validation: Validation) -> Iterator[Section]:

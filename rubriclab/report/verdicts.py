@@ -109,6 +109,9 @@ def recorded_agreement(version: Version) -> RecordedAgreement | None:
     """Return the least optimistic agreement that a version records, `None` if it records none."""
     made = version.provenance
     if made.validation:
+        if made.validation.verdict_agreements:
+            name = "balanced accuracy of verdicts, cross-validated"
+            return RecordedAgreement(name, made.validation.verdict_agreements[0].balanced_accuracy, made.validation.n)
         name = f"Pearson, {LEVELS[made.validation.level]}, cross-validated"
         return RecordedAgreement(name, rubric_agreement(made.validation).pearson, made.validation.n)
     if made.agreement is None:

@@ -37,6 +37,7 @@ CALIBRATIONS: Mapping[str, str] = {
     "none": "the mean of the judge's scores",
     "linear": "a straight line",
     "isotonic": "increasing steps",
+    "logistic": "a logistic curve",
 }
 
 

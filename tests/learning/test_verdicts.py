@@ -8,10 +8,17 @@ from hypothesis import given, settings, strategies as st
 from sklearn import metrics
 from sklearn.linear_model import LogisticRegression
 
+from rubriclab.data.scale import Scale
 from rubriclab.errors import SettingsError
 from rubriclab.learning.calibration import logistic
 from rubriclab.learning.settings import JointSettings, Recall
-from rubriclab.learning.verdicts import held_out_verdicts, raters_verdicts, threshold_of, verdict_agreement
+from rubriclab.learning.verdicts import (
+    held_out_verdicts,
+    level_agreement,
+    raters_verdicts,
+    threshold_of,
+    verdict_agreement,
+)
 
 NAMES = ("fail", "pass")
 
@@ -132,3 +139,29 @@ def test_new_texts_have_a_brier_score_near_that_of_the_true_probabilities():
         losses.append([np.mean((p - verdicts) ** 2) for p in (fitted, truth, constant)])
     fitted, truth, constant = np.mean(losses, axis=0)
     assert fitted - truth < 0.25 * (constant - truth)
+
+
+def test_a_share_of_all_texts_has_an_interval_by_the_number_of_groups():
+    labels = np.array([1.0, 0.0] * 12)
+    agreement = verdict_agreement("joint", labels * 0.8, labels, labels, [f"g{n // 4}" for n in range(24)])
+    assert agreement.recalls[1].value == 1
+    assert agreement.recalls[1].low == pytest.approx(0.61, abs=0.01)
+
+
+def test_weighted_kappa_of_few_levels_is_that_of_scikit_learn():
+    draw = np.random.default_rng(1)
+    labels = draw.integers(1, 6, 60).astype(float)
+    scores = np.clip(labels + draw.normal(size=60), 1, 5)
+    found = level_agreement(scores, labels, [f"g{n % 12}" for n in range(60)], Scale(low=1, high=5, whole=True))
+    assert found is not None
+    judged = np.floor(scores + 0.5)
+    assert found.kappa.value == pytest.approx(metrics.cohen_kappa_score(labels, judged, weights="quadratic"), abs=1e-6)
+    assert found.cells == tuple(map(tuple, metrics.confusion_matrix(labels, judged).tolist()))
+    assert found.kappa.low is not None
+
+
+@pytest.mark.parametrize(
+    "scale", [Scale(low=0, high=1, whole=True), Scale(low=1, high=10, whole=True), Scale(low=1, high=5, whole=False)]
+)
+def test_other_scales_than_3_to_7_whole_levels_have_no_table(scale):
+    assert level_agreement(np.ones(3), np.ones(3), list("abc"), scale) is None

@@ -83,3 +83,27 @@ def test_graded_rubrics_have_no_verdicts(lab: Lab) -> None:
     graded = lab.learn(LABELLED, task="summarization", aspect="coherence", methods="direct")
     rows = lab.score(HELDOUT, graded).to_rows()
     assert not any("verdict" in row for row in rows)
+
+
+def test_every_view_of_the_rubric_shows_the_verdicts_held_out_beside_the_judge_asked_directly(
+    lab: Lab, rubric: Version
+) -> None:
+    text = lab.report(rubric)
+    for words in (
+        "the verdicts find",
+        "found of &#39;fail&#39;",
+        "Cohen&#39;s kappa",
+        "AUROC",
+        "Brier score",
+        "the same judge asked directly",
+        "people &#39;fail&#39;, verdict &#39;pass&#39;",
+        "Calibration",
+    ):
+        assert words in text, words
+    assert "reach Pearson" not in text
+
+
+def test_an_evaluation_shows_the_verdicts_on_other_texts(lab: Lab, rubric: Version) -> None:
+    shown = str(lab.evaluate(as_verdicts(HELDOUT), rubric))
+    assert "balanced accuracy" in shown
+    assert "people 'pass', verdict 'fail'" in shown
