@@ -88,17 +88,17 @@ def evaluation_view(
     title = ("Agreement with the labels of ", quoted(wording.listed(summaries)) if summaries else "")
     errors = paragraphs(error_sentence(version, _texts(version, scored, examples)) for version in versions)
     summary = Section("Summary", (*_summaries(summaries), *errors), name="summary")
-    verdicts = tuple(
-        section for version in versions for section in _verdicts(version, _texts(version, scored, examples))
-    )
+    by_version = [(version, _texts(version, scored, examples)) for version in versions]
+    verdicts = [section for version, texts in by_version for section in _verdicts(version, texts)]
+    levels = [section for version, texts in by_version for section in _few_levels(version, texts)]
     if brief:
-        return View(title, (*verdicts, *_levels(results), summary), "rubriclab evaluation")
+        return View(title, (*verdicts, *_levels(results), *levels, summary), "rubriclab evaluation")
     rubrics = (
         _rubric(number, version, _texts(version, scored, examples), summaries[version.rubric.aspect.name])
         for number, version in enumerate(versions, 1)
     )
     agreement = Section("Agreement by level", _levels(results), name="agreement")
-    blocks = (summary, *verdicts, agreement, *rubrics)
+    blocks = (summary, *verdicts, agreement, *levels, *rubrics)
     return View(title, blocks, "rubriclab evaluation")
 
 
@@ -119,16 +119,20 @@ def evaluation_summaries(
 
 
 def _verdicts(version: Version, texts: Sequence[JudgedText]) -> Iterator[Section]:
-    """Yield how the verdicts of a rubric, or its scores of few levels, agree with people's."""
-    scores, labels = rubric_scores(texts), human_scores(texts)
-    groups, scale, measured = [text.example.group for text in texts], version.rubric.scores_on, f"by {version.ref}"
-    if scale.names:
-        passed = np.where(np.isnan(scores), np.nan, scores >= (version.rubric.threshold or 0))
-        own = verdict_agreement(JOINT, scores, passed, labels, groups)
-        ratings = [text.example.annotations.get(version.rubric.aspect.name, ()) for text in texts]
-        raters = raters_verdicts(ratings, groups)
-        yield from verdict_section([own, *([raters] if raters else [])], scale.names, measured)
-    yield from level_section(level_agreement(scores, labels, groups, scale), measured)
+    """Yield how the verdicts of a rubric agree with people's."""
+    rubric, scores, groups = version.rubric, rubric_scores(texts), [text.example.group for text in texts]
+    if (names := rubric.scores_on.names) is None or rubric.threshold is None:
+        return
+    passed = np.where(np.isnan(scores), np.nan, scores >= rubric.threshold)
+    own = verdict_agreement(JOINT, scores, passed, human_scores(texts), groups)
+    raters = raters_verdicts([text.example.annotations.get(rubric.aspect.name, ()) for text in texts], groups)
+    yield from verdict_section([own, *([raters] if raters else [])], names, f"by {version.ref}")
+
+
+def _few_levels(version: Version, texts: Sequence[JudgedText]) -> Iterator[Section]:
+    """Yield how a rubric's scores of few levels agree with people's."""
+    groups, scale = [text.example.group for text in texts], version.rubric.scores_on
+    yield from level_section(level_agreement(rubric_scores(texts), human_scores(texts), groups, scale), version.ref)
 
 
 def _levels(results: Sequence[Result]) -> tuple[Block, ...]:

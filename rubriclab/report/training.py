@@ -108,10 +108,11 @@ def _sections(version: Version, validation: Validation | None, record: TrainingR
         yield Section("Criteria by weight", tuple(weight_blocks(version, rows)), name="weights")
     if validation:
         names = version.rubric.scores_on.names
-        yield from verdict_section(validation.verdict_agreements, names or ("", ""), verdicts.procedure(validation))
+        measured = verdicts.procedure(validation)
+        yield from verdict_section(validation.verdict_agreements, names or ("", ""), measured, "verdicts")
         yield _agreement(validation, version, record)
     if record and validation:
-        yield from level_section(_levels(version, record), verdicts.procedure(validation))
+        yield from level_section(_levels(version, record), verdicts.procedure(validation), "levels")
     if record and (furthest := recorded.disagreements(record)):
         yield recorded.disagreement_section(version, record, furthest)
 

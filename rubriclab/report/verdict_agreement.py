@@ -36,7 +36,9 @@ def asked_directly(validation: Validation) -> str:
     )
 
 
-def verdict_section(agreements: Sequence[VerdictAgreement], names: tuple[str, str], measured: str) -> Iterator[Section]:
+def verdict_section(
+    agreements: Sequence[VerdictAgreement], names: tuple[str, str], measured: str, name: str = ""
+) -> Iterator[Section]:
     """Yield the figures of every evaluator, its four cells, and the calibration of the first; none without verdicts."""
     if not agreements:
         return
@@ -52,7 +54,7 @@ def verdict_section(agreements: Sequence[VerdictAgreement], names: tuple[str, st
         ("Brier score", [each.brier for each in agreements]),
     ]
     columns = [NAMES.get(each.name, each.name) for each in agreements]
-    figures = [Row((quoted(name), *map(Figure, found))) for name, found in rows]
+    figures = [Row((quoted(title), *map(Figure, found))) for title, found in rows]
     pairs = [(said, judged) for said in names for judged in names]
     cells = [
         Row((quoted(f"people {said!r}, verdict {judged!r}"), *(f"{each.cells[place]:,}" for each in agreements)))
@@ -69,10 +71,10 @@ def verdict_section(agreements: Sequence[VerdictAgreement], names: tuple[str, st
         blocks.append(Section("Calibration", (table(titles, shown, numeric=titles),), note))
     if len(agreements) > 1 and agreements[-1].name not in NAMES:
         blocks.append(Paragraph("Each rater is compared with the majority of the others.", "quiet"))
-    yield Section("Verdicts", tuple(blocks), measured, name="verdicts")
+    yield Section("Verdicts", tuple(blocks), measured, name=name)
 
 
-def level_section(agreement: LevelAgreement | None, measured: str) -> Iterator[Section]:
+def level_section(agreement: LevelAgreement | None, measured: str, name: str = "") -> Iterator[Section]:
     """Yield the table of labels and scores, rounded to whole levels, with weighted kappa; none without levels."""
     if agreement is None:
         return
@@ -81,4 +83,4 @@ def level_section(agreement: LevelAgreement | None, measured: str) -> Iterator[S
     kappa = f"Quadratic weighted kappa {estimate(agreement.kappa)} on {count(sum(map(sum, agreement.cells)), 'text')}."
     titles = [f"score {level}" for level in levels]
     blocks = (table(("", *titles), rows, numeric=titles), Paragraph(kappa))
-    yield Section("Level by level", blocks, measured, name="levels")
+    yield Section("Level by level", blocks, measured, name=name)
