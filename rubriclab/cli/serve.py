@@ -1,7 +1,8 @@
-"""`rubriclab serve`: a rubric as a service over HTTP."""
+"""Commands that serve until they are stopped: `serve`, `studio` and `mcp`."""
 
 from __future__ import annotations
 
+import signal
 from typing import Any
 
 import click
@@ -58,3 +59,45 @@ def serve(rubric: str, **values: Any) -> None:
         click.echo(orjson.dumps(entry).decode())
 
     finish(lambda: serve_rubric(settings, rubric, options, on_access=accessed, on_address=served))
+
+
+@command()
+@click.argument("rubric", required=False)
+@option("--port", type=click.IntRange(1, 65535), help="The port to serve at.  [default: 8521, or any free port]")
+@option("--no-browser", from_found="always", is_flag=True, help="Only print the address.")
+@judge_options
+@store_option
+def studio(rubric: str | None, *, port: int | None, no_browser: bool, **values: Any) -> None:
+    """Inspect and edit the rubrics of the store in a browser, or open RUBRIC there.
+
+    Read reports and labelled texts, compare versions, correct labels, edit rubrics and explain scores. A language model
+    is called only after its price was shown and confirmed; --judge names it, and --max-cost limits all pages together.
+    The pages are served on this computer only, until Ctrl-C.
+    """
+    from rubriclab.cli.workspace import workspace_of
+    from rubriclab.services.running import finish
+    from rubriclab.web.studio.app import serve_studio
+
+    settings = workspace_of(values)
+    judge, browser = values["judge"], not no_browser
+    finish(lambda: serve_studio(settings, rubric, judge=judge, port=port, browser=browser, on_address=click.echo))
+
+
+@command()
+@option("--allow-calls", is_flag=True, help="Let the assistant have a language model asked, up to --max-cost.")
+@judge_options
+@store_option
+def mcp(*, allow_calls: bool, **values: Any) -> None:
+    """Offer the rubrics of the store to an assistant, by the Model Context Protocol on standard input and output.
+
+    The tools list and show rubrics, score texts and explain scores; none changes a rubric, a tag or a label. Without
+    --allow-calls only the offline judge and answers in the store are used. It needs: pip install 'rubriclab[mcp]'
+    """
+    from rubriclab.cli.workspace import workspace_of
+    from rubriclab.integrations.mcp import serve_mcp
+    from rubriclab.services.running import finish
+
+    # The protocol's SDK waits for standard input even when it is interrupted; a client that ends it is waited for.
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    settings = workspace_of(values)
+    finish(lambda: serve_mcp(settings, values["judge"], allow_calls=allow_calls))

@@ -1,14 +1,22 @@
-"""`rubriclab show`: a readable rubric, or the rating matrix that it was selected from."""
+"""What is known of a rubric and its texts: `show`, `report`, `disagreements` and `explain`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rubriclab.cli.help import command
-from rubriclab.cli.options import json_option, option, store_option
-from rubriclab.cli.places import OUTPUT
+from rubriclab.cli.options import (
+    count_option,
+    json_option,
+    judge_options,
+    measurement_options,
+    option,
+    row_options,
+    store_option,
+)
+from rubriclab.cli.places import FILE, OUTPUT
 
 if TYPE_CHECKING:
     from rubriclab.store import Version
@@ -85,3 +93,104 @@ def _write(record: TrainingRecord, output: str) -> None:
     with writing_rows(output) as write:
         for row in matrix_rows(record):
             write(row)
+
+
+@command()
+@click.argument("rubric")
+@option(
+    "--output",
+    "-o",
+    "--html",
+    default="-",
+    type=OUTPUT,
+    metavar="PATH",
+    help="The page to write.  [default: standard output]",
+)
+@store_option
+def report(rubric: str, *, output: str, store: str | None) -> None:
+    """Write an HTML report on RUBRIC: verdict, agreement, criteria, disagreements, raters and provenance.
+
+    The report is one file without external resources. It shows the texts and labels that RUBRIC was learned from, if
+    the store has them.
+    """
+    from rubriclab.cli.files import check_place, writing
+    from rubriclab.cli.printing import note
+    from rubriclab.cli.workspace import workspace_of
+    from rubriclab.services import versions as service
+
+    with workspace_of({"store": store}) as workspace:
+        check_place(output)
+        page = service.report(workspace, rubric)
+    with writing(output) as write:
+        write(page.encode())
+    if output != "-":
+        note(f"report written to {output}")
+
+
+@command()
+@click.argument("rubric")
+@count_option("--count", from_found="always", at_least=1, help="The number of texts.  [default: 10]")
+@option(
+    "--side",
+    from_found="always",
+    type=click.Choice(["both", "higher", "lower"]),
+    help="Only texts that the rubric scores higher, or lower, than people do.  [default: both]",
+)
+@store_option
+@row_options
+def disagreements(rubric: str, *, as_json: bool, csv: str | None, **values: Any) -> None:
+    """Show the labelled texts whose held-out scores by RUBRIC lie furthest from their labels.
+
+    Each text has its label, the raters' scores, its source, and the score and reason of every criterion.
+    """
+    from rubriclab.cli.files import write_csv
+    from rubriclab.cli.printing import print_json, print_view
+    from rubriclab.cli.workspace import options_of
+    from rubriclab.services import disagreements as service
+    from rubriclab.services.workspace import Workspace
+
+    options = options_of(service.DisagreementsOptions, values)
+    with Workspace(values["store"]) as workspace:
+        result = service.disagreements(workspace, rubric, options)
+    write_csv(csv, result.to_rows())
+    if as_json:
+        print_json({"rubric": result.version.ref, "texts": result.to_rows()})
+    else:
+        print_view(result)
+
+
+@command()
+@click.argument("rubric")
+@click.argument("text", type=FILE, required=False)
+@option("--id", metavar="ID", help="The id of the text, if there are several; without TEXT, of a labelled text.")
+@option("--source", type=FILE, metavar="PATH", help="The file with the source of a plain text.")
+@count_option(
+    "--nearest",
+    from_found="always",
+    at_least=0,
+    help="The number of labelled texts that are shown, the most similarly rated first.  [default: 5]",
+)
+@judge_options
+@measurement_options
+def explain(rubric: str, text: str | None, *, dry_run: bool, as_json: bool, **values: Any) -> None:
+    """Explain the score of TEXT by RUBRIC: each criterion's share with its reason, and the nearest labelled texts.
+
+    TEXT is a .txt file, or - for standard input, with the text itself; or a file of rows, of which --id names one.
+    Without TEXT, --id names a text that RUBRIC was learned from; its kept ratings are used, and no calls are made.
+    """
+    from rubriclab.cli.files import check_exports
+    from rubriclab.cli.printing import print_dry_run, print_result
+    from rubriclab.cli.workspace import options_of, workspace_of
+    from rubriclab.services.explain import ExplainOptions, prepare_explanation
+    from rubriclab.services.running import finish
+
+    check_exports(values)
+    options = options_of(ExplainOptions, values)
+    with workspace_of(values) as workspace:
+        prepared = prepare_explanation(workspace, rubric, text, options)
+        if dry_run:
+            print_dry_run(prepared.estimate(), as_json=as_json)
+            return
+        explanation = finish(prepared.run)
+    print_result(explanation.view(), explanation.to_row(), values, as_json=as_json)
+    explanation.check_answered()

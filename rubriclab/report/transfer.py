@@ -75,12 +75,6 @@ def sentences(transfer: Transfer) -> Iterator[str]:
     if not transfer.scale.same_ends(transfer.source_scale):
         source, target = (f"{scale.low:g} to {scale.high:g}" for scale in (transfer.source_scale, transfer.scale))
         yield f"Its scores are mapped linearly from the scale {source} to {target}."
-    if source_agreement := transfer.source:
-        labels = count(source_agreement.n, "label")
-        yield (
-            f"On the texts that it was learned from, it reached Spearman {estimate(source_agreement.spearman)}, "
-            f"{LEVELS[source_agreement.level]}, held out, {labels}."
-        )
     if transfer.unscored:
         unscored = f"{count(transfer.unscored, 'text')} of {transfer.texts:,} could not be scored"
         yield f"{unscored}: {transfer.unscored_reason}"

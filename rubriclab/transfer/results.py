@@ -11,7 +11,7 @@ from rubriclab.base_models import FrozenModel
 from rubriclab.data.scale import Scale
 from rubriclab.display import Displayed
 from rubriclab.learning.gate import GateLevel
-from rubriclab.provenance import Action, Provenance
+from rubriclab.provenance import Action
 from rubriclab.stats.agreement import agreement
 from rubriclab.stats.correlation import BoolArray, FloatArray
 from rubriclab.stats.folds import units
@@ -52,14 +52,6 @@ class ActionEvaluation(FrozenModel):
     skipped: str | None = None
 
 
-class SourceAgreement(FrozenModel):
-    """The rubric's agreement with held-out labels of its source texts."""
-
-    level: GateLevel
-    n: int
-    spearman: Interval
-
-
 class Transfer(Displayed, FrozenModel):
     """The evaluation of a rubric on target texts.
 
@@ -72,7 +64,6 @@ class Transfer(Displayed, FrozenModel):
             `None` if the training texts are not in the store, or the rubric has no learned weights.
         labels, groups: labelled texts, and their groups.
         mean_error: mean absolute error of giving every text the mean label, in points of the labels' scale.
-        source: agreement on the source; `None` if unknown.
         recommended: the way whose scores are closest to the labels; `None` without labels. See `recommend`.
         too_few_groups: whether there are too few groups, or too equal labels, to compare the ways.
     """
@@ -92,7 +83,6 @@ class Transfer(Displayed, FrozenModel):
     labels: int = 0
     groups: int = 0
     mean_error: float | None = None
-    source: SourceAgreement | None = None
     actions: tuple[ActionEvaluation, ...] = ()
     recommended: Action | None = None
     too_few_groups: bool = False
@@ -164,16 +154,3 @@ def recommend(
         return default, gains, True
     means = {action: rounded_number(errors[action][scored].mean()) for action in actions}
     return min(actions, key=lambda action: means[action]), gains, False
-
-
-def source_agreement(provenance: Provenance, level: GateLevel) -> SourceAgreement | None:
-    """Return the agreement on the source, at that level if it is known, else over all texts."""
-    validation, training = provenance.validation, provenance.agreement
-    if validation and validation.level in (level, "dataset"):
-        rubric = validation.evaluators[0]
-        return SourceAgreement(level=validation.level, n=rubric.n, spearman=rubric.spearman)
-    if training and training.reselected.value is not None:
-        return SourceAgreement(level="dataset", n=training.n, spearman=training.reselected)
-    if training and not training.optimistic:
-        return SourceAgreement(level="dataset", n=training.n, spearman=training.spearman)
-    return None

@@ -33,7 +33,7 @@ from rubriclab.stats.paired import paired_mean
 from rubriclab.training_record import TrainingRecord
 from rubriclab.transfer.adaptation import AdaptedRubric, LabelledTarget, raw_values, recalibrated, relearned, reused
 from rubriclab.transfer.rating_matrix import RatedTexts, rate
-from rubriclab.transfer.results import ACTIONS, ActionEvaluation, Transfer, evaluate, recommend, source_agreement
+from rubriclab.transfer.results import ACTIONS, ActionEvaluation, Transfer, evaluate, recommend
 
 # Learns again from labelled texts, with the criteria of an earlier rubric among the candidates.
 RelearnFunction = Callable[[Sequence[Example], EarlierRubric], Awaitable[Trained]]
@@ -139,7 +139,7 @@ async def transfer(
             skipped = str(error)
     # Another judge uses the scale differently, even if the labels are too few to show it.
     default: Action = "reuse" if judge.name == source.provenance.judge else "recalibrate"
-    complete = _with_labels(unlabelled, source, labelled, adapted, skipped=skipped, default=default)
+    complete = _with_labels(unlabelled, labelled, adapted, skipped=skipped, default=default)
     return FittedTransfer(complete, adapted, labelled, trained)
 
 
@@ -153,7 +153,6 @@ def _earlier(rubric: Rubric, rated: RatedTexts) -> EarlierRubric:
 
 def _with_labels(
     unlabelled: Transfer,
-    source: SourceRubric,
     labelled: LabelledTarget,
     adapted: Mapping[Action, AdaptedRubric],
     *,
@@ -176,7 +175,6 @@ def _with_labels(
             "labels": len(table.labels),
             "groups": len(set(table.groups)),
             "mean_error": rounded(point * float(np.abs(table.labels - table.labels.mean()).mean())),
-            "source": source_agreement(source.provenance, level),
             "actions": tuple({**measured, **missing}[action] for action in ACTIONS),
             "recommended": recommended,
             "too_few_groups": too_few,

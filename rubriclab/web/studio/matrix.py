@@ -30,8 +30,6 @@ class Query(FrozenModel):
     Attributes:
         search: words that occur in the text, its source, its id or its group, in any case.
         side: only texts that the rubric scores higher, or lower, than their label.
-        missing: only texts with a missing rating by a criterion that is shown.
-        column: a key of `Matrix.columns`, whose values lie from `low` to `high`.
         sort: the column to sort by, an earlier order is that of the record; missing values come last.
         every: whether criteria are shown that the rubric did not keep.
         page: from 1.
@@ -39,10 +37,6 @@ class Query(FrozenModel):
 
     search: str = Field("", max_length=1000)
     side: Literal["", "higher", "lower"] = ""
-    missing: bool = False
-    column: str = "label"
-    low: float | None = None
-    high: float | None = None
     sort: str = ""
     order: Literal["ascending", "descending"] = "ascending"
     every: bool = False
@@ -112,7 +106,7 @@ class Matrix:
         """Return the texts that a query asks for."""
         shown = [column for column in self.columns if query.every or not column.candidate or column.candidate.kept]
         values = self._values()
-        chosen = np.flatnonzero(self._chosen(query, values, len(shown)))
+        chosen = np.flatnonzero(self._chosen(query, values[:, 2]))
         if query.sort in (keys := [column.key for column in self.columns]):
             by = values[chosen, keys.index(query.sort)]
             # Stable, so that equal values keep the order of the record; NaN is last in both directions.
@@ -129,30 +123,15 @@ class Matrix:
         label, rubric = np.array([(text.label, text.predicted) for text in texts], dtype=float).T
         return np.column_stack([label, rubric, rubric - label, self.ratings])
 
-    def _chosen(self, query: Query, values: FloatArray, shown: int) -> BoolArray:
+    def _chosen(self, query: Query, differences: FloatArray) -> BoolArray:
         texts = self.record.texts
         keep = np.ones(len(texts), dtype=bool)
         words = query.search.lower().split()
         if words:
             keep &= np.array([all(word in text for word in words) for text in self.words], dtype=bool)
         if query.side:
-            keep &= values[:, 2] > 0 if query.side == "higher" else values[:, 2] < 0
-        if query.missing:
-            keep &= self._missing(shown - len(FIGURES))
-        keys = [column.key for column in self.columns]
-        column = values[:, keys.index(query.column) if query.column in keys else 0]
-        if query.low is not None:
-            keep &= column >= query.low
-        if query.high is not None:
-            keep &= column <= query.high
+            keep &= differences > 0 if query.side == "higher" else differences < 0
         return keep
-
-    def _missing(self, shown: int) -> BoolArray:
-        """Return which texts lack a rating by one of the first `shown` criteria that applies to them."""
-        lacking = np.isnan(self.ratings[:, :shown])
-        for row, place in np.argwhere(lacking):
-            lacking[row, place] = self.record.cells[row][self.places[place]].applies
-        return np.asarray(lacking.any(axis=1), dtype=np.bool_)
 
     def _row(self, place: int, values: FloatArray, shown: int) -> TextRow:
         text, cells = self.record.texts[place], self.record.cells[place]

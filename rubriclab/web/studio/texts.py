@@ -36,9 +36,8 @@ def routes(studio: Studio) -> list[BaseRoute]:
             "texts",
             query=query,
             result=page,
-            columns=matrix.columns,
             total=len(matrix.record.texts),
-            filtered=bool({"side", "missing", "low", "high", "every"} & query.model_dump(exclude_defaults=True).keys()),
+            filtered=bool(query.side or query.every),
             address=address,
         )
 
