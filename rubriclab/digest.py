@@ -11,8 +11,6 @@ import json
 from typing import Any
 
 PREFIX = "sha256:"
-# Bytes of a digest without its algorithm.
-WIDTH = 32
 
 
 def canonical(value: Any) -> str:
@@ -38,15 +36,3 @@ def digest_text(text: str) -> str:
 def encoded(text: str) -> bytes:
     """Return `text` in UTF-8, lone surrogates included."""
     return text.encode("utf-8", "surrogatepass")
-
-
-def packed_digest(digest: str) -> bytes:
-    """Return the `WIDTH` bytes of a digest.
-
-    Raises:
-        ValueError: if it is none.
-    """
-    packed = bytes.fromhex(digest.removeprefix(PREFIX))
-    if not digest.startswith(PREFIX) or len(packed) != WIDTH:
-        raise ValueError(f"expected {PREFIX} and {2 * WIDTH} hexadecimal digits, got {digest!r}")
-    return packed

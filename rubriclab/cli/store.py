@@ -35,22 +35,14 @@ def size(*, store: str | None, as_json: bool, csv: str | None) -> None:
 
 @command("prune")
 @option("--older-than", from_found="never", metavar="AGE", help="Answers cached longer ago than this: 12h, 90d or 8w.")
-@option(
-    "--not-used-by",
-    from_found="never",
-    multiple=True,
-    metavar="REF",
-    help="Answers that were not used to make this version.",
-)
 @option("--dry-run", from_found="never", is_flag=True, help="Remove nothing, and print what would be removed.")
 @store_option
 @json_option
 def prune(*, store: str | None, as_json: bool, **values: Any) -> None:
     """Remove cached answers of judges, and nothing else.
 
-    Answers that are removed are asked again, and paid for again, when a command needs them. With --older-than and
-    --not-used-by, those that meet both conditions are removed. --not-used-by can be repeated; it keeps the answers
-    that learning, editing or transferring to these versions used, but not those to texts that were scored.
+    Answers that are removed are asked again, and paid for again, when a command needs them. With --older-than 0d, all
+    are removed.
     """
     from rubriclab.cli.workspace import options_of
     from rubriclab.services import storage as service

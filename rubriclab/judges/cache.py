@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
-from rubriclab.digest import packed_digest
 from rubriclab.errors import DamagedAnswer
 from rubriclab.judges.ask import read
 from rubriclab.judges.interruption import ReplyAfterCancellation
@@ -86,7 +85,6 @@ class Cached(JudgeWrapper):
 
     Args:
         damaged: collects the digests of requests whose cached reply is damaged.
-        used: collects the packed digests of all requests; `None` if nobody needs them.
     """
 
     def __init__(
@@ -97,14 +95,12 @@ class Cached(JudgeWrapper):
         retry_failed: bool = False,
         max_reply_bytes: int = DEFAULT_BYTES,
         damaged: set[str] | None = None,
-        used: set[bytes] | None = None,
     ) -> None:
         super().__init__(judge)
         self._answers = answers
         self._retry_failed = retry_failed
         self._max_reply_bytes = max_reply_bytes
         self._damaged = set() if damaged is None else damaged
-        self._used = used
         self._in_flight: dict[str, asyncio.Future[Reply | Exception | None]] = {}
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
@@ -129,8 +125,6 @@ class Cached(JudgeWrapper):
         If the cached reply is unusable, these are the next sample's, if that is cached or is to be requested.
         """
         digest = request_digest(self.judge.identity, prompt)
-        if self._used is not None:
-            self._used.add(packed_digest(digest))
         try:
             reply = await self._read(digest)
         except DamagedAnswer as error:

@@ -159,7 +159,6 @@ def _source(
             retry_failed=options.retry_failed,
             max_reply_bytes=options.max_reply_bytes,
             damaged=ledger.damaged,
-            used=ledger.used,
         )
     if isinstance(probed, SchemaProbed):
         probed.send = Metered(judge, ledger).reply

@@ -32,8 +32,6 @@ class Ledger:
         usage: tokens and cost of the replies from the provider; the cost is `None` once any price is unknown.
         model_versions: model names that the provider reported.
         damaged: digests of requests that were repeated because their cached answer is damaged.
-        used: packed digests of the requests that were answered or looked up; `None` if they are not collected, since
-            each takes about 100 bytes of memory.
     """
 
     calls: int = 0
@@ -47,7 +45,6 @@ class Ledger:
     usage: Usage = field(default_factory=Usage)
     model_versions: set[str] = field(default_factory=set)
     damaged: set[str] = field(default_factory=set)
-    used: set[bytes] | None = None
 
     @property
     def silent(self) -> bool:
@@ -58,8 +55,6 @@ class Ledger:
         """Add the totals of another ledger, such as that of another process."""
         for each in fields(self):
             own, more = getattr(self, each.name), getattr(other, each.name)
-            if own is None or more is None:
-                continue  # not collected
             if isinstance(own, set):
                 own |= more
             else:
@@ -67,7 +62,7 @@ class Ledger:
 
     def take(self) -> Ledger:
         """Return the totals so far, and begin again from zero; judges keep this ledger and its sets."""
-        taken, empty = Ledger(used=None if self.used is None else set()), Ledger()
+        taken, empty = Ledger(), Ledger()
         taken.add(self)
         for each in fields(self):
             own = getattr(self, each.name)

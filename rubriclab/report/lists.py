@@ -209,11 +209,10 @@ def size_view(size: StoreSize) -> View:
 
 
 def prune_view(result: PruneResult) -> View:
-    """Return how many cached answers were removed and kept, and how their space is given back."""
+    """Return how many cached answers were removed, and how their space is given back."""
     verb = "would be removed" if result.dry_run else "removed"
     answers = f"{count(result.removed, 'cached answer')} {verb}, {byte_count(result.bytes)}"
-    kept = f"; {count(result.kept, 'other')} kept, as the named versions used them" if result.kept else ""
-    lines = [Paragraph((quoted(result.place), f": {answers}{kept}"))]
+    lines = [Paragraph((quoted(result.place), f": {answers}"))]
     if result.removed and not result.dry_run:
         vacuum = by_reader(python="lab.vacuum()", command_line="`rubriclab store vacuum`")
         lines.append(Paragraph(f"{vacuum} gives the space back to the file system."))

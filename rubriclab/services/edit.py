@@ -96,7 +96,6 @@ class PreparedEdit:
             JudgeRefused, BudgetReached, ReplayMiss: from the judge; answers so far are kept in the store.
             SettingsError: if the weight of a criterion is limited that cannot be weighed.
         """
-        self.workspace.collect_used_answers()
         judge = self.workspace.judge(self.choice) if self.requests else None
         # The ratings by the parent's criteria, and those by new or newly defined ones.
         known = {name: dict(row) for name, row in self.editable.cells.items()}
@@ -202,7 +201,6 @@ class PreparedEdit:
             workspace.effort(),
             self.version.ref,
             training=on_label_scale(study.record(rubric), rubric, self.texts),
-            used=workspace.ledger.used,
         )
         return EditResult(self.version.ref, rubric, effect, saved, workspace.effort(), notes)
 

@@ -140,7 +140,6 @@ async def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Lear
     if options.parent:
         await workspace.off_event_loop(store.load, options.parent)
     _notify_unused_reasons(training, options.generator or spec, workspace.notify)
-    workspace.collect_used_answers()
     judge = workspace.judge(JudgeChoice(spec))
     generator = _generator(options.generator or spec, spec, judge, workspace)
     with workspace.progress(workspace.ledger) as on_progress:
@@ -158,7 +157,6 @@ async def learn(workspace: Workspace, data: Data, options: LearnOptions) -> Lear
         workspace.effort(),
         options.parent,
         training=trained.record,
-        used=workspace.ledger.used,
     )
     for line in trained.notes:
         workspace.notify(line)

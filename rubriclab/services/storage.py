@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator
 
-from rubriclab.base_options import Options, Texts
+from rubriclab.base_options import Options
 from rubriclab.display import Displayed
-from rubriclab.errors import NotInStore, SettingsError
+from rubriclab.errors import SettingsError
 from rubriclab.option_names import option
-from rubriclab.services.rubric_choice import ref_of
 from rubriclab.services.workspace import Workspace
-from rubriclab.store import KindSize, Space, Store
+from rubriclab.store import KindSize, Space
 
 if TYPE_CHECKING:
     from rubriclab.report.model import View
@@ -32,19 +31,11 @@ def _age(value: Any) -> Any:
     return value
 
 
-def _refs(value: Any) -> Any:
-    several = value if isinstance(value, list | tuple) else [value]
-    return tuple(ref_of(each) for each in several)
-
-
 class PruneOptions(Options):
-    """Which cached answers are removed; with several conditions, those that meet all of them."""
+    """Which cached answers are removed."""
 
     older_than: Annotated[timedelta | None, BeforeValidator(_age)] = None
     """Those cached longer ago: `"12h"`, `"90d"`, `"8w"` or a `timedelta`."""
-
-    not_used_by: Annotated[Texts, BeforeValidator(_refs)] = ()
-    """Those that were not used to make these versions."""
 
     dry_run: bool = False
     """Remove nothing, and count what would be removed."""
@@ -76,14 +67,12 @@ class PruneResult(Displayed):
     Attributes:
         place: where the store is.
         removed, bytes: how many answers, and the bytes of their replies.
-        kept: how many stay because the versions of `not_used_by` used them.
         dry_run: whether they were only counted.
     """
 
     place: str
     removed: int
     bytes: int
-    kept: int
     dry_run: bool
 
     def view(self) -> View:
@@ -131,22 +120,19 @@ def prune(workspace: Workspace, options: PruneOptions) -> PruneResult:
 
     Raises:
         NoStore: if there is no store.
-        NotInStore: if there is no such version, or it is not known which answers making it used.
-        SettingsError: if no condition is given.
+        SettingsError: if no age is given.
     """
-    if options.older_than is None and not options.not_used_by:
+    if options.older_than is None:
         raise SettingsError(
             "Nothing says which cached answers to remove;",
-            f"give {option('older_than', '90d')} or {option('not_used_by', 'REF')}, or {option('older_than', '0d')} "
-            "for all.",
+            f"give {option('older_than', '90d')}, or {option('older_than', '0d')} for all.",
         )
-    before = None if options.older_than is None else datetime.now(UTC) - options.older_than
+    before = datetime.now(UTC) - options.older_than
     store = workspace.open_store(access="read" if options.dry_run else "write")
-    keep = frozenset[bytes]().union(*(_used_by(store, ref) for ref in options.not_used_by))
-    removed = size = kept = 0
-    for step in store.prune(before, keep, dry_run=options.dry_run):
-        removed, size, kept = removed + step.rows, size + step.bytes, kept + step.kept
-    return PruneResult(store.place, removed, size, kept, options.dry_run)
+    removed = size = 0
+    for step in store.prune(before, dry_run=options.dry_run):
+        removed, size = removed + step.rows, size + step.bytes
+    return PruneResult(store.place, removed, size, options.dry_run)
 
 
 def vacuum(workspace: Workspace) -> VacuumResult:
@@ -162,14 +148,3 @@ def vacuum(workspace: Workspace) -> VacuumResult:
     store.vacuum()
     after = store.space().total
     return VacuumResult(store.place, before or 0, after or 0)
-
-
-def _used_by(store: Store, ref: str) -> frozenset[bytes]:
-    used = store.used_answers(ref)
-    if used is None:
-        raise NotInStore(
-            f"It is not known which answers were used to make {ref}: it was imported, or made as a "
-            "baseline, or before this was recorded.",
-            f"Remove by age only: {option('older_than', '90d')}.",
-        )
-    return used

@@ -144,7 +144,6 @@ class PreparedTransfer:
             JudgeRefused, BudgetReached, ReplayMiss: from the judge; they concern every text.
         """
         workspace = self.workspace
-        workspace.collect_used_answers()
         judge = workspace.judge(self.choice)
         source = await workspace.off_event_loop(lambda: self.source)
         with workspace.progress(workspace.ledger) as on_progress:
@@ -197,7 +196,6 @@ class PreparedTransfer:
             workspace.effort(),
             parent,
             training=trained.record,
-            used=workspace.ledger.used,
         )
         return TransferResult(fitted.transfer, version, workspace.effort())
 

@@ -106,11 +106,6 @@ class Workspace:
             self._store = self._held.enter_context(open_store(self.location, create=create, access=access))
         return self._store
 
-    def collect_used_answers(self) -> None:
-        """Collect the requests of the judges that are connected from now on, to be recorded with a version."""
-        if self.ledger.used is None:
-            self.ledger.used = set()
-
     def give_address_to(self, judge: str | None) -> None:
         """Keep the address in the options for the provider of this judge, if one is named, before others are asked."""
         if judge and self.given_address:

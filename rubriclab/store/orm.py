@@ -116,19 +116,6 @@ class TrainingRow(OfVersion, table=True):
     packed: bytes = Field(sa_type=LargeBinary)
 
 
-class UsedAnswersRow(OfVersion, table=True):
-    """The requests whose answers making a version read: their SHA-256 digests, sorted, 32 bytes each.
-
-    `digest` covers them. A version without a row was imported, or made before this was recorded.
-    """
-
-    __tablename__ = "used_answers"
-    __table_args__ = (_of_version(),)
-
-    digest: str = Field(max_length=DIGEST)
-    packed: bytes = Field(sa_type=LargeBinary)
-
-
 class ConfirmationRow(OfVersion, table=True):
     """The user's confirmation that an imported version may choose the judge; `record_digest` is the version's."""
 

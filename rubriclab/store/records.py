@@ -1,20 +1,17 @@
-"""Records beside versions, written once: people's judgments, and the answers that were used.
+"""People's judgments, written once.
 
 Reading raises `StoreError` for what does not match its digest.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Collection
-
 from sqlmodel import Session, col, select
 
-from rubriclab.digest import WIDTH, digest_text
+from rubriclab.digest import digest_text
 from rubriclab.errors import StoreError
 from rubriclab.labeling.judgment import HumanJudgment
 from rubriclab.option_names import command
-from rubriclab.store.orm import HumanJudgmentRow, UsedAnswersRow
+from rubriclab.store.orm import HumanJudgmentRow
 from rubriclab.store.rows import content_of, read
 
 
@@ -45,29 +42,3 @@ def read_judgment(row: HumanJudgmentRow) -> HumanJudgment:
     if digest_text(row.content) != row.digest:
         raise StoreError(f"The judgment {row.id} does not match its digest.", f"See: {command('verify')}")
     return read(HumanJudgment, row.content, f"The judgment {row.id}")
-
-
-def add_used_answers(session: Session, name: str, number: int, digests: Collection[bytes]) -> None:
-    """Record the requests whose answers making a version read, beside those recorded when it was made before."""
-    row = session.get(UsedAnswersRow, (name, number))
-    known = unpack_digests(row) if row else frozenset()
-    if row and known.issuperset(digests):
-        return
-    packed = b"".join(sorted(known.union(digests)))
-    session.merge(UsedAnswersRow(name=name, number=number, digest=_digest(packed), packed=packed))
-    session.flush()
-
-
-def unpack_digests(row: UsedAnswersRow) -> frozenset[bytes]:
-    """Return the packed digests in a row."""
-    if _digest(row.packed) != row.digest or len(row.packed) % WIDTH:
-        raise StoreError(
-            f"The record of the answers that {row.ref} used does not match its digest: it was changed after it was "
-            "stored.",
-            f"See: {command('verify')}",
-        )
-    return frozenset(row.packed[place : place + WIDTH] for place in range(0, len(row.packed), WIDTH))
-
-
-def _digest(packed: bytes) -> str:
-    return f"sha256:{hashlib.sha256(packed).hexdigest()}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,6 @@ from sqlalchemy import (
 )
 from sqlmodel import Session
 
-from rubriclab.digest import packed_digest
 from rubriclab.errors import StoreError
 from rubriclab.store.engine import TIMEOUT, autocommitting, guarded, is_sqlite, shown
 from rubriclab.store.orm import METADATA, AnswerRow
@@ -32,7 +31,6 @@ KINDS = {
     "versions": "versions",
     "rubrics": "rubrics",
     "trainings": "training records",
-    "used_answers": "records of used answers",
     "tags": "tags",
     "confirmations": "confirmations",
     "human_judgments": "ratings by people",
@@ -83,13 +81,11 @@ class Pruned:
     Attributes:
         rows: their number.
         bytes: of their replies.
-        kept: how many others a version used and therefore stay.
         last: the key after which the next step begins; `None` after the last step.
     """
 
     rows: int = 0
     bytes: int = 0
-    kept: int = 0
     last: Any = None
 
 
@@ -172,34 +168,27 @@ def _size(connection: Connection, table: Table, *more: Any) -> Select[Any]:
     return select(func.count(), func.sum(content), *more).select_from(table)
 
 
-def prune_step(
-    session: Session, after: Any, before: str | None, keep: Collection[bytes], *, dry_run: bool = False
-) -> Pruned:
-    """Remove some of the answers that were cached earlier than `before` and are not to be kept.
+def prune_step(session: Session, after: Any, before: str, *, dry_run: bool = False) -> Pruned:
+    """Remove some of the answers that were cached earlier than `before`.
 
     Args:
         after: `last` of the step before; `None` to begin.
-        before: a stored time; `None` for answers of any age.
-        keep: packed digests of the requests whose answers stay.
+        before: a stored time.
         dry_run: whether they are only counted.
     """
     key = _key(session)
     candidates = (
-        select(key.label("place"), _ANSWERS.c.digest, _octets(session.connection(), _ANSWERS.c.reply))
+        select(key.label("place"), _octets(session.connection(), _ANSWERS.c.reply))
+        .where(_ANSWERS.c.created < before)
         .order_by(key)
         .limit(CHUNK)
     )
     if after is not None:
         candidates = candidates.where(key > after)
-    if before is not None:
-        candidates = candidates.where(_ANSWERS.c.created < before)
     rows = session.execute(candidates).all()
-    removed = [(place, size) for place, digest, size in rows if not _is_kept(digest, keep)]
-    if removed and not dry_run:
-        session.execute(delete(_ANSWERS).where(key.in_([place for place, _ in removed])))
-    return Pruned(
-        len(removed), sum(size for _, size in removed), len(rows) - len(removed), rows[-1].place if rows else None
-    )
+    if rows and not dry_run:
+        session.execute(delete(_ANSWERS).where(key.in_([place for place, _ in rows])))
+    return Pruned(len(rows), sum(size for _, size in rows), rows[-1].place if rows else None)
 
 
 def _key(session: Session) -> Column[Any]:
@@ -207,11 +196,3 @@ def _key(session: Session) -> Column[Any]:
     if session.get_bind().dialect.name == "sqlite":
         return literal_column("answers.rowid")  # type: ignore[return-value]
     return _ANSWERS.c.digest
-
-
-def _is_kept(digest: str, keep: Collection[bytes]) -> bool:
-    try:
-        return packed_digest(digest) in keep
-    except ValueError:
-        # No request has such a digest: no command would ever find this answer.
-        return False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from functools import cached_property, partial
@@ -21,12 +21,10 @@ from rubriclab.rubric import Rubric
 from rubriclab.store.answers import AnswerTable
 from rubriclab.store.batches import BatchTable
 from rubriclab.store.engine import address, file_of, guarded, is_sqlite, make_engine, may_write, shown, writing
-from rubriclab.store.orm import TrainingRow, UsedAnswersRow, VersionRow, stored_time
+from rubriclab.store.orm import TrainingRow, VersionRow, stored_time
 from rubriclab.store.records import (
     add_judgment,
-    add_used_answers,
     judgments_of,
-    unpack_digests,
 )
 from rubriclab.store.rows import (
     LEARNED,
@@ -157,15 +155,14 @@ class Store:
         *,
         training: TrainingRecord | None = None,
         origin: PackOrigin | None = None,
-        used: Collection[bytes] | None = None,
     ) -> Version:
         """Return the version with `rubric` under `name`: the newest one if it has the same rubric, or else a new one.
 
         The parent of a new version is `parent` (`NAME`, `NAME@NUMBER` or `NAME@TAG`), by default the newest of `name`.
         Several processes may save at once; each gets a number of its own. `training` is stored with the version unless
-        it has a training record already. `origin` is the pack of an imported version. `used` are the packed digests of
-        the requests whose answers making it read; `None` if they are not known. A new version is also made if the
-        newest one is less trusted: imported instead of learned here, or with a judge that an imported version named.
+        it has a training record already. `origin` is the pack of an imported version. A new version is
+        also made if the newest one is less trusted: imported instead of learned here, or with a judge that an imported
+        version named.
 
         Raises:
             NotInStore: if there is no such parent.
@@ -174,14 +171,7 @@ class Store:
         check_name(name)
         contents = contents_of(rubric, provenance, effort, origin)
         record = packed_training(training) if training else None
-
-        def save(session: Session) -> Version:
-            version = save_with_training(session, name, contents, parent, record)
-            if used is not None:
-                add_used_answers(session, version.name, version.number, used)
-            return version
-
-        return self._write(save)
+        return self._write(lambda session: save_with_training(session, name, contents, parent, record))
 
     async def save_async(self, *arguments: Any, **options: Any) -> Version:
         """Return what `save` returns, without blocking the event loop while a server is unreachable."""
@@ -236,13 +226,6 @@ class Store:
         with self._reading() as session:
             return judgments_of(session, question, after)
 
-    def used_answers(self, ref: str) -> frozenset[bytes] | None:
-        """Return the packed digests of the requests whose answers making a version read; `None` if not known."""
-        with self._reading() as session:
-            version = find_row(session, ref)
-            row = session.get(UsedAnswersRow, (version.name, version.number))
-            return unpack_digests(row) if row else None
-
     def sizes(self) -> tuple[tuple[KindSize, ...], Space]:
         """Return the rows and bytes of every kind, and the space of the whole database. Every row is read."""
         with self._reading() as session:
@@ -254,27 +237,24 @@ class Store:
         with self._reading() as session:
             return space_of(session.connection())
 
-    def prune(
-        self, before: datetime | None, keep: Collection[bytes] = frozenset(), *, dry_run: bool = False
-    ) -> Iterator[Pruned]:
+    def prune(self, before: datetime, *, dry_run: bool = False) -> Iterator[Pruned]:
         """Remove cached answers in steps, each a transaction, and yield what every step removed.
 
         Args:
-            before: only answers that were cached earlier; `None` for all.
-            keep: packed digests of the requests whose answers stay.
+            before: only answers that were cached earlier.
             dry_run: whether they are only counted.
 
         Raises:
             StoreError: if the store is read-only and this is no dry run, or the database fails.
         """
-        stored, step = stored_time(before) if before else None, Pruned()
+        stored, step = stored_time(before), Pruned()
         while True:
             after = step.last
             if dry_run:
                 with self._reading() as session:
-                    step = prune_step(session, after, stored, keep, dry_run=True)
+                    step = prune_step(session, after, stored, dry_run=True)
             else:
-                step = self._write(partial(prune_step, after=after, before=stored, keep=keep))
+                step = self._write(partial(prune_step, after=after, before=stored))
             if step.last is None:
                 return
             yield step

@@ -21,10 +21,9 @@ from rubriclab.store.orm import (
     RubricRow,
     TagRow,
     TrainingRow,
-    UsedAnswersRow,
     VersionRow,
 )
-from rubriclab.store.records import read_judgment, unpack_digests
+from rubriclab.store.records import read_judgment
 from rubriclab.store.rows import read, record_digest, unpacked
 from rubriclab.training_record import TrainingRecord
 
@@ -63,10 +62,6 @@ def find_problems(session: Session) -> Iterator[Problem]:
         yield from _version_problems(version, rubrics, versions)
     for training in _rows(session, TrainingRow, TrainingRow.name, TrainingRow.number):
         yield from _training_problems(training, versions)
-    for used in _rows(session, UsedAnswersRow, UsedAnswersRow.name, UsedAnswersRow.number):
-        if (used.name, used.number) not in versions:
-            yield Problem(f"used answers of {used.ref}", "there is no such version")
-        yield from _fault(f"used answers of {used.ref}", unpack_digests, used)
     for confirmation in _rows(session, ConfirmationRow, ConfirmationRow.name, ConfirmationRow.number):
         yield from _confirmation_problems(confirmation, versions)
     for judgment in _rows(session, HumanJudgmentRow, HumanJudgmentRow.number):

@@ -14,7 +14,7 @@ from commands import LABELLED, Commands
 from server import RunningServer
 
 from rubriclab import Lab
-from rubriclab.errors import NotInStore, SettingsError
+from rubriclab.errors import SettingsError
 
 TASK: dict[str, Any] = {
     "task": "summarization",
@@ -28,14 +28,11 @@ ROWS = [json.loads(line) for line in LABELLED.read_text("utf-8").splitlines()[:1
 
 @pytest.fixture(scope="module")
 def learned_online(tmp_path_factory: pytest.TempPathFactory, _running_server: RunningServer) -> Path:
-    """A folder with a store that holds direct@1, learned from the server's answers, and an answer to another text."""
+    """A folder with a store that holds direct@1, learned from the server's answers."""
     folder = tmp_path_factory.mktemp("storage")
     with pytest.MonkeyPatch.context() as patch:
         lab = lab_in(folder, patch, _running_server)
         lab.learn(ROWS, **TASK)
-        lab.score([{**ROWS[0], "id": "other", "output": "Another text."}], "direct")
-        lab.export("direct@1", folder / "pack.json")
-        lab.import_(folder / "pack.json", "imported")
     return folder
 
 
@@ -65,22 +62,6 @@ def answers(lab: Lab) -> int:
     return sum(kind.rows for kind in lab.store_size().kinds if kind.kind == "cached answers")
 
 
-def test_answers_that_learning_used_are_kept_and_learning_again_asks_nothing(
-    online: Commands,
-    lab: Lab,
-    _running_server: RunningServer,  # noqa: PT019
-) -> None:
-    before = answers(lab)
-    counted = lab.prune(not_used_by="direct@1", dry_run=True)
-    assert counted.removed + counted.kept == before == answers(lab)
-    done = online("store", "prune", "--not-used-by", "direct@1")
-    assert (done.code, done.err) == (0, "")
-    assert "1 cached answer removed" in done.out
-    assert answers(lab) == before - 1 == counted.kept
-    assert lab.learn(ROWS, **TASK).ref == "direct@1"
-    assert not _running_server.requests
-
-
 def test_removed_answers_are_asked_again_and_versions_stay(online: Commands, lab: Lab) -> None:
     assert online("store", "prune", "--older-than", "0d").code == 0
     assert answers(lab) == 0
@@ -92,23 +73,15 @@ def test_removed_answers_are_asked_again_and_versions_stay(online: Commands, lab
 
 
 @pytest.mark.parametrize(
-    ("options", "error", "message"),
+    ("options", "message"),
     [
-        ({}, SettingsError, "Nothing says which cached answers to remove; give older_than='90d' or not_used_by='REF'"),
-        ({"older_than": "soon"}, SettingsError, "expected hours, days or weeks, such as 12h, 90d or 8w; got 'soon'"),
-        ({"older_than": timedelta(days=-1)}, SettingsError, "expected hours, days or weeks"),
-        ({"not_used_by": "news"}, NotInStore, "The store holds no rubric 'news'"),
-        ({"not_used_by": ["direct", "imported"]}, NotInStore, "not known which answers were used to make imported: it"),
+        ({}, "Nothing says which cached answers to remove; give older_than='90d'"),
+        ({"older_than": "soon"}, "expected hours, days or weeks, such as 12h, 90d or 8w; got 'soon'"),
+        ({"older_than": timedelta(days=-1)}, "expected hours, days or weeks"),
     ],
 )
-def test_an_unclear_request_removes_nothing(
-    lab: Lab, options: dict[str, Any], error: type[Exception], message: str
-) -> None:
+def test_an_unclear_request_removes_nothing(lab: Lab, options: dict[str, Any], message: str) -> None:
     before = answers(lab)
-    with pytest.raises(error, match=message):
+    with pytest.raises(SettingsError, match=message):
         lab.prune(**options)
     assert answers(lab) == before
-
-
-def test_versions_are_named_by_references_and_as_objects(lab: Lab) -> None:
-    assert lab.prune(not_used_by=["direct@1", lab.load("direct")], dry_run=True).removed == 1

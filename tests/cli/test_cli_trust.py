@@ -458,7 +458,6 @@ NEVER = {
     "learn name",
     "learn parent",
     "store prune dry-run",
-    "store prune not-used-by",
     "store prune older-than",
     "tag delete",
     "tag force",

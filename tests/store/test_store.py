@@ -173,7 +173,7 @@ CHANGES = {
         "INSERT OR REPLACE INTO rubrics SELECT digest, '{}' FROM rubrics",
         "INSERT OR REPLACE INTO versions SELECT * FROM versions",
     ],
-    "postgresql": ["TRUNCATE versions, trainings, used_answers, confirmations, tags, rubrics"],
+    "postgresql": ["TRUNCATE versions, trainings, confirmations, tags, rubrics"],
 }
 
 
