@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rubriclab.provenance import Effort
     from rubriclab.services.score import Scoring
 
-# Whether the mean is at least `--fail-under`.
+# Whether the mean human score is at least `--fail-under`.
 EXIT_CODES: Mapping[bool | None, int] = {True: 0, False: 1, None: 3}
 
 
@@ -46,7 +46,8 @@ EXIT_CODES: Mapping[bool | None, int] = {True: 0, False: 1, None: 3}
     "--fail-under",
     type=Number(),
     metavar="SCORE",
-    help="Exit with 1 if the mean is below this, or 3 if more than a tenth of the texts have no score.",
+    help="Exit with 1 if the interval of the mean human score is below this, or 3 if it holds this or more than a "
+    "tenth of the texts have no score. Without labels of learning, the mean score decides.",
 )
 @option(
     "--max-unscored",
@@ -120,6 +121,7 @@ def score(
         if resume:
             check_resumable(scoring, output)
         _write(scoring, texts, output, keep_replies, resume=resume)
+        scoring.correct_mean()
         effort = workspace.effort()
     if as_json:
         _print_json(scoring, output, effort)

@@ -319,8 +319,18 @@ def scores_view(scores: Scores) -> View:
 
 
 def summary_blocks(summary: ScoreDistribution) -> tuple[Paragraph, ...]:
-    """Return mean, spread and histogram, and the most frequent reasons why texts have no score."""
+    """Return the mean human score, the scores' mean, spread and histogram, and the main reasons for missing scores."""
     blocks: list[Paragraph] = []
+    if summary.labelled and summary.human_mean.value is not None:
+        labels = count(len(summary.labelled.labels), "label")
+        blocks.append(Paragraph(f"estimated mean human score {estimate(summary.human_mean)}, by {labels} of learning"))
+    if summary.labels_needed:
+        blocks.append(
+            Paragraph(
+                "These texts are scored unlike the labelled ones, so that interval may miss their mean. Label about "
+                f"{count(summary.labels_needed, 'text')} of them at random for a margin of {show(summary.margin)}."
+            )
+        )
     if summary.mean is not None:
         spread = f", standard deviation {figure(summary.standard_deviation)}" if summary.standard_deviation else ""
         ends = f"{show(summary.scale.low)} |{_bars(summary.histogram)}| {show(summary.scale.high)}"

@@ -17,6 +17,7 @@ from rubriclab.errors import BelowThreshold, JudgeError, SettingsError
 from rubriclab.estimate import DryRun, dry_run, estimate_scoring
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.judges.judge import Judge
+from rubriclab.judges.recording import recorded_name
 from rubriclab.learning.unlabelled import MOST, judged_rubric, text_feature_rubric
 from rubriclab.option_names import command, option
 from rubriclab.rubric import Rubric
@@ -37,7 +38,7 @@ from rubriclab.services.inputs import (
 from rubriclab.services.judge_choice import JudgeChoice, judge_named, judge_of, unanswered
 from rubriclab.services.rival_options import RivalOptions, Rivals, rival_notes, rivals_of
 from rubriclab.services.rubric_choice import RubricLike, version_of
-from rubriclab.services.score_distribution import ScoreDistribution
+from rubriclab.services.score_distribution import ScoreDistribution, held_out_scores
 from rubriclab.services.score_ray import check_workers, score_on_ray
 from rubriclab.services.scores import ScoreCounts, ScoredRow, Scores
 from rubriclab.services.text_fields import check_next_rows, missing_fields, without_fields
@@ -152,7 +153,15 @@ class Scoring:
     def count(self, scored: ScoredRow) -> None:
         """Add a scored row to the counts and the summary."""
         self.counts.add(scored)
-        self.summary.add(scored.score)
+        self.summary.add(scored.score, scored.example.group if scored.example else None)
+
+    def correct_mean(self) -> None:
+        """Have the summary estimate the mean human score, if held-out scores of this judge are stored."""
+        version = self.version
+        if version is None or recorded_name(self.choice.spec) != recorded_name(version.provenance.judge):
+            return
+        record = self.workspace.open_store(access="read").training(version.ref)
+        self.summary.labelled = held_out_scores(record) if record else None
 
     def _scores(self, rows: Iterable[Example | RowError]) -> AsyncGenerator[Score]:
         work, options = self.workspace, self.options
@@ -241,6 +250,7 @@ async def score(workspace: Workspace, data: Data, rubric: RubricLike | None, opt
     """
     scoring = await workspace.off_event_loop(prepare_scoring, workspace, data, rubric, options)
     scores = await score_all(scoring)
+    await workspace.off_event_loop(scoring.correct_mean)
     scoring.check_answered()
     return scores
 

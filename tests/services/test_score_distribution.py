@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import statistics
 
+import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
 from rubriclab import Scale, Score
 from rubriclab.report.lists import summary_blocks
 from rubriclab.services.score_distribution import OTHER, REASONS, ScoreDistribution, summarize_scores
+from rubriclab.stats.prediction_powered import LabelledScores
 
 SCALE = Scale(low=1, high=5, whole=False)
 
@@ -62,3 +64,26 @@ def test_a_threshold_is_met_only_where_enough_texts_have_a_score(
     values: tuple[float | None, ...], threshold: float, expected: bool | None
 ) -> None:
     assert summary(*values).meets(threshold) is expected
+
+
+@pytest.mark.parametrize(("threshold", "expected"), [(2.0, True), (3.0, None), (4.9, False)])
+def test_with_labels_the_interval_of_the_mean_human_score_decides(threshold: float, expected: bool | None) -> None:
+    scores = np.linspace(2, 5, 20)
+    labels = scores - 1 + np.tile([-0.3, 0.3], 10)
+    result = summary(*scores.tolist())
+    result.labelled = LabelledScores(np.clip(labels + 0.4, 1, 5), scores, np.arange(20))
+    found = result.human_mean
+    assert found.value == pytest.approx(labels.mean() + 0.4, abs=0.01)
+    assert result.meets(threshold) is expected
+    assert "estimated mean human score 2.90" in summary_blocks(result)[0].words
+
+
+def test_texts_scored_unlike_the_labelled_ones_are_said_to_need_labels() -> None:
+    scores = np.linspace(1, 3, 40)
+    result = summary(*(scores + 2).tolist())
+    result.labelled = LabelledScores(scores + np.tile([-0.3, 0.3], 20), scores, np.arange(40))
+    assert result.labels_needed
+    assert (
+        f"Label about {result.labels_needed} texts of them at random for a margin of 0.2"
+        in summary_blocks(result)[1].words
+    )
