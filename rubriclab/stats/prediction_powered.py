@@ -6,7 +6,8 @@ by a factor from 0 to 1 with which the estimate is most precise (Angelopoulos, D
 Prediction-Powered Inference", section 6), so that scores without information do no harm.
 
 The estimate is of these very texts, not of a population that they are drawn from. Its error is therefore that of two
-means of the residuals, over the labelled texts and over these, and the factor is the limit of PPI++'s for many texts.
+means of the residuals, over the labelled texts and over these, and the factor is PPI++'s for many texts: the slope of
+labels over scores.
 """
 
 from __future__ import annotations

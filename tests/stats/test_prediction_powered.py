@@ -24,9 +24,11 @@ def test_estimate_and_interval_are_those_of_ppi_python_for_many_texts_without_gr
     texts = rng.normal(3.4, 1, 200_000)
     labelled = LabelledScores(labels, scores, np.arange(200))
     found = corrected_mean(float(texts.mean()), len(texts), len(texts), labelled)
-    # ppi_mean_pointestimate and ppi_mean_ci of ppi-python 0.2.3, which have normal quantiles instead of Student's.
-    assert found.value == pytest.approx(2.310949, abs=2e-3)
-    assert (found.low, found.high) == (pytest.approx(2.243823, abs=3e-3), pytest.approx(2.378076, abs=3e-3))
+    assert labelled.factor == pytest.approx(0.6263195, abs=1e-6)
+    # By ppi_mean_pointestimate and ppi_mean_ci of ppi-python 0.2.3 with this factor as `lam`.
+    assert found.value == pytest.approx(2.3339275, abs=1e-6)
+    # Its quantiles are normal, and these are Student's.
+    assert (found.low, found.high) == (pytest.approx(2.2671139, abs=1e-3), pytest.approx(2.4007411, abs=1e-3))
 
 
 def test_intervals_hold_the_mean_label_of_the_texts_in_about_95_percent() -> None:
