@@ -75,7 +75,7 @@ def test_with_labels_the_interval_of_the_mean_human_score_decides(threshold: flo
     found = result.human_mean
     assert found.value == pytest.approx(labels.mean() + 0.4, abs=0.01)
     assert result.meets(threshold) is expected
-    assert "estimated mean human score 2.90" in summary_blocks(result)[0].words
+    assert "estimated mean human score 2.90" in str(summary_blocks(result)[0].words)
 
 
 def test_texts_scored_unlike_the_labelled_ones_are_said_to_need_labels() -> None:
@@ -83,7 +83,6 @@ def test_texts_scored_unlike_the_labelled_ones_are_said_to_need_labels() -> None
     result = summary(*(scores + 2).tolist())
     result.labelled = LabelledScores(scores + np.tile([-0.3, 0.3], 20), scores, np.arange(40))
     assert result.labels_needed
-    assert (
-        f"Label about {result.labels_needed} texts of them at random for a margin of 0.2"
-        in summary_blocks(result)[1].words
+    assert f"Label about {result.labels_needed} texts of them at random for a margin of 0.2" in str(
+        summary_blocks(result)[1].words
     )
