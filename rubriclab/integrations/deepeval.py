@@ -31,7 +31,8 @@ class RubricMetric(BaseMetric, Closing):  # type: ignore[misc]
 
     Args:
         rubric: a version, a rubric, `NAME`, `NAME@3`, `NAME@production`, or what `Lab.scorer` returns.
-        at_least: the lowest score that passes, on the scale of the rubric; without it, nothing passes or fails.
+        at_least: the lowest score that passes, on the scale of the rubric; by default the threshold of a rubric for
+            verdicts; by any other, nothing passes or fails.
         store: path or URL of the store; by default the user's own.
         judge: by default the one that the rubric was learned with.
         row: returns the row of a test case; by default `row_of`.
@@ -68,6 +69,7 @@ class RubricMetric(BaseMetric, Closing):  # type: ignore[misc]
     ) -> None:
         opens = not isinstance(rubric, TextScorer)
         opened = open_scorer(rubric, store, judge, options)
+        at_least = opened.rubric.threshold if at_least is None else at_least
         # DeepEval copies a metric for each test case: it gives the attributes with the names of these arguments to a
         # new one, so all copies share the open rubric.
         self.rubric, self.at_least, self.row, self.flaky = opened, at_least, row or row_of, flaky

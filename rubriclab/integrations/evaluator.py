@@ -124,11 +124,15 @@ class OpenRubric(Closing):
 
 
 def metadata_of(score: Score) -> dict[str, Any]:
-    """Return `rubric`, `judge`, `interval`, and in `criteria` by id what `Score.to_row` has of each criterion."""
+    """Return `rubric`, `judge`, `interval`, for verdicts `verdict`, and the criteria of a score.
+
+    `criteria` has by id what `Score.to_row` has of each criterion.
+    """
     return {
         "rubric": score.rubric,
         "judge": recorded_name(score.judge),
         "interval": list(score.interval) if score.interval else None,
+        **({"verdict": score.verdict} if score.verdict else {}),
         "criteria": {
             part.id: {key: value for key, value in part.to_row().items() if key != "id"} for part in score.criteria
         },

@@ -35,8 +35,8 @@ class MLflowScorer(Scorer, Closing):  # type: ignore[misc]
     error with the code `UNSCORED` and the reason.
 
     Args:
-        at_least: the lowest score that passes in `EvaluationResult.passed`, on the scale of the rubric; by default no
-            score passes, as MLflow knows no scale.
+        at_least: the lowest score that passes in `EvaluationResult.passed`, on the scale of the rubric; by default the
+            threshold of a rubric for verdicts; by any other no score passes, as MLflow knows no scale.
         row: returns the row of a text, given `inputs`, `outputs`, `expectations` and `trace` by name; by default
             `row_of`.
         options: the other arguments of `OpenRubric`.
@@ -66,6 +66,7 @@ class MLflowScorer(Scorer, Closing):  # type: ignore[misc]
     ) -> None:
         found = OpenRubric(rubric, **options)
         opened = found.opened
+        at_least = opened.rubric.threshold if at_least is None else at_least
         if at_least is not None:
             try:
                 opened.check_threshold(at_least)

@@ -67,7 +67,8 @@ class PhoenixEvaluator(OpenRubric, BaseEvaluator):  # type: ignore[misc]
 
     def _evaluation(self, score: Score) -> dict[str, Any]:
         about = {"explanation": rationale(score, self.opened.rubric), "metadata": metadata_of(score)}
-        return about if score.score is None else {"score": score.score, **about}
+        label = {"label": score.verdict} if score.verdict else {}
+        return about if score.score is None else {"score": score.score, **label, **about}
 
 
 def rows(

@@ -51,6 +51,7 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:
     threshold, fields = config.pop("threshold", None), config.pop("fields", None)
     row = row_of(output, context.get("vars"), fields)
     with _scorer(config) as scorer:
+        threshold = scorer.rubric.threshold if threshold is None else threshold
         if threshold is not None:
             scorer.check_threshold(threshold)
         score = scorer.score_row(row)

@@ -11,7 +11,7 @@ from rubriclab.scoring import CriterionScore, Score
 
 
 def rationale(score: Score, rubric: Rubric) -> str:
-    """Return the score with its interval and scale, then a line for each criterion with its rating and reason.
+    """Return the score with its verdict, interval and scale, then a line for each criterion with its rating and reason.
 
     Criteria with contributions are sorted by their size, the largest first. For a text without a score, the first line
     says why there is none.
@@ -22,7 +22,8 @@ def rationale(score: Score, rubric: Rubric) -> str:
     else:
         interval = f" {describe.score_interval(score.interval)}" if score.interval else ""
         scale = f"scale {scale_of(rubric)}"
-        first = f"{describe.rounded(score.score)}{interval} by {score.rubric} ({scale}, {judge})"
+        verdict = f"{one_line(score.verdict)}: " if score.verdict else ""
+        first = f"{verdict}{describe.rounded(score.score)}{interval} by {score.rubric} ({scale}, {judge})"
     parts = sorted(score.criteria, key=lambda part: -abs(part.contribution or 0.0))
     return "\n".join((first, *(f"{criterion_result(part, rubric)}: {one_line(part.reason)}" for part in parts)))
 

@@ -49,8 +49,14 @@ def test_booleans_of_every_source_are_labels(tmp_path: Path, kind: str) -> None:
             rows = from_rows(frame)
         case "json":
             rows = read(json_lines([True, False, False] * 4))
+        case "parquet":
+            frame.to_parquet(path)
+            rows = read(path)
+        case "xlsx":
+            frame.to_excel(path, index=False)
+            rows = read(path)
         case _:
-            {"parquet": frame.to_parquet, "xlsx": frame.to_excel, "csv": frame.to_csv}[kind](path, index=False)
+            frame.to_csv(path, index=False)
             rows = read(path)
     training = training_examples(rows, "ok")
     assert [example.scores["ok"] for example in training.examples] == [1.0, 0.0, 0.0] * 4

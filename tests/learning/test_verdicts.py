@@ -57,7 +57,7 @@ def test_figures_are_those_of_scikit_learn():
 def test_recall_intervals_of_ungrouped_texts_are_wilsons():
     labels = np.array([1.0] * 10 + [0.0] * 10)
     scores = np.array([0.9] * 9 + [0.1] * 11)
-    agreement = verdict_agreement("joint", scores, (scores >= 0.5) * 1.0, labels, [str(n) for n in range(20)])
+    agreement = verdict_agreement("joint", scores, (scores >= 0.5).astype(float), labels, [str(n) for n in range(20)])
     assert agreement.recalls[1].low == pytest.approx(0.5958, abs=1e-3)
     assert agreement.recalls[1].high == pytest.approx(0.9821, abs=1e-3)
 
@@ -65,7 +65,8 @@ def test_recall_intervals_of_ungrouped_texts_are_wilsons():
 def test_missing_scores_and_tied_raters_are_left_out():
     scores = np.array([0.9, np.nan, 0.2, 0.8])
     labels = np.array([1.0, 1.0, 0.0, 0.5])
-    agreement = verdict_agreement("joint", scores, np.round(scores), labels, list("abcd"))
+    verdicts = np.array([1.0, np.nan, 0.0, 1.0])
+    agreement = verdict_agreement("joint", scores, verdicts, labels, list("abcd"))
     assert agreement.cells == (1, 0, 0, 1)
 
 

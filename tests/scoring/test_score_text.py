@@ -156,8 +156,7 @@ def test_a_row_has_every_field_of_the_score_and_leaves_out_what_is_not_known():
     unit = UnitVerdict("It rained.", (0, 2), 1.0, "It did.", ("rain",))
     known = CriterionScore("a", 1.0, "Yes.", applies=False, weight=0.5, units=(unit,), contribution=-0.25)
     bare = CriterionScore("b", None, "No reply.")
-    told = {"interval": (3.0, 4.0), "verdict": "pass", "rivals": "together"}
-    score = Score("t", "coherence", 3.5, (known, bare), None, REF, "fake", **told)
+    score = Score("t", "coherence", 3.5, (known, bare), None, REF, "fake", (3.0, 4.0), "pass", "together")
     row = score.to_row()
     assert [*row, "replies"] == [field.name for field in fields(Score)], "replies have a file of their own"
     assert row["criteria"][0] == asdict(known)

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from commands import HELDOUT, LABELLED
 
 from rubriclab import Lab, Version
+from rubriclab.integrations.evaluator import metadata_of
+from rubriclab.integrations.promptfoo import get_assert
+from rubriclab.integrations.pytest.checker import RubricChecker, RubricFixture
+from rubriclab.integrations.pytest.tally import Tallies
+from rubriclab.integrations.rationale import rationale
+from rubriclab.web.api.models import ScoreResult, score_row
 
 LEARN: dict[str, Any] = {"task": "summarization", "aspect": "ok", "definition": "The summary is coherent."}
 LEVELS = {"fail", "pass"}
@@ -107,3 +113,32 @@ def test_an_evaluation_shows_the_verdicts_on_other_texts(lab: Lab, rubric: Versi
     shown = str(lab.evaluate(as_verdicts(HELDOUT), rubric))
     assert "balanced accuracy" in shown
     assert "people 'pass', verdict 'fail'" in shown
+
+
+def test_tools_with_pass_and_fail_use_the_verdict(store: Path, rubric: Version) -> None:
+    row = as_verdicts(HELDOUT)[0]
+    context = {"config": {"rubric": rubric.ref, "store": str(store)}, "vars": {"source": row["source"]}}
+    with Lab(store, progress=None).scorer(rubric) as scorer:
+        score = scorer(row["output"], source=row["source"])
+        words = rationale(score, scorer.rubric)
+    assert score.verdict is not None
+    assert get_assert(row["output"], context)["pass"] == (score.verdict == "pass")
+    assert metadata_of(score)["verdict"] == score.verdict
+    assert ScoreResult.model_validate(score_row(score)).verdict == score.verdict
+    assert words.startswith(f"{score.verdict}: ")
+
+
+def test_a_test_asserts_that_a_text_passes(store: Path, rubric: Version, lab: Lab) -> None:
+    scores = lab.score(as_verdicts(HELDOUT), rubric)
+    texts = {verdict: next(n for n, score in enumerate(scores) if score.verdict == verdict) for verdict in LEVELS}
+    rows = as_verdicts(HELDOUT)
+    with Lab(store, progress=None).scorer(rubric) as scorer:
+        checker = RubricChecker(RubricFixture(cast(Any, None), cast(Any, None), "node", Tallies()), scorer)
+        given = {
+            verdict: (rows[place]["output"], {"source": rows[place]["source"]}) for verdict, place in texts.items()
+        }
+        output, fields = given["pass"]
+        assert checker.assert_passes(output, **fields).verdict == "pass"
+        output, fields = given["fail"]
+        with pytest.raises(AssertionError, match="is below"):
+            checker.assert_passes(output, **fields)

@@ -137,6 +137,27 @@ class RubricChecker:
             self._fail(messages.below(score, self.scorer.rubric, threshold, output))
         return score
 
+    def assert_passes(self, output: str, **fields: Any) -> Score:
+        """Fail unless a rubric for verdicts lets a text pass, also if it has no score; return the score.
+
+        Args:
+            output: the text.
+            fields: its `source`, `context`, `reference`, `id`, `group`.
+
+        Raises:
+            AssertionError: if the text does not pass, or has no score.
+            SettingsError: if the rubric gives no verdicts.
+            RubriclabError: as `assert_at_least` does.
+        """
+        __tracebackhide__ = True
+        threshold = self.scorer.rubric.threshold
+        if threshold is None:
+            raise SettingsError(
+                f"{self.scorer.name} gives no verdicts: its labels had more than two levels.",
+                "Use `assert_at_least` with a score on its scale.",
+            )
+        return self.assert_at_least(threshold, output, **fields)
+
     def assert_mean_at_least(
         self, rows: Data, threshold: float, *, inconclusive: OnInconclusive | None = None
     ) -> SideSummary:

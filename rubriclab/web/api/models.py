@@ -94,6 +94,8 @@ class ScoreResult(DescriptionModel):
     """Who rated the text; `recorded` for a recording."""
     interval: tuple[float, float] | None = None
     """What holds the score that people would give; left out if the rubric has no intervals."""
+    verdict: str | None = None
+    """Of a rubric for verdicts, the level of the text; its score is the probability of the better level."""
     rivals: Literal["together"] | None = None
     """Present if texts of one group were rated in one call: such scores are not comparable with others."""
 
