@@ -19,16 +19,33 @@ MATTERS = 0.05
 MOST_LABELS = 300
 
 
+class ScoreErrors(FrozenModel):
+    """How far scores are from the labels, in points of the scale.
+
+    Attributes:
+        absolute: the mean absolute error.
+        bias: the mean of score minus label.
+        near: the share of texts whose score is at most `point` from the label.
+        point: 1 on scales of about 1 to 5 or 1 to 10, else a fifth of the scale's width.
+    """
+
+    absolute: Interval
+    bias: float
+    near: float
+    point: float
+
+
 class EvaluatorAgreement(FrozenModel):
     """One evaluator on the training texts, each text scored without the labels of its own group.
 
     Attributes:
-        name: `joint`, a method (`hypoeval`), `direct`, `equal weights`, `constant`, `word count`,
+        name: `joint`, a method (`hypoeval`), `direct`, `direct, calibrated`, `equal weights`, `constant`, `word count`,
             `best text feature`, `all text features`.
         kind: the rubric itself, an evaluator that asks a judge, or a baseline, which costs nothing.
         n: texts that it scored.
         spearman, pearson: at the level of the report.
         calls: calls per text.
+        errors: of held-out scores, for evaluators with scores on the labels' scale.
     """
 
     name: str
@@ -37,6 +54,7 @@ class EvaluatorAgreement(FrozenModel):
     spearman: Interval
     pearson: Interval
     calls: float
+    errors: ScoreErrors | None = None
 
 
 class MoreLabels(FrozenModel):
@@ -60,6 +78,7 @@ class GateVerdict(FrozenModel):
             what would matter, else `inconclusive`. `None` for a comparison that is shown and decides nothing: of many
             of these one would be "better" by chance.
         difference: in Pearson correlation, paired, with its interval.
+        less_error: the other's mean absolute error minus the rubric's, paired, where both have scores on the scale.
         more_labels: about how many more labels would decide, where the outcome is inconclusive.
         few_groups: how many groups there were, where they were too few for an interval.
     """
@@ -67,6 +86,7 @@ class GateVerdict(FrozenModel):
     against: str
     outcome: Outcome | None
     difference: Interval
+    less_error: Interval | None = None
     more_labels: MoreLabels | None = None
     few_groups: Count | None = None
 

@@ -20,12 +20,14 @@ from typing import Literal
 
 import numpy as np
 
+from rubriclab.data.scale import Scale
 from rubriclab.learning.baselines import CONSTANT, held_out_baselines
+from rubriclab.learning.calibration import linear
 from rubriclab.learning.labels_needed import more_labels
 from rubriclab.learning.rating_matrix import RatingMatrix, centers_and_spreads, standardised
 from rubriclab.methods.names import JOINT
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, is_constant, pearson_rows, spearman_rows
-from rubriclab.stats.interval import Interval
+from rubriclab.stats.interval import DIGITS, Interval
 from rubriclab.stats.jackknife import Statistic, estimate
 from rubriclab.stats.levels import (
     Coefficient,
@@ -39,12 +41,14 @@ from rubriclab.validation import (
     EvaluatorAgreement,
     GateVerdict,
     Outcome,
+    ScoreErrors,
     Validation,
 )
 
 GateLevel = Literal["group", "dataset"]
 
 DIRECT = "direct"
+CALIBRATED = "direct, calibrated"
 EQUAL = "equal weights"
 
 # Correlations are within groups if at least this many groups have at least this many texts.
@@ -60,12 +64,14 @@ class Scored:
 
     Attributes:
         name, kind, calls: as in `EvaluatorAgreement`.
+        points: the same as scores on the labels' scale, `None` if there are no such scores.
     """
 
     name: str
     kind: Literal["rubric", "judged", "baseline"]
     scores: FloatArray
     calls: float = 0.0
+    points: FloatArray | None = None
 
 
 def validation(
@@ -78,6 +84,7 @@ def validation(
     alone: Mapping[str, FloatArray],
     calls: Mapping[str, float],
     judge_alone: bool = True,
+    points: FloatArray | None = None,
 ) -> Validation:
     """Return the held-out agreement of a rubric, compared with baselines and other evaluators.
 
@@ -91,17 +98,18 @@ def validation(
         calls: calls per text by name, of `joint`, each of `alone` and equal weights, which else take those of `joint`.
         judge_alone: whether the score of `direct` was asked for by itself; if it was asked for in one call with
             criteria, it is not that of the judge without a rubric, and is left out.
+        points: the rubric's calibrated held-out scores, for its errors; none for labels of two levels.
     """
     level = gate_level(table.labels, table.groups)
-    rubric = Scored(JOINT, "rubric", held_out, calls[JOINT])
+    rubric = Scored(JOINT, "rubric", held_out, calls[JOINT], points)
     baselines = [
         Scored(name, "baseline", scores) for name, scores in held_out_baselines(features, table.labels, fold).items()
     ]
     methods = [Scored(name, "judged", alone[name], calls[name]) for name in alone if name != DIRECT]
     compared = _compared_with(table, fold, calls.get(EQUAL, calls[JOINT]))
-    others = [each for each in compared if judge_alone or each.name != DIRECT]
+    others = [each for each in compared if judge_alone or each.name not in (DIRECT, CALIBRATED)]
     judged = [*others, *methods]
-    comparison = _Comparison(table.labels, table.groups, level)
+    comparison = _Comparison(table.labels, table.groups, level, table.scale)
     evaluators = {
         evaluator.name: comparison.evaluator_agreement(evaluator) for evaluator in (rubric, *baselines, *judged)
     }
@@ -142,10 +150,27 @@ def _compared_with(table: RatingMatrix, fold: IntArray, calls_of_all: float) -> 
     """
     judged: list[int] = np.flatnonzero(~table.signed).tolist()
     direct = [place for place in judged if table.methods[place] == DIRECT]
-    evaluators = [Scored(DIRECT, "judged", table.values[:, place], 1.0) for place in direct[:1]]
+    evaluators = [each for place in direct[:1] for each in _asked_directly(table, fold, table.values[:, place])]
     if judged:
         evaluators.append(Scored(EQUAL, "judged", _equal_weights(table.columns(judged), fold), calls_of_all))
     return evaluators
+
+
+def _asked_directly(table: RatingMatrix, fold: IntArray, scores: FloatArray) -> list[Scored]:
+    """Return `direct` as it comes and, where errors are measured, calibrated on the labels of the other folds.
+
+    The correlation of the second is that of the first: a line on all labels changes no order.
+    """
+    if table.scale.names:
+        return [Scored(DIRECT, "judged", scores, 1.0)]
+    points = np.full(len(scores), np.nan)
+    for number in np.unique(fold):
+        inside, others = fold == number, (fold != number) & ~np.isnan(scores)
+        if others.any():
+            # The question was not fitted to labels, so there are no weights for which the slope is shrunk.
+            points[inside] = linear(scores[others], table.labels[others], 0).apply(scores[inside])
+    calibrated = np.clip(points, table.scale.low, table.scale.high)
+    return [Scored(DIRECT, "judged", scores, 1.0, scores), Scored(CALIBRATED, "judged", scores, 1.0, calibrated)]
 
 
 def _equal_weights(table: RatingMatrix, fold: IntArray) -> FloatArray:
@@ -178,6 +203,7 @@ class _Comparison:
     labels: FloatArray
     groups: Sequence[str]
     level: GateLevel
+    scale: Scale | None = None
 
     def evaluator_agreement(self, evaluator: Scored) -> EvaluatorAgreement:
         return EvaluatorAgreement(
@@ -187,7 +213,30 @@ class _Comparison:
             spearman=self._interval([evaluator.scores], spearman_rows),
             pearson=self._interval([evaluator.scores], pearson_rows),
             calls=evaluator.calls,
+            errors=self._errors(evaluator.points),
         )
+
+    def _errors(self, points: FloatArray | None) -> ScoreErrors | None:
+        """Return the errors of scores on the scale over all texts, with intervals over groups."""
+        if points is None or self.scale is None or np.isnan(points).all():
+            return None
+        texts = scored_texts([points], self.labels, self.groups, None)
+        errors = texts.predicted[0] - texts.human
+        point = 1.0 if 3 <= self.scale.width <= 9 else self.scale.width / 5
+        return ScoreErrors(
+            absolute=_mean(np.abs(errors), texts),
+            bias=round(float(errors.mean()), DIGITS),
+            near=round(float((np.abs(errors) <= point).mean()), DIGITS),
+            point=point,
+        )
+
+    def less_error(self, rubric: Scored, other: Scored) -> Interval | None:
+        """Return the other's mean absolute error minus the rubric's on the texts that both scored."""
+        if rubric.points is None or other.points is None or np.isnan(rubric.points + other.points).all():
+            return None
+        texts = scored_texts([rubric.points, other.points], self.labels, self.groups, None)
+        own, others = np.abs(texts.predicted - texts.human)
+        return _mean(others - own, texts)
 
     def gate(
         self, rubric: Scored, baselines: Sequence[Scored], evaluators: Mapping[str, EvaluatorAgreement]
@@ -211,7 +260,8 @@ class _Comparison:
 
     def compared(self, rubric: Scored, other: Scored) -> GateVerdict:
         """Return the difference from another evaluator, without an outcome."""
-        return self.verdict(rubric, other).model_copy(update={"outcome": None, "more_labels": None})
+        updates = {"outcome": None, "more_labels": None, "less_error": self.less_error(rubric, other)}
+        return self.verdict(rubric, other).model_copy(update=updates)
 
     def difference(self, first: FloatArray, second: FloatArray) -> Interval:
         """Return the difference of the correlations with the labels; without ends if groups are too few."""
@@ -249,6 +299,12 @@ def outcome_of(difference: Interval) -> Outcome:
     if difference.low > 0:
         return "better"
     return "not better" if difference.high < MATTERS else "inconclusive"
+
+
+def _mean(values: FloatArray, texts: ScoredTexts) -> Interval:
+    """Return the mean over texts with its interval over their groups."""
+    sums, sizes = np.bincount(texts.cluster, values), np.bincount(texts.cluster)
+    return estimate(lambda counts: counts @ sums / (counts @ sizes), texts.clusters, elements=len(sums)).rounded()
 
 
 def _statistic(texts: ScoredTexts, row: int, coefficient: Coefficient, level: GateLevel) -> Statistic:

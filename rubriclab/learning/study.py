@@ -175,6 +175,7 @@ class Study:
             },
             # The record of an edited rubric holds the ratings of its own way of asking only.
             judge_alone=self.given is None or self.ask == "by method",
+            points=None if self.assignment.scale.names else self.held_out.scores,
         )
         joint, *others = result.evaluators
         updates: dict[str, Any] = {

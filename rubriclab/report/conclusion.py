@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from rubriclab.judges.connect import EMBEDDED
-from rubriclab.learning.gate import DIRECT
+from rubriclab.learning.gate import CALIBRATED, DIRECT
 from rubriclab.option_names import by_reader, command
 from rubriclab.report import describe, verdicts
 from rubriclab.report.edit import edited_sentence
@@ -58,8 +58,9 @@ def outcome(version: Version) -> tuple[Block, ...]:
         return UNKNOWN, Paragraph(quoted(verdicts.not_validated(version)), "lead")
     evaluate = _with_rubric("evaluate", "HELDOUT", version)
     imported = f"The verdict is as the exporter recorded it; `{evaluate}` measures agreement with labels of your own."
-    remarks = (beside_judge_alone(version), edited_sentence(version), imported if version.imported else "")
+    remarks = (edited_sentence(version), imported if version.imported else "")
     return (
+        *(Paragraph(words, "lead") for words in (against_direct(version),) if words),
         badge_of(validation),
         Paragraph(_summary(version, validation), "lead"),
         *(Paragraph(remark, "strong") for remark in remarks if remark),
@@ -150,27 +151,44 @@ def _more_labels(version: Version, validation: Validation) -> str:
     return f"Label {labels} more texts from new sources ({chances}){planned}."
 
 
-def beside_judge_alone(version: Version) -> str:
-    """Return how the rubric compares with the same judge without a rubric; empty for a rubric without a judge.
+def against_direct(version: Version) -> str:
+    """Return how the rubric compares with the same judge asked directly; empty for a rubric without a judge.
 
-    The gate compares a rubric with what costs nothing. Whether the rubric adds agreement to the judge that it is scored
-    with is another question, and the smaller difference: it is answered beside the verdict, which it does not change.
+    The gate compares a rubric with what costs nothing. Whether the rubric is better than the plain question to the same
+    judge is what its users want to know first: it stands before the verdict, which it does not change.
     """
     validation = version.provenance.validation
     if validation is None or {part.method for part in version.rubric.parts} <= {DIRECT, "text_features"}:
         return ""
-    verdict, alone = _judge_alone(validation)
-    if verdict is None or alone is None:
+    verdict, direct = _direct(validation)
+    if verdict is None or direct is None:
         return _not_compared(version, validation)
-    figures = f"({figure(alone.pearson.value)}; difference {estimate(verdict.difference)})"
-    low, high = verdict.difference.low, verdict.difference.high
-    if low is None or high is None:
-        return f"Too few groups to compare it with the same judge without a rubric {figures}."
-    side = "Better than" if low > 0 else "Worse than" if high < 0 else "Not distinguishable from"
-    return f"{side} the same judge without a rubric {figures}."
+    rubric = verdicts.rubric_agreement(validation)
+    found = (
+        f"Pearson {figure(rubric.pearson.value)} instead of {figure(direct.pearson.value)} "
+        f"({_direction(verdict.difference)})"
+    )
+    if rubric.errors is None or direct.errors is None or verdict.less_error is None:
+        return f"Against the same judge asked directly: {found}."
+    calibrated = next((each.errors for each in validation.evaluators if each.name == CALIBRATED), None)
+    fitted = (
+        f" Calibrated on the same labels, the plain question has an error of {figure(calibrated.absolute.value)}."
+        if calibrated
+        else ""
+    )
+    return (
+        f"Against the same judge asked directly: mean absolute error {figure(rubric.errors.absolute.value)} instead of "
+        f"{figure(direct.errors.absolute.value)} points ({_direction(verdict.less_error)}), {found}.{fitted}"
+    )
 
 
-def _judge_alone(validation: Validation) -> tuple[GateVerdict | None, EvaluatorAgreement | None]:
+def _direction(gain: Interval) -> str:
+    if gain.low is None or gain.high is None:
+        return "too few groups to tell"
+    return "better" if gain.low > 0 else "worse" if gain.high < 0 else "no clear difference"
+
+
+def _direct(validation: Validation) -> tuple[GateVerdict | None, EvaluatorAgreement | None]:
     verdict = next((each for each in validation.verdicts if each.against == DIRECT), None)
     alone = next((each for each in validation.evaluators if each.name == DIRECT), None)
     defined = verdict is not None and verdict.difference.value is not None
@@ -191,7 +209,7 @@ def _not_compared(version: Version, validation: Validation) -> str:
 
 def _without_rubric(version: Version, validation: Validation) -> Iterator[str]:
     """Yield what to consider where the rubric does not agree better than the same judge without a rubric."""
-    verdict, alone = _judge_alone(validation)
+    verdict, alone = _direct(validation)
     if verdict is None or alone is None or {part.method for part in version.rubric.parts} <= {DIRECT, "text_features"}:
         return
     low, high = verdict.difference.low, verdict.difference.high
@@ -199,6 +217,8 @@ def _without_rubric(version: Version, validation: Validation) -> Iterator[str]:
     cheap = f"`{learn}` makes a version that scores without a rubric, with {verdicts.per_text(alone.calls)}."
     if high is not None and high < 0:
         yield f"Consider the same judge without a rubric, which agrees better: {cheap}"
+    elif verdict.less_error and (verdict.less_error.low or 0) > 0:
+        return
     elif low is not None and high is not None and low <= 0:
         shown = f"a gain of {MATTERS} or more is ruled out" if high < MATTERS else "these labels show no gain"
         yield (

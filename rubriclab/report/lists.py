@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rubriclab.data.scale import show
 from rubriclab.option_names import by_reader, command
 from rubriclab.report import describe, wording
-from rubriclab.report.conclusion import badge_of, beside_judge_alone
+from rubriclab.report.conclusion import against_direct, badge_of
 from rubriclab.report.edit import edited_sentence
 from rubriclab.report.model import (
     Block,
@@ -181,7 +181,7 @@ def _facts(version: Version) -> Iterator[tuple[str, Words]]:
         yield "verdict", headline(made.validation)
         yield from (
             (name, words)
-            for name, words in (("without a rubric", beside_judge_alone(version)), ("edit", edited_sentence(version)))
+            for name, words in (("asked directly", against_direct(version)), ("edit", edited_sentence(version)))
             if words
         )
     if version.imported:

@@ -13,6 +13,7 @@ from rubriclab.report import charts, describe, recorded, verdicts, version as ve
 from rubriclab.report.conclusion import conclusion, offline_banner
 from rubriclab.report.model import (
     Block,
+    Cell,
     Drawing,
     Figure,
     Paragraph,
@@ -164,16 +165,20 @@ def _evaluators(validation: Validation) -> Table:
     rows += ["for comparison:", _evaluator(axis, validation.training, optimistic)]
     if (ceiling := verdicts.ceiling(validation)) is not None:
         drawing = Drawing(charts.whisker(axis, Interval(ceiling), baseline=True))
-        rows.append(Row(("ceiling, as the raters differ", drawing, "", wording.figure(ceiling), "")))
-    caption = "Pearson: filled dots have a judge, hollow diamonds are baselines without one; lines are 95 % intervals."
-    numeric = ("Spearman", "Pearson", "calls/text")
+        rows.append(Row(("ceiling, as the raters differ", drawing, "", wording.figure(ceiling), "", "")))
+    caption = (
+        "Pearson: filled dots have a judge, hollow diamonds are baselines without one; lines are 95 % intervals. "
+        "Error: mean absolute, in points of the scale."
+    )
+    numeric = ("Spearman", "Pearson", "error", "calls/text")
     return table(("", "", *numeric), rows, numeric=numeric, caption=caption, ticks=charts.tick_row(axis))
 
 
 def _evaluator(axis: charts.Axis, evaluator: EvaluatorAgreement, name: str) -> Row:
     baseline = evaluator.kind == "baseline"
     drawing = Drawing(charts.whisker(axis, evaluator.pearson, baseline=baseline))
-    figures = (Figure(evaluator.spearman), Figure(evaluator.pearson), verdicts.calls(evaluator.calls))
+    error: Cell = Figure(evaluator.errors.absolute) if evaluator.errors else ""
+    figures = (Figure(evaluator.spearman), Figure(evaluator.pearson), error, verdicts.calls(evaluator.calls))
     return Row((quoted(name), drawing, *figures), KIND[evaluator.kind])
 
 

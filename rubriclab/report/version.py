@@ -120,6 +120,10 @@ def _held_out(validation: Validation) -> Iterator[tuple[str, str]]:
     fitted = wording.figure(validation.training.pearson.value)
     yield "Spearman", wording.estimate(rubric.spearman)
     yield "Pearson", f"{wording.estimate(rubric.pearson)}; {fitted} on the labels it was fitted to"
+    if errors := rubric.errors:
+        yield "mean absolute error", f"{wording.estimate(errors.absolute)} points, bias {wording.figure(errors.bias)}"
+        within = "one point" if errors.point == 1 else f"{errors.point:g} points, a fifth of the scale"
+        yield f"within {within}", f"{describe.percent(errors.near)} of texts"
     yield "calls", f"{verdicts.calls(rubric.calls)} per text"
 
 

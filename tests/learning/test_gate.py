@@ -11,7 +11,7 @@ from gate_tables import follow, measures, table
 from hypothesis import given, settings, strategies as st
 from scipy.stats import pearsonr, spearmanr
 
-from rubriclab.learning.gate import gate_level, outcome_of, validation
+from rubriclab.learning.gate import _asked_directly, gate_level, outcome_of, validation
 from rubriclab.learning.rating_matrix import RatingMatrix
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.folds import grouped_folds
@@ -39,6 +39,7 @@ def test_a_rubric_that_knows_the_labels_is_better_than_everybody() -> None:
     assert found.outcome == "better"
     assert {verdict.against: verdict.outcome for verdict in found.verdicts[1:]} == {
         "direct": None,
+        "direct, calibrated": None,
         "equal weights": None,
     }
     assert all(verdict.more_labels is None for verdict in found.verdicts)
@@ -104,7 +105,12 @@ def test_standings_are_the_correlations_and_come_best_first() -> None:
     ranked = [each.pearson.value or 0.0 for each in found.evaluators[1:]]
     assert ranked == sorted(ranked, reverse=True)
     assert found.training.pearson.value == pytest.approx(1)
-    assert [verdict.against for verdict in found.verdicts[1:]] == ["direct", "equal weights", "hypoeval"]
+    assert [verdict.against for verdict in found.verdicts[1:]] == [
+        "direct",
+        "direct, calibrated",
+        "equal weights",
+        "hypoeval",
+    ]
 
 
 def test_texts_that_one_of_two_did_not_score_are_left_out_for_both() -> None:
@@ -200,3 +206,36 @@ def test_equal_weights_leave_out_what_a_fold_s_labels_had_a_part_in() -> None:
     clean = gate(table(n=30), judged.labels)
     equal = [next(each for each in one.evaluators if each.name == "equal weights") for one in (leaking, clean)]
     assert equal[0].pearson == equal[1].pearson
+
+
+def test_errors_are_those_of_the_scores_on_the_scale_beside_direct_as_it_comes_and_calibrated() -> None:
+    judged = table(n=60, quality=(0.9, 0.5))
+    labels = judged.labels
+    shifted = np.column_stack([judged.values[:, 0] + 2, judged.values[:, 1:]])
+    judged, points = replace(judged, values=shifted), labels + np.tile([0.4, -0.2], 30)
+    found = gate(judged, points, points=points)
+    errors = {each.name: each.errors for each in found.evaluators if each.errors}
+    assert set(errors) == {"joint", "direct", "direct, calibrated"}
+    rubric, direct, calibrated = (errors[name] for name in ("joint", "direct", "direct, calibrated"))
+    assert rubric.absolute.value == pytest.approx(0.3)
+    assert rubric.bias == pytest.approx(0.1)
+    assert (rubric.near, rubric.point) == (1.0, 2.0)
+    assert direct.absolute.value == pytest.approx(np.abs(shifted[:, 0] - labels).mean(), abs=1e-6)
+    assert direct.bias == pytest.approx((shifted[:, 0] - labels).mean(), abs=1e-6)
+    assert abs(calibrated.bias) < 0.1
+    assert (calibrated.absolute.value or 9) < (direct.absolute.value or 0) / 2
+    verdict = next(each for each in found.verdicts if each.against == "direct")
+    assert verdict.less_error is not None
+    assert verdict.less_error.value == pytest.approx((direct.absolute.value or 0) - (rubric.absolute.value or 0))
+    assert (verdict.less_error.low or 0) > 0
+
+
+def test_the_plain_question_is_calibrated_without_the_labels_of_the_scored_fold() -> None:
+    judged = table(n=40)
+    fold = grouped_folds(judged.groups, 10, 0)
+    changed = replace(judged, labels=np.where(fold == 0, -judged.labels, judged.labels))
+    usual, other = (_asked_directly(one, fold, one.values[:, 0])[1].points for one in (judged, changed))
+    assert usual is not None
+    assert other is not None
+    assert np.array_equal(usual[fold == 0], other[fold == 0])
+    assert not np.array_equal(usual[fold != 0], other[fold != 0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +15,7 @@ from rubriclab.report.conclusion import OFFLINE, actions, conclusion, offline_ba
 from rubriclab.report.model import View
 from rubriclab.stats.interval import Interval
 from rubriclab.store.version import Version
-from rubriclab.validation import GateVerdict, MoreLabels
+from rubriclab.validation import EvaluatorAgreement, GateVerdict, MoreLabels, ScoreErrors, Validation
 
 
 def decided(outcome: Any, judge: str = "gpt-4o-mini", **fields: Any) -> Version:
@@ -73,25 +74,47 @@ def test_the_offline_judge_is_said_to_be_none_and_a_language_model_is_the_first_
     assert "Score with the baseline instead" in steps(decided("not better"))
 
 
-def test_below_the_verdict_stands_the_comparison_with_the_same_judge_without_a_rubric() -> None:
-    def beside(difference: Interval) -> tuple[str, str]:
+def test_first_of_all_the_rubric_is_compared_with_the_same_judge_asked_directly() -> None:
+    def beside(difference: Interval, less_error: Interval | None = None) -> tuple[str, str]:
         free = GateVerdict(against="word count", outcome="better", difference=Interval(0.6, 0.2, 0.8))
-        alone = GateVerdict(against="direct", outcome=None, difference=difference)
-        one = joint_version(validation=joint_trust(verdicts=(free, alone)))
+        direct = GateVerdict(against="direct", outcome=None, difference=difference, less_error=less_error)
+        trust = joint_trust(verdicts=(free, direct))
+        if less_error:
+            trust = trust.model_copy(update={"evaluators": tuple(_with_errors(trust))})
+        one = joint_version(validation=trust)
         return shown(one), steps(one)
 
+    words, advice = beside(Interval(0.01, -0.01, 0.03), Interval(0.24, 0.1, 0.4))
+    assert words.startswith(
+        "Against the same judge asked directly: mean absolute error 0.35 instead of 0.59 points (better), "
+        "Pearson 0.66 instead of 0.57 (no clear difference). "
+        "Calibrated on the same labels, the plain question has an error of 0.37."
+    )
+    assert "without a rubric" not in advice
     words, advice = beside(Interval(0.01, -0.01, 0.03))
-    assert "Not distinguishable from the same judge without a rubric (0.57; difference 0.01 [-0.01, 0.03])." in words
+    assert "Pearson 0.66 instead of 0.57 (no clear difference)." in words
     assert "a gain of 0.05 or more is ruled out" in advice
     assert "`rubriclab learn … --methods direct` makes a version that scores without a rubric" in advice
     words, advice = beside(Interval(0.1, 0.05, 0.2))
-    assert "Better than the same judge without a rubric" in words
+    assert "instead of 0.57 (better)" in words
     assert "without a rubric" not in advice
     words, advice = beside(Interval(-0.1, -0.2, -0.05))
-    assert "Worse than the same judge without a rubric" in words
+    assert "instead of 0.57 (worse)" in words
     assert "which agrees better" in advice
-    words, advice = beside(Interval(0.1))
-    assert "Too few groups to compare it with the same judge without a rubric" in words
+    assert "(too few groups to tell)" in beside(Interval(0.1))[0]
+
+
+def _with_errors(trust: Validation) -> Iterator[EvaluatorAgreement]:
+    for each in trust.evaluators:
+        if each.name == "direct":
+            yield each.model_copy(update={"errors": _errors(0.59)})
+            yield each.model_copy(update={"name": "direct, calibrated", "errors": _errors(0.37)})
+        else:
+            yield each.model_copy(update={"errors": _errors(0.35)}) if each.kind == "rubric" else each
+
+
+def _errors(absolute: float) -> ScoreErrors:
+    return ScoreErrors(absolute=Interval(absolute, absolute - 0.1, absolute + 0.1), bias=0.0, near=0.9, point=1.0)
 
 
 def test_an_edited_version_says_who_edited_it_and_its_agreement_beside_its_parents() -> None:
