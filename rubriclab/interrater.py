@@ -69,15 +69,6 @@ class JudgePair:
     spearman: Interval
     difference: Interval
 
-    @property
-    def verdict(self) -> Literal["higher", "lower", "inconclusive"]:
-        """How the first judge scores compared with the second, by the interval of the difference."""
-        if self.difference.low is not None and self.difference.low > 0:
-            return "higher"
-        if self.difference.high is not None and self.difference.high < 0:
-            return "lower"
-        return "inconclusive"
-
 
 @dataclass(frozen=True, slots=True)
 class ScoreAgreement:
@@ -136,10 +127,9 @@ class InterraterAgreement:
     pooled: tuple[CriterionAgreement, ...]
 
     def to_row(self) -> dict[str, Any]:
-        """Return all of it as one JSON object, with the verdicts that the summary states."""
-        pairs = [{**asdict(pair), "verdict": pair.verdict} for pair in self.pairs]
+        """Return all of it as one JSON object, with the reliability that the summary states."""
         scores = {**asdict(self.scores), "reliability": self.scores.reliability}
-        return asdict(self) | {"scale": self.scale.model_dump(mode="json"), "pairs": pairs, "scores": scores}
+        return asdict(self) | {"scale": self.scale.model_dump(mode="json"), "scores": scores}
 
 
 def interrater_agreement(
