@@ -128,12 +128,9 @@ class RivalLimits(FrozenModel):
 
     Attributes:
         texts: the most texts of a call.
-        tokens: the most tokens of a call, prompt and longest reply together; a text that is longer by itself is rated
-            in a call of its own.
     """
 
     texts: int = Field(default=10, ge=2, le=100)
-    tokens: int = Field(default=20_000, ge=1_000, le=1_000_000)
 
 
 class CallForm(FrozenModel):

@@ -31,6 +31,7 @@ from rubriclab.cli.main import every_command
 from rubriclab.cli.printing import flags
 from rubriclab.digest import digest
 from rubriclab.errors import UserError
+from rubriclab.judges import batched
 from rubriclab.labeling.judgment import HumanJudgment, TextToJudge
 from rubriclab.open_batch import OpenBatch
 from rubriclab.option_names import reader_of_commands
@@ -607,10 +608,17 @@ def test_dry_runs_of_transfer_drift_literature_and_edit_give_the_same_bounds(sid
     assert sides.json("edit", "news@1", "--add", "Is it long?", "--dry-run") == bounds.to_row()
 
 
+def check_often() -> None:
+    """Let little time pass between two checks of a batch."""
+    batched.PAUSE = 0.05
+
+
 def test_batches_give_the_same_scores(sides: Side, batch_server: BatchServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sides.command.environment, "OPENAI_API_BASE", batch_server.url)
-    done = sides.run("score", "texts.jsonl", *TASK, "--judge", "openai/fake", "--batch", "--batch-pause", 0.05)
-    with Lab("store.db", judge="openai/fake", progress=None, batch=True, batch_pause=0.05) as lab:
+    monkeypatch.setattr(sides.command, "before", check_often)
+    monkeypatch.setattr(batched, "PAUSE", 0.05)
+    done = sides.run("score", "texts.jsonl", *TASK, "--judge", "openai/fake", "--batch")
+    with Lab("store.db", judge="openai/fake", progress=None, batch=True) as lab:
         scores = lab.score("texts.jsonl", **LEARNED)
     assert done.rows == json.loads(json.dumps(scores.to_rows()))
     assert len(batch_server.batches) == 2

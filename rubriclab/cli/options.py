@@ -174,13 +174,6 @@ rivals_options = together(
         section=JUDGING,
         help="The most texts of a call with --rivals together; larger groups are divided evenly.  [default: 10]",
     ),
-    count_option(
-        "--rivals-tokens",
-        at_least=1_000,
-        at_most=1_000_000,
-        section=JUDGING,
-        help="The most tokens of such a call, prompt and longest reply.  [default: 20000]",
-    ),
 )
 rubric_option = option("--rubric", required=True, metavar="REF", help="NAME (the newest), NAME@NUMBER or NAME@TAG.")
 
@@ -307,18 +300,6 @@ batch_options = together(
         section=LIMITS,
         type=int,
         help="The largest number of prompts in a batch, and of texts at a time.  [default: 10000]",
-    ),
-    option(
-        "--batch-at-least",
-        section=LIMITS,
-        type=int,
-        help="Send fewer prompts than this one by one, at the usual price.  [default: 10]",
-    ),
-    option(
-        "--batch-pause",
-        section=LIMITS,
-        type=float,
-        help="Seconds between the first two checks whether a batch is done; later pauses are longer.  [default: 10]",
     ),
 )
 judge_options = together(

@@ -42,6 +42,10 @@ T = TypeVar("T")
 
 # Seconds without a new prompt after which a wave is complete, at most the first pause between two checks.
 QUIET = 1.0
+# Fewer prompts are sent one by one, at the usual price.
+AT_LEAST = 10
+# Seconds between the first two checks whether a batch is done.
+PAUSE = 10.0
 # Each pause between two checks is this many times the last one, at most `LONGEST` times the first.
 GROWTH = 1.5
 LONGEST = 30
@@ -53,21 +57,6 @@ QUEUE_PAUSE = 60.0
 MOST_BYTES = 100_000_000
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class WaveLimits:
-    """How prompts are collected, and batches checked.
-
-    Attributes:
-        largest: prompts in one batch.
-        smallest: prompts in one batch; fewer are sent one by one.
-        pause: seconds between the first two checks of a batch.
-    """
-
-    largest: int
-    smallest: int
-    pause: float
 
 
 class WaveTooSmall(Exception):
@@ -134,7 +123,7 @@ class Waves(JudgeWrapper):
         model: sends the batches.
         answers: the cache, with the same keys as for single calls.
         batches: the store's open batches; those with prompts of a wave are collected instead of sent again.
-        limits: sizes of batches and pauses between checks.
+        largest: the most prompts of a batch.
         notify: told of every batch.
     """
 
@@ -143,16 +132,16 @@ class Waves(JudgeWrapper):
         model: BatchModel,
         answers: AnswerCache,
         batches: BatchTable,
-        limits: WaveLimits,
+        largest: int,
         notify: Callable[[str], None] = lambda _text: None,
     ) -> None:
         super().__init__(model)
         self._model = model
         self._answers = answers
         self._batches = batches
-        self._limits = limits
+        self._largest = largest
         self._notify = notify
-        self._quiet = min(QUIET, limits.pause)
+        self._quiet = min(QUIET, PAUSE)
         self._arrived = 0.0
         self._waiting: dict[str, _WaitingPrompt] = {}
         self._followed: dict[str, dict[str, _WaitingPrompt]] = {}
@@ -216,7 +205,7 @@ class Waves(JudgeWrapper):
             # Another batch may have brought its answer since it was looked up.
             if (answer := await self._in_store(self._answers.get, request.digest)) is not None:
                 rest.pop(request.digest).settle(read_back(answer))
-        if len(rest) < self._limits.smallest:
+        if len(rest) < AT_LEAST:
             self._fail(rest.values(), WaveTooSmall())
             return
         async for requests, lines in self._files(rest.values()):
@@ -231,7 +220,7 @@ class Waves(JudgeWrapper):
         for request in requests:
             # Without the prefix: providers take names of at most 64 characters.
             line = self._model.line(request.digest.removeprefix(PREFIX), request.prompt)
-            if part and (len(part) == self._limits.largest or len(lines) + len(line) > MOST_BYTES):
+            if part and (len(part) == self._largest or len(lines) + len(line) > MOST_BYTES):
                 yield part, bytes(lines)
                 part, lines = {}, bytearray()
             part[request.digest] = request
@@ -328,14 +317,14 @@ class Waves(JudgeWrapper):
         Raises:
             JudgeRefused, JudgeUnavailable: if the provider refuses the whole batch.
         """
-        pause, checks, done = self._limits.pause, 0, -1
+        pause, checks, done = PAUSE, 0, -1
         while not (status := await self._persistently(lambda: self._model.status(batch_id))).ended:
             checks += 1
             if status.done != done:
                 done = status.done
                 _log.info("batch %s: %s, %d of %d requests done", batch_id, status.state, done, status.total)
             await asyncio.sleep(pause)
-            pause = min(GROWTH * pause, LONGEST * self._limits.pause)
+            pause = min(GROWTH * pause, LONGEST * PAUSE)
         _log.info("batch %s: %s, %d of %d requests done", batch_id, status.state, status.done, status.total)
         if status.state == "failed":
             await self._in_store(self._batches.remove, batch.key)
@@ -381,7 +370,7 @@ class Waves(JudgeWrapper):
 
     async def _persistently(self, request: Callable[[], Awaitable[T]]) -> T:
         """Return the result of a request about a batch, repeated while a retry can help."""
-        pause = self._limits.pause
+        pause = PAUSE
         for _ in range(FAILURES):
             try:
                 return await request()
@@ -390,7 +379,7 @@ class Waves(JudgeWrapper):
                 wait = max(pause, min(error.retry_after or 0.0, PATIENCE))
                 _log.info("%s; the next attempt follows in %.1f s", error.message, wait)
                 await asyncio.sleep(wait)
-                pause = min(GROWTH * pause, LONGEST * self._limits.pause)
+                pause = min(GROWTH * pause, LONGEST * PAUSE)
         raise ProviderDown(
             f"{FAILURES} requests in a row failed; the last one: {last.message}",
             f"{RUN_AGAIN} later: batches that are under way are continued.",

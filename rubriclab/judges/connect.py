@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from rubriclab.errors import SettingsError
 from rubriclab.judges.batch_model import BatchModel
-from rubriclab.judges.batched import Batched, WaveLimits, Waves
+from rubriclab.judges.batched import Batched, Waves
 from rubriclab.judges.budget import Budget, Budgeted, LocalBudget
 from rubriclab.judges.cache import AnswerCache, Cached
 from rubriclab.judges.interruption import Interruptible
@@ -219,8 +219,7 @@ def _batched(
             f"Leave {option('batch')} out, or name a language model.",
         )
     model = BatchModel(spec, **_model_settings(options))
-    sizes = WaveLimits(options.batch_size, options.batch_at_least, options.batch_pause)
-    waves = Waves(model, answers, batches, sizes, notify)
+    waves = Waves(model, answers, batches, options.batch_size, notify)
     by_waves = (
         Budgeted(waves, shared.budget)
         if shared.budget.max_cost is None

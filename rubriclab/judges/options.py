@@ -31,8 +31,6 @@ class JudgeOptions(BaseModel):
             Log-probabilities do not count.
         batch: whether prompts are sent by the provider's Batch API, at a lower price, within a day.
         batch_size: the largest number of prompts in a batch, and of texts that are scored at a time.
-        batch_at_least: fewer prompts than this are sent one by one, at the usual price.
-        batch_pause: seconds between the first two checks whether a batch is done; later pauses are longer.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -53,5 +51,3 @@ class JudgeOptions(BaseModel):
     max_reply_bytes: int = Field(default=DEFAULT_BYTES, ge=1_000, le=100_000_000)
     batch: bool = False
     batch_size: int = Field(default=10_000, ge=1, le=50_000)
-    batch_at_least: int = Field(default=10, ge=1, le=50_000)
-    batch_pause: float = Field(default=10.0, gt=0, le=600)

@@ -187,7 +187,7 @@ def _needed(
         for names in calls
         for call in rival_calls(candidates.examples, candidates.parts_with(names), assignment, rivals)
     ]
-    return RivalLimits(texts=max(2, *sizes), tokens=rivals.tokens)
+    return RivalLimits(texts=max(2, *sizes))
 
 
 def _with_evidence(candidate: Candidate, cells: Sequence[Cell], labels: FloatArray) -> Candidate:

@@ -32,26 +32,20 @@ class RivalOptions(Options):
     rivals_per_call: int | None = Field(default=None, ge=2, le=100)
     """The most texts of a call about several texts; larger groups are divided evenly. Default: 10."""
 
-    rivals_tokens: int | None = Field(default=None, ge=1_000, le=1_000_000)
-    """The most tokens of such a call, prompt and longest reply. Default: 20000."""
-
 
 def rivals_of(options: RivalOptions, rubric: Rubric, name: str, notify: Notify) -> Rivals:
     """Return how `score_stream` asks about the texts, and say where the rubric was learned in another way.
 
     Raises:
-        SettingsError: if the rubric cannot rate several texts in one call, or sizes are given for calls about one text.
+        SettingsError: if the rubric cannot rate several texts in one call, or a size is given for calls about one text.
     """
     learned = rubric.aggregation.rivals if rubric.aggregation else None
-    sizes = {"texts": options.rivals_per_call, "tokens": options.rivals_tokens}
-    given = {size: value for size, value in sizes.items() if value is not None}
+    given = options.rivals_per_call
     if options.rivals == "apart" or not (options.rivals or learned):
         if given:
-            names = " and ".join(
-                option(each) for each in ("rivals_per_call", "rivals_tokens") if getattr(options, each)
-            )
             raise SettingsError(
-                f"{names}: each text is rated in a call of its own;", f"give {option('rivals', 'together')}, too."
+                f"{option('rivals_per_call')}: each text is rated in a call of its own;",
+                f"give {option('rivals', 'together')}, too.",
             )
         if learned:
             notify(
@@ -59,7 +53,7 @@ def rivals_of(options: RivalOptions, rubric: Rubric, name: str, notify: Notify) 
                 "such scores, not of texts rated apart"
             )
         return options.rivals
-    limits = RivalLimits.model_validate({**(learned.model_dump() if learned else {}), **given})
+    limits = RivalLimits(texts=given) if given else learned or RivalLimits()
     limits_of(rubric, limits)
     if learned is None and rubric.aggregation:
         notify(
@@ -67,7 +61,7 @@ def rivals_of(options: RivalOptions, rubric: Rubric, name: str, notify: Notify) 
             "scores, not of texts rated together"
         )
     elif learned and limits != learned:
-        notify(f"{name} was learned with at most {learned.texts} texts and {learned.tokens:,} tokens in a call")
+        notify(f"{name} was learned with at most {learned.texts} texts in a call")
     return limits
 
 

@@ -10,9 +10,16 @@ import pytest
 from batch_server import BatchServer
 from commands import HELDOUT, Commands, Done
 
+from rubriclab.judges import batched
+
 N = 12
 SCORE = ("score", "texts.jsonl", "--task", "summarization", "--aspect", "coherence", "--judge", "openai/fake")
-BATCH = ("--batch", "--batch-pause", "0.05")
+BATCH = ("--batch",)
+
+
+def check_often() -> None:
+    """Let little time pass between two checks of a batch."""
+    batched.PAUSE = 0.05
 
 
 @pytest.fixture
@@ -20,7 +27,8 @@ def scoring(batch_server: BatchServer, tmp_path: Path) -> Commands:
     """The command line with texts to score, and the server as its judge."""
     lines = HELDOUT.read_bytes().splitlines(keepends=True)[:N]
     (tmp_path / "texts.jsonl").write_bytes(b"".join(lines))
-    return Commands(tmp_path, RUBRICLAB_STORE="store.db", OPENAI_API_KEY="none", OPENAI_API_BASE=batch_server.url)
+    environment = {"RUBRICLAB_STORE": "store.db", "OPENAI_API_KEY": "none", "OPENAI_API_BASE": batch_server.url}
+    return Commands(tmp_path, before=check_often, **environment)
 
 
 def killed_at(scoring: Commands, server: BatchServer, step: str, with_signal: int) -> Done:

@@ -125,7 +125,7 @@ def test_scores_of_texts_rated_together_are_not_compared_with_others(
             "--workers: texts that are rated together are scored in one process",
         ),
         (("--rivals", "together", "--resume", "-o", "x.jsonl"), "a group of texts that are rated together cannot be"),
-        (("--rivals", "apart", "--rivals-tokens", "3000"), "--rivals-tokens: each text is rated"),
+        (("--rivals", "apart", "--rivals-per-call", "3"), "--rivals-per-call: each text is rated"),
     ],
 )
 def test_options_of_calls_about_several_texts_need_these(

@@ -16,13 +16,18 @@ from batch_server import BatchServer
 from judge_questions import rate
 
 from rubriclab.errors import BatchCancelled, BudgetReached, JudgeRefused, ProviderDown, SettingsError, StoreError
-from rubriclab.judges import JudgeAnswer, JudgeOptions, Ledger, MemoryAnswers, as_price, ask, connect
+from rubriclab.judges import JudgeAnswer, JudgeOptions, Ledger, MemoryAnswers, as_price, ask, batched, connect
 from rubriclab.judges.batch_model import BatchModel
 from rubriclab.judges.providers import load_litellm
 from rubriclab.store import Store, open_store
 
 N = 12
-OPTIONS: dict[str, Any] = {"batch": True, "batch_pause": 0.02}
+OPTIONS: dict[str, Any] = {"batch": True}
+
+
+@pytest.fixture(autouse=True)
+def _pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batched, "PAUSE", 0.02)
 
 
 async def asked(
@@ -111,8 +116,11 @@ async def test_a_batch_holds_no_more_calls_than_the_budget_allows(batch_server: 
     assert len(batch_server.bodies) == 1
 
 
-async def test_a_wave_reserves_its_cost_before_it_is_sent(batch_server: BatchServer, store: Store) -> None:
-    answers = await asked(store, max_cost=3, price=as_price("100:1000"), batch_at_least=1, reasoning_tokens=0)
+async def test_a_wave_reserves_its_cost_before_it_is_sent(
+    batch_server: BatchServer, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batched, "AT_LEAST", 1)
+    answers = await asked(store, max_cost=3, price=as_price("100:1000"), reasoning_tokens=0)
     assert None not in values(answers)
     sizes = [batch["request_counts"]["total"] for batch in batch_server.batches.values()]
     # The worst cost of a prompt is 1,024 tokens at half of the price: 0.51 dollars.
@@ -129,9 +137,12 @@ async def test_requests_of_an_expired_batch_that_were_not_processed_are_sent_aga
     assert set(batch_server.processed.values()) == {1}
 
 
-async def test_a_prompt_is_sent_in_no_more_batches_than_attempts(batch_server: BatchServer, store: Store) -> None:
+async def test_a_prompt_is_sent_in_no_more_batches_than_attempts(
+    batch_server: BatchServer, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batched, "AT_LEAST", 1)
     batch_server.ends = ["expired"] * 9
-    answers = await asked(store, range(24), attempts=2, batch_at_least=1)
+    answers = await asked(store, range(24), attempts=2)
     missing = [answer for answer in answers if isinstance(answer, JudgeAnswer) and answer.value is None]
     assert len(batch_server.batches) == 2
     assert len(missing) == 6
@@ -344,20 +355,24 @@ async def test_a_batch_is_found_on_a_later_page_of_vertex_ai(monkeypatch: pytest
     assert await model.find("gs://nobody", since) is None
 
 
-async def test_a_provider_that_answers_no_request_ends_the_run(batch_server: BatchServer, store: Store) -> None:
+async def test_a_provider_that_answers_no_request_ends_the_run(
+    batch_server: BatchServer, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     batch_server.statuses = [503] * 100
-    answers = await asked(store, batch_pause=0.001)
+    monkeypatch.setattr(batched, "PAUSE", 0.001)
+    answers = await asked(store)
     assert all(isinstance(answer, ProviderDown) for answer in answers)
 
 
 async def test_a_batch_cancelled_elsewhere_ends_the_run_with_its_answers_cached(
-    batch_server: BatchServer, store: Store
+    batch_server: BatchServer, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(batched, "AT_LEAST", 1)
     batch_server.ends = ["cancelled"]
     answers = await asked(store)
     assert sum(isinstance(answer, BatchCancelled) for answer in answers) == N // 2
     assert store.answers.count() == N // 2
-    assert None not in values(await asked(store, batch_at_least=1))
+    assert None not in values(await asked(store))
     assert set(batch_server.processed.values()) == {1}
 
 

@@ -105,7 +105,7 @@ def test_asking_with_rivals_gives_a_rubric_that_rates_rivals_together_as_its_val
     assert aggregation is not None
     assert record is not None
     assert found.provenance.validation is not None
-    assert (aggregation.ask, aggregation.rivals) == ("in one call", RivalLimits(texts=2, tokens=20_000))
+    assert (aggregation.ask, aggregation.rivals) == ("in one call", RivalLimits(texts=2))
     assert found.provenance.validation.evaluators[0].calls == 0.5
     assert "checkeval" not in {candidate.method for candidate in record.candidates}
     assert any("checkeval left out" in note for note in found.notes)

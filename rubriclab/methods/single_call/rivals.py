@@ -29,6 +29,8 @@ from rubriclab.rubric import Part
 
 TEMPLATE = "single_call/judge_rivals"
 
+# The most tokens of a call, prompt and longest reply together.
+MOST_TOKENS = 20_000
 # Longest entries, in tokens; reasons are shorter than where a text is judged by itself.
 TOKENS_PER_ITEM = 80
 TOKENS_PER_TEXT = 32
@@ -41,7 +43,7 @@ def rival_calls(
     """Return the places in `examples` of the texts of each call, in the order in which the call shows them.
 
     Only texts with the same group, source and context share a call. Groups beyond the limits are divided into calls of
-    about the same number of texts; a text that is too long for `limits.tokens` by itself gets its own call.
+    about the same number of texts; a text that is too long for `MOST_TOKENS` by itself gets its own call.
     """
     calls = list[list[int]]()
     for places in _by_input(examples).values():
@@ -151,7 +153,7 @@ def _within(
     size_of = dict(zip(places, by_text, strict=True))
     for most in range(min(limits.texts, len(places)), 0, -1):
         runs = chunks(places, most)
-        if most == 1 or all(around + sum(size_of[place] for place in run) <= limits.tokens for run in runs):
+        if most == 1 or all(around + sum(size_of[place] for place in run) <= MOST_TOKENS for run in runs):
             yield from map(list, runs)
             return
 

@@ -19,7 +19,7 @@ from rubriclab.data import Example
 from rubriclab.judges import FakeJudge
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.methods.method import CriterionRating
-from rubriclab.methods.single_call import judge_all, judge_rivals, rival_calls
+from rubriclab.methods.single_call import judge_all, judge_rivals, rival_calls, rivals as single_call_rivals
 from rubriclab.methods.single_call.rivals import rivals_prompt
 from rubriclab.prompts import render
 from rubriclab.prompts.render import render_turns
@@ -162,9 +162,12 @@ def test_groups_beyond_the_limit_are_divided_evenly(most: int, sizes: list[int])
     assert [len(call) for call in calls_of(rivals(20), (DIRECT,), texts=most)] == sizes
 
 
-def test_a_group_beyond_the_limit_of_tokens_is_divided_until_every_call_is_within_it() -> None:
+def test_a_group_beyond_the_limit_of_tokens_is_divided_until_every_call_is_within_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(single_call_rivals, "MOST_TOKENS", 6000)
     texts = [replace(text, output=f"{'word ' * 500}{text.output}") for text in rivals(8)]
-    calls = rival_calls(texts, (HYPOTHESES,), assignment(), RivalLimits(tokens=6000))
+    calls = rival_calls(texts, (HYPOTHESES,), assignment(), RivalLimits())
     assert len(calls) > 1
     assert max(map(len, calls)) - min(map(len, calls)) <= 1
     for call in calls:
