@@ -33,9 +33,8 @@ from rubriclab.learning.study import Study
 from rubriclab.option_names import command, option
 from rubriclab.provenance import EditOrigin, fields_of_both
 from rubriclab.rubric import Part, Rubric
-from rubriclab.services.edit_labels import LabelledTexts, on_label_scale
 from rubriclab.services.edit_options import EditOptions, EditResult
-from rubriclab.services.editable import Cells, EditableVersion, editable_version
+from rubriclab.services.editable import Cells, EditableVersion, LabelledTexts, editable_version, on_label_scale
 from rubriclab.services.judge_choice import JudgeChoice, imported_source, judge_of
 from rubriclab.services.rubric_choice import version_of
 from rubriclab.services.workspace import Workspace
