@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -40,17 +40,21 @@ def pair_outputs(
 ) -> tuple[PairingRule | None, list[tuple[int, int]]]:
     """Return the places of pairs by `rule`, and the rule; without one by id, else by group, else none.
 
-    Outputs are paired by an id that occurs once on each side. By group, several outputs of a group are paired in the
-    order of their ids. Names derived from an output itself pair nothing: only unchanged outputs would share them.
+    Outputs are paired by an id that occurs once on each side. By group, they are paired in order if both sides have the
+    same groups in the same order, else if no shared group has several outputs; otherwise the rule `group` has no pairs,
+    as nothing says which outputs belong together. Names derived from an output itself pair nothing: only unchanged
+    outputs would share them.
 
     Raises:
         DataError: if `rule` is given and pairs nothing.
     """
     rules: tuple[PairingRule, ...] = (rule,) if rule else ("id", "group")
-    for candidate in rules:
-        first, second = map(_ids if candidate == "id" else _places_in_groups, (before, after))
+    if "id" in rules:
+        first, second = _ids(before), _ids(after)
         if pairs := [(place, second[key]) for key, place in first.items() if key in second]:
-            return candidate, pairs
+            return "id", pairs
+    if "group" in rules and (shared := _shared_groups(before, after)):
+        return "group", _pairs_of_groups(before, after, shared)
     if rule:
         raise DataError(
             f"{option('by', rule)}: no {rule} occurs in both sets.",
@@ -60,7 +64,7 @@ def pair_outputs(
     return None, []
 
 
-def _ids(examples: Sequence[Example]) -> dict[Hashable, int]:
+def _ids(examples: Sequence[Example]) -> dict[str, int]:
     """Return the place of each id of the user's that occurs once."""
     counts = Counter(example.id for example in examples)
     return {
@@ -70,12 +74,17 @@ def _ids(examples: Sequence[Example]) -> dict[Hashable, int]:
     }
 
 
-def _places_in_groups(examples: Sequence[Example]) -> dict[Hashable, int]:
-    """Return the place of each output by its group and its number there, in the order of ids."""
-    numbers, places = Counter[str](), dict[Hashable, int]()
-    for place in sorted(range(len(examples)), key=lambda place: (examples[place].group, examples[place].id)):
-        group = examples[place].group
-        if not is_derived(group):
-            places[group, numbers[group]] = place
-            numbers[group] += 1
-    return places
+def _shared_groups(before: Sequence[Example], after: Sequence[Example]) -> set[str]:
+    first, second = ({each.group for each in side if not is_derived(each.group)} for side in (before, after))
+    return first & second
+
+
+def _pairs_of_groups(before: Sequence[Example], after: Sequence[Example], shared: set[str]) -> list[tuple[int, int]]:
+    first, second = ([example.group for example in side] for side in (before, after))
+    if first == second:
+        return [(place, place) for place, group in enumerate(first) if group in shared]
+    numbers = Counter(first), Counter(second)
+    if any(side[group] > 1 for side in numbers for group in shared):
+        return []
+    places = {group: place for place, group in enumerate(second)}
+    return [(place, places[group]) for place, group in enumerate(first) if group in shared]

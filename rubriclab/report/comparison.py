@@ -105,6 +105,11 @@ def change_sentence(comparison: Comparison) -> str:
         return f"{unscored}, so nothing can be compared."
     p = "" if comparison.p is None else f", p = {comparison.p:.3g}"
     changed = f"The mean score changes by {estimate(difference)} points{p}."
+    if comparison.judged_difference:
+        judged = figure(comparison.judged_difference.value)
+        changed = (
+            f"The mean human score changes by {estimate(difference)} points, by the labels; the mean score by {judged}."
+        )
     if difference.low is None:
         return f"{changed} With so few groups there is no interval: give outputs for more sources."
     if comparison.max_drop is None:
@@ -124,6 +129,8 @@ def _pairing(comparison: Comparison) -> str:
     if comparison.pairing == "text":
         scored = f"{count(comparison.pairs, 'text')} scored by both, of {count(comparison.before.texts, 'text')}"
         return f"{scored} in {count(comparison.groups, 'group')}; {_intervals(comparison.groups)}"
+    if comparison.pairs == 0 and comparison.pairing == "group":
+        return "groups have several outputs and nothing says which belong together, so the means of groups are compared"
     unpaired = comparison.unpaired_before + comparison.unpaired_after
     rest = f", {count(unpaired, 'output')} without a counterpart" if unpaired else ""
     pairs = f"{count(comparison.pairs, 'pair')} by {comparison.pairing} in {count(comparison.groups, 'group')}"
@@ -135,6 +142,12 @@ def _intervals(groups: int) -> str:
 
 
 def _warnings(comparison: Comparison) -> Iterator[Paragraph]:
+    if comparison.pairing != "text" and comparison.judged_difference is None:
+        yield Paragraph(
+            "This is the judge's difference: people's may have another size or sign. Labels of texts in five groups of "
+            "both sets correct it.",
+            "warning",
+        )
     if comparison.other_sources:
         pairs = count(comparison.other_sources, "pair")
         yield Paragraph(f"The sources of {pairs} differ: do the ids name the same texts in both sets?", "warning")
@@ -158,7 +171,7 @@ def _sides(comparison: Comparison) -> Section:
         )
         for name, side in sides
     ]
-    pairs, groups = (f"{number:,}" if comparison.pairing else "" for number in (comparison.pairs, comparison.groups))
+    pairs, groups = (f"{number:,}" if comparison.pairs else "" for number in (comparison.pairs, comparison.groups))
     p = "" if comparison.p is None else f"{comparison.p:.3g}"
     rows.append(("difference", "", pairs, pairs, groups, Figure(comparison.difference), "", p))
     reasons = (

@@ -13,6 +13,7 @@ from rubriclab import Aspect, Criterion, CriterionScore, DataError, Evidence, Ex
 from rubriclab.comparison import Outputs, compare_outputs, rank_systems
 from rubriclab.comparison.pairing import pair_outputs
 from rubriclab.data.readers import from_rows
+from rubriclab.report.comparison import comparison_view
 from rubriclab.stats.paired import adjust_p_values, paired_mean
 
 RNG = np.random.default_rng(7)
@@ -176,11 +177,66 @@ def test_with_many_texts_unscored_nothing_is_within_the_limit() -> None:
     assert compare_outputs(RUBRIC, "news@1", before, after, max_drop=0.5).outcome == "unknown"
 
 
-def test_outputs_with_other_ids_are_paired_within_groups() -> None:
+def test_outputs_with_other_ids_are_paired_in_order_if_both_sets_have_the_same_groups_in_order() -> None:
     before = [text("old-2", "g1"), text("old-1", "g1"), text("old-3", "g2")]
-    after = [text("new-1", "g1"), text("new-2", "g1"), text("new-3", "g1")]
-    rule, pairs = pair_outputs(before, after, None)
-    assert (rule, sorted(pairs)) == ("group", [(0, 1), (1, 0)])
+    after = [text("new-1", "g1"), text("new-2", "g1"), text("new-3", "g2")]
+    assert pair_outputs(before, after, None) == ("group", [(0, 0), (1, 1), (2, 2)])
+    assert pair_outputs(before, after[::-1], None) == ("group", [])
+
+
+def test_single_outputs_of_a_group_are_paired_in_any_order() -> None:
+    assert pair_outputs([text("a", "g1"), text("b", "g2")], [text("c", "g2"), text("d", "g1")], None) == (
+        "group",
+        [(0, 1), (1, 0)],
+    )
+
+
+def test_where_nothing_says_which_outputs_of_a_group_belong_together_group_means_are_compared() -> None:
+    before = outputs("old", [(f"a{n}", f"g{n // 2}", 3.0 + n % 2) for n in range(8)])
+    after = outputs("new", [(f"b{n}", f"g{n % 4}", 3.0 - 0.1 * (n % 4)) for n in range(8)])
+    result = compare_outputs(RUBRIC, "news@1", before, after)
+    test = stats.ttest_1samp([-0.5, -0.6, -0.7, -0.8], 0)
+    assert (result.pairing, result.pairs, result.fallen) == ("group", 0, ())
+    assert result.difference.value == pytest.approx(test.statistic * stats.sem([-0.5, -0.6, -0.7, -0.8]))
+    assert result.p == pytest.approx(test.pvalue)
+    assert result.outcome == "beyond"
+
+
+def with_labels(values: np.ndarray, labels: np.ndarray, name: str) -> Outputs:
+    """Return outputs in groups of their own of which the first have labels."""
+    made = outputs(name, [(f"t{n}", f"g{n}", float(value)) for n, value in enumerate(values)])
+    examples = [
+        replace(example, scores={"coherence": float(labels[n])}) if n < len(labels) else example
+        for n, example in enumerate(made.examples)
+    ]
+    return replace(made, examples=tuple(examples))
+
+
+def test_labels_of_both_sets_correct_a_judge_that_favours_one_of_them() -> None:
+    held = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        old, new = rng.normal(3.2, 0.4, 80), rng.normal(2.9, 0.4, 80)
+        before = with_labels(old + rng.normal(0, 0.3, 80), old[:20], "old")
+        after = with_labels(new + 0.6 + rng.normal(0, 0.3, 80), new[:20], "new")
+        result = compare_outputs(RUBRIC, "news@1", before, after)
+        assert result.judged_difference is not None
+        assert result.judged_difference.value == pytest.approx(0.3, abs=0.3)
+        assert result.difference.low is not None
+        assert result.difference.high is not None
+        held += result.difference.low <= -0.3 <= result.difference.high
+    assert 0.92 <= held / 200 <= 0.985
+    assert result.p is None
+    assert result.checks[0].value == pytest.approx(-(result.difference.value or 0))
+
+
+def test_labels_of_one_set_leave_the_difference_to_the_judge_and_the_view_says_so() -> None:
+    values = np.linspace(2, 4, 20)
+    before, after = with_labels(values, values, "old"), with_labels(values + 0.2, np.array([]), "new")
+    result = compare_outputs(RUBRIC, "news@1", before, after)
+    assert result.judged_difference is None
+    assert result.difference.value == pytest.approx(0.2)
+    assert "This is the judge's difference" in str(comparison_view(result))
 
 
 def test_a_pairing_that_was_asked_for_and_finds_nothing_is_an_error() -> None:
