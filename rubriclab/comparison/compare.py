@@ -22,15 +22,14 @@ from rubriclab.comparison.results import (
     TextChange,
     drop_check,
 )
-from rubriclab.data import Example, Scale, labelled
+from rubriclab.data import Example, Scale
 from rubriclab.rubric import Rubric
 from rubriclab.scoring import Score
 from rubriclab.stats.agreement import agreement
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.folds import units
 from rubriclab.stats.interval import Interval, rounded_number
-from rubriclab.stats.paired import NO_SPREAD, PairedMean, adjust_p_values, constant, paired_mean, standard_error
-from rubriclab.stats.prediction_powered import LabelledScores, corrected_mean
+from rubriclab.stats.paired import NO_SPREAD, PairedMean, adjust_p_values, constant, paired_mean
 
 # A visible change, as a share of the scale's width: 0.2 points from 1 to 5.
 VISIBLE = 0.05
@@ -82,10 +81,6 @@ def compare_outputs(
         fallen=tuple(_text_change(pairs[place], *both[place]) for place in lowest),
         **_differences(rubrics, pairs, None if places else _by_groups(before, after, paired=rule is not None)),
     )
-    if corrected := _corrected_difference(rubric, before, after):
-        comparison = comparison.model_copy(
-            update={"difference": corrected, "judged_difference": comparison.difference, "p": None}
-        )
     return comparison.model_copy(update={"checks": (drop_check(comparison),)})
 
 
@@ -201,35 +196,6 @@ def _group_means(outputs: Outputs) -> dict[str, float]:
     for place, (example, value) in enumerate(outputs.scored):
         values.setdefault(str(place) if single else example.group, []).append(value)
     return {group: math.fsum(each) / len(each) for group, each in values.items()}
-
-
-def _corrected_difference(rubric: Rubric, before: Outputs, after: Outputs) -> Interval | None:
-    """Return the difference of the mean human scores; `None` unless each set has labels in enough groups.
-
-    The sets' errors are taken as independent, which makes the interval of paired outputs wide rather than narrow.
-    """
-    first, second = (_corrected_mean(rubric.aspect.name, outputs) for outputs in (before, after))
-    if first.value is None or first.low is None or second.value is None or second.low is None:
-        return None
-    value, margin = second.value - first.value, math.hypot(first.value - first.low, second.value - second.low)
-    width = rubric.scores_on.width
-    return Interval(value, value - margin, value + margin).within(-width, width).rounded()
-
-
-def _corrected_mean(aspect: str, outputs: Outputs) -> Interval:
-    """Return the mean human score of a set by its own labels, without a value if they are missing or few."""
-    scored = outputs.scored
-    rated = [(text, score) for example, score in scored for text in labelled([example], aspect)]
-    if not rated:
-        return Interval(None)
-    found = LabelledScores(
-        np.array([text.scores[aspect] for text, _ in rated]),
-        np.array([score for _, score in rated]),
-        units([text.group for text, _ in rated]),
-    )
-    scores, unit = np.array([score for _, score in scored]), units([example.group for example, _ in scored])
-    error = standard_error(scores, unit)
-    return corrected_mean(float(scores.mean()), len(scores), int(unit.max()) + 1, found, sampling_error=error)
 
 
 def _of_other_sources(before: Example, after: Example) -> bool:

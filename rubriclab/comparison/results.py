@@ -140,9 +140,7 @@ class Comparison(FrozenModel):
         pairs: pairs with both scores, in `groups` groups; `unpaired_before`, `unpaired_after` have no counterpart.
         other_sources: pairs whose sources or contexts differ, so that their ids may name different texts.
         difference: mean score after less before: of pairs, or of two independent sets.
-            Where both have labels in five groups, of the mean human scores, estimated from scores and labels.
-        judged_difference: then that of the scores alone.
-        p: two-sided, of no difference; `None` for mean human scores.
+        p: two-sided, of no difference.
         mean_absolute: mean absolute difference of the pairs.
         better, worse, unchanged: shares of the pairs; by at least `visible` points.
         max_drop: the largest acceptable drop of the mean; `None` if none was given.
@@ -165,7 +163,6 @@ class Comparison(FrozenModel):
     unpaired_after: int = 0
     other_sources: int = 0
     difference: Interval
-    judged_difference: Interval | None = None
     p: float | None
     mean_absolute: float | None
     visible: float

@@ -105,11 +105,6 @@ def change_sentence(comparison: Comparison) -> str:
         return f"{unscored}, so nothing can be compared."
     p = "" if comparison.p is None else f", p = {comparison.p:.3g}"
     changed = f"The mean score changes by {estimate(difference)} points{p}."
-    if comparison.judged_difference:
-        judged = figure(comparison.judged_difference.value)
-        changed = (
-            f"The mean human score changes by {estimate(difference)} points, by the labels; the mean score by {judged}."
-        )
     if difference.low is None:
         return f"{changed} With so few groups there is no interval: give outputs for more sources."
     if comparison.max_drop is None:
@@ -142,12 +137,8 @@ def _intervals(groups: int) -> str:
 
 
 def _warnings(comparison: Comparison) -> Iterator[Paragraph]:
-    if comparison.pairing != "text" and comparison.judged_difference is None:
-        yield Paragraph(
-            "This is the judge's difference: people's may have another size or sign. Labels of texts in five groups of "
-            "both sets correct it.",
-            "warning",
-        )
+    if comparison.pairing != "text":
+        yield Paragraph("This is the judge's difference: people's may have another size or sign.", "quiet")
     if comparison.other_sources:
         pairs = count(comparison.other_sources, "pair")
         yield Paragraph(f"The sources of {pairs} differ: do the ids name the same texts in both sets?", "warning")

@@ -5,7 +5,7 @@ Science 382) corrects the mean of the judge's scores by the labelled texts' mean
 by a factor from 0 to 1 with which the estimate is most precise (Angelopoulos, Duchi & Zrnic 2023, "PPI++: Efficient
 Prediction-Powered Inference", section 6), so that scores without information do no harm.
 
-The estimate is of these very texts, unless a population is asked for. Its error is therefore that of two
+The estimate is of these very texts, not of a population that they are drawn from. Its error is therefore that of two
 means of the residuals, over the labelled texts and over these, and the factor is PPI++'s for many texts: the slope of
 labels over scores.
 """
@@ -58,13 +58,7 @@ class LabelledScores:
 
 
 def corrected_mean(
-    mean: float,
-    texts: int,
-    groups: int,
-    labelled: LabelledScores,
-    *,
-    sampling_error: float | None = None,
-    confidence: float = CONFIDENCE,
+    mean: float, texts: int, groups: int, labelled: LabelledScores, *, confidence: float = CONFIDENCE
 ) -> Interval:
     """Return the mean human score of texts that are scored, with Student's interval over groups.
 
@@ -73,20 +67,16 @@ def corrected_mean(
     Args:
         mean: of the scores of `texts` texts in `groups` groups.
         labelled: texts like them.
-        sampling_error: the standard error of `mean`, if the estimate is of the population that the texts are drawn
-            from. The labelled texts may then be among them.
         confidence: of the interval.
     """
     from scipy.special import stdtrit
 
     if labelled.groups < FEWEST_GROUPS or not texts:
         return Interval(None)
-    factor = labelled.factor
-    value = factor * mean + float(labelled.residuals.mean())
+    value = labelled.factor * mean + float(labelled.residuals.mean())
     # Residuals of a group are alike, so the mean over these texts varies by groups or by texts, whichever are fewer.
     ratio = max(labelled.groups / groups, len(labelled.labels) / texts)
-    error = standard_error(labelled.residuals, labelled.unit)
-    error = error * math.sqrt(1 + ratio) if sampling_error is None else math.hypot(error, factor * sampling_error)
+    error = standard_error(labelled.residuals, labelled.unit) * math.sqrt(1 + ratio)
     # The residuals' mean and the factor are estimated.
     margin = float(stdtrit(labelled.groups - 2, (1 + confidence) / 2)) * error
     return Interval(value, value - margin, value + margin)
