@@ -13,7 +13,6 @@ from rubriclab.report import charts, describe, recorded, verdicts, version as ve
 from rubriclab.report.conclusion import conclusion, offline_banner
 from rubriclab.report.model import (
     Block,
-    Cell,
     Drawing,
     Figure,
     Paragraph,
@@ -177,7 +176,7 @@ def _evaluators(validation: Validation) -> Table:
 def _evaluator(axis: charts.Axis, evaluator: EvaluatorAgreement, name: str) -> Row:
     baseline = evaluator.kind == "baseline"
     drawing = Drawing(charts.whisker(axis, evaluator.pearson, baseline=baseline))
-    error: Cell = Figure(evaluator.errors.absolute) if evaluator.errors else ""
+    error = wording.figure(evaluator.errors.absolute.value) if evaluator.errors else ""
     figures = (Figure(evaluator.spearman), Figure(evaluator.pearson), error, verdicts.calls(evaluator.calls))
     return Row((quoted(name), drawing, *figures), KIND[evaluator.kind])
 
