@@ -266,7 +266,7 @@ FAULTS: dict[str, Fault] = {
     "status-429-date": status(429, MISSING, retry_after="Wed, 21 Oct 2015 07:28:00 GMT"),
     "status-429-impossible-date": status(429, MISSING, retry_after="Wed, 99 Foo 99999 99:99:99 GMT"),
     **{f"status-429-pause-{number}": status(429, MISSING, retry_after=pause) for number, pause in enumerate(NO_PAUSES)},
-    "status-429-last-date": status(429, REFUSED, "asks for a pause", retry_after="Fri, 31 Dec 9999 23:59:59 -2359"),
+    "status-429-last-date": status(429, MISSING, retry_after="Fri, 31 Dec 9999 23:59:59 -2359"),
     "status-500": status(500, MISSING),
     "status-502-html": Fault(sending(response(b"<html>Bad gateway</html>", 502, content_type="text/html")), MISSING),
     "status-503": status(503, MISSING),
@@ -307,7 +307,7 @@ FAULTS: dict[str, Fault] = {
     "body-invalid-utf8": body(b'{"choices": "\xff\xfe\xc0"}', MISSING),
     # Completions of the wrong shape.
     "choices-null": body(completion(GOOD) | {"choices": None}, MISSING),
-    "choices-none": body(completion(GOOD) | {"choices": []}, UNUSABLE, "empty"),
+    "choices-none": body(completion(GOOD) | {"choices": []}, UNUSABLE, "held no reply"),
     "choices-text": body(completion(GOOD) | {"choices": "four"}, MISSING),
     "content-null": reply(None, UNUSABLE, "empty"),
     "content-number": reply(4, MISSING),
