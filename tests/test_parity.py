@@ -332,7 +332,7 @@ def _label(sides: Side) -> Pair:
                     aspect="coherence",
                     rater="anna",
                     kind="rating",
-                    texts=(text.key,),
+                    text=text.key,
                     value=4,
                     reason="clear",
                     created=datetime(2026, 1, 1, tzinfo=UTC),

@@ -17,16 +17,6 @@ from rubriclab.cli.places import FILE, OUTPUT
 @option("--aspect", required=True, help="The aspect to rate.")
 @option("--definition", help="What the aspect means; included for the aspects of well-known data sets.")
 @option("--scale", metavar="LOW:HIGH", help="The scale; 0:1:any allows decimals.  [default: 1:5]")
-@option(
-    "--mode",
-    type=click.Choice(["rate", "order", "pairs"]),
-    help="Rate texts one by one, put the texts of one source in order, or compare them in pairs.  [default: rate]",
-)
-@option(
-    "--order",
-    type=click.Choice(["groups", "given", "random"]),
-    help="The order of the texts: those of one source one after the other, as given, or random.  [default: groups]",
-)
 @option("--rater", from_found="never", metavar="NAME", help="Who rates at this computer.  [default: the page asks]")
 @option(
     "--share",
@@ -78,6 +68,5 @@ def label(texts: str, *, output: str, as_json: bool, **values: Any) -> None:
         print_view(result)
     if result.rows:
         # Without its scale, learning would take the lowest and highest label for the ends.
-        scale = f" --scale {options.scale}" if options.mode == "rate" else ""
-        learn = f"rubriclab learn {output} --task {options.task} --aspect {options.aspect}{scale}"
+        learn = f"rubriclab learn {output} --task {options.task} --aspect {options.aspect} --scale {options.scale}"
         note(f"written to {output}; learn from it with: {learn}")

@@ -1,15 +1,13 @@
 """What raters are asked, and what they answer.
 
-A judgment refers to its question (task, aspect, definition and scale) and to its texts by digests. So it still applies
-if texts are added to a file or a file is renamed, and no longer applies once a text or the question has changed.
+A judgment refers to its question (task, aspect, definition and scale) and to its text by digests. So it still applies
+if texts are added to a file or a file is renamed, and no longer applies once the text or the question has changed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
@@ -29,9 +27,9 @@ LONGEST_REASON = 2000
 # A day: a page that stays open longer says nothing about how long a rating takes.
 MOST_SECONDS = 86_400
 
-Kind = Literal["rating", "ranking", "cannot judge", "skipped", "withdrawal"]
-# The texts of an item in canonical order, and whether it is shown for the second time.
-ItemId = tuple[tuple[str, ...], bool]
+Kind = Literal["rating", "cannot judge", "skipped", "withdrawal"]
+# The key of a text, and whether it is shown for the second time.
+ItemId = tuple[str, bool]
 
 
 @dataclass(frozen=True)
@@ -63,21 +61,20 @@ class TextToJudge:
 
 
 class HumanJudgment(FrozenModel):
-    """One person's answer about one text, or about several texts that are compared.
+    """One person's answer about a text.
 
-    Judgments are never changed or removed. The latest one about the same texts applies, and a withdrawal takes back
+    Judgments are never changed or removed. The latest one about the same text applies, and a withdrawal takes back
     one of them, so that the one before it applies again.
 
     Attributes:
         id: unique; a judgment with an id that is stored already is the same judgment sent again.
         question: digest of the question.
         aspect: the aspect's name, for people who read the store.
-        texts: keys of the texts, in the order in which they were shown.
-        again: whether the texts were shown for the second time, to measure the rater's own consistency.
+        text: the key of the text.
+        again: whether the text was shown for the second time, to measure the rater's own consistency.
         value: the score of a rating.
-        ranking: keys of the texts of a ranking, best first; texts in one place are tied.
         withdraws: the id of the judgment that a withdrawal takes back.
-        seconds: from showing the texts to the answer.
+        seconds: from showing the text to the answer.
     """
 
     id: str = Field(min_length=1, max_length=100)
@@ -85,10 +82,9 @@ class HumanJudgment(FrozenModel):
     aspect: str
     rater: str = Field(min_length=1, max_length=LONGEST_NAME)
     kind: Kind
-    texts: tuple[str, ...] = Field(min_length=1)
+    text: str
     again: bool = False
     value: Bounded | None = None
-    ranking: tuple[tuple[str, ...], ...] = ()
     reason: str = Field(default="", max_length=LONGEST_REASON)
     withdraws: str | None = None
     seconds: float = Field(default=0.0, ge=0, le=MOST_SECONDS)
@@ -100,26 +96,12 @@ class HumanJudgment(FrozenModel):
             raise ValueError(f"expected a value in a rating and nowhere else, got {self.value} in a {self.kind}")
         if (self.withdraws is not None) != (self.kind == "withdrawal"):
             raise ValueError("expected the id of another judgment in a withdrawal and nowhere else")
-        ranked = sorted(key for place in self.ranking for key in place)
-        if ranked != (sorted(self.texts) if self.kind == "ranking" else []):
-            raise ValueError("expected each of the texts once in a ranking, and none in anything else")
         return self
 
     @property
     def item(self) -> ItemId:
-        """The texts that the judgment is about, in canonical order, and whether they were shown again."""
-        return item_id(self.texts, again=self.again)
-
-    def preferences(self) -> Iterator[tuple[str, str, int]]:
-        """Yield each pair of a ranking's texts in canonical order, with 1 if the first is better, -1 or 0 for a tie."""
-        places = sorted((key, number) for number, keys in enumerate(self.ranking) for key in keys)
-        for (first, place), (second, other) in combinations(places, 2):
-            yield first, second, (place < other) - (place > other)
-
-
-def item_id(texts: tuple[str, ...], *, again: bool) -> ItemId:
-    """Return what identifies the texts that are judged together, in whatever order they are shown."""
-    return tuple(sorted(texts)), again
+        """The text that the judgment is about, and whether it was shown again."""
+        return self.text, self.again
 
 
 def rater_name(name: object) -> str:

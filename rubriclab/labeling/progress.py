@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rubriclab.labeling.dealing import Item, Mode
+from rubriclab.labeling.dealing import Item
 from rubriclab.labeling.history import History
 from rubriclab.labeling.judgment import HumanJudgment, ItemId, TextToJudge
 from rubriclab.stats.interval import Interval
@@ -24,13 +24,13 @@ class Consistency:
 
     Attributes:
         repeats: items judged twice.
-        same: share of equal judgments, of pairs of texts where texts are compared.
-        difference: mean absolute difference of the scores, in points of the scale; `None` for comparisons.
+        same: share of equal scores.
+        difference: mean absolute difference of the scores, in points of the scale.
     """
 
     repeats: int
     same: float
-    difference: float | None
+    difference: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +54,11 @@ class RaterProgress:
 
 @dataclass(frozen=True, slots=True)
 class RaterAgreement:
-    """Krippendorff's alpha of several raters: of scores with the metric `interval`, of preferences with `nominal`.
+    """Krippendorff's alpha of several raters' scores, with the metric `interval`.
 
     Attributes:
         raters: with judgments.
-        units: texts, or pairs of texts, that two raters or more have judged.
+        units: texts that two raters or more have rated.
         alpha: with an interval over groups of texts; its value is `None` if it is undefined.
     """
 
@@ -80,57 +80,32 @@ def progress_of(items: Sequence[Item], given: Mapping[ItemId, HumanJudgment]) ->
 
 def consistency_of(given: Mapping[ItemId, HumanJudgment]) -> Consistency | None:
     """Return a rater's consistency; `None` if nothing was judged twice."""
-    pairs = [
-        (given[texts, False], second)
-        for (texts, again), second in given.items()
-        if again and (texts, False) in given and second.kind == given[texts, False].kind
+    rated = [
+        (first.value, second.value)
+        for (text, again), second in given.items()
+        if again and (first := given.get((text, False))) and first.value is not None and second.value is not None
     ]
-    rated = [(one.value, two.value) for one, two in pairs if one.value is not None and two.value is not None]
-    if rated:
-        apart = [abs(one - two) for one, two in rated]
-        return Consistency(len(rated), sum(each == 0 for each in apart) / len(apart), statistics.fmean(apart))
-    ranked = [(one, two) for one, two in pairs if one.kind == "ranking"]
-    same = [first == second for one, two in ranked for first, second in _both(one, two)]
-    return Consistency(len(ranked), sum(same) / len(same), None) if same else None
+    if not rated:
+        return None
+    apart = [abs(one - two) for one, two in rated]
+    return Consistency(len(rated), sum(each == 0 for each in apart) / len(apart), statistics.fmean(apart))
 
 
-def rater_agreement(history: History, texts: Sequence[TextToJudge], *, mode: Mode = "rate") -> RaterAgreement | None:
-    """Return the agreement of the raters on `texts` by their first judgments; `None` with fewer than two raters.
-
-    It is about scores if texts are rated, and about the preferences in rankings and pairs otherwise.
-    """
+def rater_agreement(history: History, texts: Sequence[TextToJudge]) -> RaterAgreement | None:
+    """Return the agreement of the raters on `texts` by their first ratings; `None` with fewer than two raters."""
     groups = {text.key: text.example.group for text in texts}
-    known = [each for each in history.all() if not each.again and all(key in groups for key in each.texts)]
-    if mode == "rate":
-        rated = [(each.rater, each.texts[0], each.value) for each in known if each.value is not None]
-        return _alpha(rated, groups)
-    compared = [
-        (each.rater, (first, second), float(preference))
-        for each in known
-        for first, second, preference in each.preferences()
+    rated = [
+        (each.rater, each.text, each.value)
+        for each in history.all()
+        if not each.again and each.text in groups and each.value is not None
     ]
-    return _alpha(compared, groups)
-
-
-def _alpha(
-    answers: Sequence[tuple[str, str | tuple[str, str], float]], groups: Mapping[str, str]
-) -> RaterAgreement | None:
-    """Return the agreement of answers by rater about units: keys of texts, or pairs of them."""
-    raters = {name: row for row, name in enumerate(sorted({rater for rater, _, _ in answers}))}
+    raters = {name: row for row, name in enumerate(sorted({rater for rater, _, _ in rated}))}
     if len(raters) < 2:
         return None
-    units = {unit: column for column, unit in enumerate(sorted({unit for _, unit, _ in answers}, key=str))}
+    units = {text: column for column, text in enumerate(sorted({text for _, text, _ in rated}))}
     table = np.full((len(raters), len(units)), np.nan)
-    for rater, unit, value in answers:
-        table[raters[rater], units[unit]] = value
-    group = [groups[unit if isinstance(unit, str) else unit[0]] for unit in units]
-    names, clusters = np.unique(group, return_inverse=True)
-    comparing = any(not isinstance(unit, str) for unit in units)
-    alpha = krippendorff_alpha(table, "nominal" if comparing else "interval", clusters if len(names) > 1 else None)
+    for rater, text, value in rated:
+        table[raters[rater], units[text]] = value
+    names, clusters = np.unique([groups[text] for text in units], return_inverse=True)
+    alpha = krippendorff_alpha(table, "interval", clusters if len(names) > 1 else None)
     return RaterAgreement(len(raters), int(((~np.isnan(table)).sum(axis=0) >= 2).sum()), alpha)
-
-
-def _both(one: HumanJudgment, two: HumanJudgment) -> list[tuple[int, int]]:
-    """Return what two rankings of the same texts say of each pair."""
-    second = {(first, other): preference for first, other, preference in two.preferences()}
-    return [(preference, second[first, other]) for first, other, preference in one.preferences()]

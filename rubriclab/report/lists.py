@@ -270,12 +270,7 @@ def _aspects(finding: Finding) -> str:
 
 def labeling_view(result: LabelResult) -> View:
     """Return the number of labels, and a table of the raters."""
-    texts = count(result.texts, "text")
-    if result.mode == "rate":
-        what = f"{texts} labelled"
-    else:
-        what = f"{texts} compared in {count(result.comparisons, 'ranking' if result.mode == 'order' else 'pair')}"
-    lead = Paragraph((f"{what} for ", quoted(result.aspect), "."))
+    lead = Paragraph((f"{count(result.texts, 'text')} labelled for ", quoted(result.aspect), "."))
     rows: list[tuple[Cell, ...]] = [(quoted(rater), *_progress(progress)) for rater, progress in result.raters.items()]
     shown = [table(RATER_COLUMNS, rows, numeric=RATER_COLUMNS[1:])] if rows else []
     return View("", (lead, *shown, Paragraph(agreement_words(result.agreement))), "rubriclab label")
@@ -296,7 +291,7 @@ def consistency_words(consistency: Consistency | None) -> str:
     if consistency is None:
         return "nothing rated twice yet"
     same = f"{consistency.same:.0%} equal of {count(consistency.repeats, 'repeat')}"
-    return same if consistency.difference is None else f"{same}, {consistency.difference:.2f} points apart on average"
+    return f"{same}, {consistency.difference:.2f} points apart on average"
 
 
 def _progress(progress: RaterProgress) -> tuple[str, ...]:

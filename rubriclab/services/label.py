@@ -41,15 +41,13 @@ class Submission(FrozenModel):
     Attributes:
         id: made by the page; the same submission sent again is stored once.
         item: the item's `name`, so that an answer never counts for another item, however the order has changed.
-        ranking: places of the item's texts, best first; texts in one place are tied.
         among_skipped: whether the rater goes through the items that were skipped before.
     """
 
     id: str = Field(pattern=r"^[A-Za-z0-9-]{8,80}$")
     item: str
-    kind: Literal["rating", "ranking", "cannot judge", "skipped"]
+    kind: Literal["rating", "cannot judge", "skipped"]
     value: float | None = None
-    ranking: tuple[tuple[int, ...], ...] = ()
     reason: str = Field(default="", max_length=LONGEST_REASON)
     seconds: float = Field(default=0.0, ge=0)
     among_skipped: bool = False
@@ -63,15 +61,13 @@ class ShownItem:
         position: from 0 in the rater's order.
         total: the number of items.
         name: of the item for this rater; says nothing about its texts.
-        keys: of the texts, in the order in which they are shown.
         former: what the rater has answered here, if anything.
     """
 
     position: int
     total: int
     name: str
-    keys: tuple[str, ...]
-    texts: tuple[Example, ...]
+    text: Example
     former: HumanJudgment | None
 
 
@@ -114,9 +110,8 @@ class Labeling:
         if not 0 <= position < len(items):
             raise SettingsError(f"There is no item {position + 1}: {rater} has {len(items)}.", "Load the page again.")
         name, item = items[position]
-        texts = tuple(self._of[key].example for key in item.texts)
         former = self._history.of(rater).get(item.id)
-        return ShownItem(position, len(items), name, item.texts, texts, former)
+        return ShownItem(position, len(items), name, self._of[item.text].example, former)
 
     def next_position(self, rater: str, after: int = -1, *, skipped: bool = False) -> int | None:
         """Return the first position after `after`, or else before it, that the rater has not answered or skipped.
@@ -145,21 +140,15 @@ class Labeling:
         item = dealt.get(submission.item)
         if item is None:
             raise SettingsError("The answer is about a text that is not here.", "Load the page again.")
-        comparing = self.options.mode != "rate"
-        if submission.kind == ("rating" if comparing else "ranking"):
-            raise SettingsError(
-                f"Expected {'an order' if comparing else 'a score'}, got a {submission.kind}.", "Load the page again."
-            )
         judgment = HumanJudgment(
             id=submission.id,
             question=self.question.digest,
             aspect=self.question.aspect.name,
             rater=rater,
             kind=submission.kind,
-            texts=item.texts,
+            text=item.text,
             again=item.again,
             value=self._value(submission),
-            ranking=self._ranking(submission, item),
             reason=submission.reason.strip(),
             seconds=min(submission.seconds, MOST_SECONDS),
             created=datetime.now(UTC),
@@ -189,7 +178,7 @@ class Labeling:
                     aspect=latest.aspect,
                     rater=rater,
                     kind="withdrawal",
-                    texts=latest.texts,
+                    text=latest.text,
                     again=latest.again,
                     withdraws=latest.id,
                     created=datetime.now(UTC),
@@ -206,7 +195,7 @@ class Labeling:
 
     def agreement(self) -> RaterAgreement | None:
         """Return the agreement among the raters; `None` with fewer than two."""
-        return rater_agreement(self._snapshot(), self.texts, mode=self.options.mode)
+        return rater_agreement(self._snapshot(), self.texts)
 
     def rows(self) -> tuple[dict[str, Any], ...]:
         """Return the labels so far as rows that `learn` reads."""
@@ -216,20 +205,17 @@ class Labeling:
         """Return all that is known so far."""
         rows, history = self.rows(), self._snapshot()
         given = {rater: self._given_here(rater, history) for rater in history.raters}
-        first = [each for judgments in given.values() for each in judgments if not each.again]
-        answers = [each for each in first if each.kind in ("rating", "ranking")]
+        answers = [each for judgments in given.values() for each in judgments if each.kind == "rating"]
         return LabelResult(
             aspect=self.question.aspect.name,
-            mode=self.options.mode,
             rows=rows,
-            texts=len({key for each in answers for key in each.texts}),
-            comparisons=sum(each.kind == "ranking" for each in answers),
+            texts=len({each.text for each in answers if not each.again}),
             raters={rater: self.progress(rater) for rater, judgments in given.items() if judgments},
             agreement=self.agreement(),
         )
 
     def _given_here(self, rater: str, history: History) -> list[HumanJudgment]:
-        """Return a rater's judgments of items of this page, which texts of other files and other modes are not."""
+        """Return a rater's judgments of items of this page, which texts of other files are not."""
         places = self._places(rater)
         return [judgment for item, judgment in history.of(rater).items() if item in places]
 
@@ -258,9 +244,7 @@ class Labeling:
         """Return what a rater judges, in order, by the name of each item."""
         with self._lock:
             if rater not in self._dealt:
-                options = self.options
-                items = deal(self.texts, rater, mode=options.mode, order=options.order)
-                self._dealt[rater] = {_name(rater, item): item for item in items}
+                self._dealt[rater] = {_name(rater, item): item for item in deal(self.texts, rater)}
             return self._dealt[rater]
 
     def _value(self, submission: Submission) -> float | None:
@@ -271,18 +255,9 @@ class Labeling:
             raise SettingsError(f"The score {submission.value} is not on the scale.", f"It is {scale.describe()}.")
         return round(float(submission.value), DECIMALS)
 
-    @staticmethod
-    def _ranking(submission: Submission, item: Item) -> tuple[tuple[str, ...], ...]:
-        if submission.kind != "ranking":
-            return ()
-        places = sorted(place for places in submission.ranking for place in places)
-        if places != list(range(len(item.texts))) or not all(submission.ranking):
-            raise SettingsError("Expected an order of all texts that are shown.", "Load the page again.")
-        return tuple(tuple(item.texts[place] for place in places) for places in submission.ranking)
-
 
 def _name(rater: str, item: Item) -> str:
-    content = "\0".join((rater, *item.texts, "again" if item.again else ""))
+    content = "\0".join((rater, item.text, "again" if item.again else ""))
     return hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
@@ -296,13 +271,7 @@ def prepare_labeling(workspace: Workspace, data: Data, options: LabelOptions) ->
     question = question_of(options)
     store = workspace.open_store(create=True)
     texts, former = _texts(workspace, data, options, question.aspect.name)
-    labeling = Labeling(store, question, texts, options, former=former)
-    if not labeling.items("anybody"):
-        raise DataError(
-            f"None of {count(len(texts), 'text')} shares its group with another one, so nothing can be compared.",
-            f"Rate them one by one: {option('mode', 'rate')}.",
-        )
-    return labeling
+    return Labeling(store, question, texts, options, former=former)
 
 
 def question_of(options: LabelOptions) -> LabelQuestion:

@@ -10,7 +10,6 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.display import Displayed
-from rubriclab.labeling.dealing import Mode, Order
 from rubriclab.labeling.judgment import rater_name
 from rubriclab.labeling.progress import RaterAgreement, RaterProgress
 from rubriclab.services.base import ScaleText
@@ -39,12 +38,6 @@ class LabelOptions(ReadingOptions):
     scale: ScaleText = "1:5"
     """The raters' scale: whole numbers if both ends are, unless it ends with `:any`, as in `"0:1:any"`."""
 
-    mode: Mode = "rate"
-    """Whether texts are rated one by one, put in order (`order`), or compared two at a time (`pairs`)."""
-
-    order: Order = "groups"
-    """The order of the texts: rivals one after the other, as `given`, or `random`."""
-
     rater: Annotated[str, AfterValidator(rater_name)] | None = None
     """Who rates at this computer. Default: the page asks."""
 
@@ -66,19 +59,15 @@ class LabelResult(Displayed):
     """The labels so far.
 
     Attributes:
-        rows: as `learn` reads them: the labelled texts, then rankings and preferences, with those that came with the
-            texts and those given in other modes.
-        texts: the number of texts that were rated, or compared, in this mode.
-        comparisons: the number of rankings, or of pairs compared, in this mode.
+        rows: as `learn` reads them: the labelled texts, then the preferences that came with them.
+        texts: the number of texts that were rated.
         raters: progress by rater.
         agreement: among the raters; `None` with fewer than two.
     """
 
     aspect: str
-    mode: Mode
     rows: tuple[Mapping[str, Any], ...]
     texts: int
-    comparisons: int
     raters: Mapping[str, RaterProgress]
     agreement: RaterAgreement | None
 
@@ -92,7 +81,6 @@ class LabelResult(Displayed):
             "aspect": self.aspect,
             "labelled": self.labelled,
             "texts": self.texts,
-            "comparisons": self.comparisons,
             "raters": {rater: asdict(progress) for rater, progress in self.raters.items()},
             "agreement": self.agreement and asdict(self.agreement),
         }

@@ -26,28 +26,22 @@ class LabelText(TextToJudge):
 def labelled_rows(
     texts: Sequence[LabelText], history: History, aspect: str, former: Sequence[PairwiseComparison] = ()
 ) -> Iterator[dict[str, Any]]:
-    """Yield each text that has a label or was compared with others, then every ranking and preference.
+    """Yield each text that has a label or was compared with others, then the preferences in `former`.
 
     A rater's label is the first judgment of a text; the second one only measures consistency. The score is the mean of
-    the raters, those that the texts came with among them; so are the comparisons in `former`.
+    the raters, those that the texts came with among them.
     """
-    of = {text.key: text for text in texts}
-    first = [each for each in history.all() if not each.again and all(key in of for key in each.texts)]
-    ratings = {key: list[HumanJudgment]() for key in of}
-    for judgment in first:
-        if judgment.kind in ("rating", "cannot judge") and len(judgment.texts) == 1:
-            ratings[judgment.texts[0]].append(judgment)
-    rankings = [each for each in first if each.kind == "ranking"]
-    compared = {of[key].example.id for ranking in rankings for key in ranking.texts}
-    compared |= {name for each in former for name in (each.better, each.worse)}
+    ratings = {text.key: list[HumanJudgment]() for text in texts}
+    for judgment in history.all():
+        if judgment.kind in ("rating", "cannot judge") and not judgment.again and judgment.text in ratings:
+            ratings[judgment.text].append(judgment)
+    compared = {name for each in former for name in (each.better, each.worse)}
     for text in texts:
         row = _row(text, ratings[text.key], aspect)
         if aspect in row.get("scores", {}) or text.example.id in compared:
             yield row
     for each in former:
         yield _preference(each.better, each.worse, tie=each.tie, aspect=each.aspect, rater=each.rater)
-    for ranking in rankings:
-        yield _comparison(ranking, {key: text.example.id for key, text in of.items()}, aspect)
 
 
 def _row(text: LabelText, ratings: Sequence[HumanJudgment], aspect: str) -> dict[str, Any]:
@@ -91,16 +85,6 @@ def _annotations(example: Example) -> dict[str, Any]:
     return {
         aspect: named_annotations(example, aspect) or list(numbers) for aspect, numbers in example.annotations.items()
     }
-
-
-def _comparison(judgment: HumanJudgment, ids: Mapping[str, str], aspect: str) -> dict[str, Any]:
-    places = [[ids[key] for key in place] for place in judgment.ranking]
-    reason = {"reason": judgment.reason} if judgment.reason else {}
-    if len(judgment.texts) > 2:
-        ranking = [place if len(place) > 1 else place[0] for place in places]
-        return {"ranking": ranking, "aspect": aspect, "rater": judgment.rater, **reason}
-    better, worse = (name for place in places for name in place)
-    return {**_preference(better, worse, tie=len(places) == 1, aspect=aspect, rater=judgment.rater), **reason}
 
 
 def _preference(better: str, worse: str, *, tie: bool, aspect: str | None, rater: str | None) -> dict[str, Any]:

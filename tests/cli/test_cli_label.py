@@ -9,7 +9,6 @@ import signal
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -131,14 +130,3 @@ def test_faulty_rows_are_named(rubriclab: Commands, rows: str, error: str) -> No
     done = rubriclab("label", "few.jsonl", *ASKED, "--no-page", "-o", "labelled.jsonl")
     assert done.code == 2
     assert error in done.error
-
-
-def test_texts_without_rivals_cannot_be_compared(rubriclab: Commands) -> None:
-    (rubriclab.folder / "few.jsonl").write_text('{"output": "One."}\n{"output": "Two."}\n')
-    done = rubriclab("label", "few.jsonl", *ASKED, "--no-page", "--mode", "pairs", "-o", "labelled.jsonl")
-    assert done.code == 2
-    assert done.error == (
-        "None of 2 texts shares its group with another one, so nothing can be compared. "
-        "Rate them one by one: --mode rate."
-    )
-    assert not Path(rubriclab.folder / "labelled.jsonl").exists()

@@ -26,16 +26,16 @@ def texts(groups: int = 5, rivals: int = 3) -> tuple[TextToJudge, ...]:
     )
 
 
-def judged(rater: str, *keys: str, value: float | None = None, **others: Any) -> HumanJudgment:
-    """Return a judgment: a rating if it has a value, a ranking if it has one."""
-    kind = "ranking" if "ranking" in others else "cannot judge" if value is None else "rating"
+def judged(rater: str, key: str, value: float | None = None, **others: Any) -> HumanJudgment:
+    """Return a judgment: a rating if it has a value."""
+    kind = "cannot judge" if value is None else "rating"
     fields = {
         "id": f"judgment-{next(NUMBERS)}",
         "question": question().digest,
         "aspect": "coherence",
         "rater": rater,
         "kind": kind,
-        "texts": keys,
+        "text": key,
         "value": value,
         "created": datetime.now(UTC),
         **others,
@@ -46,4 +46,4 @@ def judged(rater: str, *keys: str, value: float | None = None, **others: Any) ->
 def withdrawn(judgment: HumanJudgment) -> HumanJudgment:
     """Return the withdrawal of a judgment."""
     kept: dict[str, Any] = {"again": judgment.again, "kind": "withdrawal", "withdraws": judgment.id}
-    return judged(judgment.rater, *judgment.texts, **kept)
+    return judged(judgment.rater, judgment.text, **kept)

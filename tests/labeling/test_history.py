@@ -16,10 +16,10 @@ from rubriclab.labeling.judgment import LabelQuestion, rater_name
 def test_the_latest_judgment_applies_and_a_withdrawal_restores_the_one_before() -> None:
     one, two = judged("anna", "a", value=3), judged("anna", "a", value=4)
     history = History([one, two])
-    assert history.of("anna") == {(("a",), False): two}
+    assert history.of("anna") == {("a", False): two}
     assert history.latest("anna", history.of("anna")) == two
     history.add(withdrawn(two))
-    assert history.of("anna") == {(("a",), False): one}
+    assert history.of("anna") == {("a", False): one}
     assert history.latest("anna", history.of("anna")) == one
     history.add(withdrawn(one))
     assert history.of("anna") == {}
@@ -49,7 +49,7 @@ def test_undoing_everything_leaves_nothing_and_each_step_is_exact(steps: list[tu
         elif latest := history.latest("anna", history.of("anna")):
             history.add(withdrawn(latest))
             stack.pop()
-        assert {item[0][0]: judgment.value for item, judgment in history.of("anna").items()} == dict(stack)
+        assert {item[0]: judgment.value for item, judgment in history.of("anna").items()} == dict(stack)
 
 
 def test_a_judgment_without_what_its_kind_needs_is_refused() -> None:
@@ -57,17 +57,10 @@ def test_a_judgment_without_what_its_kind_needs_is_refused() -> None:
         {"kind": "rating"},
         {"kind": "skipped", "value": 3},
         {"kind": "withdrawal"},
-        {"ranking": (("a",),)},
-        {"ranking": (("a",), ("a", "b"))},
         {"kind": "rating", "value": float("nan")},
     ):
         with pytest.raises(ValidationError):
-            judged("anna", "a", "b", **wrong)
-
-
-def test_a_ranking_says_of_each_pair_which_is_better() -> None:
-    ranking = judged("anna", "a", "b", "c", ranking=(("c",), ("a", "b")))
-    assert list(ranking.preferences()) == [("a", "b", 0), ("a", "c", -1), ("b", "c", -1)]
+            judged("anna", "a", **wrong)
 
 
 def test_a_question_is_another_one_if_anything_in_it_changes() -> None:

@@ -69,7 +69,7 @@ def provenance(**fields: Any) -> Provenance:
 
 def judgment(name: str, **fields: Any) -> HumanJudgment:
     """Return a rating of a text; `fields` replace its own."""
-    own: dict[str, Any] = {"id": name, "question": "sha256:q", "aspect": "coherence", "rater": "anna", "texts": ("a",)}
+    own: dict[str, Any] = {"id": name, "question": "sha256:q", "aspect": "coherence", "rater": "anna", "text": "a"}
     return HumanJudgment(**(own | {"kind": "rating", "value": 3, "created": datetime.now(UTC)} | fields))
 
 

@@ -77,9 +77,9 @@ class LabelPage:
         return count
 
 
-def output_of(item: Mapping[str, Any], number: int = 0) -> str:
-    """Return a text of an item."""
-    return str(item["shown"]["texts"][number])
+def output_of(item: Mapping[str, Any]) -> str:
+    """Return the text of an item."""
+    return str(item["shown"]["text"])
 
 
 @contextmanager

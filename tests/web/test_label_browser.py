@@ -123,20 +123,3 @@ def test_skip_and_forward_keep_answers_and_the_end_says_what_was_skipped(
         press(browser, "b")
         wait_for_status(browser, "Summary 3 of 3, answered before")
         assert [row["annotations"]["coherence"]["anna"] for row in page.labeling.rows()].count(4) == 1
-
-
-def test_an_order_that_nobody_has_touched_is_saved_by_a_second_enter(
-    browser: Chrome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    with label_page(tmp_path, ROWS[:6], mode="order") as page:
-        browser.get(f"{page.address}/?rater=anna")
-        wait_for(browser, "0 of 2")
-        press(browser, Keys.ENTER)
-        wait_for_status(browser, "Save the order as shown? Press Enter again to save it.")
-        assert page.labeling.rows() == ()
-        press(browser, Keys.ENTER)
-        wait_for(browser, "1 of 2")
-        press(browser, "1", Keys.ARROW_DOWN, Keys.ENTER)
-        wait_for(browser, "2 of 2")
-        assert len([row for row in page.labeling.rows() if "ranking" in row]) == 2

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 from label_pages import ROWS, label_page, output_of
 
-from rubriclab.data import read, training_examples
 from rubriclab.labeling.judgment import LONGEST_REASON
 
 HOSTILE = '</script><script>document.title="hacked"</script><img src=x onerror=alert(1)>\'"&{{ 7*7 }}\u202e'
@@ -99,9 +98,6 @@ def test_undo_leaves_answers_about_texts_of_another_file(tmp_path: Path) -> None
     undo = {"rater": "anna", "id": uuid.uuid4().hex}
     with label_page(tmp_path, ROWS[3:]) as page:
         assert page.post("/undo", undo).json() == {"undone": False}
-    with label_page(tmp_path, ROWS[:3], mode="pairs") as page:
-        assert page.post("/undo", undo).json() == {"undone": False}
-        assert page.labeling.result().raters == {}
     with label_page(tmp_path, ROWS[:3]) as page:
         assert [row["annotations"]["coherence"] for row in page.labeling.rows()] == [{"anna": 2}]
         assert list(page.labeling.result().raters) == ["anna"]
@@ -144,7 +140,7 @@ def test_going_back_shows_the_own_answer_only(tmp_path: Path) -> None:
         first = page.get("/item").json()
         page.answer(first, value=2, reason="why")
         back = page.get("/item", position=first["shown"]["position"]).json()["shown"]
-        assert back["former"] == {"kind": "rating", "value": 2, "ranking": [], "reason": "why"}
+        assert back["former"] == {"kind": "rating", "value": 2, "reason": "why"}
         assert page.get("/item", "ben", position=0).json()["shown"]["former"] is None
 
 
@@ -157,7 +153,7 @@ def test_answers_that_cannot_be_right_are_refused(tmp_path: Path) -> None:
             {"value": 2.5},
             {"value": "three"},
             {"value": None},
-            {"kind": "ranking", "ranking": [[0]]},
+            {"kind": "ranking"},
             {"kind": "withdrawal"},
             {"id": "short"},
             {"id": "x" * 81},
@@ -233,49 +229,6 @@ def test_only_who_started_a_shared_page_is_told_of_files_and_may_end_it(tmp_path
         page.client.get(page.access.path("zoe"))
         assert page.post("/finish", {"rater": "zoe"}).json() == {"words": "0 written."}
         assert page.post("/stop", {"rater": "zoe"}).status_code == 200
-
-
-def test_orders_are_written_as_rankings_that_learning_takes(tmp_path: Path) -> None:
-    with label_page(tmp_path, mode="order") as page:
-        item = page.get("/item").json()
-        assert len(item["shown"]["texts"]) == 3
-        for wrong in ([[0], [1]], [[0], [1], [1]], [[0, 1, 2], []], [[0], [1], [3]], []):
-            assert page.answer(item, kind="ranking", ranking=wrong).status_code == 400
-        assert page.answer(item, value=3).status_code == 400
-        best, *others = (output_of(item, number) for number in (2, 0, 1))
-        item = page.answer(item, kind="ranking", ranking=[[2], [0, 1]], reason="clear").json()
-        while item["shown"]:
-            item = page.answer(item, kind="ranking", ranking=[[0], [1], [2]]).json()
-        page.post("/finish", {"rater": "anna"})
-        rows = [json.loads(line) for line in page.output.read_text().splitlines()]
-    ids = {row["output"]: row["id"] for row in rows if "output" in row}
-    assert {
-        "ranking": [ids[best], [ids[one] for one in others]],
-        "aspect": "coherence",
-        "rater": "anna",
-        "reason": "clear",
-    } in rows
-    assert len([row for row in rows if "ranking" in row]) == 4
-    training = training_examples(read(page.output), "coherence")
-    assert len(training.examples) == len(ids) == 12
-    scores = {example.output: example.scores["coherence"] for example in training.examples}
-    assert scores[best] > scores[others[0]] == pytest.approx(scores[others[1]])
-
-
-def test_pairs_are_written_as_preferences_and_repeated_the_other_way_round(tmp_path: Path) -> None:
-    with label_page(tmp_path, mode="pairs") as page:
-        item, first = page.get("/item").json(), None
-        while item["shown"]:
-            pair = [output_of(item, number) for number in (0, 1)]
-            first = first or pair
-            better = [[0, 1]] if pair == first else [[0], [1]] if pair[0] < pair[1] else [[1], [0]]
-            item = page.answer(item, kind="ranking", ranking=better).json()
-        assert page.get("/panel").json()["consistency"].startswith("100% equal of 1 repeat")
-        rows = page.labeling.rows()
-    compared = [row for row in rows if "preferred" in row]
-    assert len(compared) == 12
-    assert [row.get("tie", False) for row in compared].count(True) == 1
-    assert {row["rater"] for row in compared} == {"anna"}
 
 
 def test_the_panel_says_how_well_raters_agree(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from rubriclab.web.label.content import item_content, page_settings, progress_co
 from rubriclab.web.page import rendered, static_routes
 from rubriclab.web.security import Access, Guard
 
-# Larger requests are refused: a reason has at most 2,000 characters, and a ranking a few texts.
+# Larger requests are refused: a reason has at most 2,000 characters.
 MOST_BYTES = 64_000
 
 BodyT = TypeVar("BodyT", bound="_Body")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from rubriclab.data.scale import Scale
@@ -20,7 +19,6 @@ def page_settings(labeling: Labeling, rater: str) -> dict[str, Any]:
     return {
         "rater": rater,
         "question": question.digest,
-        "mode": labeling.options.mode,
         "scale": {
             "low": question.scale.low,
             "high": question.scale.high,
@@ -49,22 +47,20 @@ def levels(scale: Scale) -> list[dict[str, Any]]:
 
 
 def item_content(shown: ShownItem) -> dict[str, Any]:
-    """Return an item with its texts, and what the rater has answered before."""
-    former = shown.former
-    place = {key: number for number, key in enumerate(shown.keys)}
+    """Return an item with its text, and what the rater has answered before."""
+    text, former = shown.text, shown.former
     return {
         "position": shown.position,
         "total": shown.total,
         "item": shown.name,
-        "texts": [text.output for text in shown.texts],
-        "sources": _distinct(text.source for text in shown.texts),
-        "contexts": _distinct(text.context for text in shown.texts),
-        "references": _distinct(text.reference for text in shown.texts),
+        "text": text.output,
+        "source": text.source,
+        "context": text.context,
+        "reference": text.reference,
         "former": former
         and {
             "kind": former.kind,
             "value": former.value,
-            "ranking": [[place[key] for key in keys] for keys in former.ranking],
             "reason": former.reason,
         },
     }
@@ -73,7 +69,3 @@ def item_content(shown: ShownItem) -> dict[str, Any]:
 def progress_content(progress: RaterProgress) -> dict[str, Any]:
     """Return a rater's progress in figures."""
     return {"done": progress.done, "skipped": progress.skipped, "total": progress.total}
-
-
-def _distinct(texts: Iterable[str | None]) -> list[str]:
-    return list(dict.fromkeys(text for text in texts if text is not None))

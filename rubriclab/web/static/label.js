@@ -1,18 +1,16 @@
 // The labelling page: one item at a time, answered by keyboard, pointer or touch.
 
 import { element, material, prose } from './label-texts.js'
-import { Ranking } from './label-ranking.js'
 import { newId, Sending } from './label-sending.js'
 import { ask } from './request.js'
 
 const by = id => document.getElementById(id)
 const settings = JSON.parse(by('work').dataset.settings)
-const { scale, mode, words, rater } = settings
+const { scale, words, rater } = settings
 const query = `rater=${encodeURIComponent(rater)}`
 const wide = matchMedia('(min-width: 60rem)')
 
 let shown = null
-let ranking = null
 let begun = 0
 let busy = false
 let amongSkipped = false
@@ -23,8 +21,6 @@ let sourceOpen = null
 let unfolded = false
 // What is being sent, in words.
 let waiting = ''
-// Whether saving an order that nobody has touched was asked about.
-let confirming = false
 
 const sending = new Sending(settings.question, rater, message => {
   trouble(message && `${waiting} is waiting to be sent. ${message}`)
@@ -72,7 +68,6 @@ function show(answer) {
   shown = answer.shown
   total = progress.total
   done = progress.done
-  confirming = false
   trouble('')
   by('bar').value = progress.total ? progress.done / progress.total : 0
   by('position').textContent = `${progress.done} of ${progress.total}`
@@ -80,14 +75,12 @@ function show(answer) {
   by('done').hidden = Boolean(shown)
   if (!by('panel').hidden) refreshPanel()
   if (!shown) return showEnd(progress)
-  const several = shown.texts.length > 1
-  by('materials').classList.toggle('several', several)
-  showTexts()
-  by('beside').replaceChildren(
-    ...shown.contexts.map(text => material(capital(words.context), text, true)),
-    ...shown.sources.map(text => material(capital(words.source), text, sourceOpen ?? (wide.matches && !several), open => { sourceOpen = open })),
-    ...shown.references.map(text => material('Reference', text, false)),
-  )
+  by('texts').replaceChildren(element('article', { className: 'text' }, prose(shown.text)))
+  const beside = []
+  if (shown.context !== null) beside.push(material(capital(words.context), shown.context, true))
+  if (shown.source !== null) beside.push(material(capital(words.source), shown.source, sourceOpen ?? wide.matches, open => { sourceOpen = open }))
+  if (shown.reference !== null) beside.push(material('Reference', shown.reference, false))
+  by('beside').replaceChildren(...beside)
   by('beside').scrollTop = 0
   // On a phone the definition would leave little room once it is known.
   if (shown.position > 0 && !wide.matches && !unfolded) by('question').open = false
@@ -98,24 +91,9 @@ function show(answer) {
   scrollTo({ top: 0 })
   // The button that was pressed is gone; readers go on at the new text.
   if (document.activeElement.id !== 'score') by('texts').focus({ preventScroll: true })
-  const kind = { rate: capital(words.output), order: 'Ranking', pairs: 'Pair' }[mode]
-  const number = `${kind} ${shown.position + 1} of ${shown.total}`
+  const number = `${capital(words.output)} ${shown.position + 1} of ${shown.total}`
   if (!shown.former) say(number)
   else note(`${number}, ${shown.former.kind === 'skipped' ? 'skipped' : 'answered'} before`)
-}
-
-function showTexts() {
-  ranking = null
-  if (mode === 'order') {
-    ranking = new Ranking(by('texts'), shown.texts, shown.former?.ranking ?? [], say)
-    return
-  }
-  by('texts').replaceChildren(...shown.texts.map((output, number) => {
-    const text = element('article', { className: 'text' })
-    if (mode === 'pairs') text.append(element('div', { className: 'place', textContent: number ? 'Second' : 'First' }))
-    text.append(prose(output))
-    return text
-  }))
 }
 
 function showAnswer() {
@@ -129,23 +107,6 @@ function showAnswer() {
   }
   const answer = by('answer')
   by('actions').querySelector('[data-do="cannot"]').classList.toggle('given', former?.kind === 'cannot judge')
-  if (mode === 'order') {
-    const save = choice('Save this order', 'Enter', false, submitOrder)
-    save.classList.add('main')
-    answer.replaceChildren(save)
-    return
-  }
-  if (mode === 'pairs') {
-    const given = JSON.stringify(former?.ranking ?? null)
-    const options = [['First is better', '1', [[0], [1]]], ['Equal', '0', [[0, 1]]], ['Second is better', '2', [[1], [0]]]]
-    answer.replaceChildren(...options.map(([label, key, places]) => {
-      const tied = places.length === 1 && former?.ranking?.length === 1
-      const made = choice(label, key, tied || given === JSON.stringify(places), () => submit('ranking', { ranking: places }))
-      made.classList.add('long')
-      return made
-    }))
-    return
-  }
   const ends = element('div', { className: 'ends' },
     element('span', { textContent: `${scale.low}: lowest` }), element('span', { textContent: `${scale.high}: highest` }))
   if (scale.levels.length) {
@@ -174,20 +135,6 @@ function submitNumber() {
   submit('rating', { value })
 }
 
-/** Save by key: an order that nobody has touched is saved only if asked for twice. */
-function confirmOrder() {
-  if (!ranking.changed && shown.former?.kind === 'ranking') return forward()
-  if (!ranking.changed && !confirming) {
-    confirming = true
-    return note('Save the order as shown? Press Enter again to save it.')
-  }
-  return submitOrder()
-}
-
-function submitOrder() {
-  submit('ranking', { ranking: ranking.places() })
-}
-
 function submit(kind, answer = {}) {
   if (!shown) return
   return once(async () => {
@@ -205,7 +152,7 @@ function submit(kind, answer = {}) {
 
 function nameOf(kind, answer) {
   if (kind === 'rating') return String(answer.value)
-  return { ranking: mode === 'order' ? 'Your order' : 'Your comparison', skipped: '“Skip”' }[kind] ?? '“Cannot judge”'
+  return kind === 'skipped' ? '“Skip”' : '“Cannot judge”'
 }
 
 /** Show the next text, answered or not; after the last one, what is left. */
@@ -271,8 +218,7 @@ function showEnd(progress) {
   by('skipped').hidden = !skipped
   amongSkipped = false
   say('')
-  const kind = mode === 'rate' ? 'text' : 'comparison'
-  by('done-heading').textContent = skipped ? `${skipped} skipped ${kind}${skipped === 1 ? ' is' : 's are'} left` : 'Everything is done'
+  by('done-heading').textContent = skipped ? `${skipped} skipped text${skipped === 1 ? ' is' : 's are'} left` : 'Everything is done'
   by('done-heading').focus()
 }
 
@@ -315,8 +261,7 @@ document.addEventListener('keydown', event => {
     if (event.key === 'Escape' || (event.key === 'Enter' && !event.shiftKey)) {
       event.preventDefault()
       by('texts').focus({ preventScroll: true })
-      const next = { rate: 'press a score', order: 'save the order', pairs: 'press 1, 2 or 0' }[mode]
-      note(by('reason').value.trim() ? `Reason noted. Now ${next}: it is kept with your answer.` : `No reason. Now ${next}.`)
+      note(by('reason').value.trim() ? 'Reason noted. Now press a score: it is kept with your answer.' : 'No reason. Now press a score.')
     }
     return
   }
@@ -334,19 +279,11 @@ document.addEventListener('keydown', event => {
   }
   if (event.key === 'Enter' && !field.closest('button, summary, a')) {
     event.preventDefault()
-    if (mode === 'order') confirmOrder()
-    else if (shown.former) forward()
+    if (shown.former) forward()
     return
   }
-  if (mode === 'rate') {
-    const level = scale.levels.find(each => each.key === event.key)
-    if (level) submit('rating', { value: level.value })
-  } else if (mode === 'pairs') {
-    const places = { 1: [[0], [1]], ArrowLeft: [[0], [1]], 2: [[1], [0]], ArrowRight: [[1], [0]], 0: [[0, 1]], '=': [[0, 1]] }[event.key]
-    if (places) submit('ranking', { ranking: places })
-  } else if (/^[1-9]$/.test(event.key)) {
-    ranking.focus(Number(event.key))
-  }
+  const level = scale.levels.find(each => each.key === event.key)
+  if (level) submit('rating', { value: level.value })
   command(event)
 })
 
@@ -379,12 +316,7 @@ by('stop').addEventListener('click', () => once(async () => {
 }))
 addEventListener('focus', refresh)
 
-const HOW = {
-  rate: `Score it: ${scale.text}.${scale.levels.length ? ' Press a number key or a button.' : ' Type a number and press Enter.'}`,
-  order: 'Put the best first: drag, or focus a text and move it by the arrow keys. Press = if it is as good as the one before.',
-  pairs: 'Which one is better? Press 1 for the first, 2 for the second, 0 if they are equal.',
-}
-by('instruction').textContent = HOW[mode]
+by('instruction').textContent = `Score it: ${scale.text}.${scale.levels.length ? ' Press a number key or a button.' : ' Type a number and press Enter.'}`
 
 once(async () => {
   waiting = 'An earlier answer'
