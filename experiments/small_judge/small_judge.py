@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.runner.measurement import Measurement, Options, StoredRow
+from experiments.runner.measurement import Measurement, Options, StoredRow, stored_rows
 from experiments.runner.training import LabelledAspect, labelled_aspects
 from experiments.tables import table as markdown
 from rubriclab import Example, JudgeOptions, Part, Prompt, Reply, Usage
@@ -175,26 +175,26 @@ def table(rows: Sequence[StoredRow]) -> str:
     def compared(figure: str, base: str, without: str) -> str:
         lines = []
         for name in (each for each in found if each != without):
-            own = {aspect: row[figure] for aspect, row in found[name].items()}
+            own = {aspect: row[figure] for aspect, row in found[name].items() if row["unscored"] < row["n"]}
             gains = [np.subtract(each, found[base][aspect][figure]) for aspect, each in own.items()]
             cells = (f"{np.mean(own[aspect]):.2f}" if aspect in own else "" for aspect in aspects)
             lines.append([name, *cells, interval(list(own.values())), interval(gains)])
         return markdown([figure, *aspects, "mean", f"less that of *{base}*"], lines)
 
     prices = [
-        [name, aspect, *(f"{row[key]:.3g}" for key in (*PRICE, "unscored"))]
+        [name, aspect, *(f"{row[key]:.4g}" for key in (*PRICE, "unscored"))]
         for name in (DIRECT, TOGETHER, APART)
-        for aspect, row in found[name].items()
+        for aspect, row in found.get(name, {}).items()
     ]
     priced = markdown(["a text", "aspect", *PRICE, "unscored texts"], prices)
     return "\n\n".join([compared("spearman", DIRECT, MEAN_LABEL), compared("error", MEAN_LABEL, WORDS), priced])
 
 
+def readme_figures() -> dict[str, str]:
+    """Return the figures of the README, by block."""
+    return {"local": table(stored_rows("small_judge", "local"))}
+
+
 MEASUREMENT = Measurement(
-    "small_judge",
-    "What does a rubric add to a small judge, asked about all criteria in one call or about one at a time?",
-    SmallJudgeOptions,
-    cases,
-    run,
-    table,
+    "small_judge", "What does a rubric add to a small judge?", SmallJudgeOptions, cases, run, table
 )
