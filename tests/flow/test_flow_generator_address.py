@@ -28,8 +28,13 @@ def theirs() -> Iterator[RunningServer]:
 @pytest.fixture
 def asking(provider: RunningServer, tmp_path: Path) -> Commands:
     """The command line with keys of two providers."""
-    keys = {"OPENAI_API_KEY": KEYS["openai"], "HOSTED_VLLM_API_KEY": KEYS["hosted_vllm"]}
-    return Commands(tmp_path, RUBRICLAB_STORE="store.db", RUBRICLAB_STRUCTURED="text", **keys)
+    return Commands(
+        tmp_path,
+        RUBRICLAB_STORE="store.db",
+        RUBRICLAB_STRUCTURED="text",
+        OPENAI_API_KEY=KEYS["openai"],
+        HOSTED_VLLM_API_KEY=KEYS["hosted_vllm"],
+    )
 
 
 def learn(asking: Commands, judge: str, generator: str, *more: object, **environment: Any) -> Done:
