@@ -1,1 +1,1 @@
-"""Ratings, rankings and preferences that people give on a page: order of texts, history, progress, agreement."""
+"""Ratings that people give on a page: order of texts, history, progress, agreement."""
