@@ -23,7 +23,7 @@ def brain(messages: list[dict[str, str]], _body: dict[str, Any]) -> str:
     score = 5 if GOOD in asked else 1 if BAD in asked else drawn
     answer = "yes" if score > 2 else "no"
     ids = list(dict.fromkeys(re.findall(r"^\[([\w.-]+)\]", asked, re.MULTILINE)))
-    form = hypoeval_brain.Question(asked).form
+    form = hypoeval_brain.Question(asked).form if ids else {}
     if ids and set(form) == set(ids):
         said = {name: {"score": score} if "score" in entry else {"answer": answer} for name, entry in form.items()}
         return json.dumps({name: {"reason": WHY, **verdict} for name, verdict in said.items()})

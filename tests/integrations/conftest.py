@@ -28,7 +28,8 @@ async def project(tmp_path: Path, planted_store: Path, server: RunningServer) ->
     server.brain = brain
     shutil.copy(planted_store, tmp_path / "store.db")
     (tmp_path / "pytest.ini").write_text("[pytest]\n", "utf-8")
-    found: dict[str, Any] = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": "none"}
+    # The server is asked whether it heeds schemas, as the plugin has no option for that.
+    found: dict[str, Any] = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": "none", "RUBRICLAB_STRUCTURED": "auto"}
     return Project(Commands(tmp_path, RUBRICLAB_STORE="store.db", **found))
 
 
