@@ -21,6 +21,7 @@ from sharing import Sharing, longest_first
 
 from rubriclab import Lab
 from rubriclab.judges import Reply, close_connections
+from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.schema_probe import SchemaProbed
 from rubriclab.prompts import Prompt
 from rubriclab.store import open_store
@@ -67,6 +68,9 @@ class Unprobed(SchemaProbed):
 
 # Servers are not asked whether they heed schemas, so that a test counts its own requests only.
 sys.modules["rubriclab.judges.connect"].SchemaProbed = Unprobed  # type: ignore[attr-defined]
+# As `Commands` sets it for its processes: answers that a command has kept are those that a test in Python asks for.
+JudgeOptions.model_fields["structured"].default = "text"
+JudgeOptions.model_rebuild(force=True)
 
 
 @pytest.fixture(scope="session")

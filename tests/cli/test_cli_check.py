@@ -106,7 +106,6 @@ def test_all_problems_are_listed_at_once(here: Commands) -> None:
     assert [problem.split(" got ")[0].split(":", 1)[1] for problem in problems] == [
         "14: field 'id' (column 'Nr'):",
         "15: field 'annotations.coherence.anna' (column 'Kohärenz Anna'):",
-        "15: field 'annotations.coherence.ben' (column 'Kohärenz Ben'):",
         "16: field 'output' (column 'Zusammenfassung'):",
         "17: field 'annotations.coherence.anna' (column 'Kohärenz Anna'):",
         "17: field 'annotations.coherence.ben' (column 'Kohärenz Ben'):",
