@@ -111,10 +111,10 @@ def test_all_problems_are_listed_at_once(here: Commands) -> None:
         "17: field 'annotations.coherence.ben' (column 'Kohärenz Ben'):",
     ]
     assert json.loads(done.out)["hints"] == [
-        "if the words are levels or missing values, add --levels gut=N --missing n/a",
+        "if the words are levels or missing values, add --levels gut=N",
         "if 9 stands for a missing value, add --missing 9",
     ]
-    assert json.loads(done.out)["problem_count"] == 6
+    assert json.loads(done.out)["problem_count"] == 5
 
 
 def test_a_column_named_like_a_score_is_proposed_and_so_are_its_words_with_commas(here: Commands) -> None:

@@ -48,6 +48,7 @@ def used(store: Path, server: RunningServer, use: Use, *arguments: str) -> Any:
         **{name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ},
         "RUBRICLAB_STORE": str(store),
         "OPENAI_API_BASE": server.url,
+        "RUBRICLAB_STRUCTURED": "text",
         "OPENAI_API_KEY": "none",
     }
     started = StdioServerParameters(

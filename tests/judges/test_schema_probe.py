@@ -52,7 +52,7 @@ def judge(server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> Callable[..
     monkeypatch.setattr(sys.modules["rubriclab.judges.connect"], "SchemaProbed", SchemaProbed)
 
     def connected(ledger: Ledger, answers: MemoryAnswers, **options: Any) -> Judge:
-        chosen = JudgeOptions(api_base=server.url, attempts=1, **options)
+        chosen = JudgeOptions(**{"api_base": server.url, "attempts": 1, "structured": "auto", **options})
         return connect("openai/fake", options=chosen, ledger=ledger, answers=answers)
 
     return connected
