@@ -10,20 +10,21 @@ import re
 from collections.abc import Iterator
 
 
-def _words(line: str) -> frozenset[str]:
-    return frozenset(line.split())
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of `text` as a set."""
+    return frozenset(text.split())
 
 
 # No sentence ends with these, whatever follows.
-_NEVER_LAST = _words("mr mrs ms messrs dr prof e.g i.e vs cf viz")
+_NEVER_LAST = word_set("mr mrs ms messrs dr prof e.g i.e vs cf viz")
 # A sentence ends with these, with initials and with shortened words such as "U.S." only where an opening follows.
-_SELDOM_LAST = _words(
+_SELDOM_LAST = word_set(
     "sen rep gov gen st sgt capt cpt lt col maj cmdr adm det rev hon pres sr jr inc co corp ltd bros dept est ave blvd "
     "rd mt ft etc al approx esp"
 )
 # Shortened only in front of a number: "no. 5", "aug. 26".
-_NUMBERED = _words("jan feb mar apr jun jul aug sep sept oct nov dec no nos nr vol p pp fig figs sec ch art eq")
-_OPENINGS = _words(
+_NUMBERED = word_set("jan feb mar apr jun jul aug sep sept oct nov dec no nos nr vol p pp fig figs sec ch art eq")
+_OPENINGS = word_set(
     "a after all also although an and as at before both but by during each for from he her here his how however if in "
     "it its last many meanwhile most my next no not now on one or our she since so some still that the "
     "their then there these they this those though to two under until we what when where which while who why with yes "

@@ -93,8 +93,8 @@ def at_most(most: int) -> AfterValidator:
     return AfterValidator(check)
 
 
-def _no_truth_value(value: Any) -> Any:
-    if isinstance(value, bool):
+def _check_is_number(value: Any) -> Any:
+    if isinstance(value, bool) or (isinstance(value, str) and "_" in value):
         raise ValueError(f"a number was expected; got {value}")
     return value
 
@@ -121,9 +121,9 @@ NewName = Annotated[Words, at_most(LONGEST_NAME)]
 Wording = Annotated[Words, at_most(LONGEST_WORDING)]
 Reason = Annotated[str, at_most(LONGEST_REASON)]
 
-# pydantic would accept `true` as 1.
-Number = Annotated[float, BeforeValidator(_no_truth_value)]
-Whole = Annotated[int, BeforeValidator(_no_truth_value)]
+# pydantic would accept `true` as 1 and "0_4" as 4.
+Number = Annotated[float, BeforeValidator(_check_is_number)]
+Whole = Annotated[int, BeforeValidator(_check_is_number)]
 
 # A number that the prompt's scale allows.
 OnScale = Annotated[Number, AfterValidator(_on_scale)]

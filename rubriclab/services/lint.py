@@ -13,7 +13,7 @@ from rubriclab.descriptions import describe
 from rubriclab.display import Displayed
 from rubriclab.documents import Unreadable, read_stdin
 from rubriclab.errors import ChecklistError
-from rubriclab.text_features.text import word_set
+from rubriclab.sentences import word_set
 
 if TYPE_CHECKING:
     from rubriclab.report.model import View

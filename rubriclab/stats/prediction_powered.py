@@ -6,8 +6,8 @@ by a factor from 0 to 1 with which the estimate is most precise (Angelopoulos, D
 Prediction-Powered Inference", section 6), so that scores without information do no harm.
 
 The estimate is of these very texts, not of a population that they are drawn from. Its error is therefore that of two
-means of the residuals, over the labelled texts and over these, and the factor is PPI++'s for many texts: the slope of
-labels over scores.
+means of the residuals, over the labelled texts and over these. The factor is the slope of the labels over the scores of
+the labelled texts; PPI++'s, which also uses the variance of the other scores, approaches it for many texts.
 """
 
 from __future__ import annotations
@@ -96,7 +96,8 @@ def unlike(scores: FloatArray, groups: int, labelled: LabelledScores) -> bool:
     from scipy.special import kolmogorov
 
     ends = np.concatenate([scores, labelled.scores])
-    shares = (np.searchsorted(np.sort(each), ends, side="right") / len(each) for each in (scores, labelled.scores))
-    first, second = shares
+    first, second = (
+        np.searchsorted(np.sort(each), ends, side="right") / len(each) for each in (scores, labelled.scores)
+    )
     distance = float(np.abs(first - second).max())
     return bool(kolmogorov(math.sqrt(groups * labelled.groups / (groups + labelled.groups)) * distance) <= UNLIKE)

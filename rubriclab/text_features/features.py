@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Set
 from functools import cached_property
 from itertools import pairwise
 
+from rubriclab.sentences import word_set
 from rubriclab.size_cache import cached_by_size
 from rubriclab.text_features.catalogue import CATALOGUE
 from rubriclab.text_features.text import (
@@ -22,7 +23,6 @@ from rubriclab.text_features.text import (
     content_stems,
     share,
     unify,
-    word_set,
 )
 
 WORD_COUNT = "words"

@@ -14,13 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import chain
 
-from rubriclab.sentences import split_sentences
-
-
-def word_set(text: str) -> frozenset[str]:
-    """Return the words of `text` as a set."""
-    return frozenset(text.split())
-
+from rubriclab.sentences import split_sentences, word_set
 
 # Small closed word lists of English, in lower case with straight apostrophes.
 ARTICLES_AND_POSSESSIVES = word_set("the a an my your his its our their")

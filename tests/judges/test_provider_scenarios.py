@@ -147,6 +147,7 @@ UNUSABLE = {
     "fraction": (scored("4/5"), "4/5"),
     "words": (scored("four"), "four"),
     "true": (scored(True), "True"),
+    "digits with an underscore": (scored("0_4"), "0_4"),
     "list": (scored([4]), "list"),
     "null": (scored(None), "null"),
     "decimal comma": (scored("3,5"), "3,5"),

@@ -20,10 +20,10 @@ from rubriclab.judges.embedded.reading import (
     usual_readings,
     worded,
 )
-from rubriclab.sentences import split_sentences
+from rubriclab.sentences import split_sentences, word_set
 from rubriclab.size_cache import cached_by_size
 from rubriclab.text_features import Features
-from rubriclab.text_features.text import Text, word_set
+from rubriclab.text_features.text import Text
 
 Fields = Mapping[str, Any]
 Answer = dict[str, Any]
