@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rubriclab.services.score import Scoring
 
 # Whether the mean human score is at least `--fail-under`.
-EXIT_CODES: Mapping[bool | None, int] = {True: 0, False: 1, None: 3}
+OUTCOMES: Mapping[bool | None, tuple[int, str]] = {True: (0, "met"), False: (1, "not met"), None: (3, "inconclusive")}
 
 
 @command()
@@ -130,7 +130,9 @@ def score(
         note(_summary(scoring, output))
     scoring.check_answered()
     if fail_under is not None:
-        click.get_current_context().exit(EXIT_CODES[scoring.summary.meets(fail_under)])
+        code, outcome = OUTCOMES[scoring.summary.meets(fail_under)]
+        note(f"--fail-under {fail_under:g}: {outcome}")
+        click.get_current_context().exit(code)
 
 
 def _check_output(output: str, *, as_json: bool) -> None:

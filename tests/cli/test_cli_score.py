@@ -131,12 +131,15 @@ def test_texts_that_address_the_judge_are_marked_and_counted_and_score_as_before
         assert [row["addresses_judge"].lower() for row in csv.DictReader(file)] == ["true"] * 2 + ["false"] * 11
 
 
-@pytest.mark.parametrize(("threshold", "code"), [(1, 0), (5.1, 1)])
-def test_a_mean_below_the_threshold_is_exit_code_1(learned: Commands, threshold: float, code: int) -> None:
+@pytest.mark.parametrize(("threshold", "code", "outcome"), [(1, 0, "met"), (5.1, 1, "not met")])
+def test_a_mean_below_the_threshold_is_exit_code_1_with_its_reason(
+    learned: Commands, threshold: float, code: int, outcome: str
+) -> None:
     done = learned("score", HELDOUT, "--rubric", "news", "-o", "scores.jsonl", "--fail-under", threshold)
     assert done.code == code
     assert "mean " in done.err
     assert "standard deviation" in done.err
+    assert f"--fail-under {threshold}: {outcome}\n" in done.err
 
 
 def test_tables_of_scores_have_reasons_and_contributions_and_workbooks_a_legend(weighed: Commands) -> None:
