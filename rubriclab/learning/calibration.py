@@ -47,7 +47,7 @@ def linear(raw: FloatArray, labels: FloatArray, parameters: int = WEIGHT_PARAMET
     across = float(np.square(raw - middle).sum())
     up = float(np.square(labels - labels.mean()).sum())
     along = float((raw - middle) @ (labels - labels.mean()))
-    if along <= 0 or across * up <= 0:
+    if along <= 0 or up <= 0 or across <= n * LEAST**2:
         return linear_map(0.0, middle, float(labels.mean()))
     fit = min(along**2 / (across * up), 1.0)
     return linear_map(along / across * _kept(fit, n, parameters), middle, float(labels.mean()))

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 from commands import CHECKOUT, HELDOUT, Commands, Done
@@ -28,6 +29,8 @@ if find_spec("ray") is None:
 
 ASPECT = ("--task", "summarization", "--aspect", "coherence")
 RAY = ("--workers", 2)
+# The server is not asked whether it heeds schemas, so that a test counts its own requests only.
+JUDGE_AT: dict[str, Any] = {"OPENAI_API_KEY": "none", "RUBRICLAB_STRUCTURED": "text"}
 # Seconds before a kill from which on an answer has to be kept.
 GRACE = 1.0
 LONGEST = 400
@@ -72,7 +75,7 @@ def asking(server: RunningServer, schema: str, tmp_path: Path) -> Commands:
         RUBRICLAB_STORE=schema,
         RUBRICLAB_JUDGE="openai/fake",
         OPENAI_API_BASE=server.url,
-        OPENAI_API_KEY="none",
+        **JUDGE_AT,
     )
 
 
@@ -112,7 +115,7 @@ def test_a_worker_runs_no_module_of_the_working_folder_and_finds_a_recording_in_
     rubriclab: Commands, server: RunningServer
 ) -> None:
     score = ("score", HELDOUT, *ASPECT)
-    rubriclab.environment |= {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": "none"}
+    rubriclab.environment |= JUDGE_AT | {"OPENAI_API_BASE": server.url}
     assert run(rubriclab, *score, "-o", "asked.jsonl", "--judge", "openai/fake", "--record", "recorded.jsonl").code == 0
     for module in ("rubriclab", "litellm", "struct", "sqlalchemy"):
         (rubriclab.folder / f"{module}.py").write_text("open(__file__ + '.ran', 'w').close()\n")
@@ -271,7 +274,7 @@ def score(cap):
 score(10)
 score(25)
 """
-    environment = {"OPENAI_API_BASE": server.url, "OPENAI_API_KEY": "none", "RAY_USAGE_STATS_ENABLED": "0"}
+    environment = JUDGE_AT | {"OPENAI_API_BASE": server.url, "RAY_USAGE_STATS_ENABLED": "0"}
     store = {"RUBRICLAB_STORE": str(planted.folder / "store.db")}
     done = subprocess.run(
         [sys.executable, "-c", code],
