@@ -173,7 +173,10 @@ def _called(spec: str, options: JudgeOptions, shared: _Shared) -> Judge:
         budgeted = Budgeted(_sent(judge, shared), shared.budget, price=options.price)
     else:
         model = LanguageModel(spec, **_model_settings(options))
-        return SchemaProbed(_retried(_budgeted(model, shared), options, shared), model)
+        budgeted = _budgeted(model, shared)
+        # Some servers answer what they do not know with an error that usually passes.
+        few = options.model_copy(update={"attempts": min(options.attempts, 2)})
+        return SchemaProbed(_retried(budgeted, options, shared), _retried(budgeted, few, shared), model)
     return _retried(budgeted, options, shared)
 
 

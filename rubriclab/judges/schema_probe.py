@@ -29,19 +29,26 @@ PROBE = Prompt("schema/probe", {}, OddWord, max_tokens=32)
 class SchemaProbed(JudgeWrapper):
     """A judge that sends the probe before its first prompt, if it is unknown whether the model's server heeds schemas.
 
+    Args:
+        judge: answers all prompts but the probe.
+        probed: answers the probe, in fewer attempts, as a failure may be the server's answer to the schema.
+
     Attributes:
         send: sends the probe, through the cache and the ledger; they stand around this judge.
     """
 
-    def __init__(self, judge: Judge, model: LanguageModel) -> None:
+    def __init__(self, judge: Judge, probed: Judge, model: LanguageModel) -> None:
         super().__init__(judge)
+        self._probed = probed
         self._model = model
         self._asking = asyncio.Lock()
-        self.send: Callable[[Prompt[Any]], Awaitable[Reply]] = judge.reply
+        self.send: Callable[[Prompt[Any]], Awaitable[Reply]] = probed.reply
 
     async def reply(self, prompt: Prompt[Any]) -> Reply:
         """Return the judge's reply to `prompt`."""
-        if prompt.reply is not OddWord and self._model.takes_schema is None:
+        if prompt.reply is OddWord:
+            return await self._probed.reply(prompt)
+        if self._model.takes_schema is None:
             async with self._asking:
                 if self._model.takes_schema is None:
                     self._model.takes_schema = await self._is_heeded()

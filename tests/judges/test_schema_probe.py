@@ -95,6 +95,19 @@ async def test_a_server_that_refuses_the_schema_is_asked_without_it(
     assert (ledger.calls, ledger.failed) == (3, 0)
 
 
+async def test_a_server_that_fails_on_the_probe_is_asked_twice_and_then_without_a_schema(
+    judge: Callable[..., Judge], server: RunningServer
+) -> None:
+    def failing(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
+        if "response_format" in body:
+            raise ValueError("no schema is known here")
+        return heeding(messages, body)
+
+    server.brain = failing
+    await asked(judge(Ledger(), MemoryAnswers(), attempts=8), "A.", "B.")
+    assert ["response_format" in body for body in server.bodies] == [True, True, False, False]
+
+
 @pytest.mark.parametrize("structured", ["schema", "text"])
 async def test_nothing_is_asked_where_the_user_has_said_what_to_send(
     judge: Callable[..., Judge], server: RunningServer, structured: str
