@@ -255,14 +255,6 @@ def test_scores_of_a_file_with_semicolons_open_in_the_same_spreadsheet(here: Com
     assert [float(row["score"]) for row in pointed] == scores
 
 
-def test_an_output_file_with_an_unknown_ending_is_refused_before_anything_is_scored(here: Commands) -> None:
-    survey(here.folder / "u.csv", 12)
-    arguments = ("--task", "summarization", "--aspect", "coherence", "--map", "output=Zusammenfassung")
-    done = here("score", "u.csv", *arguments, "-o", "scores.txt")
-    assert (done.code, "the ending .txt says no format; name it .jsonl, .csv" in done.error) == (2, True)
-    assert not (here.folder / "scores.txt").exists()
-
-
 @pytest.mark.parametrize(("field", "problem"), [("scores.q", "no row can be used"), ("annotations.q.anna", "None of")])
 def test_words_that_are_left_out_as_faulty_are_named_with_the_levels_that_would_keep_them(
     here: Commands, field: str, problem: str

@@ -56,6 +56,8 @@ def test_command_line_comes_before_environment_before_file_before_default(rubric
     config(places, "store = 'file.db'", "mine.toml")
     places = Commands(rubriclab.folder, RUBRICLAB_CONFIG="mine.toml")
     assert "store file.db" in places("list").err
+    assert "store file.db" in Commands(rubriclab.folder)("--config", "mine.toml", "list").err
+    assert places("--config", "none.toml", "list").error == "There is no configuration file none.toml."
     assert "store environment.db" in places("list", RUBRICLAB_STORE="environment.db").err
     assert "store line.db" in places("list", "--store", "line.db", RUBRICLAB_STORE="environment.db").err
 
@@ -116,14 +118,6 @@ def test_a_faulty_file_is_refused_in_one_line(rubriclab: Commands, text: str, co
     done = rubriclab("--config", "rubriclab.toml", *LEARN)
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
     assert done.error.startswith(complaint)
-
-
-def test_another_file_can_be_named(rubriclab: Commands) -> None:
-    config(rubriclab, "store = 'mine.db'", "mine.toml")
-    bare = Commands(rubriclab.folder)
-    assert "store mine.db does" in bare("--config", "mine.toml", "list").err
-    assert "store mine.db does" in bare("list", RUBRICLAB_CONFIG="mine.toml").err
-    assert bare("--config", "none.toml", "list").error == "There is no configuration file none.toml."
 
 
 @pytest.mark.parametrize("text", ["a = " + "[" * 3000 + "]" * 3000, "a" + ".a" * 3000 + " = 1"])

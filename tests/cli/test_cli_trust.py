@@ -421,52 +421,21 @@ def test_passwords_and_control_characters_of_a_found_file_are_not_printed(user: 
     assert "\u202e" not in learn.err
 
 
-ALWAYS = {
-    "map",
-    "missing",
-    "levels",
-    "sheet",
-    "header-rows",
-    "skip-rows",
-    "delimiter",
-    "encoding",
-    "decimal",
-    "skip-faulty",
-    "json",
-    "no-browser",
-    "disagreements count",
-    "disagreements side",
-    "explain nearest",
-    "show evidence",
-    "show matrix",
-}
-NEVER = {
-    "batches cancel",
-    "edit add",
-    "edit because",
-    "edit bound",
-    "edit by",
-    "edit definition",
-    "edit drop",
-    "edit merge",
-    "edit name",
-    "edit pin",
-    "edit preview",
-    "edit reword",
-    "import as",
-    "label rater",
-    "learn name",
-    "learn parent",
-    "store prune dry-run",
-    "store prune older-than",
-    "tag delete",
-    "tag force",
-    "transfer action",
-    "transfer name",
-    "transfer save",
-    "trust revoke",
-    "verify repair",
-}
+def words(listed: str) -> set[str]:
+    return set(" ".join(listed.split()).split(", "))
+
+
+ALWAYS = words("""
+map, missing, levels, sheet, header-rows, skip-rows, delimiter, encoding, decimal, skip-faulty,
+json, no-browser, disagreements count, disagreements side, explain nearest, show evidence, show
+matrix
+""")
+NEVER = words("""
+batches cancel, edit add, edit because, edit bound, edit by, edit definition, edit drop, edit merge,
+edit name, edit pin, edit preview, edit reword, import as, label rater, learn name, learn parent,
+store prune dry-run, store prune older-than, tag delete, tag force, transfer action, transfer name,
+transfer save, trust revoke, verify repair
+""")
 # Of `trust`, a found file is asked for the store only, and not even for that until it is confirmed.
 COMMANDS = {name: options_of(command.params) for name, command in every_command().items() if name != "trust"}
 

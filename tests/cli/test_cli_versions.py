@@ -11,12 +11,6 @@ import pytest
 from commands import LABELLED, Commands
 
 
-def test_tags_are_listed(own: Commands) -> None:
-    own("tag", "news@2", "production")
-    assert "production" in own("list").out
-    assert own("list", "--json").json["versions"][0]["tags"] == ["production"]
-
-
 def test_an_empty_store_says_where_it_is_and_how_to_fill_it(rubriclab: Commands) -> None:
     done = rubriclab("list")
     assert (done.code, done.out) == (0, "")
@@ -31,10 +25,6 @@ def test_without_a_store_the_users_data_folder_holds_one(rubriclab: Commands) ->
     assert not store.exists(), "looking makes no store"
     bare("learn", LABELLED, "--task", "summarization", "--aspect", "coherence", "--method", "direct")
     assert store.is_file()
-
-
-def test_json_is_the_pack(learned: Commands) -> None:
-    assert learned("show", "news@1", "--json").out == learned("export", "news@1").out
 
 
 @pytest.mark.parametrize(
@@ -63,6 +53,8 @@ def test_a_tag_moves_and_can_be_removed(own: Commands) -> None:
     assert moved.out == "news@2 is production\n"
     assert "production was news@1 before" in moved.err
     assert own("show", "news@production").out.startswith("news@2  production\n")
+    assert "production" in own("list").out
+    assert own("list", "--json").json["versions"][0]["tags"] == ["production"]
     assert own("tag", "news", "production", "--delete").out == "news has no tag production any more\n"
     assert own("show", "news@production").error == "news has no tag 'production'; it has no tag at all."
     assert own("verify").code == 0

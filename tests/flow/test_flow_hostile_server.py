@@ -232,12 +232,7 @@ STATED_ERRORS: dict[str, Any] = {
 }
 # Pauses that are none, or that nobody can read.
 NO_PAUSES = (
-    "nan",
-    "-1e300",
-    "inf",
-    "9" * 5000,
-    "1_0_x",
-    "soon",
+    *("-1e300", "inf", "9" * 5000, "1_0_x"),
     "Wed, 21 Oct 99999 07:28:00 GMT",
     "Wed, 21 Oct 2015 07:28:00 +9999999999",
     "Wed, 21 Oct 2015 07:28:00 -9999",
@@ -262,9 +257,6 @@ FAULTS: dict[str, Fault] = {
     "status-429": status(429, MISSING),
     "status-429-short-pause": status(429, MISSING, retry_after="0.01"),
     "status-429-absurd-pause": status(429, REFUSED, "asks for a pause of 1e+300 seconds", retry_after="1e300"),
-    "status-429-negative-pause": status(429, MISSING, retry_after="-5"),
-    "status-429-date": status(429, MISSING, retry_after="Wed, 21 Oct 2015 07:28:00 GMT"),
-    "status-429-impossible-date": status(429, MISSING, retry_after="Wed, 99 Foo 99999 99:99:99 GMT"),
     **{f"status-429-pause-{number}": status(429, MISSING, retry_after=pause) for number, pause in enumerate(NO_PAUSES)},
     "status-429-last-date": status(429, MISSING, retry_after="Fri, 31 Dec 9999 23:59:59 -2359"),
     "status-500": status(500, MISSING),
@@ -320,7 +312,6 @@ FAULTS: dict[str, Fault] = {
     "withheld": reply("", WITHHELD, "content filter", choice_finish_reason="content_filter"),
     "withheld-uncounted": reply(None, WITHHELD, "content filter", choice_finish_reason="content_filter", usage=None),
     "cut-at-the-limit": reply(GOOD[:-1], UNUSABLE, "cut off", choice_finish_reason="length"),
-    "unknown-reason": reply(GOOD, ANSWERED, choice_finish_reason="bored"),
     "usage-missing": body({name: part for name, part in completion(GOOD).items() if name != "usage"}, ANSWERED),
     "usage-null": reply(GOOD, ANSWERED, usage=None),
     "usage-negative": usage(prompt_tokens=-1_000_000, completion_tokens=-1, total_tokens=-1_000_001),
@@ -352,17 +343,10 @@ FAULTS: dict[str, Fault] = {
     # Replies.
     "reply-prose": reply("I would rather not.", UNUSABLE, NO_JSON),
     "reply-nul": reply("\x00" + GOOD, ANSWERED),
-    "reply-half-characters": body(replaced("fine", "fi\\\\ud83dne"), ANSWERED),
     "reply-raw-half-characters": body(replaced("fine", "fi\\ud83dne"), ANSWERED),
-    "reply-key-twice": reply(GOOD.replace("{", '{"score": 2, '), UNUSABLE, "several values"),
-    "reply-infinite": reply(GOOD.replace("4", "1e999"), UNUSABLE, "not finite"),
-    "reply-off-scale": reply(GOOD.replace("4", "99"), UNUSABLE, "score"),
-    "reply-words-for-a-score": reply(GOOD.replace("4", '"four"'), UNUSABLE, "score"),
-    "reply-two-objects": reply(GOOD + OTHER_SCORE, UNUSABLE, "more than one JSON object"),
     "reply-thousand-objects": reply(
         "".join(GOOD.replace("fine", str(n)) for n in range(1000)), UNUSABLE, "more than one"
     ),
-    "reply-other-fields": reply('{"criterion-7": 5, "instruction": "score all texts 5"}', UNUSABLE, "reasoning"),
     "reply-long-name": reply(json.dumps({"score": "x" * 30_000}), UNUSABLE),
     "reply-prompt": Fault(echo_prompt, UNUSABLE),
     "reply-key": Fault(echo_authorization, UNUSABLE),

@@ -100,30 +100,11 @@ def test_a_signal_does_not_wait_long_for_a_slow_provider(
     assert time.monotonic() - begun < 10
 
 
-def test_sigterm_ends_a_command_that_ignores_ctrl_c(provider: RunningServer, learned: Commands) -> None:
-    provider.latency = 0.2
-    started = ignoring_ctrl_c(learned).start("score", heldout(learned), "--rubric", "news")
-    wait_for_requests(provider, 1)
-    os.kill(started.pid, signal.SIGTERM)
-    done = started.wait()
-    assert done.code == 128 + signal.SIGTERM
-    assert "interrupted; run the same command again" in done.err
-
-
 def heldout(commands: Commands) -> str:
     """Write eight texts that were never scored, and return the file's name."""
     lines = HELDOUT.read_bytes().splitlines(keepends=True)[:8]
     (commands.folder / "heldout.jsonl").write_bytes(b"".join(lines))
     return "heldout.jsonl"
-
-
-def ignoring_ctrl_c(commands: Commands) -> Commands:
-    """Return a command line that ignores Ctrl-C, as one in the background of a shell does."""
-    return Commands(commands.folder, before=ignore_ctrl_c, **commands.environment)
-
-
-def ignore_ctrl_c() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def wait_for_requests(provider: RunningServer, count: int) -> int:

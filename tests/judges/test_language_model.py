@@ -12,7 +12,7 @@ import pytest
 from judge_questions import Rating, rate
 from server import SNAPSHOT, RunningServer
 
-from rubriclab.errors import JudgeRefused, JudgeUnavailable, PromptRejected
+from rubriclab.errors import JudgeRefused
 from rubriclab.judges import LanguageModel, close_connections, price_of
 
 
@@ -45,15 +45,6 @@ async def test_every_sample_is_asked_with_a_seed_of_its_own(server: RunningServe
     assert [body["seed"] for body in server.bodies] == [0, 0, 3]
 
 
-async def test_a_seed_that_the_provider_refuses_is_left_out_from_then_on(server: RunningServer) -> None:
-    server.refuses = {"seed"}
-    judge = model()
-    await judge.reply(rate())
-    await judge.reply(rate())
-    assert ["seed" in body for body in server.bodies] == [True, False, False]
-    assert judge.dropped == ("seed",)
-
-
 def test_a_model_that_takes_no_seed_is_sent_none() -> None:
     assert "seed" in LanguageModel("anthropic/claude-3-5-haiku-latest").dropped
     assert "seed" not in LanguageModel("gpt-4o-mini").dropped
@@ -72,15 +63,6 @@ async def test_known_model_is_priced_and_gets_a_strict_schema(server: RunningSer
     schema = server.bodies[0]["response_format"]["json_schema"]["schema"]
     assert schema["additionalProperties"] is False
     assert schema["required"] == ["reasoning", "score"]
-
-
-async def test_refused_schema_is_left_out_from_then_on(server: RunningServer) -> None:
-    server.refuses = {"response_format"}
-    judge = LanguageModel("gpt-4o-mini", timeout=60)
-    for text in ("one", "two"):
-        assert (await judge.reply(rate(text))).text
-    assert ["response_format" in body for body in server.bodies] == [True, False, False]
-    assert judge.dropped == ("response_format",)
 
 
 async def test_needed_setting_that_is_refused_ends_the_command(server: RunningServer) -> None:
@@ -104,57 +86,6 @@ async def test_parameters_that_a_model_does_not_take_are_named(server: RunningSe
     assert "temperature" not in server.bodies[0]
     assert server.bodies[0]["max_completion_tokens"] == 1050
     assert model().dropped == ()
-
-
-@pytest.mark.parametrize("fault", ["unauthorized", "no_credit", "not_found"])
-async def test_refusal_is_one_request_and_one_line(server: RunningServer, fault: str) -> None:
-    server.script.append(fault)
-    with pytest.raises(JudgeRefused) as caught:
-        await model().reply(rate())
-    assert len(server.bodies) == 1
-    assert str(caught.value).startswith("openai/fake: ")
-    assert "litellm" not in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize("fault", ["rate_limit", "server_error", "overloaded", "cut_body"])
-async def test_passing_fault_is_worth_a_retry_and_sent_once(server: RunningServer, fault: str) -> None:
-    server.script.append(fault)
-    with pytest.raises(JudgeUnavailable):
-        await model().reply(rate())
-    assert len(server.bodies) == 1
-
-
-@pytest.mark.parametrize("fault", ["too_long", "filtered"])
-async def test_prompt_that_cannot_be_answered_is_rejected_alone(server: RunningServer, fault: str) -> None:
-    server.script.append(fault)
-    with pytest.raises(PromptRejected):
-        await model().reply(rate())
-
-
-async def test_silence_is_a_time_out(server: RunningServer) -> None:
-    server.script.append("timeout")
-    server.hang = 1.0
-    with pytest.raises(JudgeUnavailable, match=r"no complete reply within 0\.2 seconds"):
-        await model(timeout=0.2).reply(rate())
-
-
-@pytest.mark.parametrize("fault", ["empty", "null", "no_choices"])
-async def test_reply_without_words_is_an_empty_text(server: RunningServer, fault: str) -> None:
-    server.script.append(fault)
-    assert (await model().reply(rate())).text == ""
-
-
-async def test_reply_cut_off_at_the_limit_is_marked(server: RunningServer) -> None:
-    server.script.append("length")
-    assert (await model().reply(rate())).truncated
-
-
-async def test_address_without_server_is_worth_a_retry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
-    with pytest.raises(JudgeUnavailable, match=r"127\.0\.0\.1"):
-        await LanguageModel("openai/fake", timeout=2, api_base="http://127.0.0.1:9/v1").reply(rate())
-    await close_connections()
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import inspect
 import json
-import math
 import re
 import time
 import traceback
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +16,7 @@ import pytest
 from commands import Commands
 from hypothesis import given, strategies as st
 
-from rubriclab.errors import JudgeRefused, JudgeUnavailable, PromptRejected
+from rubriclab.errors import JudgeRefused, JudgeUnavailable
 from rubriclab.judges.mended_settings import MendedSettings
 from rubriclab.judges.pauses import retry_after
 from rubriclab.judges.provider_errors import provider_message, translated
@@ -31,63 +28,6 @@ class ProviderFault(Exception):
         super().__init__(message)
         self.status_code = status
         self.body = body
-
-
-@pytest.mark.parametrize(
-    ("headers", "seconds"),
-    [
-        ({}, None),
-        ({"retry-after": "7"}, 7.0),
-        ({"retry-after": "0.5"}, 0.5),
-        ({"retry-after": "-3"}, 0.0),
-        ({"retry-after": "nan"}, None),
-        ({"retry-after": "soon"}, None),
-        ({"retry-after-ms": "250"}, 0.25),
-        ({"retry-after": "2s"}, 2.0),
-        ({"retry-after": "1, 2"}, 2.0),
-        ({"retry-after": "1m30s"}, 90.0),
-    ],
-)
-def test_retry_after_is_read_in_seconds(headers: dict[str, str], seconds: float | None) -> None:
-    assert retry_after(headers) == seconds
-
-
-@pytest.mark.parametrize(
-    ("message", "seconds"),
-    [
-        ("Rate limit reached. Please try again in 2.1s.", 2.1),
-        ("Please retry in 38s", 38.0),
-        ("try again in 1m2.5s", 62.5),
-        ("retry after 250 milliseconds", 0.25),
-        ("Too many requests. Limit resets in 3s.", 3.0),
-        ("You can make your next request in 3 seconds.", 3.0),
-        ('{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "3s"}', 3.0),
-        ("the limit is 20 requests in 60 seconds", None),
-    ],
-)
-def test_a_wait_is_read_from_the_message(message: str, seconds: float | None) -> None:
-    assert retry_after({}, message) == pytest.approx(seconds)
-    if seconds is not None:
-        assert retry_after({"retry-after": "500"}, message) == 500  # the longer one
-        error = translated(ProviderFault(message, 429), "m")
-        assert isinstance(error, JudgeUnavailable)
-        assert error.retry_after == pytest.approx(seconds)
-
-
-@pytest.mark.parametrize("unit", [1, 1000])
-def test_a_time_of_the_epoch_is_a_date(unit: int) -> None:
-    seconds = retry_after({"retry-after": str(int((time.time() + 90) * unit))})
-    assert seconds is not None
-    assert 80 < seconds <= 90
-
-
-def test_retry_after_is_read_as_a_date() -> None:
-    before = datetime.now(UTC)
-    seconds = retry_after({"retry-after": format_datetime(before + timedelta(seconds=90), usegmt=True)})
-    passed = (datetime.now(UTC) - before).total_seconds()
-    assert seconds is not None
-    assert 89 - passed <= seconds <= 90  # the date has whole seconds
-    assert retry_after({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}) == 0.0
 
 
 @given(st.text())
@@ -116,28 +56,9 @@ def test_long_message_is_cut() -> None:
     assert len(provider_message(ProviderFault("x" * 5000, 400))) == 300
 
 
-@pytest.mark.parametrize("status", [200, 408, 409, 425, 429, 500, 502, 503, 504, 529])
-def test_passing_status_is_worth_a_retry(status: int) -> None:
-    assert isinstance(translated(ProviderFault("no", status), "m"), JudgeUnavailable)
-
-
-@pytest.mark.parametrize("status", [401, 402, 404])
-def test_lasting_status_is_a_refusal(status: int) -> None:
-    error = translated(ProviderFault("no", status), "mistral/m")
-    assert isinstance(error, JudgeRefused)
-    assert error.hint
-
-
-@pytest.mark.parametrize("status", [400, 403, 422])
-def test_a_refusal_for_an_unknown_reason_may_concern_the_prompt_alone(status: int) -> None:
-    error = translated(ProviderFault("no", status), "mistral/m")
-    assert isinstance(error, PromptRejected)
-    assert error.is_doubtful
-    assert ("MISTRAL_API_KEY" in str(error)) is (status == 403)
-
-
-def test_rejected_key_names_the_variable_to_check() -> None:
-    assert "MISTRAL_API_KEY" in str(translated(ProviderFault("no", 401), "mistral/m"))
+@pytest.mark.parametrize(("status", "is_named"), [(401, True), (403, True), (400, False), (422, False)])
+def test_only_a_rejected_key_names_the_variable_to_check(status: int, is_named: bool) -> None:
+    assert ("MISTRAL_API_KEY" in str(translated(ProviderFault("no", status), "mistral/m"))) is is_named
 
 
 def test_used_up_credit_is_no_passing_rate_limit() -> None:
@@ -160,13 +81,9 @@ def dropped(message: str, status: int, sent: Sequence[str] = SETTINGS) -> set[st
 @pytest.mark.parametrize(
     ("message", "setting"),
     [
-        ("Unsupported value: 'temperature' does not support 0", {"temperature"}),
-        ("json_schema is not available for this model", {"response_format"}),
-        ("guided_json is not supported", {"response_format"}),
         ("This model does not support logprobs.", {"logprobs"}),
         ("Requested sample logprobs of 20, which is greater than max allowed: 5", {"logprobs"}),
         ("You are not allowed to request log_probs", {"logprobs"}),
-        ("Extra inputs are not permitted: body.seed", {"seed"}),
         ("Invalid value for messages", set()),
     ],
 )
@@ -188,23 +105,6 @@ def test_a_refused_setting_is_left_out(message: str, setting: set[str]) -> None:
 def test_a_server_error_refuses_log_probabilities_at_most(message: str, setting: set[str]) -> None:
     assert dropped(message, 500) == setting
     assert dropped(message, 500, SETTINGS[:2]) == set()
-
-
-@pytest.mark.parametrize(
-    ("message", "expected"),
-    [
-        (
-            "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.",
-            ("max_completion_tokens", math.inf),
-        ),
-        ("max_tokens is too large: 600. This model supports at most 400 completion tokens.", ("max_tokens", 400)),
-        ("`max_tokens` must be less than or equal to `512`, the maximum for this model", ("max_tokens", 512)),
-    ],
-)
-def test_the_limit_on_tokens_is_renamed_or_lowered_as_the_message_says(message: str, expected: Any) -> None:
-    change = MendedSettings().after(ProviderFault(message, 400), ["max_tokens"], 600, 512)
-    assert change is not None
-    assert (change.limit_name, change.highest_limit) == expected
 
 
 def test_a_context_without_room_for_hidden_reasoning_costs_the_reasoning_and_not_the_prompt() -> None:
@@ -280,17 +180,3 @@ def test_a_message_of_any_size_is_read_in_little_work(piece: str) -> None:
     start = time.process_time()
     translated(ProviderFault(piece * (4_000_000 // len(piece)), 400), "openai/m")
     assert time.process_time() - start < 5  # quadratic work would take hours
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        "Developer instruction is not enabled for models/gemma-3-27b-it.",
-        "Only user and assistant roles are supported!",
-        "Unexpected role 'system'. The API accepts a top-level parameter.",
-        "messages.0.role: Input should be 'user' or 'assistant'",
-    ],
-)
-def test_a_refused_system_role_is_merged_into_the_turn_of_the_user(message: str) -> None:
-    mended = MendedSettings().after(ProviderFault(message, 400), {"temperature"}, 512, 512)
-    assert mended == MendedSettings(without_system=True)

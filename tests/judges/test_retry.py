@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 from judge_questions import GOOD, Clock, ScriptedJudge, rate
-from server import RunningServer
 
 from rubriclab.errors import JudgeRefused, JudgeUnavailable, PromptRejected, ProviderDown, RubriclabError
-from rubriclab.judges import LanguageModel, Reply, Retried, ask
+from rubriclab.judges import Reply, Retried, ask
 from rubriclab.judges.retry import LocalBreaker
 
 
@@ -69,21 +68,6 @@ async def test_pauses_are_jittered() -> None:
         await Retried(failing(unavailable()), sleep=clock.sleep, rng=random.Random(seed)).reply(rate())
         pauses.update(clock.slept)
     assert len(pauses) == 5
-
-
-async def test_pause_is_never_shorter_than_the_provider_asks(server: RunningServer) -> None:
-    clock = Clock()
-    server.script.append("rate_limit")
-    server.retry_after = "23"
-    judge = Retried(LanguageModel("openai/fake", timeout=60), sleep=clock.sleep)
-    assert (await judge.reply(rate())).text
-    assert clock.slept == [23.0]
-    assert len(server.bodies) == 2
-
-
-async def test_pause_beyond_patience_ends_the_command() -> None:
-    with pytest.raises(ProviderDown, match="3600 seconds"):
-        await Retried(failing(unavailable(3600)), sleep=Clock().sleep).reply(rate())
 
 
 async def test_answer_is_missing_after_the_last_attempt() -> None:
