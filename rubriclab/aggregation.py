@@ -162,6 +162,7 @@ class Aggregation(FrozenModel):
         rivals: the size of calls where the one call is about several texts of a group; `None` where it is about one.
         form: the form in which the judge's replies could be used, if not that with all criteria in one call.
         threshold: for verdicts, the lowest score with which a text passes.
+        threshold_by_hand: whether a person set it, so that it is not learned from labels.
     """
 
     ask: Ask = "by method"
@@ -172,6 +173,7 @@ class Aggregation(FrozenModel):
     rivals: RivalLimits | None = None
     form: CallForm | None = None
     threshold: float | None = Field(None, ge=0, le=1, exclude_if=lambda threshold: threshold is None)
+    threshold_by_hand: bool = Field(False, exclude_if=lambda by_hand: not by_hand)
 
     @model_serializer(mode="wrap")
     def _dump(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -195,6 +197,11 @@ def bounds_of(aggregation: Aggregation | None) -> dict[str, Bounds]:
     """Return by criterion the limits that a person set for its weight, for those that have any."""
     terms = aggregation.terms if aggregation else ()
     return {term.criterion: term.bounds for term in terms if term.bounds}
+
+
+def threshold_by_hand(aggregation: Aggregation | None) -> float | None:
+    """Return the threshold that a person set, if one did."""
+    return aggregation.threshold if aggregation and aggregation.threshold_by_hand else None
 
 
 def bounds_met(bounds: Bounds | None, weight: float) -> Bounds | None:

@@ -63,7 +63,7 @@ class TransferOrigin(FrozenModel):
     labels: Count
 
 
-EditAction = Literal["drop", "reword", "merge", "add", "pin", "bound", "definition"]
+EditAction = Literal["drop", "reword", "merge", "add", "pin", "bound", "threshold", "definition"]
 
 
 class EditChange(FrozenModel):
@@ -72,7 +72,7 @@ class EditChange(FrozenModel):
     Attributes:
         criteria: ids of the criteria that it concerns, in the parent version.
         result: id of the new criterion, if there is one.
-        before, after: the wording, the definition or the limits of the weight.
+        before, after: the wording, the definition, the threshold or the limits of the weight.
     """
 
     action: EditAction
@@ -83,6 +83,7 @@ class EditChange(FrozenModel):
 
 
 HeldOutBy = Literal["learning", "transfer", "edit"]
+EditStatistic = Literal["Pearson", "balanced accuracy"]
 
 
 class EditOrigin(FrozenModel):
@@ -92,7 +93,8 @@ class EditOrigin(FrozenModel):
         by, because: who changed it, and why.
         labels: number of labelled texts that the weights were fitted to; 0 if nothing was fitted or measured.
         folds: number of folds that the figures are held out in; 0 where nothing was fitted to the labels.
-        before, after: Pearson correlation of the parent and of this version with the labels, on the same folds.
+        statistic: what the next three are of: Pearson correlation, or balanced accuracy of verdicts.
+        before, after: agreement of the parent and of this version with the labels, on the same folds.
         difference: after less before, paired, with its interval. The person may have known the labels.
     """
 
@@ -101,6 +103,7 @@ class EditOrigin(FrozenModel):
     changes: tuple[EditChange, ...]
     labels: Count = 0
     folds: Count = 0
+    statistic: EditStatistic = "Pearson"
     before: Interval = Interval(None)
     after: Interval = Interval(None)
     difference: Interval = Interval(None)

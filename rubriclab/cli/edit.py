@@ -21,6 +21,12 @@ from rubriclab.cli.places import FILE
 @change_option("--pin", "ID=WEIGHT", "Fix the weight of a criterion, as in h02=0.3.")
 @change_option("--bound", "ID=LOW:HIGH", "Limit the weight of a criterion; ID=free lifts limits.")
 @option(
+    "--threshold",
+    from_found="never",
+    metavar="SCORE",
+    help="For pass and fail: the lowest score that passes; learned fits it to the labels again.",
+)
+@option(
     "--definition",
     from_found="never",
     metavar="TEXT",
@@ -34,11 +40,11 @@ from rubriclab.cli.places import FILE
 @judge_options
 @measurement_options
 def edit(rubric: str, *, dry_run: bool, as_json: bool, **values: Any) -> None:
-    """Change the criteria, weights or definition of RUBRIC, and save the result as a version whose parent is RUBRIC.
+    """Change the criteria, weights, threshold or definition of RUBRIC, and save a version whose parent is RUBRIC.
 
     Weights are fitted again to the ratings kept with the version, and the held-out agreement is shown beside the
-    parent's. Dropping criteria and limiting weights takes no calls; the labelled texts are rated again by new
-    wordings.
+    parent's. Dropping criteria, limiting weights and setting the threshold takes no calls; the labelled texts are
+    rated again by new wordings.
     """
     from rubriclab.cli.files import check_exports
     from rubriclab.cli.printing import effort_row, print_dry_run, print_result

@@ -1,13 +1,14 @@
-"""What a person changes in a rubric: criteria to drop, reword, merge or add, limits of weights, the definition."""
+"""What a person changes in a rubric: criteria, limits of weights, the threshold of verdicts, the definition."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from pydantic import JsonValue
 
-from rubriclab.aggregation import Bounds, bounds_of
+from rubriclab.aggregation import Bounds, bounds_of, threshold_by_hand
 from rubriclab.characters import is_blank
 from rubriclab.data.aspect import Aspect
 from rubriclab.editing.criteria import added, edited_id, merged, reworded
@@ -18,6 +19,8 @@ from rubriclab.provenance import EditAction, EditChange
 from rubriclab.rubric import Criterion, DroppedCriterion, Part, Rubric
 
 Settings = Mapping[str, Mapping[str, JsonValue]]
+CHANGES = ("drop", "reword", "merge", "add", "pin", "bound", "threshold", "definition")
+Threshold = float | Literal["learned"]
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,7 @@ class Edits:
         add: wordings of new criteria, which get the ids `a01`, `a02`, ... Each is a statement, or a yes/no question
             that ends with a question mark; `(better: no)` after it says that no is the better answer.
         bounds: lowest and highest share of the weights; equal ends pin a weight. `None` fits it freely again.
+        threshold: the lowest score that passes; `learned` fits it to the labels again.
         definition: the aspect's definition.
     """
 
@@ -39,6 +43,7 @@ class Edits:
     merge: tuple[tuple[tuple[str, ...], str], ...] = ()
     add: tuple[str, ...] = ()
     bounds: Mapping[str, Bounds | None] = field(default_factory=dict)
+    threshold: Threshold | None = None
     definition: str | None = None
 
 
@@ -59,6 +64,7 @@ class EditPlan:
         removed: criteria that leave the rubric, by id, with the reason.
         new: criteria that join it.
         bounds: limits of the weights of all criteria of the edited rubric that have any.
+        threshold: of verdicts, if a person has set it.
         aspect: with the new definition.
         redefined: whether the definition changes, so that every criterion is rated anew.
     """
@@ -67,6 +73,7 @@ class EditPlan:
     new: tuple[NewCriterion, ...] = ()
     bounds: Mapping[str, Bounds] = field(default_factory=dict)
     changes: tuple[EditChange, ...] = ()
+    threshold: float | None = None
     aspect: Aspect | None = None
     redefined: bool = False
 
@@ -97,8 +104,7 @@ def plan_edits(rubric: Rubric, ref: str, edits: Edits) -> EditPlan:
     if edits == Edits():
         raise SettingsError(
             "No change was asked for.",
-            f"Give at least one of {', '.join(map(option, ('drop', 'reword', 'merge', 'add', 'pin', 'bound')))} and "
-            f"{option('definition')}.",
+            f"Give at least one of {', '.join(map(option, CHANGES[:-1]))} and {option(CHANGES[-1])}.",
         )
     _check_named(rubric, ref, edits)
     planner = _Planner(rubric, ref, edits.drop)
@@ -109,6 +115,8 @@ def plan_edits(rubric: Rubric, ref: str, edits: Edits) -> EditPlan:
     for text in edits.add:
         method, criterion = added(text, rubric, planner.taken)
         planner.insert("add", NewCriterion(method, criterion))
+    if edits.threshold is not None:
+        planner.set_threshold(edits.threshold)
     if edits.definition is not None:
         planner.define(edits.definition)
     kept = (*(name for name in planner.criteria if name not in planner.removed), *planner.new)
@@ -119,7 +127,8 @@ def plan_edits(rubric: Rubric, ref: str, edits: Edits) -> EditPlan:
     bounds = {name: planner.bounds[name] for name in kept if name in planner.bounds}
     check_bounds(bounds, len(kept))
     new, changes = tuple(planner.new.values()), tuple(planner.changes)
-    return EditPlan(planner.removed, new, bounds, changes, planner.aspect, edits.definition is not None)
+    redefined = edits.definition is not None
+    return EditPlan(planner.removed, new, bounds, changes, planner.threshold, planner.aspect, redefined)
 
 
 def unknown_criterion(name: str, ref: str, known: Iterable[str]) -> SettingsError:
@@ -152,6 +161,7 @@ class _Planner:
         self.removed = dict.fromkeys(drop, "dropped")
         self.new: dict[str, NewCriterion] = {}
         self.bounds = dict(bounds_of(rubric.aggregation))
+        self.threshold = threshold_by_hand(rubric.aggregation)
         self.changes = [EditChange(action="drop", criteria=(name,)) for name in drop]
 
     @property
@@ -193,6 +203,25 @@ class _Planner:
             raise SettingsError(f"{before.name} has this definition already.", f"Leave out {option('definition')}.")
         self.aspect = Aspect(name=before.name, definition=definition)
         self.changes.append(EditChange(action="definition", before=before.definition, after=definition))
+
+    def set_threshold(self, threshold: Threshold) -> None:
+        if self.rubric.threshold is None:
+            raise SettingsError(
+                f"The scores of {self.ref} are on {self.rubric.scores_on.describe()}, without verdicts.",
+                f"Only a rubric learned from labels of two levels has a threshold; leave out {option('threshold')}.",
+            )
+        given = None if threshold == "learned" else threshold
+        if given is not None and not 0 <= given <= 1:
+            raise SettingsError(
+                f"The threshold cannot be {given:g}: scores are probabilities.", "Give a number from 0 to 1."
+            )
+        if given == self.threshold:
+            raise SettingsError(
+                f"The threshold of {self.ref} is {threshold} already.", f"Leave out {option('threshold')}."
+            )
+        before, self.threshold = f"{self.rubric.threshold:g}", given
+        after = "learned" if given is None else f"{given:g}"
+        self.changes.append(EditChange(action="threshold", before=before, after=after))
 
     def limit(self, given: str, limits: Bounds | None, kept: tuple[str, ...]) -> None:
         # A limit may be set by the id that a reworded criterion had.

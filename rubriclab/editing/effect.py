@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from rubriclab.aggregation import Aggregation, Bounds, bounds_of
-from rubriclab.editing.refit import RatedRubric
+from rubriclab.editing.refit import RatedRubric, study_of
 from rubriclab.learning.gate import GateLevel, gate_level, paired_difference
 from rubriclab.learning.jackknife import refitted_agreement
 from rubriclab.learning.rating_matrix import RatingMatrix
 from rubriclab.learning.selection import SelectedRubric
-from rubriclab.provenance import HeldOutBy
+from rubriclab.learning.study import Study
+from rubriclab.learning.verdicts import balanced_accuracy_difference, verdict_agreement
+from rubriclab.provenance import EditStatistic, HeldOutBy
 from rubriclab.rubric import Rubric
 from rubriclab.scoring.score import assignment_of
 from rubriclab.stats.interval import Interval
+from rubriclab.validation import VerdictAgreement
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +48,13 @@ class EditEffect:
         n: labelled texts that both score.
         groups: of the labelled texts.
         folds: number of folds; 0 if nothing is fitted to labels, as for a rubric without learned weights.
-        before, after: Pearson correlation with its interval, which includes the variance of learning.
+        statistic: what `before`, `after`, `difference` and `recorded` are of: Pearson correlation, whose intervals
+            include the variance of learning, or balanced accuracy of verdicts.
+        before, after: with their intervals.
         difference: after less before, paired, with its interval; without ends if groups are too few.
-        recorded: the parent's correlation as its version records it.
-        recorded_by: how the parent was made, which its recorded correlation is cross-validated over.
+        recorded: the parent's agreement as its version records it.
+        recorded_by: how the parent was made, which its recorded agreement is cross-validated over.
+        verdicts: the held-out verdicts of both; empty for a rubric without verdicts.
         calls_before, calls_after: calls to score one text.
         optimistic: whether the rubric was learned from these labels, or a person may have known them.
     """
@@ -66,10 +72,13 @@ class EditEffect:
     weights: tuple[WeightChange, ...]
     optimistic: bool = True
     recorded_by: HeldOutBy = "learning"
+    statistic: EditStatistic = "Pearson"
+    verdicts: tuple[VerdictAgreement, ...] = ()
 
     def to_row(self) -> dict[str, Any]:
         """Return the effect as one JSON object."""
-        return asdict(self)
+        verdicts = [each.model_dump(mode="json") for each in self.verdicts]
+        return {**asdict(self), "verdicts": verdicts}
 
 
 def effect_of(
@@ -83,7 +92,7 @@ def effect_of(
     """
     table, (before, after) = edited.table, refits
     level = gate_level(table.labels, table.groups)
-    return EditEffect(
+    effect = EditEffect(
         level=level,
         n=int((~np.isnan(after.held_out.raw + before.held_out.raw)).sum()),
         groups=len(set(table.groups)),
@@ -95,6 +104,27 @@ def effect_of(
         calls_before=_calls(parent),
         calls_after=_calls(edited),
         weights=weight_changes(parent.rubric, rubric),
+    )
+    return _in_verdicts(effect, (study_of(parent, before), study_of(edited, after)))
+
+
+def _in_verdicts(effect: EditEffect, studies: tuple[Study, Study]) -> EditEffect:
+    """Return the effect in balanced accuracy if the rubric has verdicts, else as it is."""
+    (before, old), (after, new) = ((study, study.verdicts) for study in studies)
+    if old is None or new is None:
+        return effect
+    labels, groups = after.table.labels, after.table.groups
+    verdicts = (
+        verdict_agreement("before", before.selected.held_out.scores, old, labels, groups),
+        verdict_agreement("after", after.selected.held_out.scores, new, labels, groups),
+    )
+    return replace(
+        effect,
+        statistic="balanced accuracy",
+        before=verdicts[0].balanced_accuracy,
+        after=verdicts[1].balanced_accuracy,
+        difference=balanced_accuracy_difference(new, old, labels, groups),
+        verdicts=verdicts,
     )
 
 

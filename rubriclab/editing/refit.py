@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 from pydantic import JsonValue
 
-from rubriclab.aggregation import Ask, Bounds, bounds_of
+from rubriclab.aggregation import Ask, Bounds, bounds_of, threshold_by_hand
 from rubriclab.data.example import Example
 from rubriclab.editing.edits import EditPlan, check_bounds, part_settings
 from rubriclab.errors import SettingsError
@@ -57,6 +57,7 @@ class RatedRubric:
         candidates: the columns of `cells`; those of the rubric are marked as kept.
         settings: of learning, by method.
         bounds: by id, the lowest and highest weight that a person allows.
+        threshold: of verdicts, if a person has set it.
         reasons: why a person removed criteria, by id.
     """
 
@@ -67,6 +68,7 @@ class RatedRubric:
     settings: Mapping[str, Mapping[str, JsonValue]]
     seed: int
     bounds: Mapping[str, Bounds] = field(default_factory=dict)
+    threshold: float | None = None
     reasons: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -130,6 +132,7 @@ def rated_rubric(
         settings=provenance.settings,
         seed=provenance.seed,
         bounds=bounds_of(rubric.aggregation),
+        threshold=threshold_by_hand(rubric.aggregation),
     )
 
 
@@ -161,6 +164,7 @@ def edited_rubric(parent: RatedRubric, plan: EditPlan, new_cells: Sequence[Seque
         candidates=(*old, *new),
         cells=tuple((*row, *cells) for row, cells in zip(parent.cells, new_cells, strict=True)),
         bounds=plan.bounds,
+        threshold=plan.threshold,
         reasons={name: f"{reason} {who}" for name, reason in plan.removed.items()},
     )
 
@@ -240,7 +244,8 @@ def _fold_columns(rated: RatedRubric, selected: frozenset[str]) -> tuple[int, ..
 def study_of(rated: RatedRubric, refit: SelectedRubric) -> Study:
     """Return everything that learning computes from the ratings, for a rubric that was refitted."""
     reasons = {**{each.criterion.id: each.reason for each in rated.rubric.dropped}, **rated.reasons}
-    return Study(rated.rated, assignment_of(rated.rubric), rated.fit_settings, rated.seed, refit, reasons)
+    assignment, given = assignment_of(rated.rubric), (refit, reasons, rated.threshold)
+    return Study(rated.rated, assignment, rated.fit_settings, rated.seed, *given)
 
 
 def check_kept(rated: RatedRubric, refit: SelectedRubric) -> dict[str, str]:

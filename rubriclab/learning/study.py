@@ -24,7 +24,13 @@ from rubriclab.learning.rating_matrix import RatingMatrix
 from rubriclab.learning.selection import SelectedRubric, chosen_shares, select_rubric
 from rubriclab.learning.settings import INTERVAL_CONFIDENCE, JointSettings
 from rubriclab.learning.single_method import recorded_texts, training_agreement
-from rubriclab.learning.verdicts import held_out_verdicts, raters_verdicts, threshold_of, verdict_agreement
+from rubriclab.learning.verdicts import (
+    held_out_verdicts,
+    raters_verdicts,
+    threshold_of,
+    verdict_agreement,
+    verdicts_of,
+)
 from rubriclab.methods.names import JOINT
 from rubriclab.option_names import option
 from rubriclab.provenance import TrainingAgreement
@@ -44,6 +50,7 @@ class Study:
         notes: messages for the user.
         given: the rubric, where it is not to be selected, as one that a person has edited.
         reasons: why criteria are dropped, by id, for a given rubric; the former reason for those not named.
+        threshold_by_hand: of verdicts, if a person has set it.
     """
 
     candidates: Candidates
@@ -52,6 +59,7 @@ class Study:
     seed: int
     given: SelectedRubric | None = None
     reasons: Mapping[str, str] = field(default_factory=dict)
+    threshold_by_hand: float | None = None
 
     def __post_init__(self) -> None:
         self.notes: list[str] = []
@@ -117,8 +125,8 @@ class Study:
     @cached_property
     def threshold(self) -> float | None:
         """For verdicts, the lowest score that passes."""
-        if (names := self.assignment.scale.names) is None:
-            return None
+        if (names := self.assignment.scale.names) is None or self.threshold_by_hand is not None:
+            return self.threshold_by_hand
         recall, scores, labels = self.settings.recall(names), self.held_out.scores, self.table.labels
         threshold = threshold_of(scores, labels, recall)
         if recall:
@@ -144,6 +152,7 @@ class Study:
             rivals=self.candidates.rivals if self.ask == "in one call" else None,
             form=self.candidates.form,
             threshold=self.threshold,
+            threshold_by_hand=self.threshold_by_hand is not None,
         )
         kept, reasons = [term.criterion for term in terms], self._reasons()
         parts, dropped = self.candidates.parts_with(kept, reasons), self.candidates.dropped_parts(kept, reasons)
@@ -185,18 +194,25 @@ class Study:
         }
         return result.model_copy(update=updates)
 
+    @cached_property
+    def verdicts(self) -> FloatArray | None:
+        """The held-out verdicts, 0 or 1 and NaN without a score; `None` for other labels than verdicts."""
+        if (names := self.assignment.scale.names) is None:
+            return None
+        held_out, recall = self.selected.held_out, self.settings.recall(names)
+        if self.threshold_by_hand is not None:
+            return verdicts_of(held_out.scores, self.threshold_by_hand)
+        return held_out_verdicts(held_out.scores, self.table.labels, held_out.folds[0], recall)
+
     def _verdict_agreements(self) -> Iterator[VerdictAgreement]:
         """Yield the agreement of the rubric's verdicts, the same judge's asked directly, and the raters'."""
-        if (names := self.assignment.scale.names) is None:
+        if self.verdicts is None:
             return
         labels, groups, examples = self.table.labels, self.table.groups, self.candidates.examples
-        scores = self.held_out.scores
-        verdicts = held_out_verdicts(scores, labels, self.held_out.fold, self.settings.recall(names))
-        yield verdict_agreement(JOINT, scores, verdicts, labels, groups)
+        yield verdict_agreement(JOINT, self.held_out.scores, self.verdicts, labels, groups)
         if DIRECT in self.every.methods:
             direct = self.every.values[:, self.every.methods.index(DIRECT)]
-            own = np.where(np.isnan(direct), np.nan, direct >= 0.5)
-            yield verdict_agreement(DIRECT, direct, own, labels, groups)
+            yield verdict_agreement(DIRECT, direct, verdicts_of(direct, 0.5), labels, groups)
         ratings = [example.annotations.get(self.assignment.aspect.name, ()) for example in examples]
         if others := raters_verdicts(ratings, groups):
             yield others

@@ -21,6 +21,9 @@ from rubriclab.validation import ReliabilityBin, VerdictAgreement
 # A share of texts that is judged to pass, for each of so many bins of the scores.
 BINS = 5
 
+# The name of the raters' own agreement, beside those of evaluators.
+RATERS = "raters among themselves"
+
 Counted = Callable[[FloatArray], FloatArray]
 
 
@@ -49,6 +52,11 @@ def threshold_of(scores: FloatArray, labels: FloatArray, recall: Recall | None =
     return float(min(candidates[quality >= quality.max() - 1e-9].tolist(), key=lambda value: abs(value - 0.5)))
 
 
+def verdicts_of(scores: FloatArray, threshold: float) -> FloatArray:
+    """Return the verdict on each text, 0 or 1; NaN without a score."""
+    return np.where(np.isnan(scores), np.nan, scores >= threshold)
+
+
 def held_out_verdicts(
     scores: FloatArray, labels: FloatArray, fold: IntArray, recall: Recall | None = None
 ) -> FloatArray:
@@ -56,8 +64,8 @@ def held_out_verdicts(
     verdicts = np.full(len(scores), np.nan)
     for number in np.unique(fold):
         inside = fold == number
-        verdicts[inside] = scores[inside] >= threshold_of(scores[~inside], labels[~inside], recall)
-    return np.where(np.isnan(scores), np.nan, verdicts)
+        verdicts[inside] = verdicts_of(scores[inside], threshold_of(scores[~inside], labels[~inside], recall))
+    return verdicts
 
 
 def verdict_agreement(
@@ -95,12 +103,6 @@ def verdict_agreement(
             return wilson(groups_there if found else 0, groups_there).rounded()
         return interval(lambda weights: _ratio(weights @ (part & whole), weights @ whole))
 
-    def balanced(weights: FloatArray) -> FloatArray:
-        low, high = (
-            _ratio(weights @ ((found == level) & (passes == level)), weights @ (passes == level)) for level in (0, 1)
-        )
-        return (low + high) / 2
-
     def kappa(weights: FloatArray) -> FloatArray:
         total = weights.sum(axis=1)
         agreed = _ratio(weights @ (found == passes), total)
@@ -120,12 +122,27 @@ def verdict_agreement(
         cells=tuple(int(((found == judged) & (passes == said)).sum()) for said in (0, 1) for judged in (0, 1)),
         recalls=(share(~found, ~passes), share(found, passes)),
         precisions=(share(~passes, ~found), share(passes, found)),
-        balanced_accuracy=interval(balanced),
+        balanced_accuracy=interval(_balanced(found, passes)),
         kappa=interval(kappa, least=-1),
         auroc=interval(auroc),
         brier=interval(lambda weights: _ratio(weights @ np.square(values - passes), weights.sum(axis=1))),
         reliability=_reliability(values, passes),
     )
+
+
+def balanced_accuracy_difference(
+    first: FloatArray, second: FloatArray, labels: FloatArray, groups: Sequence[str]
+) -> Interval:
+    """Return the balanced accuracy of the first verdicts minus that of the second, on the texts that both have."""
+    known = ~np.isnan(first + second) & (labels != 0.5)
+    place, passes = units([group for group, there in zip(groups, known, strict=True) if there]), labels[known] > 0.5
+    one, other = (_balanced(verdicts[known] == 1, passes) for verdicts in (first, second))
+
+    def difference(counts: FloatArray) -> FloatArray:
+        weights = counts[:, place]
+        return one(weights) - other(weights)
+
+    return estimate(difference, int(place.max(initial=-1)) + 1, elements=len(passes)).within(-1, 1).rounded()
 
 
 def raters_verdicts(annotations: Sequence[Sequence[float]], groups: Sequence[str]) -> VerdictAgreement | None:
@@ -142,7 +159,7 @@ def raters_verdicts(annotations: Sequence[Sequence[float]], groups: Sequence[str
     if not rows:
         return None
     own, others = (np.array([row[column] for row in rows], dtype=float) for column in (0, 1))
-    return verdict_agreement("raters among themselves", own, own, others, [row[2] for row in rows])
+    return verdict_agreement(RATERS, own, own, others, [row[2] for row in rows])
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +208,16 @@ def level_agreement(
     cells = np.zeros((len(levels), len(levels)), dtype=int)
     np.add.at(cells, (said, judged), 1)
     return LevelAgreement(tuple(levels.tolist()), tuple(map(tuple, cells.tolist())), found)
+
+
+def _balanced(found: BoolArray, passes: BoolArray) -> Counted:
+    def balanced(weights: FloatArray) -> FloatArray:
+        low, high = (
+            _ratio(weights @ ((found == level) & (passes == level)), weights @ (passes == level)) for level in (0, 1)
+        )
+        return (low + high) / 2
+
+    return balanced
 
 
 def _reliability(values: FloatArray, passes: BoolArray) -> tuple[ReliabilityBin, ...]:

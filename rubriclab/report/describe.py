@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rubriclab.aggregation import Bounds, Term
+from rubriclab.aggregation import Bounds, Term, threshold_by_hand
 from rubriclab.data.scale import show
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.option_names import by_reader, command, option
@@ -58,6 +58,18 @@ def scales(rubric: Rubric) -> str:
     if rubric.scores_on.same_ends(rubric.scale):
         return rubric.scale.describe()
     return f"{rubric.scores_on.describe()}; criteria are asked on {rubric.scale.describe()}"
+
+
+def threshold(rubric: Rubric) -> str:
+    """Return from which score on a text passes, and where that is from; empty for a rubric without verdicts."""
+    if (names := rubric.scores_on.names) is None or rubric.threshold is None:
+        return ""
+    by_hand, learned = (
+        threshold_by_hand(rubric.aggregation) is not None,
+        rubric.aggregation and rubric.aggregation.threshold,
+    )
+    origin = "set by hand" if by_hand else "learned from the labels" if learned is not None else "not learned"
+    return f"{names[1]!r} from a score of {figure(rubric.threshold)}, {origin}"
 
 
 def carried_over(provenance: Provenance) -> str:

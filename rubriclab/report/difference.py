@@ -75,7 +75,7 @@ def _fields(fields: Sequence[FieldChange]) -> Iterator[Section]:
 def paired_effect(difference: VersionDiff) -> Iterator[Paragraph]:
     """Yield the paired effect of an edit on agreement, with which a difference begins; nothing without an edit."""
     if (edit := difference.edit) and edit.difference.value is not None:
-        yield Paragraph(change_in_agreement(edit.difference, edit.folds, edit.labels), "lead")
+        yield Paragraph(change_in_agreement(edit.statistic, edit.difference, edit.folds, edit.labels), "lead")
 
 
 def _verdicts(difference: VersionDiff) -> Iterator[Paragraph]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rubriclab.report.describe import limits, percent
 from rubriclab.report.model import Block, Bullets, Cell, Pairs, Paragraph, Section, View, quoted, table
+from rubriclab.report.verdict_agreement import verdict_section
 from rubriclab.report.wording import count, estimate, excerpt, figure
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ CHANGES = {
     "add": "added",
     "pin": "weight pinned",
     "bound": "weight bounded",
+    "threshold": "threshold set",
     "definition": "definition changed",
 }
 
@@ -51,6 +53,7 @@ def _blocks(result: EditResult) -> Iterator[Block]:
     effect = result.effect
     yield Paragraph(verdict(effect), "lead")
     yield agreement_section(result)
+    yield from verdicts_section(result)
     if any(change.after is not None for change in effect.weights):
         rows = [_weight(change) for change in effect.weights]
         columns = ("criterion", "before", "after", "limits", "wording")
@@ -66,6 +69,12 @@ def agreement_section(result: EditResult) -> Section:
     return Section(title, (Pairs(tuple(_agreement(result))), Paragraph(remark, "quiet")))
 
 
+def verdicts_section(result: EditResult) -> Iterator[Section]:
+    """Yield the held-out verdicts before and after; none for a rubric without verdicts."""
+    if names := result.rubric.scores_on.names:
+        yield from verdict_section(result.effect.verdicts, names, "held out, on the same folds")
+
+
 def notes(result: EditResult) -> Iterator[Section]:
     """Yield what the person should know of the edited rubric, if there is anything."""
     if result.notes:
@@ -74,10 +83,10 @@ def notes(result: EditResult) -> Iterator[Section]:
 
 def verdict(effect: EditEffect) -> str:
     """Return the difference in one sentence."""
-    return change_in_agreement(effect.difference, effect.folds, effect.n)
+    return change_in_agreement(effect.statistic, effect.difference, effect.folds, effect.n)
 
 
-def change_in_agreement(difference: Interval, folds: int, labels: int) -> str:
+def change_in_agreement(statistic: str, difference: Interval, folds: int, labels: int) -> str:
     """Return a paired difference in one sentence.
 
     Args:
@@ -86,7 +95,7 @@ def change_in_agreement(difference: Interval, folds: int, labels: int) -> str:
     """
     if difference.value is None:
         return "Held-out agreement is undefined: the labels or the scores do not vary."
-    name = "Held-out Pearson" if folds else "Pearson"
+    name = f"Held-out {statistic}" if folds else statistic[0].upper() + statistic[1:]
     change = f"{name} changes by {estimate(difference)}"
     if difference.low is None or difference.high is None:
         return f"{change}, without an interval: there are too few groups."
@@ -101,11 +110,11 @@ def _agreement(result: EditResult) -> Iterator[tuple[str, str]]:
     effect = result.effect
     level = "within groups" if effect.level == "group" else "over all texts"
     refitted = ", refitted on the same folds" if effect.folds else ""
-    yield "before", f"Pearson {estimate(effect.before)}{refitted}"
-    yield "after", f"Pearson {estimate(effect.after)}{refitted}"
+    yield "before", f"{effect.statistic} {estimate(effect.before)}{refitted}"
+    yield "after", f"{effect.statistic} {estimate(effect.after)}{refitted}"
     yield "difference", estimate(effect.difference)
     if effect.recorded.value is not None:
-        yield "gate of the parent", f"Pearson {estimate(effect.recorded)}, {HELD_OUT_BY[effect.recorded_by]}"
+        yield "gate of the parent", f"{effect.statistic} {estimate(effect.recorded)}, {HELD_OUT_BY[effect.recorded_by]}"
     folds = f", {count(effect.folds, 'fold')}" if effect.folds else ""
     yield "labels", f"{count(effect.n, 'text')} of {count(effect.groups, 'group')}{folds}, {level}"
     yield "calls per text", f"{effect.calls_before:g} before, {effect.calls_after:g} after"
@@ -125,7 +134,7 @@ def edit_origin(edit: EditOrigin) -> Iterator[tuple[str, str]]:
     if edit.difference.value is not None:
         labels = f"{count(edit.labels, 'label')}"
         held_out = "held-out " if edit.folds else ""
-        sides = f"{held_out}Pearson {figure(edit.before.value)} before, {figure(edit.after.value)} after"
+        sides = f"{held_out}{edit.statistic} {figure(edit.before.value)} before, {figure(edit.after.value)} after"
         yield "effect", f"{sides}, difference {estimate(edit.difference)}, with {labels}"
 
 
@@ -139,7 +148,7 @@ def edited_sentence(version: Version) -> str:
         return f"Edited by {edit.by}{parent}; the effect on agreement is not known."
     held_out = "held-out " if edit.folds else ""
     return (
-        f"Edited by {edit.by}{parent}: {held_out}Pearson {figure(edit.before.value)} before, "
+        f"Edited by {edit.by}{parent}: {held_out}{edit.statistic} {figure(edit.before.value)} before, "
         f"{figure(edit.after.value)} after on the same {count(edit.labels, 'label')}, difference "
         f"{estimate(edit.difference)}. This is optimistic if the edit was made with these labels in view."
     )
@@ -150,6 +159,8 @@ def change_words(change: EditChange) -> str:
     which = ", ".join(change.criteria)
     if change.action in ("pin", "bound"):
         return f"{which}: {change.after}"
+    if change.action == "threshold":
+        return f"{change.before} to {change.after}"
     if change.after is None:
         return which
     wording = f"{change.result}: {change.after}" if change.result else change.after

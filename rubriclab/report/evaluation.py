@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from rubriclab.aggregation import Term
 from rubriclab.data.example import Example, labelled
 from rubriclab.evaluation import Result, baseline_evaluators
-from rubriclab.learning.verdicts import level_agreement, raters_verdicts, verdict_agreement
+from rubriclab.learning.verdicts import level_agreement, raters_verdicts, verdict_agreement, verdicts_of
 from rubriclab.methods.names import JOINT
 from rubriclab.report import charts, describe, version as versions, wording
 from rubriclab.report.conclusion import outcome
@@ -123,8 +121,7 @@ def _verdicts(version: Version, texts: Sequence[JudgedText]) -> Iterator[Section
     rubric, scores, groups = version.rubric, rubric_scores(texts), [text.example.group for text in texts]
     if (names := rubric.scores_on.names) is None or rubric.threshold is None:
         return
-    passed = np.where(np.isnan(scores), np.nan, scores >= rubric.threshold)
-    own = verdict_agreement(JOINT, scores, passed, human_scores(texts), groups)
+    own = verdict_agreement(JOINT, scores, verdicts_of(scores, rubric.threshold), human_scores(texts), groups)
     raters = raters_verdicts([text.example.annotations.get(rubric.aspect.name, ()) for text in texts], groups)
     yield from verdict_section([own, *([raters] if raters else [])], names, f"by {version.ref}")
 

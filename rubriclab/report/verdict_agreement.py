@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rubriclab.learning.verdicts import LevelAgreement
+from rubriclab.learning.verdicts import RATERS, LevelAgreement
 from rubriclab.methods.names import JOINT
 from rubriclab.report.model import Block, Figure, Paragraph, Row, Section, quoted, table
 from rubriclab.report.wording import count, estimate, figure
@@ -64,12 +64,12 @@ def verdict_section(
         table(("", *columns), figures, numeric=columns),
         Section("Texts", (table(("", *columns), cells, numeric=columns),)),
     ]
-    if bins := agreements[0].reliability:
+    if agreements[0].name == JOINT and (bins := agreements[0].reliability):
         shown = [(f"{each.n:,}", figure(each.score), Figure(each.share)) for each in bins]
         titles = ("texts", "mean score", f"share of {better!r}")
         note = "calibrated scores are near the share that people let pass"
         blocks.append(Section("Calibration", (table(titles, shown, numeric=titles),), note))
-    if len(agreements) > 1 and agreements[-1].name not in NAMES:
+    if agreements[-1].name == RATERS:
         blocks.append(Paragraph("Each rater is compared with the majority of the others.", "quiet"))
     yield Section("Verdicts", tuple(blocks), measured, name=name)
 

@@ -68,6 +68,8 @@ def _facts(version: Version, judges: Iterable[str]) -> Iterator[tuple[str, Cell]
     made = version.provenance
     yield "task", version.rubric.task
     yield "scale", describe.scales(version.rubric)
+    if threshold := describe.threshold(version.rubric):
+        yield "threshold", threshold
     if scored_by := ", ".join(sorted(set(judges))):
         yield "scored here by", scored_by
     yield "calibrated for", wording.asked_at(made.judge, made.judge_address)

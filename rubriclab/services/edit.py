@@ -32,6 +32,7 @@ from rubriclab.learning.baselines import best_feature
 from rubriclab.learning.study import Study
 from rubriclab.option_names import command, option
 from rubriclab.provenance import EditOrigin, fields_of_both
+from rubriclab.report.verdicts import recorded_agreement
 from rubriclab.rubric import Part, Rubric
 from rubriclab.services.edit_options import EditOptions, EditResult
 from rubriclab.services.editable import Cells, EditableVersion, LabelledTexts, editable_version, on_label_scale
@@ -145,12 +146,14 @@ class PreparedEdit:
         study = study_of(edited, refits[1])
         rubric, before, provenance = study.rubric(), self.version.rubric.aggregation, self.version.provenance
         if rubric.aggregation and before and before.onto:
-            aggregation = rubric.aggregation.model_copy(update={"onto": before.onto})
+            threshold = before.threshold if plan.threshold is None else plan.threshold
+            update = {"onto": before.onto, "threshold": threshold, "threshold_by_hand": plan.threshold is not None}
+            aggregation = rubric.aggregation.model_copy(update=update)
             rubric = rubric.model_copy(update={"aggregation": aggregation})
-        validation = provenance.validation
+        recorded = recorded_agreement(self.version) if provenance.validation else None
         effect = replace(
             effect_of(parent, edited, refits, rubric),
-            recorded=validation.evaluators[0].pearson if validation else Interval(None),
+            recorded=recorded.value if recorded else Interval(None),
             recorded_by=provenance.held_out_by,
         )
         return self._result(rubric, effect, notes, study)
@@ -174,6 +177,7 @@ class PreparedEdit:
             changes=self.plan.changes,
             labels=len(examples),
             folds=effect.folds,
+            statistic=effect.statistic,
             before=effect.before,
             after=effect.after,
             difference=effect.difference,

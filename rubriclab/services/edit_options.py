@@ -12,7 +12,7 @@ from rubriclab.aggregation import Bounds
 from rubriclab.base_options import Texts
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.display import Displayed
-from rubriclab.editing.edits import Edits
+from rubriclab.editing.edits import Edits, Threshold
 from rubriclab.editing.effect import EditEffect
 from rubriclab.errors import SettingsError
 from rubriclab.provenance import Effort
@@ -49,6 +49,13 @@ def _ends(name: str, given: Any) -> Any:
     return low, high
 
 
+def _threshold(given: Any) -> Any:
+    try:
+        return given if given in ("learned", None) else float(given)
+    except (TypeError, ValueError):
+        raise ValueError(f"{given}: expected a number from 0 to 1, or learned") from None
+
+
 class EditOptions(ReadingOptions, JudgeOption):
     """What a person changes in a rubric, who does so and why."""
 
@@ -70,6 +77,9 @@ class EditOptions(ReadingOptions, JudgeOption):
 
     bound: Annotated[Mapping[str, Bounds | None], BeforeValidator(_bounds)] = {}
     """The lowest and highest weight of criteria: `{"h05": (0, 0.2)}`; `None` or `"free"` removes a limit."""
+
+    threshold: Annotated[Threshold | None, BeforeValidator(_threshold)] = None
+    """For a rubric with verdicts: the lowest score that passes; `"learned"` fits it to the labels again."""
 
     definition: str | None = None
     """The new definition of the aspect; every criterion is rated anew."""
@@ -95,7 +105,8 @@ class EditOptions(ReadingOptions, JudgeOption):
         pinned = {name: (weight, weight) for name, weight in self.pin.items()}
         if twice := [name for name in pinned if name in self.bound]:
             raise SettingsError(f"The weight of {twice[0]} is both pinned and bounded.", "Do one of them.")
-        return Edits(self.drop, self.reword, self.merge, self.add, {**pinned, **self.bound}, self.definition)
+        bounds = {**pinned, **self.bound}
+        return Edits(self.drop, self.reword, self.merge, self.add, bounds, self.threshold, self.definition)
 
     @property
     def signature(self) -> str:

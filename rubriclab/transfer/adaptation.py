@@ -22,6 +22,7 @@ from rubriclab.aggregation import (
     bounds_of,
     combine,
     raw_value,
+    threshold_by_hand,
 )
 from rubriclab.data.scale import Scale
 from rubriclab.learning.calibration import Kind, calibrate, conformal, mean_rating_map
@@ -209,9 +210,11 @@ def _with_aggregation(rubric: Rubric, aggregation: Aggregation) -> Rubric:
 
 
 def _threshold(scores: FloatArray, target: LabelledTarget, names: tuple[str, str] | None) -> float | None:
-    """Return the threshold of held-out scores, by the recall that the rubric was learned to prefer; `None` without."""
+    """Return the threshold that a person set, else that of held-out scores, by the recall that the rubric prefers."""
     if names is None:
         return None
+    if (by_hand := threshold_by_hand(target.rubric.aggregation)) is not None:
+        return by_hand
     scale = target.table.scale
     shares = [(values - scale.low) / scale.width for values in (scores, target.table.labels)]
     return round(threshold_of(shares[0], shares[1], target.settings.recall(names)), DIGITS)

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 from commands import HELDOUT, LABELLED
 
-from rubriclab import Lab, Version
+from rubriclab import Lab, SettingsError, Version
 from rubriclab.integrations.evaluator import metadata_of
 from rubriclab.integrations.promptfoo import get_assert
 from rubriclab.integrations.pytest.checker import RubricChecker, RubricFixture
@@ -83,6 +83,53 @@ def test_a_transfer_recalibrates_the_threshold_and_keeps_the_levels(lab: Lab, ru
     assert adapted.rubric.aggregation.calibration.kind == "logistic"
     assert adapted.rubric.aggregation.threshold is not None
     assert adapted.rubric.aggregation.conformal is None
+
+
+def test_a_threshold_set_by_hand_is_used_recorded_and_kept_by_edits_and_transfers_until_it_is_lifted(
+    lab: Lab, rubric: Version
+) -> None:
+    result = lab.edit(rubric, threshold=0.8, by="anna", because="missed faults cost more", name="strict")
+    strict = result.saved
+    assert strict is not None
+    assert strict.rubric.threshold == 0.8
+    assert all(
+        (row["verdict"] == "pass") == (row["score"] >= 0.8) for row in lab.score(as_verdicts(HELDOUT), strict).to_rows()
+    )
+    edit = strict.provenance.edit
+    assert edit is not None
+    assert [(each.action, each.after) for each in edit.changes] == [("threshold", "0.8")]
+    assert "'pass' from a score of 0.80, set by hand" in str(strict)
+    first, *_ = (each.id for each in strict.rubric.criteria)
+    adapted = lab.transfer(strict, as_verdicts(HELDOUT), action="recalibrate", save=True, no_relearn=True).saved
+    assert adapted is not None
+    assert adapted.rubric.threshold == 0.8
+    assert lab.edit(strict, drop=first, preview=True).rubric.threshold == 0.8
+    lifted = lab.edit(strict, threshold="learned", preview=True)
+    assert lifted.rubric.threshold == rubric.rubric.threshold
+
+
+def test_the_effect_of_an_edited_threshold_is_in_verdicts(lab: Lab, rubric: Version) -> None:
+    result = lab.edit(rubric, threshold=0, preview=True)
+    effect = result.effect
+    assert effect.statistic == "balanced accuracy"
+    assert [recall.value for recall in effect.verdicts[1].recalls] == [0, 1]
+    assert effect.after.value == 0.5
+    assert "Held-out balanced accuracy changes by" in str(result)
+    assert "Pearson" not in str(result)
+    assert effect.difference.value == pytest.approx(effect.after.value - effect.before.value, abs=1e-4)
+    assert effect.before == effect.recorded
+
+
+def test_a_threshold_beyond_probabilities_or_of_a_graded_rubric_is_refused(lab: Lab, rubric: Version) -> None:
+    graded = lab.learn(LABELLED, task="summarization", aspect="coherence", name="graded")
+    for ref, threshold, message in (
+        (rubric, 1.5, "scores are probabilities"),
+        (rubric, "learned", "is learned already"),
+        (rubric, "high", "a number from 0 to 1, or learned"),
+        (graded, 0.5, "without verdicts"),
+    ):
+        with pytest.raises(SettingsError, match=message):
+            lab.edit(ref, threshold=threshold, preview=True)
 
 
 def test_graded_rubrics_have_no_verdicts(lab: Lab) -> None:

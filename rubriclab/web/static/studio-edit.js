@@ -17,6 +17,7 @@ const criteria = [...form.querySelectorAll('[data-criterion]')].map(element => (
   element,
   field: name => element.querySelector(`[name="${name}"]`),
 }))
+const NAMED = ['threshold', 'definition', 'by', 'because', 'name'].filter(name => form.elements[name])
 // Typing is a change only once it pauses.
 const PAUSE = { input: 700, change: 50 }
 
@@ -39,7 +40,7 @@ function state() {
   const texts = list => [...list.querySelectorAll('[data-item]')].map(item => ({
     criteria: JSON.parse(item.dataset.item), text: item.querySelector('textarea').value,
   }))
-  const named = ['definition', 'by', 'because', 'name'].map(name => [name, form.elements[name].value])
+  const named = NAMED.map(name => [name, form.elements[name].value])
   return { criteria: Object.fromEntries(every), add: texts(lists.add), merge: texts(lists.merge), ...Object.fromEntries(named) }
 }
 
@@ -57,12 +58,12 @@ function restore(draft) {
   }
   for (const { text } of draft.add ?? []) addItem('add', [], text)
   for (const { criteria: ids, text } of draft.merge ?? []) addItem('merge', ids, text)
-  for (const name of ['definition', 'by', 'because', 'name']) form.elements[name].value = draft[name] ?? form.elements[name].value
+  for (const name of NAMED) form.elements[name].value = draft[name] ?? form.elements[name].value
 }
 
 /** Return the edit that a state asks for, and what keeps it from being complete. */
 function editOf(now) {
-  const edit = { drop: [], reword: {}, merge: [], add: [], pin: {}, bound: {}, definition: null }
+  const edit = { drop: [], reword: {}, merge: [], add: [], pin: {}, bound: {}, threshold: null, definition: null }
   const lacking = []
   const merged = new Set(now.merge.flatMap(each => each.criteria))
   for (const { id, field } of criteria) {
@@ -83,6 +84,10 @@ function editOf(now) {
   }
   edit.add = now.add.map(each => each.text.trim()).filter(Boolean)
   if (edit.add.length < now.add.length) lacking.push('the wording of the added criterion')
+  if (form.elements.threshold && now.threshold !== form.elements.threshold.defaultValue) {
+    if (form.elements.threshold.checkValidity()) edit.threshold = now.threshold || 'learned'
+    else lacking.push('a threshold from 0 to 1')
+  }
   const definition = now.definition.trim()
   if (definition && definition !== form.elements.definition.defaultValue.trim()) edit.definition = definition
   return { edit, lacking }

@@ -14,16 +14,17 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from rubriclab.aggregation import Term
+from rubriclab.aggregation import Term, threshold_by_hand
 from rubriclab.base_models import Bounded, FrozenModel
 from rubriclab.characters import plain
+from rubriclab.editing.edits import Threshold
 from rubriclab.editing.effect import EditEffect
 from rubriclab.report import charts, describe
-from rubriclab.report.edit import agreement_section, notes, verdict
+from rubriclab.report.edit import agreement_section, notes, verdict, verdicts_section
 from rubriclab.report.html import body, typeset
 from rubriclab.report.model import Drawing, Figure, Table, View, quoted, table
 from rubriclab.report.wording import count, figure
-from rubriclab.rubric import Criterion
+from rubriclab.rubric import Criterion, Rubric
 from rubriclab.services.edit import PreparedEdit, prepare_edit
 from rubriclab.services.edit_options import EditOptions, EditResult
 from rubriclab.services.editable import EditableVersion, editable_version
@@ -51,6 +52,7 @@ class Draft(Allowance):
     add: tuple[str, ...] = ()
     pin: Mapping[str, Bounded] = {}
     bound: Mapping[str, tuple[Bounded, Bounded] | None] = {}
+    threshold: Threshold | None = None
     definition: str | None = None
     by: str = ""
     because: str = ""
@@ -65,6 +67,7 @@ class Draft(Allowance):
             add=self.add,
             pin=self.pin,
             bound=self.bound,
+            threshold=self.threshold,
             definition=self.definition,
             by=self.by.strip() or None,
             because=self.because.strip() or None,
@@ -115,6 +118,7 @@ def routes(studio: Studio) -> list[BaseRoute]:
             "edit",
             criteria=criteria,
             fitted=fitted,
+            verdicts=_verdicts(version.rubric),
             definition=version.rubric.aspect.definition,
             aspect=plain(version.rubric.aspect.name),
         )
@@ -163,6 +167,18 @@ def routes(studio: Studio) -> list[BaseRoute]:
     ]
 
 
+def _verdicts(rubric: Rubric) -> dict[str, Any] | None:
+    """Return what the page shows of the threshold; `None` for a rubric without verdicts."""
+    names, threshold = rubric.scores_on.names, rubric.threshold
+    if names is None or threshold is None:
+        return None
+    return {
+        "better": names[1],
+        "threshold": f"{threshold:g}",
+        "by_hand": threshold_by_hand(rubric.aggregation) is not None,
+    }
+
+
 def _criterion(criterion: Criterion, term: Term | None) -> dict[str, Any]:
     """Return what the page shows of a criterion."""
     bounds = term.bounds if term else None
@@ -190,7 +206,7 @@ def effect_summary(effect: EditEffect) -> str:
     """Return the agreement before and after in one line, which says so if no difference can be told."""
     low, high = effect.difference.low, effect.difference.high
     told = "; no difference can be told" if low is not None and high is not None and low <= 0 <= high else ""
-    return typeset(f"Pearson {figure(effect.before.value)} before, {figure(effect.after.value)} after{told}")
+    return typeset(f"{effect.statistic} {figure(effect.before.value)} before, {figure(effect.after.value)} after{told}")
 
 
 def _shown(result: EditResult) -> Markup:
@@ -208,6 +224,7 @@ def _shown(result: EditResult) -> Markup:
         *added,
         *notes(result),
         agreement,
+        *verdicts_section(result),
     )
     return body(View("Effect", blocks))
 
@@ -216,9 +233,9 @@ def _agreement(result: EditResult) -> Table:
     """Return the agreement of both versions on one axis."""
     sides = ((result.parent, result.effect.before), ("edited", result.effect.after))
     axis = charts.correlation_axis([interval for _, interval in sides])
+    statistic = result.effect.statistic
     rows = [
         (quoted(name), Drawing(charts.whisker(axis, interval, baseline=name == result.parent)), Figure(interval))
         for name, interval in sides
     ]
-    columns = ("version", "", "Pearson")
-    return table(columns, rows, numeric=("Pearson",), ticks=charts.tick_row(axis))
+    return table(("version", "", statistic), rows, numeric=(statistic,), ticks=charts.tick_row(axis))
