@@ -70,7 +70,7 @@ def test_a_limit_stays_with_a_reworded_criterion_and_not_with_a_merged_one(rated
     [
         (
             Edits(),
-            r"No change was asked for\. Give at least one of drop, reword, merge, add, pin, bound, threshold and definition",
+            r"Give at least one of drop, reword, merge, add, pin, bound, threshold and definition",
         ),
         (Edits(drop=("link",)), r"planted@1 has no criterion 'link'\. Did you mean 'links'\? It has: links, order"),
         (Edits(bounds={"nams": (0, 1)}), r"no criterion 'nams'\. Did you mean 'names'\?"),

@@ -78,8 +78,8 @@ tag news best
 tag offline best --force
 explain offline@1 heldout.jsonl --id chess::none --json
 disagreements offline --count 3 --json
-edit offline@2 --drop h17 {BY} --preview --json
-edit offline@2 --pin h17=0.2 {BY} --name edited --json
+edit offline@2 --drop h11 {BY} --preview --json
+edit offline@2 --pin h11=0.2 {BY} --name edited --json
 plan unlabelled.jsonl --rubric offline@1 --count 3 --json
 improve unlabelled.jsonl --rubric offline@1 --rounds 1 -o improved.jsonl --json
 compare scores-offline.jsonl heldout.jsonl --rubric offline@1 --json
