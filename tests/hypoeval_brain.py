@@ -1,7 +1,5 @@
 """Sensible answers to HypoEval's prompts without a language model, for the local server.
 
-    python tests/server.py --brain hypoeval_brain:reply
-
 Hypotheses are drawn from the question's own wording, so the same question always gets the same ones and another
 question others. A rating follows the number of distinct words of the judged text, more closely for some traits than for
 others, so that learning has something to find; the rest of it hangs on trait and text alone.

@@ -1,7 +1,5 @@
 """Sensible answers to the prompts of all methods but HypoEval and of `improve` without a model, for the local server.
 
-    python tests/server.py --brain methods_brain:reply
-
 A score follows how much of the judged text keeps to the order of its source, the more closely if the judge was told to
 look at that: an explanation that was rewritten, and evaluation steps, say so. So do the answers to the questions of a
 checklist, to some closely and to others hardly; some of them ask for a fault, and some cannot be asked of some texts.

@@ -1,30 +1,21 @@
-"""An OpenAI-compatible server that fails on command: in a thread for tests, or by itself for whole commands.
+"""An OpenAI-compatible server in a thread, which fails on command.
 
-    python tests/server.py --port 0 --faults 0.2 --seed 1
-
-prints its port on a line of its own and serves until it is ended. Faults are drawn from the seed, the request and how
-often it came, so a run against it can be repeated in any order of requests.
-
-GET /counts returns `{"requests", "answered", "repeated", "faults": {name: n}}`: all requests, those answered with a
-complete reply (a usable one or not), and those that came again although they had been answered.
+Faults are drawn from the seed, the request and how often it came, so a run against it can be repeated in any order of
+requests.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import hashlib
-import importlib
 import json
 import random
 import re
 import socket
-import sys
 import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Self
 
 import uvicorn
@@ -59,16 +50,13 @@ CODES = {
 class Server:
     """What the server knows and does; `script` holds the faults of the next requests, `None` for a good reply."""
 
-    def __init__(self, brain: Brain | None = None, *, faults: float = 0.0, seed: int = 0) -> None:
+    def __init__(self) -> None:
         self.port = 0
         self.reset()
-        self.brain: Brain = brain or fill_schema
-        self.faults = faults
-        self.seed = seed
 
     def reset(self) -> None:
         """Forget every request and setting."""
-        self.brain = fill_schema
+        self.brain: Brain = fill_schema
         self.faults = 0.0
         self.seed = 0
         self.hang = 3.0
@@ -98,10 +86,7 @@ class Server:
     def app(self) -> Starlette:
         """The routes."""
         return Starlette(
-            routes=[
-                Route("/v1/chat/completions", self._chat, methods=["POST"]),
-                Route("/counts", self._counts),
-            ],
+            routes=[Route("/v1/chat/completions", self._chat, methods=["POST"])],
             exception_handlers={404: self._missing},
         )
 
@@ -112,16 +97,6 @@ class Server:
     def _note_key(self, request: Request) -> None:
         sent = request.headers.get("authorization", ""), request.headers.get("x-api-key", "")
         self.keys |= {key.removeprefix("Bearer ") for key in sent if key}
-
-    async def _counts(self, _request: Request) -> Response:
-        return JSONResponse(
-            {
-                "requests": self.requests.total(),
-                "answered": self.answered.total(),
-                "repeated": self.repeated,
-                "faults": dict(self.faulty),
-            }
-        )
 
     async def _chat(self, request: Request) -> Response:
         self._note_key(request)
@@ -181,7 +156,7 @@ class RunningServer(Server):
     """A server in a thread of this process, from `with` on."""
 
     def __enter__(self) -> Self:
-        listening = _listen(0)
+        listening = _listen()
         self.port = listening.getsockname()[1]
         self._uvicorn = uvicorn.Server(_config(self))
         self._thread = threading.Thread(target=self._uvicorn.run, kwargs={"sockets": [listening]}, daemon=True)
@@ -301,39 +276,13 @@ def _error(status: int, message: str, code: str | None = None, headers: dict[str
     return JSONResponse({"error": error}, status_code=status, headers=headers)
 
 
-def _listen(port: int) -> socket.socket:
+def _listen() -> socket.socket:
     # asyncio switches Nagle's algorithm off only where the protocol is named; with it every reply takes 40 ms.
     listening = socket.socket(proto=socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listening.bind(("127.0.0.1", port))
+    listening.bind(("127.0.0.1", 0))
     return listening
 
 
 def _config(server: Server) -> uvicorn.Config:
     return uvicorn.Config(server.app, log_level="critical", lifespan="off", ws="none", timeout_graceful_shutdown=1)
-
-
-def main() -> None:
-    """Serve until ended."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--faults", type=float, default=0.0, help="share of faulty replies")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--latency", type=float, default=0.0, help="seconds per good reply")
-    parser.add_argument("--hang", type=float, default=3.0, help="seconds of a time-out fault")
-    parser.add_argument("--brain", metavar="MODULE:NAME", help="a function (messages, body) -> reply text")
-    arguments = parser.parse_args()
-    brain = None
-    if arguments.brain:
-        sys.path.insert(0, str(Path(__file__).parent))
-        module, name = arguments.brain.split(":")
-        brain = getattr(importlib.import_module(module), name)
-    server = Server(brain, faults=arguments.faults, seed=arguments.seed)
-    server.latency, server.hang = arguments.latency, arguments.hang
-    listening = _listen(arguments.port)
-    print(listening.getsockname()[1], flush=True)
-    uvicorn.Server(_config(server)).run(sockets=[listening])
-
-
-if __name__ == "__main__":
-    main()

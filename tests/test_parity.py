@@ -135,6 +135,12 @@ def parity(name: str) -> Callable[[Callable[[Side], Pair]], Callable[[Side], Pai
     return register
 
 
+def _shared(row: dict[str, Any], found: dict[str, Any]) -> Pair:
+    """Return what a command and Python say under the names that Python knows."""
+    found = json.loads(json.dumps(found))
+    return {name: row[name] for name in found}, found
+
+
 COMMANDS = list(every_command())
 
 
@@ -176,7 +182,7 @@ def _learn(sides: Side) -> Pair:
         "agreement": provenance.agreement.model_dump(mode="json"),
         "validation": provenance.validation.model_dump(mode="json"),
     }
-    return {name: row[name] for name in found}, found
+    return _shared(row, found)
 
 
 @parity("score")
@@ -216,14 +222,7 @@ def _agree(sides: Side) -> Pair:
     judges = ("embedded", "openai/fake")
     row = sides.json("agree", "texts.jsonl", "--rubric", "alone", "--judge", judges[0], "--judge", judges[1])
     result = sides.lab.agree("texts.jsonl", "alone", judges=judges)
-    found = {"rubric": result.version.ref, **result.agreement.to_row()}
-    return {name: row[name] for name in found}, json.loads(json.dumps(found))
-
-
-def _shared(row: dict[str, Any], found: dict[str, Any]) -> Pair:
-    """Return what a command and Python say under the names that Python knows."""
-    found = json.loads(json.dumps(found))
-    return {name: row[name] for name in found}, found
+    return _shared(row, {"rubric": result.version.ref, **result.agreement.to_row()})
 
 
 @parity("transfer")
@@ -253,8 +252,7 @@ def _compare(sides: Side) -> Pair:
     shutil.copy("texts.jsonl", sides.command.folder / "new.jsonl")
     row = sides.json("compare", "texts.jsonl", "new.jsonl", "--rubric", "news@1", "--max-drop", 0.5)
     result = sides.lab.compare("texts.jsonl", "new.jsonl", "news@1", max_drop=0.5).result
-    found = result.model_dump(mode="json")
-    return {name: row[name] for name in found}, found
+    return _shared(row, result.model_dump(mode="json"))
 
 
 @parity("plan")
@@ -461,13 +459,8 @@ def _export(sides: Side) -> Pair:
     return sides.run("export", "news@2").out, Path("mine.json").read_text()
 
 
-def _trust_row(version: Version) -> dict[str, Any]:
-    return {"rubric": version.ref, "imported_from": version.imported_from, "confirmed": version.confirmed}
-
-
 def _some(row: dict[str, Any], version: Version) -> Pair:
-    found = _trust_row(version)
-    return {name: row[name] for name in found}, found
+    return _shared(row, {"rubric": version.ref, "imported_from": version.imported_from, "confirmed": version.confirmed})
 
 
 @parity("import")

@@ -65,6 +65,7 @@ UNREAD = [
     "~~yes~~ no",
     "know",
     "applicable",
+    *("maybe", "yes, partly", "unsure", "I don't know", "no, n/a", "y", "4", "ja", "oui"),
 ]
 
 

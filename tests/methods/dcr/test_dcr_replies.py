@@ -1,7 +1,5 @@
 """How replies are read: one entry for each number, and of a reply that failed twice what is sound."""
 
-import json
-
 import pytest
 from dcr_scripts import evaluation as evaluate, marks as convert, part, repairs, scripted, sentences, text
 from hypoeval_scripts import assignment
@@ -67,9 +65,6 @@ MARKS = {
     "twice, once unusable": (marked(1, -1, 0, 1, 1, ids=(1, 2, 2, 3, 4)), "+?++"),
     "an array as in the paper": ({"marks": [1, -1, 1, 1]}, "????"),
     "one sign for all": ({"marks": 1}, "????"),
-    "prose": ("Report 1 is +1, the others are +1 too.", "????"),
-    "a bare plus, which is no JSON": ('{"report 1": {"thought": "", "mark": +1}}', "????"),
-    "two replies": (json.dumps(marked(1, 1, 1, 1)) + json.dumps(marked(-1, 1, 1, 1)), "????"),
 }
 
 REASONS = {
@@ -91,8 +86,6 @@ REASONS = {
 
 VERDICTS = {
     "yes and no": (("yes", "no", "Yes.", "**yes**"), SOUND),
-    "with an explanation": (("yes, it does", "no: the name", "yes", "yes"), SOUND),
-    "not applicable": (("n/a", "no", "yes", "yes"), "?-++"),
     "hedged": (("yes", "partly", "yes, but no", "yes"), "+??+"),
     "truth values": ((True, False, "yes", "yes"), "??++"),
     "words of the paper": (("yes", "not consistent", "true", "yes"), "+??+"),

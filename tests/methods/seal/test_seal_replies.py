@@ -42,7 +42,6 @@ REPLIES = {
     "ids with what stands beside them": (reply("yes", "no", "yes", ids=("u1, sentence", "u2, x", "u3")), "yny"),
     "the question in brackets": (json.dumps({name: entry("no", "[A1]") for name in IDS}), "nnn"),
     "a list of units": (json.dumps({"units": [{"id": name, **entry("no")} for name in IDS]}), "nnn"),
-    "prose around": (f"Here it is:\n{SOUND}\nAll done.", "yny"),
     "too few": (reply("yes", "no"), "yn?"),
     "too many": (reply("yes", "no", "yes", u4=entry("yes")), "yny"),
     "a unit that was not asked about": (reply("yes", "no", "yes", ids=("u1", "u2", "u9")), "yn?"),
@@ -59,9 +58,7 @@ REPLIES = {
     "shifted by one, in another order": (reply("yes", "no", "yes", ids=("u1", "u0", "u2")), "???"),
     "an entry that is no object": (reply("yes", "no", "yes", u1="a1: yes"), "?ny"),
     "the paper's form": ('{"adjacent coherence relation": "1,0,1"}', "???"),
-    "two replies that differ": (f"{SOUND} or {reply('no', 'no', 'no')}", "???"),
     "numbers for entries": ('{"u1": 5, "u2": 5, "u3": 5}', "???"),
-    "cut off": (SOUND[:-20], "???"),
     "nothing": ("", "???"),
 }
 

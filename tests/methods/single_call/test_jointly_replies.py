@@ -59,7 +59,6 @@ def of_list(*entries: tuple[Any, Any]) -> list[dict[str, Any]]:
 
 REPLIES: dict[str, tuple[str, str]] = {
     "in good form": (said(), WHOLE),
-    "with prose around it": (f"Sure {{see}}:\n```json\n{said()}\n```\nThat is {{all}}.", WHOLE),
     "ids in brackets": (renamed(h1="[h1]", h2="**h2**"), WHOLE),
     "ids in capitals": (renamed(e1="E1", direct="Direct", geval="geval."), WHOLE),
     "ids with words": (renamed(h1="[h1] h1", q1="q1: Is it?"), WHOLE),
@@ -123,16 +122,9 @@ REPLIES: dict[str, tuple[str, str]] = {
         WHOLE,
     ),
     # Another form altogether
-    "two replies that differ": (f"{said()} or rather {said(h1=rating(5))}", "????????"),
-    "the same reply twice": (f"{said()}\n{said()}", WHOLE),
-    "one key twice": (said().replace('"score": 2', '"score": 2, "score": 5'), "????????"),
     "one id twice": (said().replace('{"h1"', '{"h1": {"reason": "It shows.", "score": 5}, "h1"'), "????????"),
     "several objects": ("\n".join(json.dumps({name: entry}) for name, entry in VERDICTS.items()), "????????"),
     "one flat list": (json.dumps(of_list(("h1", 2), ("h2", 3))), "????????"),
-    "cut off": (said()[:-20], "????????"),
-    "another verdict in prose": (f"{said()} On reflection, h1: 5.", "????????"),
-    "the same verdict in prose": (f"{said()} So h1: 2.", WHOLE),
-    "prose alone": ("All in all a five.", "????????"),
     "nothing": ("", "????????"),
     "an empty object": ("{}", "????????"),
 }
