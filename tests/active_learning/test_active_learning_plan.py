@@ -6,7 +6,7 @@ import numpy as np
 from planning_samples import rated, trained
 
 from rubriclab.active_learning import PoolText, plan
-from rubriclab.active_learning.selection import select_texts
+from rubriclab.active_learning.plan import select_texts
 from rubriclab.report.planning import plan_row, why
 
 RUBRIC, RECORD = trained()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from rubriclab.active_learning.selection import select_texts
+from rubriclab.active_learning.plan import select_texts
 from rubriclab.methods.hypoeval.bank import Arm
 from rubriclab.methods.method import MOST_FOLDS, cross_validated
 from rubriclab.services.running import finish
