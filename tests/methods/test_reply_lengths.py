@@ -16,8 +16,7 @@ from rubriclab.judges.judge import Reply
 from rubriclab.methods.baselines import Steps
 from rubriclab.methods.checkeval.replies import PlainElaboration, PlainVerdict, WrittenSeeds
 from rubriclab.methods.deduplication import Groups
-from rubriclab.methods.hypoeval.propose import ProposalContext, propose
-from rubriclab.methods.hypoeval.replies import HypothesisProposal
+from rubriclab.methods.hypoeval.propose import HypothesisProposal, ProposalContext, propose
 from rubriclab.methods.replies import LONGEST_REASON
 from rubriclab.methods.seal.propose import SubDimensionProposal
 from rubriclab.methods.seeval.explain import Explanation, Refined

@@ -7,7 +7,7 @@ from hypoeval_scripts import assignment, hypothesis, rating
 from pydantic import BaseModel, ValidationError
 
 from rubriclab.data import Scale
-from rubriclab.methods.hypoeval.replies import Hypothesis, HypothesisProposal
+from rubriclab.methods.hypoeval.propose import Hypothesis, HypothesisProposal
 from rubriclab.methods.replies import Rating
 
 CONTEXT = assignment().fields()
