@@ -27,8 +27,7 @@ from rubriclab.literature import Finding, benchmark_name, read_findings, write_f
 from rubriclab.methods.prompting import for_each
 from rubriclab.methods.replies import NewName, Whole, Wording, at_most, keep_valid
 from rubriclab.option_names import option
-from rubriclab.papers.paper import Paper, parts, read_paper
-from rubriclab.papers.quotation import FEWEST_WORDS, find_quotation
+from rubriclab.papers.paper import FEWEST_WORDS, Paper, find_quotation, parts, read_paper
 from rubriclab.prompts import Prompt
 from rubriclab.provenance import Effort
 from rubriclab.services.base import JudgeOption
