@@ -18,8 +18,7 @@ from hypothesis import given, strategies as st
 
 from rubriclab.errors import JudgeRefused, JudgeUnavailable
 from rubriclab.judges.mended_settings import MendedSettings
-from rubriclab.judges.pauses import retry_after
-from rubriclab.judges.provider_errors import provider_message, translated
+from rubriclab.judges.provider_errors import provider_message, retry_after, translated
 from rubriclab.judges.providers import load_litellm
 
 
