@@ -29,8 +29,7 @@ from rubriclab.services.literature_files import (
     LiteratureShowOptions,
 )
 from rubriclab.services.plan import PlanOptions, PlanResult
-from rubriclab.services.sample import SampleFiles, write_sample
-from rubriclab.services.split import SplitOptions, SplitResult
+from rubriclab.services.split import SampleFiles, SplitOptions, SplitResult, write_sample
 
 if TYPE_CHECKING:
     from rubriclab.checklist import Checklist
