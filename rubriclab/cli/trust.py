@@ -108,7 +108,7 @@ def _list(store: str | None, *, as_json: bool) -> None:
     from rubriclab.cli.confirmed_files import confirmed_files, digest_of
     from rubriclab.cli.printing import print_json, print_view
     from rubriclab.report.lists import trust_view
-    from rubriclab.services.trust import imported_versions
+    from rubriclab.services.versions import imported_versions
     from rubriclab.services.workspace import Workspace
 
     with Workspace(store) as workspace:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rubriclab.report.model import View
     from rubriclab.training_record import TrainingRecord
 
+
 # The tag of what scores the texts that count: only what the gate has let through gets it.
 PRODUCTION = "production"
 
@@ -258,3 +259,21 @@ def named_judges(version: Version) -> str:
 
     online = online_judges(version).items()
     return " and ".join(f"the {role} {quoted_judge(*judge, most=None)}" for role, judge in online)
+
+
+def trust(workspace: Workspace, ref: str, *, revoke: bool = False) -> Version:
+    """Return an imported version, confirmed from now on: it may choose the judge and its address; or no longer.
+
+    Raises:
+        NotInStore: if there is no such version.
+    """
+    store = workspace.open_store()
+    return store.revoke(ref) if revoke else store.confirm(ref)
+
+
+def imported_versions(workspace: Workspace) -> tuple[Version, ...]:
+    """Return all imported versions, by name and number; none where there is no store."""
+    try:
+        return workspace.open_store().imported()
+    except NoStore:
+        return ()
