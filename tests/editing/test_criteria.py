@@ -7,7 +7,7 @@ from edit_samples import hypothesis, question
 from hypothesis import given, strategies as st
 
 from rubriclab.data import Scale
-from rubriclab.editing.criteria import added, edited_id, levels, merged, reworded, trait_of
+from rubriclab.editing.edits import added, edited_id, levels, merged, reworded, trait_of
 from rubriclab.editing.refit import RatedRubric
 from rubriclab.errors import SettingsError
 from rubriclab.rubric import Criterion, Evidence
