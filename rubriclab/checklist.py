@@ -21,7 +21,7 @@ from rubriclab.documents import Unreadable, parse_json, read_file, text_of
 from rubriclab.errors import ChecklistError
 from rubriclab.option_names import command, option
 from rubriclab.pydantic_errors import faults, has_wrong_names
-from rubriclab.segmentation import Material, Units
+from rubriclab.sentences import Material, Units
 from rubriclab.shipped_files import content_path
 
 

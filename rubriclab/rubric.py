@@ -16,7 +16,7 @@ from rubriclab.data.scale import Scale
 from rubriclab.descriptions import describe
 from rubriclab.digest import digest
 from rubriclab.display import Displayed
-from rubriclab.segmentation import Material, Units
+from rubriclab.sentences import Material, Units
 
 if TYPE_CHECKING:
     from rubriclab.report.model import View

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Literal
+
+from rubriclab.base_models import FrozenModel
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -116,3 +119,25 @@ def _is_shortened(text: str, start: int, dot: int, following: re.Match[str], *, 
         return True
     is_initial = len(before) == 1 and before != "i"
     return (is_initial or "." in before or before in _SELDOM_LAST) and (goes_on or word not in _OPENINGS)
+
+
+# `response` and `triple` are the whole text: what answers a dialogue, and what is read with its source and reference.
+UnitKind = Literal["sentence", "sentence pair", "fact", "response", "triple"]
+
+# The fields of an example that its output can be held against.
+Material = Literal["source", "context", "reference"]
+
+
+class Units(FrozenModel):
+    """Pieces of a text, each of which can be judged by itself.
+
+    Attributes:
+        kind: what a piece is.
+        beside: what it is judged beside, and shown with; as single facts where the pieces are facts. What an example
+            does not have is left out.
+        weights: whether the judge weighs the questions for each text anew, or all count alike.
+    """
+
+    kind: UnitKind
+    beside: tuple[Material, ...] = ()
+    weights: Literal["judge", "equal"] = "equal"

@@ -14,7 +14,7 @@ from rubriclab.methods.dcr import DCRSettings
 from rubriclab.methods.dcr.score import make_criterion
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Part
-from rubriclab.segmentation import Units
+from rubriclab.sentences import Units
 
 Said = Mapping[str, Any] | str
 SOURCE = "Ann met Bo in Ulm. They spoke of rain."

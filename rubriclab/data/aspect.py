@@ -13,7 +13,7 @@ from rubriclab.data.example import Example
 from rubriclab.data.scale import Scale
 from rubriclab.errors import UserError
 from rubriclab.option_names import option
-from rubriclab.segmentation import Material
+from rubriclab.sentences import Material
 from rubriclab.shipped_files import content_path
 
 

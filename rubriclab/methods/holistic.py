@@ -29,7 +29,7 @@ from rubriclab.methods.replies import OnScale, Rating, Whole
 from rubriclab.option_names import option
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, Part
-from rubriclab.segmentation import Units
+from rubriclab.sentences import Units
 from rubriclab.stats.correlation import FloatArray, pearson
 from rubriclab.stats.interval import DIGITS, rounded
 from rubriclab.stats.missing import floats

@@ -15,7 +15,7 @@ from rubriclab.report.evaluation import evaluation_view
 from rubriclab.report.version import version_view
 from rubriclab.rubric import Part
 from rubriclab.scoring.score import CriterionScore, Score
-from rubriclab.segmentation import Units
+from rubriclab.sentences import Units
 from rubriclab.store.diff import compare
 from rubriclab.store.version import Version
 

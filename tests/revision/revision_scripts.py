@@ -11,7 +11,7 @@ from rubriclab.judges.judge import Judge
 from rubriclab.prompts import Prompt
 from rubriclab.revision import Improvement, TextFault, improve_stream
 from rubriclab.rubric import Criterion, Evidence, Part, Rubric
-from rubriclab.segmentation import Material, Units
+from rubriclab.sentences import Material, Units
 
 TEXT = Example(
     id="t1",

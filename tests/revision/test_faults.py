@@ -9,7 +9,7 @@ from rubriclab.methods.method import UnitVerdict
 from rubriclab.revision import require_reasons, text_faults
 from rubriclab.rubric import Criterion, Evidence, Part, Rubric
 from rubriclab.scoring import CriterionScore, Score
-from rubriclab.segmentation import Units
+from rubriclab.sentences import Units
 
 OUTPUT = "First one. Second one. Third one."
 

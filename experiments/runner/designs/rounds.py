@@ -28,7 +28,7 @@ from rubriclab.base_models import FrozenModel
 from rubriclab.methods.dcr import DCRSettings
 from rubriclab.methods.dcr.learn import learning_criterion
 from rubriclab.revision import Improvement, ImproveSettings, improve_stream
-from rubriclab.segmentation import Units
+from rubriclab.sentences import Units
 
 
 class RoundsOptions(FrozenModel):

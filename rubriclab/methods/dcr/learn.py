@@ -19,8 +19,7 @@ from rubriclab.methods.method import Learned, LearningCalls, Progress, TrainingI
 from rubriclab.methods.prompting import for_each
 from rubriclab.option_names import option
 from rubriclab.rubric import Criterion
-from rubriclab.segmentation import Material, Units
-from rubriclab.sentences import split_sentences
+from rubriclab.sentences import Material, Units, split_sentences
 
 
 async def learn(

@@ -31,8 +31,7 @@ from rubriclab.methods.prompting import chunks
 from rubriclab.prompts import Prompt
 from rubriclab.prompts.keyed import KeyedReply
 from rubriclab.rubric import Criterion, Evidence, Part
-from rubriclab.segmentation import Material, Units
-from rubriclab.sentences import split_sentences
+from rubriclab.sentences import Material, Units, split_sentences
 from rubriclab.stats.interval import DIGITS
 
 _CHECK = "- "

@@ -16,7 +16,7 @@ from rubriclab.methods.seal.units import Kind, Unit
 from rubriclab.prompts import Prompt
 from rubriclab.prompts.keyed import KeyedReply
 from rubriclab.rubric import Criterion
-from rubriclab.segmentation import Material, Units
+from rubriclab.sentences import Material, Units
 
 MATERIALS: tuple[Material, ...] = ("source", "context", "reference")
 

@@ -25,8 +25,7 @@ from rubriclab.methods.seal.settings import SealScoringSettings
 from rubriclab.prompts import Prompt
 from rubriclab.prompts.keyed import AskedEntry, KeyedReply, keyed_reply
 from rubriclab.prompts.prompt import is_salvage
-from rubriclab.segmentation import Material, UnitKind
-from rubriclab.sentences import sentence_spans, split_sentences
+from rubriclab.sentences import Material, UnitKind, sentence_spans, split_sentences
 
 # Sentences in one call, and preceding sentences shown as context for pronouns.
 PORTION = 20

@@ -30,7 +30,7 @@ from rubriclab.methods.seal.units import Decomposition, Facts, Unit, decompose, 
 from rubriclab.prompts import Prompt
 from rubriclab.prompts.keyed import KeyedReply
 from rubriclab.rubric import Criterion
-from rubriclab.segmentation import Material
+from rubriclab.sentences import Material
 from rubriclab.stats.interval import DIGITS
 
 # The ids of a unit and a question.

@@ -10,8 +10,7 @@ from hypothesis import given, settings as tries, strategies as st
 from rubriclab.data import Scale
 from rubriclab.errors import ChecklistError
 from rubriclab.methods.dcr import DCR
-from rubriclab.segmentation import Units
-from rubriclab.sentences import split_sentences
+from rubriclab.sentences import Units, split_sentences
 
 
 async def rate(example, judge=None, scale=None, **chosen):
