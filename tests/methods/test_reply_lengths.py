@@ -18,7 +18,7 @@ from rubriclab.methods.checkeval.replies import PlainElaboration, PlainVerdict, 
 from rubriclab.methods.deduplication import Groups
 from rubriclab.methods.hypoeval.propose import HypothesisProposal, ProposalContext, propose
 from rubriclab.methods.replies import LONGEST_REASON
-from rubriclab.methods.seal.propose import SubDimensionProposal
+from rubriclab.methods.seal.learn import SubDimensionProposal
 from rubriclab.methods.seeval.explain import Explanation, Refined
 from rubriclab.prompts import Prompt
 

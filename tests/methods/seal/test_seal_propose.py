@@ -13,7 +13,7 @@ from rubriclab.judges import FakeJudge
 from rubriclab.methods.method import TrainingInput
 from rubriclab.methods.prompting import SAMPLES
 from rubriclab.methods.questions import question_of
-from rubriclab.methods.seal.propose import propose, shown
+from rubriclab.methods.seal.learn import propose, shown
 from rubriclab.methods.seal.settings import SealSettings
 
 TEXTS = examples(24)
