@@ -18,7 +18,7 @@ _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud8
 
 def is_blank(text: str) -> bool:
     """Return whether `text` is empty or has only invisible characters."""
-    return not any(_is_seen(character) for character in text)
+    return not any((character not in _EMPTY and unicodedata.category(character) not in _UNSEEN) for character in text)
 
 
 def plain(text: str) -> str:
@@ -29,7 +29,3 @@ def plain(text: str) -> str:
 def one_line(text: str) -> str:
     """Return `text` on one line, with control characters written as escapes."""
     return " ".join(plain(text).split())
-
-
-def _is_seen(character: str) -> bool:
-    return character not in _EMPTY and unicodedata.category(character) not in _UNSEEN

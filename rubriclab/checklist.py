@@ -188,7 +188,7 @@ def parse_checklist(content: bytes, where: str) -> Checklist:
     try:
         return Checklist.model_validate(raw)
     except ValidationError as error:
-        raise ChecklistError(f"{where}: {faults(error)}.", _hint(error)) from None
+        raise ChecklistError(f"{where}: {faults(error)}.", _EXAMPLE if has_wrong_names(error) else None) from None
 
 
 _EXAMPLE = (
@@ -232,7 +232,3 @@ def _number(raw: dict[str, Any]) -> None:
 
 def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def _hint(error: ValidationError) -> str | None:
-    return _EXAMPLE if has_wrong_names(error) else None

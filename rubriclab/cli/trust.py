@@ -29,7 +29,7 @@ def trust(context: click.Context, what: str | None, *, revoke: bool, store: str 
     FILE is a rubriclab.toml; its present content is then used when it is found in the working folder. Without an
     argument, all imported versions and confirmed files are listed.
     """
-    if what is not None and _is_file(what):
+    if what is not None and (what.endswith(".toml") or "/" in what or "\\" in what):
         _trust_file(Path(what), revoke=revoke, as_json=as_json)
         return
     config: Config | None = context.find_root().obj
@@ -39,11 +39,6 @@ def trust(context: click.Context, what: str | None, *, revoke: bool, store: str 
         _list(store, as_json=as_json)
     else:
         _trust_version(what, store, revoke=revoke, as_json=as_json)
-
-
-def _is_file(what: str) -> bool:
-    """Return whether a file is meant: no reference to a version has a slash or such an ending."""
-    return what.endswith(".toml") or "/" in what or "\\" in what
 
 
 def _trust_file(file: Path, *, revoke: bool, as_json: bool) -> None:

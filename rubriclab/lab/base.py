@@ -158,10 +158,6 @@ def _check_type(name: str, value: object, expected: str, valid: bool) -> None:
         raise SettingsError(f"{name}: expected {expected}, got {describe(value)}.")
 
 
-def _is_interactive() -> bool:
-    return in_notebook() or sys.stderr.isatty()
-
-
 def _readable(notify: Notify) -> Notify:
     return lambda text: notify(for_reader(text))
 
@@ -169,7 +165,7 @@ def _readable(notify: Notify) -> Notify:
 def _notify(text: str) -> None:
     message = for_reader(text)
     logger.info(message)
-    if _is_interactive():
+    if in_notebook() or sys.stderr.isatty():
         print(message, file=sys.stderr)
 
 

@@ -172,7 +172,9 @@ def _block(block: Block, level: int, title: str) -> Markup:
         case model.Paragraph():
             shown = _paragraph(block)
         case model.Badge():
-            shown = _badge(block)
+            shown = Markup('<p class="badge"><strong class="{}">{}</strong> <bdi>{}</bdi></p>\n').format(
+                block.tone, block.words, _plain(block.remark)
+            )
         case model.Bullets(items):
             rows = (Markup("<li>{}</li>\n").format(_words(item)) for item in items)
             shown = Markup("<ul>\n{}</ul>\n").format(_joined(rows))
@@ -201,12 +203,6 @@ def _group(block: Block, level: int, title: str) -> Markup:
         case model.Section():
             return _section(block, level)
     raise TypeError(f"expected a block of a report, got {type(block).__name__}")
-
-
-def _badge(badge: model.Badge) -> Markup:
-    return Markup('<p class="badge"><strong class="{}">{}</strong> <bdi>{}</bdi></p>\n').format(
-        badge.tone, badge.words, _plain(badge.remark)
-    )
 
 
 def _pairs(pairs: model.Pairs, level: int, title: str) -> Markup:

@@ -52,7 +52,7 @@ def _row(text: LabelText, ratings: Sequence[HumanJudgment], aspect: str) -> dict
         annotations[aspect] = everybody
         scores[aspect] = math.fsum(everybody.values()) / len(everybody)
     if said := {each.rater: each.reason for each in ratings if each.reason}:
-        reasons[aspect] = _earlier_reasons(example, aspect) | said
+        reasons[aspect] = {rater or EARLIER: reason for rater, reason in named_reasons(example, aspect).items()} | said
     fields = {
         "id": example.id,
         "group": example.group,
@@ -74,10 +74,6 @@ def _earlier_scores(example: Example, aspect: str) -> dict[str, float]:
         names = (f"{EARLIER} {number}" for number in range(1, len(numbers) + 1))
         return named_annotations(example, aspect) or dict(zip(names, numbers, strict=True))
     return {EARLIER: example.scores[aspect]} if aspect in example.scores else {}
-
-
-def _earlier_reasons(example: Example, aspect: str) -> dict[str, str]:
-    return {rater or EARLIER: reason for rater, reason in named_reasons(example, aspect).items()}
 
 
 def _annotations(example: Example) -> dict[str, Any]:

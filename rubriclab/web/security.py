@@ -155,7 +155,7 @@ class Guard:
 
     def _identify(self, scope: Scope, headers: Headers) -> Response | None:
         """Note the visitor of a shared page, or return the response to one without the page's cookie."""
-        access, cookie = self._access, self._cookie()
+        access, cookie = self._access, f"rubriclab_{max(self._access.hosts).rpartition(':')[2]}"
         path = scope["path"]
         if path.startswith(JOIN):
             secret = path.removeprefix(JOIN)
@@ -166,10 +166,6 @@ class Guard:
             return joined
         scope["state"]["visitor"] = visitor = access.visitor(_cookie_value(headers, cookie))
         return _refusal(404, "Not found") if visitor is None else None
-
-    def _cookie(self) -> str:
-        """Return the cookie's name: browsers share cookies between the ports of a host."""
-        return f"rubriclab_{max(self._access.hosts).rpartition(':')[2]}"
 
 
 def _refusal(status: int, words: str) -> Response:

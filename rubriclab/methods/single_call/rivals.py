@@ -162,12 +162,8 @@ def _sizes(examples: Sequence[Example], parts: Sequence[Part], assignment: Assig
     """Return upper estimates of the tokens of a call without its texts, and of what each text adds to it."""
     prompt = rivals_prompt(examples[:1], parts, assignment)
     first = estimated_tokens(render(prompt)) + prompt.max_tokens
-    own = [estimated_tokens([_as_message(example)]) + _longest(parts) for example in examples]
+    own = [estimated_tokens([Message(role="user", content=example.output)]) + _longest(parts) for example in examples]
     return first - own[0], own
-
-
-def _as_message(example: Example) -> Message:
-    return Message(role="user", content=example.output)
 
 
 def _longest(parts: Sequence[Part]) -> int:
