@@ -6,9 +6,12 @@ from typing import Any
 
 import click
 
+from rubriclab.cli.files import check_exports
 from rubriclab.cli.help import command
 from rubriclab.cli.options import asking_options, measurement_options, option, rubric_option
 from rubriclab.cli.places import FILE, JUDGE
+from rubriclab.cli.printing import effort_row, print_dry_run, print_result
+from rubriclab.cli.workspace import options_of, workspace_of
 
 
 @command()
@@ -29,9 +32,6 @@ def agree(texts: str, *, rubric: str, dry_run: bool, as_json: bool, **values: An
 
     TEXTS need no human scores. Agreement is reported for the scores, binned and not, and for each criterion.
     """
-    from rubriclab.cli.files import check_exports
-    from rubriclab.cli.printing import effort_row, print_dry_run, print_result
-    from rubriclab.cli.workspace import options_of, workspace_of
     from rubriclab.services import agree as service
     from rubriclab.services.running import finish
 

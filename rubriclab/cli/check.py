@@ -10,6 +10,8 @@ import click
 from rubriclab.cli.help import command
 from rubriclab.cli.options import json_option, option, rows_options
 from rubriclab.cli.places import FILE
+from rubriclab.cli.printing import print_json, print_view
+from rubriclab.cli.workspace import options_of
 
 if TYPE_CHECKING:
     from rubriclab.services.lint import LintResult
@@ -29,8 +31,6 @@ def check(files: tuple[str, ...], *, as_json: bool, **values: Any) -> None:
     scores, groups, the agreement of the raters, missing and repeated texts, and the command to run next. No calls are
     made.
     """
-    from rubriclab.cli.printing import print_json, print_view
-    from rubriclab.cli.workspace import options_of
     from rubriclab.report.data_check import check_commands, check_row, check_view
     from rubriclab.services import check as service
 
@@ -57,7 +57,6 @@ def lint(files: tuple[str, ...], *, as_json: bool) -> None:
     Exit code 1 if a question is repeated, 2 if a file is no checklist. Whether a question asks one thing that can be
     seen in the text is judged by a language model while learning.
     """
-    from rubriclab.cli.printing import print_json
     from rubriclab.services import lint as service
 
     results = {file: service.lint(file) for file in files}

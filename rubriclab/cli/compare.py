@@ -7,9 +7,13 @@ from typing import Any
 import click
 
 from rubriclab.cli.drift import EXIT_CODES
+from rubriclab.cli.files import check_exports
 from rubriclab.cli.help import command
 from rubriclab.cli.options import Points, judge_options, measurement_options, option, rubric_option
 from rubriclab.cli.places import FILE
+from rubriclab.cli.printing import effort_row, print_dry_run, print_result
+from rubriclab.cli.workspace import options_of, workspace_of
+from rubriclab.errors import SettingsError
 
 
 @command()
@@ -41,10 +45,6 @@ def compare(
     scores fell most. The exit code is 0 if the drop is within --max-drop (without it: if there is no significant drop),
     1 if it is beyond, and 3 if inconclusive. One file with several systems (field system) gives a ranking.
     """
-    from rubriclab.cli.files import check_exports
-    from rubriclab.cli.printing import effort_row, print_dry_run, print_result
-    from rubriclab.cli.workspace import options_of, workspace_of
-    from rubriclab.errors import SettingsError
     from rubriclab.services import compare as service
     from rubriclab.services.running import finish
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from rubriclab.cli.files import check_exports, check_rows_place, writing_rows
 from rubriclab.cli.help import command
 from rubriclab.cli.options import asking_options, measurement_options, option
 from rubriclab.cli.places import FILE, JUDGE, OUTPUT
+from rubriclab.cli.printing import effort_row, note, print_dry_run, print_result
+from rubriclab.cli.workspace import options_of, workspace_of
+from rubriclab.errors import SettingsError
 
 if TYPE_CHECKING:
     from rubriclab.comparison.results import LimitOutcome
@@ -67,10 +72,6 @@ def drift(
     cause the changes. The exit code is 1 if a limit is exceeded (--max-shift, --max-flips, --min-rank), and 3 if
     inconclusive.
     """
-    from rubriclab.cli.files import check_exports, check_rows_place, writing_rows
-    from rubriclab.cli.printing import effort_row, note, print_dry_run, print_result
-    from rubriclab.cli.workspace import options_of, workspace_of
-    from rubriclab.errors import SettingsError
     from rubriclab.services import drift as service
     from rubriclab.services.running import finish
 
@@ -107,9 +108,7 @@ def drift(
 
 def _sides(named: Sequence[str]) -> tuple[str, str | None, str]:
     """Return the version before, the version after if another one is named, and the file."""
-    from pathlib import Path
 
-    from rubriclab.errors import SettingsError
     from rubriclab.store.version import names_a_version
 
     if not 2 <= len(named) <= 3:

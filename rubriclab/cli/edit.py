@@ -7,9 +7,13 @@ from typing import Any
 
 import click
 
+from rubriclab.cli.files import check_exports
 from rubriclab.cli.help import command
 from rubriclab.cli.options import change_option, judge_options, measurement_options, option
 from rubriclab.cli.places import FILE
+from rubriclab.cli.printing import effort_row, print_dry_run, print_result
+from rubriclab.cli.workspace import options_of, workspace_of
+from rubriclab.errors import SettingsError
 
 
 @command()
@@ -46,9 +50,6 @@ def edit(rubric: str, *, dry_run: bool, as_json: bool, **values: Any) -> None:
     parent's. Dropping criteria, limiting weights and setting the threshold takes no calls; the labelled texts are
     rated again by new wordings.
     """
-    from rubriclab.cli.files import check_exports
-    from rubriclab.cli.printing import effort_row, print_dry_run, print_result
-    from rubriclab.cli.workspace import options_of, workspace_of
     from rubriclab.report.edit import edit_view
     from rubriclab.services.edit import prepare_edit
     from rubriclab.services.edit_options import EditOptions
@@ -79,7 +80,6 @@ def pairs_of(given: Sequence[str], flag: str, form: str) -> dict[str, str] | Non
     Raises:
         SettingsError: if one is no pair, or a name is given twice.
     """
-    from rubriclab.errors import SettingsError
 
     pairs: dict[str, str] = {}
     for text in given:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rubriclab.cli.files import check_exports, write_exports
 from rubriclab.cli.help import command
 from rubriclab.cli.options import (
     batch_options,
@@ -15,6 +16,8 @@ from rubriclab.cli.options import (
     rivals_options,
 )
 from rubriclab.cli.places import FILE
+from rubriclab.cli.printing import print_dry_run, print_json, print_view
+from rubriclab.cli.workspace import options_of, workspace_of
 
 if TYPE_CHECKING:
     from rubriclab.report.model import View
@@ -55,9 +58,6 @@ def evaluate(heldout: str, *, rubrics: tuple[str, ...], dry_run: bool, as_json: 
 
     Groups (texts of one source) that any of the rubrics was learned from are left out, and their number is reported.
     """
-    from rubriclab.cli.files import check_exports, write_exports
-    from rubriclab.cli.printing import print_dry_run
-    from rubriclab.cli.workspace import options_of, workspace_of
     from rubriclab.services import evaluate as service
     from rubriclab.services.running import finish
 
@@ -74,7 +74,6 @@ def evaluate(heldout: str, *, rubrics: tuple[str, ...], dry_run: bool, as_json: 
 
 
 def _print(evaluation: Evaluation, *, as_json: bool) -> None:
-    from rubriclab.cli.printing import print_json, print_view
 
     if as_json:
         print_json(evaluation.to_row())

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rubriclab.cli.files import check_exports
 from rubriclab.cli.help import command
 from rubriclab.cli.options import export_options, json_option, store_option
+from rubriclab.cli.printing import print_result
+from rubriclab.cli.workspace import workspace_of
 
 if TYPE_CHECKING:
     from rubriclab.validation import Outcome
@@ -27,9 +30,6 @@ def gate(ref: str, *, as_json: bool, **values: Any) -> None:
     The comparison was made on held-out labels when the version was learned. It decides the exit code: 0 better, 1 not
     better, 3 inconclusive.
     """
-    from rubriclab.cli.files import check_exports
-    from rubriclab.cli.printing import print_result
-    from rubriclab.cli.workspace import workspace_of
     from rubriclab.services import versions as service
 
     check_exports(values)

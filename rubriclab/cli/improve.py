@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rubriclab.cli.files import check_place, check_rows_place, writing, writing_rows
 from rubriclab.cli.help import command
 from rubriclab.cli.options import judge_options, option, output_option, rubric_option, run_options
 from rubriclab.cli.places import FILE, JUDGE, OUTPUT
+from rubriclab.cli.printing import effort_row, note, print_dry_run, print_json, print_view, view_text
+from rubriclab.cli.workspace import options_of, workspace_of
+from rubriclab.errors import RubriclabError, SettingsError
 
 if TYPE_CHECKING:
     from rubriclab.revision import Improvement
@@ -61,8 +65,6 @@ def improve(
     If the rubric judges sentences (dcr, most of seal), only sentences with faults may change. If it judges whole texts
     (hypotheses, checklists, and texts too short to be judged by sentence), any sentence may change.
     """
-    from rubriclab.cli.printing import note, print_dry_run
-    from rubriclab.cli.workspace import options_of, workspace_of
     from rubriclab.services.improve import ImproveOptions, prepare_improvement
     from rubriclab.services.workspace import no_progress
 
@@ -84,8 +86,6 @@ def improve(
 
 
 def _check_places(output: str, diff: str | None, *, as_json: bool) -> None:
-    from rubriclab.cli.files import check_place, check_rows_place
-    from rubriclab.errors import SettingsError
 
     if as_json and "-" in (output, diff):
         content, option = ("the texts", "--output") if output == "-" else ("the changes", "--diff")
@@ -100,9 +100,6 @@ def _check_places(output: str, diff: str | None, *, as_json: bool) -> None:
 
 def _write(improving: Improving, output: str, diff: str | None) -> None:
     """Write the texts, and what changed in them, as they come."""
-    from rubriclab.cli.files import writing, writing_rows
-    from rubriclab.cli.printing import note
-    from rubriclab.errors import RubriclabError
     from rubriclab.services.running import finish
 
     with writing_rows(output) as write, writing(diff or "-") as write_diff:
@@ -122,7 +119,6 @@ def _write(improving: Improving, output: str, diff: str | None) -> None:
 
 def _show(text: Improvement, write: Callable[[bytes], object] | None) -> None:
     """Print or write what changed in a text."""
-    from rubriclab.cli.printing import print_view, view_text
     from rubriclab.report.revision import rewrite_view
 
     if write:
@@ -132,7 +128,6 @@ def _show(text: Improvement, write: Callable[[bytes], object] | None) -> None:
 
 
 def _print(improving: Improving, output: str, *, as_json: bool) -> None:
-    from rubriclab.cli.printing import effort_row, print_json, print_view
 
     summary, effort = improving.summary(), improving.workspace.effort()
     if as_json:

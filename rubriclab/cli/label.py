@@ -6,9 +6,12 @@ from typing import Any
 
 import click
 
+from rubriclab.cli.files import check_rows_place, writing_rows
 from rubriclab.cli.help import command
 from rubriclab.cli.options import STORED, json_option, option, rows_options, store_option
 from rubriclab.cli.places import FILE, OUTPUT
+from rubriclab.cli.printing import note, print_json, print_view
+from rubriclab.cli.workspace import options_of, workspace_of
 
 
 @command()
@@ -46,9 +49,6 @@ def label(texts: str, *, output: str, as_json: bool, **values: Any) -> None:
     Every answer is in the store as soon as it is given; run the same command again to continue. Raters see neither
     systems nor other raters' labels. One text in ten comes twice and shows how consistent a rater is.
     """
-    from rubriclab.cli.files import check_rows_place, writing_rows
-    from rubriclab.cli.printing import note, print_json, print_view
-    from rubriclab.cli.workspace import options_of, workspace_of
     from rubriclab.services.label_options import LabelOptions
     from rubriclab.services.running import finish
     from rubriclab.web.label.serve import label as serve

@@ -18,6 +18,8 @@ from rubriclab.cli.options import (
     together,
 )
 from rubriclab.cli.places import FILE, JUDGE
+from rubriclab.cli.printing import effort_row, note, print_dry_run, print_json, print_view
+from rubriclab.cli.workspace import options_of, workspace_of
 from rubriclab.methods.names import DEFAULT_METHODS, METHOD_NAMES
 
 if TYPE_CHECKING:
@@ -133,8 +135,6 @@ def learn(labelled: str, *, gate: bool, dry_run: bool, as_json: bool, **values: 
     file of texts with human scores, or - for standard input. After an interruption, or if a limit was reached, run the
     same command again: answers are cached when they arrive.
     """
-    from rubriclab.cli.printing import print_dry_run
-    from rubriclab.cli.workspace import options_of, workspace_of
     from rubriclab.services import learn as service
     from rubriclab.services.running import finish
 
@@ -155,7 +155,6 @@ def learn(labelled: str, *, gate: bool, dry_run: bool, as_json: bool, **values: 
 
 
 def _print(result: LearnResult) -> None:
-    from rubriclab.cli.printing import note, print_view
     from rubriclab.report.training import learned_view
     from rubriclab.report.wording import count, effort
 
@@ -193,7 +192,6 @@ def _agreement(rubric: Rubric, agreement: TrainingAgreement) -> str:
 
 
 def _print_json(result: LearnResult) -> None:
-    from rubriclab.cli.printing import effort_row, print_json
 
     version, provenance = result.version, result.version.provenance
     row: dict[str, Any] = {

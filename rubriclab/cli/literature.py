@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rubriclab.cli.files import write_csv
 from rubriclab.cli.help import command
 from rubriclab.cli.options import (
     STORED,
@@ -19,6 +20,8 @@ from rubriclab.cli.options import (
     together,
 )
 from rubriclab.cli.places import FILE
+from rubriclab.cli.printing import effort_row, note, print_dry_run, print_json, print_view
+from rubriclab.cli.workspace import options_of, workspace_of
 
 if TYPE_CHECKING:
     from rubriclab.base_options import Options
@@ -57,8 +60,6 @@ def add(paper: str, *, dry_run: bool, as_json: bool, **values: Any) -> None:
     kept, and remove what does not follow from the paper. Findings about the raters of a public data set carry its name,
     so that `learn --literature-without` can leave them out.
     """
-    from rubriclab.cli.printing import effort_row, note, print_dry_run, print_json, print_view
-    from rubriclab.cli.workspace import options_of, workspace_of
     from rubriclab.services import literature_add as service
     from rubriclab.services.running import finish
 
@@ -106,9 +107,6 @@ def _print(
     **values: Any,
 ) -> None:
     """Call a function with options and print its result."""
-    from rubriclab.cli.files import write_csv
-    from rubriclab.cli.printing import print_json, print_view
-    from rubriclab.cli.workspace import options_of
 
     result = call(options_of(options, values), *arguments)
     write_csv(csv, result.to_row()["findings"])

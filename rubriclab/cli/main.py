@@ -44,6 +44,7 @@ from rubriclab.cli.config import CONFIG_NAME, CONFIRMING, Config, defaults_from,
 from rubriclab.cli.help import SectionGroup
 from rubriclab.cli.logs import start_logging
 from rubriclab.cli.places import OUTPUT
+from rubriclab.cli.printing import flags, note
 from rubriclab.errors import RubriclabError
 from rubriclab.methods.names import settings_names
 from rubriclab.option_names import reader_of_commands
@@ -109,7 +110,6 @@ def cli(context: click.Context, config: Path | None, verbose: int, log_file: str
 
 def _say_found(config: Config, commands: Sequence[Sequence[click.Parameter]]) -> None:
     """Print the settings that come from a configuration file which the user did not name."""
-    from rubriclab.cli.printing import note
 
     keys = {key for params in commands for key in options_of(params)}
     if any(param.name == "configured" for params in commands for param in params):
@@ -186,7 +186,6 @@ def main(arguments: list[str] | None = None, command: click.Group = cli, name: s
 
 def run(arguments: list[str] | None = None, command: click.Group = cli, name: str = "rubriclab") -> int:
     """Run a command line and return its exit code."""
-    from rubriclab.cli.printing import flags
 
     with reader_of_commands(flags):
         return _run(arguments, command, name)

@@ -6,9 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rubriclab.cli.files import check_rows_place, writing_rows
 from rubriclab.cli.help import command
 from rubriclab.cli.options import count_option, judge_options, option, rubric_option, run_options
 from rubriclab.cli.places import FILE, OUTPUT
+from rubriclab.cli.printing import effort_row, note, print_dry_run, print_json, print_view
+from rubriclab.cli.workspace import options_of, workspace_of
+from rubriclab.errors import SettingsError
 
 if TYPE_CHECKING:
     from rubriclab.services.plan import PlanResult
@@ -42,8 +46,6 @@ def plan(texts: str, *, rubric: str, output: str | None, dry_run: bool, as_json:
     are rated by the rubric's criteria, which takes calls; texts that already have a label or were learned from are left
     out. Add the scores of the aspect to the chosen rows, and give them to `rubriclab learn` together with the old rows.
     """
-    from rubriclab.cli.printing import print_dry_run
-    from rubriclab.cli.workspace import options_of, workspace_of
     from rubriclab.services.plan import PlanOptions, prepare_plan
     from rubriclab.services.running import finish
 
@@ -62,8 +64,6 @@ def plan(texts: str, *, rubric: str, output: str | None, dry_run: bool, as_json:
 
 
 def _check_output(output: str | None, *, as_json: bool) -> None:
-    from rubriclab.cli.files import check_rows_place
-    from rubriclab.errors import SettingsError
 
     if not output:
         return
@@ -75,7 +75,6 @@ def _check_output(output: str | None, *, as_json: bool) -> None:
 
 
 def _write(result: PlanResult, output: str) -> None:
-    from rubriclab.cli.files import writing_rows
 
     with writing_rows(output) as write:
         for row in result.to_rows():
@@ -83,7 +82,6 @@ def _write(result: PlanResult, output: str) -> None:
 
 
 def _print_json(result: PlanResult, output: str | None) -> None:
-    from rubriclab.cli.printing import effort_row, print_json
     from rubriclab.report.planning import plan_row
 
     plan = result.plan
@@ -93,7 +91,6 @@ def _print_json(result: PlanResult, output: str | None) -> None:
 
 
 def _print(result: PlanResult, output: str | None) -> None:
-    from rubriclab.cli.printing import note, print_view
     from rubriclab.report.wording import count
 
     print_view(result.view(), err=output == "-")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rubriclab.cli.files import check_rows_place, dialect_of, writing_rows
 from rubriclab.cli.help import command
 from rubriclab.cli.options import (
     JUDGING,
@@ -23,6 +24,9 @@ from rubriclab.cli.options import (
     run_options,
 )
 from rubriclab.cli.places import FILE, OUTPUT
+from rubriclab.cli.printing import effort_row, note, print_dry_run, print_json, print_view
+from rubriclab.cli.workspace import options_of, workspace_of
+from rubriclab.errors import RubriclabError, SettingsError
 
 if TYPE_CHECKING:
     from rubriclab.provenance import Effort
@@ -102,8 +106,6 @@ def score(
     the offline judge scores each text relative to the others of the file, by text features. The agreement of these
     scores with people is unknown.
     """
-    from rubriclab.cli.printing import note, print_dry_run, print_view
-    from rubriclab.cli.workspace import options_of, workspace_of
     from rubriclab.report.lists import summary_blocks
     from rubriclab.report.model import View
     from rubriclab.services.score import ScoreOptions, prepare_scoring
@@ -136,8 +138,6 @@ def score(
 
 
 def _check_output(output: str, *, as_json: bool) -> None:
-    from rubriclab.cli.files import check_rows_place
-    from rubriclab.errors import SettingsError
 
     if as_json and output == "-":
         raise SettingsError(
@@ -147,9 +147,7 @@ def _check_output(output: str, *, as_json: bool) -> None:
 
 
 def _check_replies(place: str | None) -> None:
-    from rubriclab.cli.files import check_rows_place
     from rubriclab.data.tables import table_kind
-    from rubriclab.errors import SettingsError
 
     if place is None:
         return
@@ -162,10 +160,7 @@ def _check_replies(place: str | None) -> None:
 
 def _write(scoring: Scoring, texts: str, output: str, keep_replies: str | None, *, resume: bool) -> None:
     """Write the scores as they come; with `resume`, after those in the file."""
-    from rubriclab.cli.files import dialect_of, writing_rows
-    from rubriclab.cli.printing import note
     from rubriclab.data.tables import table_kind
-    from rubriclab.errors import RubriclabError
     from rubriclab.report.lists import criteria_rows
     from rubriclab.services.running import finish
     from rubriclab.services.score_resume import record_of, write_record
@@ -199,7 +194,6 @@ def _write(scoring: Scoring, texts: str, output: str, keep_replies: str | None, 
 
 def _keep(scoring: Scoring, texts: str, output: str) -> int:
     """Keep the complete rows of the output file, and return where they end, in bytes."""
-    from rubriclab.cli.printing import note
     from rubriclab.services.score_resume import keep_scores, prepare_resuming
 
     end = prepare_resuming(scoring, output)
@@ -210,7 +204,6 @@ def _keep(scoring: Scoring, texts: str, output: str) -> int:
 
 
 def _print_json(scoring: Scoring, output: str, effort: Effort) -> None:
-    from rubriclab.cli.printing import effort_row, print_json
 
     counts = scoring.counts
     row: dict[str, Any] = {

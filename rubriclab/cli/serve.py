@@ -10,6 +10,8 @@ import click
 from rubriclab.cli.help import command
 from rubriclab.cli.options import LIMITS, judge_options, option, store_option
 from rubriclab.cli.places import FILE
+from rubriclab.cli.printing import note
+from rubriclab.cli.workspace import options_of, workspace_of
 
 
 @command()
@@ -44,8 +46,6 @@ def serve(rubric: str, **values: Any) -> None:
     """
     import orjson
 
-    from rubriclab.cli.printing import note
-    from rubriclab.cli.workspace import options_of, workspace_of
     from rubriclab.services.running import finish
     from rubriclab.services.serve_options import ServeOptions
     from rubriclab.web.api.serve import serve_rubric
@@ -74,7 +74,6 @@ def studio(rubric: str | None, *, port: int | None, no_browser: bool, **values: 
     is called only after its price was shown and confirmed; --judge names it, and --max-cost limits all pages together.
     The pages are served on this computer only, until Ctrl-C.
     """
-    from rubriclab.cli.workspace import workspace_of
     from rubriclab.services.running import finish
     from rubriclab.web.studio.app import serve_studio
 
@@ -93,7 +92,6 @@ def mcp(*, allow_calls: bool, **values: Any) -> None:
     The tools list and show rubrics, score texts and explain scores; none changes a rubric, a tag or a label. Without
     --allow-calls only the offline judge and answers in the store are used. It needs: pip install 'rubriclab[mcp]'
     """
-    from rubriclab.cli.workspace import workspace_of
     from rubriclab.integrations.mcp import serve_mcp
     from rubriclab.services.running import finish
 

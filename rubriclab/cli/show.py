@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rubriclab.cli.files import check_exports, check_place, check_rows_place, write_csv, writing, writing_rows
 from rubriclab.cli.help import command
 from rubriclab.cli.options import (
     count_option,
@@ -17,6 +18,9 @@ from rubriclab.cli.options import (
     store_option,
 )
 from rubriclab.cli.places import FILE, OUTPUT
+from rubriclab.cli.printing import note, print_dry_run, print_json, print_result, print_view
+from rubriclab.cli.workspace import options_of, workspace_of
+from rubriclab.errors import SettingsError
 
 if TYPE_CHECKING:
     from rubriclab.store import Version
@@ -48,10 +52,6 @@ if TYPE_CHECKING:
 @json_option
 def show(rubric: str, *, evidence: bool, matrix: bool, output: str | None, store: str | None, as_json: bool) -> None:
     """Show RUBRIC (NAME, NAME@NUMBER or NAME@TAG): its criteria with levels, weights, evidence and agreement."""
-    from rubriclab.cli.files import check_rows_place
-    from rubriclab.cli.printing import print_view
-    from rubriclab.cli.workspace import workspace_of
-    from rubriclab.errors import SettingsError
     from rubriclab.services import versions as service
 
     if output and not matrix:
@@ -74,7 +74,6 @@ def show(rubric: str, *, evidence: bool, matrix: bool, output: str | None, store
 
 
 def _show_matrix(version: Version, record: TrainingRecord, output: str | None, *, as_json: bool) -> None:
-    from rubriclab.cli.printing import print_json, print_view
 
     if output:
         _write(record, output)
@@ -87,7 +86,6 @@ def _show_matrix(version: Version, record: TrainingRecord, output: str | None, *
 
 
 def _write(record: TrainingRecord, output: str) -> None:
-    from rubriclab.cli.files import writing_rows
     from rubriclab.report.recorded import matrix_rows
 
     with writing_rows(output) as write:
@@ -113,9 +111,6 @@ def report(rubric: str, *, output: str, store: str | None) -> None:
     The report is one file without external resources. It shows the texts and labels that RUBRIC was learned from, if
     the store has them.
     """
-    from rubriclab.cli.files import check_place, writing
-    from rubriclab.cli.printing import note
-    from rubriclab.cli.workspace import workspace_of
     from rubriclab.services import versions as service
 
     with workspace_of({"store": store}) as workspace:
@@ -143,9 +138,6 @@ def disagreements(rubric: str, *, as_json: bool, csv: str | None, **values: Any)
 
     Each text has its label, the raters' scores, its source, and the score and reason of every criterion.
     """
-    from rubriclab.cli.files import write_csv
-    from rubriclab.cli.printing import print_json, print_view
-    from rubriclab.cli.workspace import options_of
     from rubriclab.services import disagreements as service
     from rubriclab.services.workspace import Workspace
 
@@ -178,9 +170,6 @@ def explain(rubric: str, text: str | None, *, dry_run: bool, as_json: bool, **va
     TEXT is a .txt file, or - for standard input, with the text itself; or a file of rows, of which --id names one.
     Without TEXT, --id names a text that RUBRIC was learned from; its kept ratings are used, and no calls are made.
     """
-    from rubriclab.cli.files import check_exports
-    from rubriclab.cli.printing import print_dry_run, print_result
-    from rubriclab.cli.workspace import options_of, workspace_of
     from rubriclab.services.explain import ExplainOptions, prepare_explanation
     from rubriclab.services.running import finish
 

@@ -7,9 +7,13 @@ from typing import Any
 
 import click
 
+from rubriclab.cli.files import check_rows_place, dialect_of, writing_rows
 from rubriclab.cli.help import command
 from rubriclab.cli.options import STORED, count_option, json_option, option, rows_options
+from rubriclab.cli.outputs import check_output
 from rubriclab.cli.places import FILE
+from rubriclab.cli.printing import note, print_json, print_view
+from rubriclab.cli.workspace import options_of
 
 SIDES = ("train", "heldout")
 
@@ -47,10 +51,6 @@ def split(file: str, *, output: str | None, as_json: bool, **values: Any) -> Non
     Groups are taken until there are --train texts. The same file and seed give the same split, whatever the order of
     the rows. All columns are kept.
     """
-    from rubriclab.cli.files import check_rows_place, dialect_of, writing_rows
-    from rubriclab.cli.outputs import check_output
-    from rubriclab.cli.printing import note, print_json, print_view
-    from rubriclab.cli.workspace import options_of
     from rubriclab.services import split as service
 
     places = _places(file, output)

@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rubriclab.cli.files import write_csv
 from rubriclab.cli.help import command
 from rubriclab.cli.options import json_option, option, row_options, store_option
+from rubriclab.cli.printing import print_json, print_view
+from rubriclab.cli.workspace import options_of
 
 if TYPE_CHECKING:
     from rubriclab.services.storage import PruneResult, StoreSize, VacuumResult
@@ -23,7 +26,6 @@ def store() -> None:
 @row_options
 def size(*, store: str | None, as_json: bool, csv: str | None) -> None:
     """Show the rows and bytes of the store by kind, cached answers by model."""
-    from rubriclab.cli.files import write_csv
     from rubriclab.services import storage as service
     from rubriclab.services.workspace import Workspace
 
@@ -44,7 +46,6 @@ def prune(*, store: str | None, as_json: bool, **values: Any) -> None:
     Answers that are removed are asked again, and paid for again, when a command needs them. With --older-than 0d, all
     are removed.
     """
-    from rubriclab.cli.workspace import options_of
     from rubriclab.services import storage as service
     from rubriclab.services.workspace import Workspace
 
@@ -72,7 +73,6 @@ def vacuum(*, store: str | None, as_json: bool) -> None:
 
 
 def _print(result: StoreSize | PruneResult | VacuumResult, *, as_json: bool) -> None:
-    from rubriclab.cli.printing import print_json, print_view
 
     if as_json:
         print_json(result.to_row())
@@ -95,9 +95,6 @@ def batches(*, as_json: bool, csv: str | None, **values: Any) -> None:
 
     To fetch them, run the command that sent them again: it waits for its batches, and pays for nothing twice.
     """
-    from rubriclab.cli.files import write_csv
-    from rubriclab.cli.printing import print_json
-    from rubriclab.cli.workspace import options_of
     from rubriclab.services import batches as service
     from rubriclab.services.running import finish
     from rubriclab.services.workspace import Workspace

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rubriclab.cli.files import check_exports, write_exports
 from rubriclab.cli.help import command
 from rubriclab.cli.options import asking_options, measurement_options, option
 from rubriclab.cli.places import FILE, JUDGE
+from rubriclab.cli.printing import effort_row, print_dry_run, print_json, print_view
+from rubriclab.cli.workspace import options_of, workspace_of
 
 if TYPE_CHECKING:
     from rubriclab.services.transfer import TransferResult
@@ -47,9 +50,6 @@ def transfer(ref: str, *, target: str, dry_run: bool, as_json: bool, **values: A
     the candidates. All figures are held out. The recommended way has the smallest mean absolute error. Without labels,
     only the share of texts outside of the range of the training texts is known.
     """
-    from rubriclab.cli.files import check_exports, write_exports
-    from rubriclab.cli.printing import print_dry_run
-    from rubriclab.cli.workspace import options_of, workspace_of
     from rubriclab.services.running import finish
     from rubriclab.services.transfer import TransferOptions, prepare_transfer
 
@@ -66,7 +66,6 @@ def transfer(ref: str, *, target: str, dry_run: bool, as_json: bool, **values: A
 
 
 def _print(result: TransferResult, *, as_json: bool) -> None:
-    from rubriclab.cli.printing import effort_row, print_json, print_view
 
     saved = result.saved
     if as_json:

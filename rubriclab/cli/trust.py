@@ -11,6 +11,7 @@ from rubriclab.cli.config import TAKEN_TO_CONFIRM, Config, load_config
 from rubriclab.cli.help import command
 from rubriclab.cli.options import json_option, option, store_option
 from rubriclab.cli.places import FILE
+from rubriclab.cli.printing import print_json, print_view
 
 if TYPE_CHECKING:
     from rubriclab.store import Version
@@ -43,7 +44,6 @@ def trust(context: click.Context, what: str | None, *, revoke: bool, store: str 
 
 def _trust_file(file: Path, *, revoke: bool, as_json: bool) -> None:
     from rubriclab.cli import confirmed_files
-    from rubriclab.cli.printing import print_json
 
     if revoke:
         there = confirmed_files.revoke(file)
@@ -61,8 +61,7 @@ def _trust_file(file: Path, *, revoke: bool, as_json: bool) -> None:
 
 
 def _trust_version(ref: str, store: str | None, *, revoke: bool, as_json: bool) -> None:
-    from rubriclab.cli.printing import print_json
-    from rubriclab.services import trust as service
+    from rubriclab.services import versions as service
     from rubriclab.services.workspace import Workspace
 
     with Workspace(store) as workspace:
@@ -101,7 +100,6 @@ def _consequence(version: Version) -> str:
 
 def _list(store: str | None, *, as_json: bool) -> None:
     from rubriclab.cli.confirmed_files import confirmed_files, digest_of
-    from rubriclab.cli.printing import print_json, print_view
     from rubriclab.report.lists import trust_view
     from rubriclab.services.versions import imported_versions
     from rubriclab.services.workspace import Workspace

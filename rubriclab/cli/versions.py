@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rubriclab.cli.files import check_exports, write_csv
 from rubriclab.cli.help import command
 from rubriclab.cli.options import export_options, json_option, option, row_options, store_option
 from rubriclab.cli.places import FILE, OUTPUT
+from rubriclab.cli.printing import note, print_json, print_result, print_view
+from rubriclab.cli.workspace import workspace_of
+from rubriclab.errors import PackError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,8 +27,6 @@ if TYPE_CHECKING:
 @row_options
 def list_names(*, store: str | None, as_json: bool, csv: str | None) -> None:
     """List the rubrics in the store, the newest version of each."""
-    from rubriclab.cli.files import write_csv
-    from rubriclab.cli.printing import note
     from rubriclab.services.versions import list_versions
     from rubriclab.services.workspace import Workspace
 
@@ -41,7 +43,6 @@ def list_names(*, store: str | None, as_json: bool, csv: str | None) -> None:
 @row_options
 def log(name: str, *, store: str | None, as_json: bool, csv: str | None) -> None:
     """List all versions of NAME, the newest first."""
-    from rubriclab.cli.files import write_csv
     from rubriclab.services import versions as service
     from rubriclab.services.workspace import Workspace
 
@@ -59,8 +60,6 @@ def log(name: str, *, store: str | None, as_json: bool, csv: str | None) -> None
 @json_option
 def diff(before: str, after: str, *, store: str | None, as_json: bool, **values: Any) -> None:
     """Show what changed from version BEFORE to version AFTER."""
-    from rubriclab.cli.files import check_exports
-    from rubriclab.cli.printing import print_result
     from rubriclab.services import versions as service
     from rubriclab.services.workspace import Workspace
 
@@ -82,7 +81,6 @@ def tag(ref: str, tag: str, *, delete: bool, force: bool, store: str | None) -> 
     The tag production is refused, with exit code 1, if the gate did not find the version better than the free
     baselines.
     """
-    from rubriclab.cli.workspace import workspace_of
     from rubriclab.services import versions as service
 
     with workspace_of({"store": store}) as workspace:
@@ -101,7 +99,6 @@ def tag(ref: str, tag: str, *, delete: bool, force: bool, store: str | None) -> 
 @store_option
 def export_pack(ref: str, *, output: str, store: str | None) -> None:
     """Write the version REF as a pack: a file to review, keep in git and share."""
-    from rubriclab.errors import PackError
     from rubriclab.services import versions as service
     from rubriclab.services.workspace import Workspace
 
@@ -125,7 +122,6 @@ def export_pack(ref: str, *, output: str, store: str | None) -> None:
 @json_option
 def import_(pack: str, *, name: str | None, store: str | None, as_json: bool) -> None:
     """Save the rubric of a PACK file (- for standard input) as a version, after checking its digests."""
-    from rubriclab.cli.printing import note, print_json
     from rubriclab.cli.trust import trust_row
     from rubriclab.services import versions as service
     from rubriclab.services.workspace import Workspace
@@ -152,7 +148,6 @@ def import_(pack: str, *, name: str | None, store: str | None, as_json: bool) ->
 @json_option
 def verify(*, repair: bool, store: str | None, as_json: bool) -> None:
     """Recompute every digest in the store; exit code 1 if any does not match."""
-    from rubriclab.cli.printing import print_json
     from rubriclab.services import versions as service
     from rubriclab.services.workspace import Workspace
 
@@ -169,7 +164,6 @@ def verify(*, repair: bool, store: str | None, as_json: bool) -> None:
 
 def _print_verified(result: VerifyResult, *, repair: bool) -> None:
     """Print what was removed and what does not match, and say on standard error what can be done about it."""
-    from rubriclab.cli.printing import note, print_view
 
     print_view(result)
     if not result.problems:
@@ -182,7 +176,6 @@ def _print_verified(result: VerifyResult, *, repair: bool) -> None:
 
 
 def _print_versions(versions: Sequence[Version], *, as_json: bool, view: str) -> None:
-    from rubriclab.cli.printing import print_json, print_view
 
     if as_json:
         print_json({"versions": [_row(version) for version in versions]})

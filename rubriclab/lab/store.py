@@ -13,7 +13,6 @@ from rubriclab.services import (
     batches as batching,
     disagreements as disagreeing,
     storage,
-    trust as trusting,
     versions,
 )
 from rubriclab.services.batches import Batches, BatchesOptions
@@ -135,7 +134,7 @@ class StoreOperations(LabBase):
     def trust(self, rubric: str | Version, *, revoke: bool = False) -> Version:
         """Return an imported version, which from now on may choose the judge and its address; or no longer."""
         with self._workspace() as workspace:
-            return trusting.trust(workspace, ref_of(rubric), revoke=revoke)
+            return versions.trust(workspace, ref_of(rubric), revoke=revoke)
 
     def verify(self, *, repair: bool = False) -> VerifyResult:
         """Return what in the store is not as it was written; with `repair`, remove damaged answers first."""
