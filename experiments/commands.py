@@ -95,8 +95,7 @@ def run_study(name: str, **given: Any) -> None:
     from experiments.runner.run import schedule
     from experiments.runner.sets import sets_in
     from experiments.runner.study import load_study
-    from rubriclab.cli.printing import note
-    from rubriclab.cli.workspace import workspace_of
+    from rubriclab.cli.printing import note, workspace_of
     from rubriclab.report.wording import count
     from rubriclab.services.judge_choice import judge_named
     from rubriclab.services.running import finish
@@ -228,7 +227,7 @@ def public_data(name: str, file: str, output: str) -> None:
 
     from experiments.datasets import native_row, read_published
     from rubriclab.cli.files import check_place, writing
-    from rubriclab.cli.outputs import check_output
+    from rubriclab.cli.places import check_output
     from rubriclab.cli.printing import note
     from rubriclab.report.wording import count
 

@@ -10,8 +10,7 @@ import click
 from rubriclab.cli.help import command
 from rubriclab.cli.options import json_option, option, rows_options
 from rubriclab.cli.places import FILE
-from rubriclab.cli.printing import print_json, print_view
-from rubriclab.cli.workspace import options_of
+from rubriclab.cli.printing import options_of, print_json, print_view
 
 if TYPE_CHECKING:
     from rubriclab.services.lint import LintResult

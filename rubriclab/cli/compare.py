@@ -1,19 +1,33 @@
-"""`rubriclab compare`: whether outputs got worse, or which of several systems is scored highest."""
+"""Commands that compare: outputs, versions, judges, and a rubric on other texts or with another judge."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from rubriclab.cli.drift import EXIT_CODES
-from rubriclab.cli.files import check_exports
+from rubriclab.cli.files import check_exports, check_rows_place, write_exports, writing_rows
 from rubriclab.cli.help import command
-from rubriclab.cli.options import Points, judge_options, measurement_options, option, rubric_option
-from rubriclab.cli.places import FILE
-from rubriclab.cli.printing import effort_row, print_dry_run, print_result
-from rubriclab.cli.workspace import options_of, workspace_of
+from rubriclab.cli.options import Points, asking_options, judge_options, measurement_options, option, rubric_option
+from rubriclab.cli.places import FILE, JUDGE, OUTPUT
+from rubriclab.cli.printing import (
+    effort_row,
+    note,
+    options_of,
+    print_dry_run,
+    print_json,
+    print_result,
+    print_view,
+    workspace_of,
+)
 from rubriclab.errors import SettingsError
+
+if TYPE_CHECKING:
+    from rubriclab.comparison.results import LimitOutcome
+    from rubriclab.services.transfer import TransferResult
 
 
 @command()
@@ -61,3 +75,201 @@ def compare(
     row = {**result.result.model_dump(mode="json"), "outcome": result.outcome, **effort_row(result.effort)}
     print_result(result.view(), row, values, as_json=as_json)
     click.get_current_context().exit(EXIT_CODES[result.outcome])
+
+
+EXIT_CODES: Mapping[LimitOutcome, int] = {"within": 0, "beyond": 1, "unknown": 3}
+ORDER = "REF [REF] TEXTS"
+
+
+@command()
+@click.argument("named", type=FILE, nargs=-1, required=True, metavar=ORDER)
+@option(
+    "--judge",
+    "judges",
+    multiple=True,
+    type=JUDGE,
+    metavar="JUDGE",
+    help="The judge of both versions; give it twice for the judges before and after.  [default: those that the "
+    "versions were learned with]",
+)
+@option(
+    "--flip-at",
+    type=float,
+    metavar="SCORE",
+    help="The threshold; a text flips if only one of its scores reaches it.  [default: the middle of the scale]",
+)
+@option("--max-shift", type=click.FloatRange(min=0), metavar="POINTS", help="Fail if the mean score shifts by more.")
+@option("--max-flips", type=click.FloatRange(0, 1), metavar="SHARE", help="Fail if a larger share of texts flips.")
+@option(
+    "--min-rank",
+    type=click.FloatRange(-1, 1),
+    metavar="CORRELATION",
+    help="Fail if Spearman's correlation of the two rankings is lower; within groups, if groups have several texts.",
+)
+@option(
+    "--output",
+    "-o",
+    type=OUTPUT,
+    metavar="PATH",
+    help="Write the texts that flip to this file, with all reasons, as JSON Lines.",
+)
+@option("--all", "write_all", is_flag=True, help="Write all texts to --output, not only those that flip.")
+@asking_options
+@measurement_options
+def drift(
+    named: Sequence[str], *, output: str | None, write_all: bool, dry_run: bool, as_json: bool, **values: Any
+) -> None:
+    """Measure how the scores of TEXTS change from one version REF or judge to another.
+
+    \b
+    rubriclab drift news@1 news@2 texts.jsonl
+    rubriclab drift news@2 texts.jsonl --judge JUDGE --judge OTHER
+
+    The result has the shift of the scores, the changes of rank, the texts that cross a threshold, and the criteria that
+    cause the changes. The exit code is 1 if a limit is exceeded (--max-shift, --max-flips, --min-rank), and 3 if
+    inconclusive.
+    """
+    from rubriclab.services import drift as service
+    from rubriclab.services.running import finish
+
+    before, after, texts = _sides(named)
+    options = options_of(service.DriftOptions, values)
+    check_exports(values)
+    if write_all and not output:
+        raise SettingsError("--all needs --output.", "Give --output PATH.")
+    if output == "-":
+        raise SettingsError("Standard output is used for the figures.", "Give --output a file.")
+    if output:
+        check_rows_place(output)
+    with workspace_of(values) as workspace:
+        if dry_run:
+            print_dry_run(service.drift_estimate(workspace, texts, before, after, options), as_json=as_json)
+            return
+        # If no text flips, those of an earlier run must not remain.
+        with writing_rows(output, always=True) if output else nullcontext() as write:
+
+            def on_row(row: dict[str, Any]) -> None:
+                if write and (write_all or row["flips"]):
+                    write(row)
+
+            result = finish(
+                lambda: service.drift(workspace, texts, before, after, options, on_row=on_row if output else None)
+            )
+    found = {**result.result.model_dump(mode="json"), "outcome": result.outcome}
+    print_result(result.view(), {**found, "output": output, **effort_row(result.effort)}, values, as_json=as_json)
+    if output and not as_json:
+        note(f"{'all texts' if write_all else 'texts that flip'} written to {output}")
+    result.check_answered()
+    click.get_current_context().exit(EXIT_CODES[result.outcome])
+
+
+def _sides(named: Sequence[str]) -> tuple[str, str | None, str]:
+    """Return the version before, the version after if another one is named, and the file."""
+
+    from rubriclab.store.version import names_a_version
+
+    if not 2 <= len(named) <= 3:
+        raise SettingsError(
+            f"Expected {ORDER}, got {len(named)} arguments.", "Name two versions, or one version and two judges."
+        )
+    if names_a_version(named[-1]) and not Path(named[-1]).exists():
+        raise SettingsError(
+            f"Expected {ORDER}; {named[-1]} is a version, and no file of texts is named.",
+            f"Add the texts to score with both: rubriclab drift {' '.join(named)} TEXTS",
+        )
+    return named[0], named[1] if len(named) == 3 else None, named[-1]
+
+
+@command()
+@click.argument("texts", type=FILE)
+@rubric_option
+@option(
+    "--judge",
+    "judges",
+    multiple=True,
+    type=JUDGE,
+    metavar="JUDGE",
+    help="A litellm model string, 'embedded' or recorded:PATH#JUDGE; give at least two.",
+)
+@asking_options
+@measurement_options
+def agree(texts: str, *, rubric: str, dry_run: bool, as_json: bool, **values: Any) -> None:
+    """Measure the agreement of judges that score TEXTS by the same rubric: alpha, kappas, differences in severity.
+
+    TEXTS need no human scores. Agreement is reported for the scores, binned and not, and for each criterion.
+    """
+    from rubriclab.services import agree as service
+    from rubriclab.services.running import finish
+
+    check_exports(values)
+    options = options_of(service.AgreeOptions, values)
+    with workspace_of(values) as workspace:
+        if dry_run:
+            print_dry_run(service.agree_estimate(workspace, texts, rubric, options), as_json=as_json)
+            return
+        result = finish(lambda: service.agree(workspace, texts, rubric, options))
+    row = {"rubric": result.version.ref, **result.agreement.to_row(), **effort_row(result.effort)}
+    print_result(result.view(), row, values, as_json=as_json)
+    result.check_answered()
+
+
+@command()
+@click.argument("ref")
+@option(
+    "--to",
+    "target",
+    required=True,
+    type=FILE,
+    metavar="PATH",
+    help="Texts to transfer the rubric to, with or without labels.",
+)
+@option("--judge", type=JUDGE, metavar="JUDGE", help="The judge to use.  [default: the one that REF is calibrated for]")
+@option("--aspect", help="The aspect of the target's labels.  [default: the rubric's]")
+@option("--definition", help="What that aspect means; included for the aspects of well-known data sets.")
+@option("--scale", metavar="LOW:HIGH", help="The scale of the target's labels.  [default: taken from the labels]")
+@option("--no-relearn", is_flag=True, help="Do not learn again, which takes the most calls.")
+@option("--save", from_found="never", is_flag=True, help="Save the result as a version whose parent is REF.")
+@option(
+    "--action",
+    from_found="never",
+    type=click.Choice(("reuse", "recalibrate", "relearn")),
+    help="The way to save.  [default: the recommended one]",
+)
+@option("--name", from_found="never", help="The name to save under.  [default: the rubric's]")
+@option("--seed", type=click.IntRange(min=0), default=42, show_default=True, help="Seed of random draws and folds.")
+@asking_options
+@measurement_options
+def transfer(ref: str, *, target: str, dry_run: bool, as_json: bool, **values: Any) -> None:
+    """Measure a rubric's agreement on other texts or with another judge, and recommend what to do.
+
+    With labels, the rubric is measured in three ways: as it is, recalibrated, and learned again with its criteria among
+    the candidates. All figures are held out. The recommended way has the smallest mean absolute error. Without labels,
+    only the share of texts outside of the range of the training texts is known.
+    """
+    from rubriclab.services.running import finish
+    from rubriclab.services.transfer import TransferOptions, prepare_transfer
+
+    check_exports(values)
+    with workspace_of(values) as workspace:
+        prepared = prepare_transfer(workspace, ref, target, options_of(TransferOptions, values))
+        if dry_run:
+            print_dry_run(prepared.estimate(), as_json=as_json)
+            return
+        result = finish(prepared.run)
+        write_exports(result.view(), values)
+        _print(result, as_json=as_json)
+    result.check_saved()
+
+
+def _print(result: TransferResult, *, as_json: bool) -> None:
+
+    saved = result.saved
+    if as_json:
+        row = {**result.transfer.model_dump(mode="json"), "saved": saved.ref if saved else None}
+        print_json({**row, **effort_row(result.effort)})
+        return
+    print_view(result.view())
+    if saved and saved.new:
+        click.echo(f"\nsaved as {saved.ref}, whose parent is {saved.parent}; calibrated for {saved.provenance.judge}")
+    elif saved:
+        click.echo(f"\nequal to {saved.ref}, so there is no new version")

@@ -1,7 +1,8 @@
-"""`rubriclab evaluate`: how well rubrics agree with human scores, beside the baselines."""
+"""`rubriclab evaluate` and `rubriclab gate`: how well rubrics agree with human scores, beside the baselines."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,18 +11,21 @@ from rubriclab.cli.files import check_exports, write_exports
 from rubriclab.cli.help import command
 from rubriclab.cli.options import (
     batch_options,
+    export_options,
+    json_option,
     judge_options,
     measurement_options,
     option,
     rivals_options,
+    store_option,
 )
 from rubriclab.cli.places import FILE
-from rubriclab.cli.printing import print_dry_run, print_json, print_view
-from rubriclab.cli.workspace import options_of, workspace_of
+from rubriclab.cli.printing import options_of, print_dry_run, print_json, print_result, print_view, workspace_of
 
 if TYPE_CHECKING:
     from rubriclab.report.model import View
     from rubriclab.services.evaluate import Evaluation
+    from rubriclab.validation import Outcome
 
 
 @command()
@@ -86,3 +90,29 @@ def _page(evaluation: Evaluation) -> View:
     from rubriclab.report.evaluation import evaluation_view
 
     return evaluation_view(evaluation.versions, evaluation.results, evaluation.scores, evaluation.examples)
+
+
+EXIT_CODES: Mapping[Outcome, int] = {"better": 0, "not better": 1, "inconclusive": 3}
+
+
+@command()
+@click.argument("ref")
+@export_options
+@store_option
+@json_option
+def gate(ref: str, *, as_json: bool, **values: Any) -> None:
+    """Report whether the version REF agrees better with people than the free baselines.
+
+    The comparison was made on held-out labels when the version was learned. It decides the exit code: 0 better, 1 not
+    better, 3 inconclusive.
+    """
+    from rubriclab.services import versions as service
+
+    check_exports(values)
+    with workspace_of(values) as workspace:
+        result = service.gate(workspace, ref)
+    fields = {"level", "n", "groups", "folds", "evaluators", "verdicts"}
+    figures = result.validation.model_dump(mode="json", include=fields)
+    row = {"rubric": result.version.ref, "outcome": result.outcome, **figures}
+    print_result(result.view(), row, values, as_json=as_json)
+    click.get_current_context().exit(EXIT_CODES[result.outcome])

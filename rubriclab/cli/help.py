@@ -35,7 +35,7 @@ class SectionCommand(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Check the outputs, open the log file and run the command."""
         from rubriclab.cli.logs import log_to_file
-        from rubriclab.cli.outputs import check_outputs
+        from rubriclab.cli.places import check_outputs
 
         check_outputs(ctx)
         if file := ctx.find_root().params.get("log_file"):

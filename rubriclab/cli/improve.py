@@ -11,8 +11,16 @@ from rubriclab.cli.files import check_place, check_rows_place, writing, writing_
 from rubriclab.cli.help import command
 from rubriclab.cli.options import judge_options, option, output_option, rubric_option, run_options
 from rubriclab.cli.places import FILE, JUDGE, OUTPUT
-from rubriclab.cli.printing import effort_row, note, print_dry_run, print_json, print_view, view_text
-from rubriclab.cli.workspace import options_of, workspace_of
+from rubriclab.cli.printing import (
+    effort_row,
+    note,
+    options_of,
+    print_dry_run,
+    print_json,
+    print_view,
+    view_text,
+    workspace_of,
+)
 from rubriclab.errors import RubriclabError, SettingsError
 
 if TYPE_CHECKING:

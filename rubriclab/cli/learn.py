@@ -18,8 +18,7 @@ from rubriclab.cli.options import (
     together,
 )
 from rubriclab.cli.places import FILE, JUDGE
-from rubriclab.cli.printing import effort_row, note, print_dry_run, print_json, print_view
-from rubriclab.cli.workspace import options_of, workspace_of
+from rubriclab.cli.printing import effort_row, note, options_of, print_dry_run, print_json, print_view, workspace_of
 from rubriclab.methods.names import DEFAULT_METHODS, METHOD_NAMES
 
 if TYPE_CHECKING:
@@ -149,7 +148,7 @@ def learn(labelled: str, *, gate: bool, dry_run: bool, as_json: bool, **values: 
     _print_json(result) if as_json else _print(result)
     validation = result.version.provenance.validation
     if gate and validation:
-        from rubriclab.cli.gate import EXIT_CODES
+        from rubriclab.cli.evaluate import EXIT_CODES
 
         click.get_current_context().exit(EXIT_CODES[validation.outcome])
 

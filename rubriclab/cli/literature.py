@@ -20,8 +20,7 @@ from rubriclab.cli.options import (
     together,
 )
 from rubriclab.cli.places import FILE
-from rubriclab.cli.printing import effort_row, note, print_dry_run, print_json, print_view
-from rubriclab.cli.workspace import options_of, workspace_of
+from rubriclab.cli.printing import effort_row, note, options_of, print_dry_run, print_json, print_view, workspace_of
 
 if TYPE_CHECKING:
     from rubriclab.base_options import Options

@@ -18,14 +18,11 @@ import click
 from rubriclab import __version__
 from rubriclab.characters import plain
 from rubriclab.cli import (
-    agree,
     check,
     compare,
     demo,
-    drift,
     edit,
     evaluate,
-    gate,
     improve,
     label,
     learn,
@@ -36,8 +33,6 @@ from rubriclab.cli import (
     show,
     split,
     store,
-    transfer,
-    trust,
     versions,
 )
 from rubriclab.cli.config import CONFIG_NAME, CONFIRMING, Config, defaults_from, load_config, options_of
@@ -135,14 +130,14 @@ _SECTIONS = {
         show.show,
         serve.studio,
         show.report,
-        gate.gate,
+        evaluate.gate,
         evaluate.evaluate,
         show.disagreements,
         show.explain,
         check.lint,
     ),
-    "Compare": (compare.compare, transfer.transfer, drift.drift, agree.agree),
-    "Store": (*versions.COMMANDS, trust.trust, store.store, store.batches),
+    "Compare": (compare.compare, compare.transfer, compare.drift, compare.agree),
+    "Store": (*versions.COMMANDS, store.trust, store.store, store.batches),
 }
 for title, members in _SECTIONS.items():
     cli.add_section(title, members)

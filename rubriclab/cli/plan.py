@@ -10,8 +10,7 @@ from rubriclab.cli.files import check_rows_place, writing_rows
 from rubriclab.cli.help import command
 from rubriclab.cli.options import count_option, judge_options, option, rubric_option, run_options
 from rubriclab.cli.places import FILE, OUTPUT
-from rubriclab.cli.printing import effort_row, note, print_dry_run, print_json, print_view
-from rubriclab.cli.workspace import options_of, workspace_of
+from rubriclab.cli.printing import effort_row, note, options_of, print_dry_run, print_json, print_view, workspace_of
 from rubriclab.errors import SettingsError
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Results as JSON or as a rich view."""
+"""What a command's options say, as a service takes it; results as JSON or as a rich view."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import io
 import sys
 from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import orjson
@@ -15,9 +16,12 @@ from rubriclab.characters import plain
 from rubriclab.option_names import for_reader
 
 if TYPE_CHECKING:
+    from rubriclab.base_options import Options
     from rubriclab.estimate import DryRun
     from rubriclab.provenance import Effort
     from rubriclab.report.model import View
+    from rubriclab.services.workspace import Workspace
+
 
 # Columns of a view that is written to a file.
 WIDTH = 100
@@ -95,3 +99,33 @@ def effort_row(effort: Effort) -> dict[str, Any]:
         **({"saved_by_provider_cache_usd": effort.saved_usd} if effort.saved_usd else {}),
         "seconds": effort.seconds,
     }
+
+
+OptionsT = TypeVar("OptionsT", bound="Options")
+
+
+def workspace_of(values: Mapping[str, Any]) -> Workspace:
+    """Return the workspace that the options of a command say."""
+
+    from rubriclab.judges.options import JudgeOptions
+    from rubriclab.progress import regular_lines, terminal_bar
+    from rubriclab.services.settings import parse_settings
+    from rubriclab.services.workspace import Workspace, judge_options
+
+    record = values.get("record")
+    return Workspace(
+        values["store"],
+        judge_options({name: values.get(name) for name in JudgeOptions.model_fields}),
+        notify=note,
+        progress=terminal_bar if sys.stderr.isatty() else regular_lines,
+        record=Path(record) if record else None,
+        settings=parse_settings(values.get("configured") or ()),
+    )
+
+
+def options_of(model: type[OptionsT], values: Mapping[str, Any]) -> OptionsT:
+    """Return the options of a service; `--set` pairs become tables."""
+    from rubriclab.services.settings import parse_settings
+
+    pairs = values.get("settings")
+    return model.given({**values, "settings": parse_settings(pairs)} if pairs else {**values, "settings": None})

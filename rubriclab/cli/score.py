@@ -24,8 +24,7 @@ from rubriclab.cli.options import (
     run_options,
 )
 from rubriclab.cli.places import FILE, OUTPUT
-from rubriclab.cli.printing import effort_row, note, print_dry_run, print_json, print_view
-from rubriclab.cli.workspace import options_of, workspace_of
+from rubriclab.cli.printing import effort_row, note, options_of, print_dry_run, print_json, print_view, workspace_of
 from rubriclab.errors import RubriclabError, SettingsError
 
 if TYPE_CHECKING:

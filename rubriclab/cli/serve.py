@@ -10,8 +10,7 @@ import click
 from rubriclab.cli.help import command
 from rubriclab.cli.options import LIMITS, judge_options, option, store_option
 from rubriclab.cli.places import FILE
-from rubriclab.cli.printing import note
-from rubriclab.cli.workspace import options_of, workspace_of
+from rubriclab.cli.printing import note, options_of, workspace_of
 
 
 @command()

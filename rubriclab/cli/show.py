@@ -18,8 +18,7 @@ from rubriclab.cli.options import (
     store_option,
 )
 from rubriclab.cli.places import FILE, OUTPUT
-from rubriclab.cli.printing import note, print_dry_run, print_json, print_result, print_view
-from rubriclab.cli.workspace import options_of, workspace_of
+from rubriclab.cli.printing import note, options_of, print_dry_run, print_json, print_result, print_view, workspace_of
 from rubriclab.errors import SettingsError
 
 if TYPE_CHECKING:

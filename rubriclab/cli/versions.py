@@ -11,8 +11,7 @@ from rubriclab.cli.files import check_exports, write_csv
 from rubriclab.cli.help import command
 from rubriclab.cli.options import export_options, json_option, option, row_options, store_option
 from rubriclab.cli.places import FILE, OUTPUT
-from rubriclab.cli.printing import note, print_json, print_result, print_view
-from rubriclab.cli.workspace import workspace_of
+from rubriclab.cli.printing import note, print_json, print_result, print_view, workspace_of
 from rubriclab.errors import PackError
 
 if TYPE_CHECKING:
@@ -122,7 +121,7 @@ def export_pack(ref: str, *, output: str, store: str | None) -> None:
 @json_option
 def import_(pack: str, *, name: str | None, store: str | None, as_json: bool) -> None:
     """Save the rubric of a PACK file (- for standard input) as a version, after checking its digests."""
-    from rubriclab.cli.trust import trust_row
+    from rubriclab.cli.store import trust_row
     from rubriclab.services import versions as service
     from rubriclab.services.workspace import Workspace
 

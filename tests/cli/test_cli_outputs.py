@@ -11,8 +11,7 @@ import pytest
 from commands import Commands
 
 from rubriclab.cli.main import cli, every_command
-from rubriclab.cli.outputs import COMPANIONS, check_outputs
-from rubriclab.cli.places import FileType, JudgeType, OutputType, StoreType
+from rubriclab.cli.places import COMPANIONS, FileType, JudgeType, OutputType, StoreType, check_outputs
 from rubriclab.data.tables import write_rows
 from rubriclab.errors import SettingsError
 
