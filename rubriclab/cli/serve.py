@@ -45,8 +45,8 @@ def serve(rubric: str, **values: Any) -> None:
     """
     import orjson
 
+    from rubriclab.services.base import ServeOptions
     from rubriclab.services.running import finish
-    from rubriclab.services.serve_options import ServeOptions
     from rubriclab.web.api.serve import serve_rubric
 
     options, settings = options_of(ServeOptions, values), workspace_of(values)

@@ -29,6 +29,7 @@ from rubriclab.services import (
     transfer as transferring,
 )
 from rubriclab.services.agree import AgreeOptions
+from rubriclab.services.base import ServeOptions
 from rubriclab.services.compare import CompareOptions
 from rubriclab.services.drift import DriftOptions
 from rubriclab.services.edit_options import EditOptions
@@ -40,7 +41,6 @@ from rubriclab.services.literature_add import LiteratureAddOptions
 from rubriclab.services.plan import PlanOptions
 from rubriclab.services.rubric_choice import RubricLike, ref_of
 from rubriclab.services.score import ScoreOptions
-from rubriclab.services.serve_options import ServeOptions
 from rubriclab.services.transfer import TransferOptions
 
 if TYPE_CHECKING:

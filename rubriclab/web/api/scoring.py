@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
+from rubriclab.services.base import ServeOptions
 from rubriclab.services.scores import Scores
-from rubriclab.services.serve_options import ServeOptions
 from rubriclab.services.text_scorer import TextScorer
 from rubriclab.web.api.models import InputText
 from rubriclab.web.api.problems import WHEN_BUSY, Refused

@@ -16,9 +16,9 @@ from rubriclab.judges.ledger import Ledger
 from rubriclab.judges.providers import load_litellm
 from rubriclab.metrics import Metrics
 from rubriclab.option_names import by_reader, option
+from rubriclab.services.base import ServeOptions
 from rubriclab.services.rubric_choice import RubricLike
 from rubriclab.services.score import ScoreOptions
-from rubriclab.services.serve_options import ServeOptions
 from rubriclab.services.text_scorer import TextScorer
 from rubriclab.services.workspace import Workspace, no_progress
 from rubriclab.web.api.app import application
