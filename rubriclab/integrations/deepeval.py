@@ -11,8 +11,8 @@ from rubriclab.integrations.library import imported_from
 from rubriclab.integrations.rationale import rationale
 from rubriclab.judges.recording import recorded_name
 from rubriclab.scoring import Score
-from rubriclab.services.rubric_choice import RubricLike
 from rubriclab.services.text_scorer import TextScorer
+from rubriclab.services.workspace import RubricLike
 
 with imported_from("DeepEval", "deepeval"):
     from deepeval.metrics import BaseMetric

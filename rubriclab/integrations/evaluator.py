@@ -10,8 +10,8 @@ from rubriclab.errors import DataError
 from rubriclab.judges.recording import recorded_name
 from rubriclab.lab import Lab
 from rubriclab.scoring import Score
-from rubriclab.services.rubric_choice import RubricLike
 from rubriclab.services.text_scorer import TextScorer
+from rubriclab.services.workspace import RubricLike
 
 RowFunction = Callable[..., Mapping[str, Any]]
 

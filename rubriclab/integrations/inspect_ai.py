@@ -13,8 +13,8 @@ from rubriclab.integrations.evaluator import metadata_of, open_scorer
 from rubriclab.integrations.library import imported_from
 from rubriclab.integrations.rationale import rationale
 from rubriclab.scoring import Score
-from rubriclab.services.rubric_choice import RubricLike
 from rubriclab.services.text_scorer import TextScorer
+from rubriclab.services.workspace import RubricLike
 
 with imported_from("Inspect AI", "inspect-ai"):
     import inspect_ai.scorer as inspect_scorer

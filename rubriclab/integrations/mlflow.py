@@ -14,9 +14,9 @@ from rubriclab.judges.connect import EMBEDDED
 from rubriclab.judges.recording import recorded_name
 from rubriclab.rubric import Rubric
 from rubriclab.scoring import Score
-from rubriclab.services.rubric_choice import RubricLike
 from rubriclab.services.scores import criterion_cells
 from rubriclab.services.text_scorer import TextScorer
+from rubriclab.services.workspace import RubricLike
 
 with imported_from("MLflow", "mlflow"):
     from mlflow.entities import AssessmentError, AssessmentSource, Feedback, Trace

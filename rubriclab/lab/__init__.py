@@ -39,9 +39,9 @@ from rubriclab.services.improve import ImproveOptions
 from rubriclab.services.learn import LearnOptions
 from rubriclab.services.literature_add import LiteratureAddOptions
 from rubriclab.services.plan import PlanOptions
-from rubriclab.services.rubric_choice import RubricLike, ref_of
 from rubriclab.services.score import ScoreOptions
 from rubriclab.services.transfer import TransferOptions
+from rubriclab.services.workspace import RubricLike, ref_of
 
 if TYPE_CHECKING:
     from rubriclab.estimate import DryRun

@@ -23,12 +23,12 @@ from rubriclab.services.evaluate import EvaluateOptions, Evaluation
 from rubriclab.services.explain import ExplainOptions, ScoreExplanation
 from rubriclab.services.improve import ImproveOptions, ImproveResult
 from rubriclab.services.inputs import Data
-from rubriclab.services.rubric_choice import RubricLike
 from rubriclab.services.running import finish, iterate
 from rubriclab.services.score import ScoreOptions
 from rubriclab.services.scores import Scores
 from rubriclab.services.text_scorer import TextScorer
 from rubriclab.services.transfer import TransferOptions, TransferResult
+from rubriclab.services.workspace import RubricLike
 
 if TYPE_CHECKING:
     from rubriclab.scoring import Score

@@ -17,8 +17,8 @@ from rubriclab.services import (
 )
 from rubriclab.services.batches import Batches, BatchesOptions
 from rubriclab.services.disagreements import Disagreements, DisagreementsOptions
-from rubriclab.services.rubric_choice import ref_of
 from rubriclab.services.storage import PruneOptions, PruneResult, StoreSize, VacuumResult
+from rubriclab.services.workspace import ref_of
 
 if TYPE_CHECKING:
     from rubriclab.services.versions import GateResult, VerifyResult

@@ -16,8 +16,7 @@ from rubriclab.provenance import Effort
 from rubriclab.services.columns import ColumnScorer, ColumnScoring
 from rubriclab.services.inputs import Data
 from rubriclab.services.judge_choice import JudgeChoice, judge_named
-from rubriclab.services.rubric_choice import version_of
-from rubriclab.services.workspace import Workspace
+from rubriclab.services.workspace import Workspace, version_of
 from rubriclab.store import Version
 
 if TYPE_CHECKING:

@@ -34,9 +34,8 @@ from rubriclab.services.base import JudgeOption
 from rubriclab.services.columns import ColumnScorer, ColumnScoring
 from rubriclab.services.inputs import Data, describe, rows_of, usable_examples
 from rubriclab.services.judge_choice import judge_of
-from rubriclab.services.rubric_choice import version_of
 from rubriclab.services.text_fields import check_text_fields, missing_fields, without_fields
-from rubriclab.services.workspace import Workspace
+from rubriclab.services.workspace import Workspace, version_of
 from rubriclab.store import Version
 
 if TYPE_CHECKING:

@@ -10,9 +10,8 @@ from pydantic import Field
 from rubriclab.base_options import Options
 from rubriclab.display import Displayed
 from rubriclab.report.recorded import Disagreement, disagreements as furthest
-from rubriclab.services.rubric_choice import version_of
 from rubriclab.services.versions import training_record
-from rubriclab.services.workspace import Workspace
+from rubriclab.services.workspace import Workspace, version_of
 from rubriclab.store import Version
 from rubriclab.training_record import TrainingRecord
 

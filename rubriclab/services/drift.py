@@ -18,8 +18,7 @@ from rubriclab.services.columns import ColumnScorer, ColumnScoring
 from rubriclab.services.compare import CompareResult
 from rubriclab.services.inputs import Data
 from rubriclab.services.judge_choice import judge_of
-from rubriclab.services.rubric_choice import ref_of, version_of
-from rubriclab.services.workspace import Workspace
+from rubriclab.services.workspace import Workspace, ref_of, version_of
 from rubriclab.store import Version
 
 

@@ -37,8 +37,7 @@ from rubriclab.rubric import Part, Rubric
 from rubriclab.services.edit_options import EditOptions, EditResult
 from rubriclab.services.editable import Cells, EditableVersion, LabelledTexts, editable_version, on_label_scale
 from rubriclab.services.judge_choice import JudgeChoice, imported_source, judge_of
-from rubriclab.services.rubric_choice import version_of
-from rubriclab.services.workspace import Workspace
+from rubriclab.services.workspace import Workspace, version_of
 from rubriclab.stats.interval import Interval
 from rubriclab.store import Store, Version
 from rubriclab.training_record import Cell

@@ -17,8 +17,7 @@ from rubriclab.report.wording import count
 from rubriclab.rubric import Rubric
 from rubriclab.services.edit_options import EditOptions
 from rubriclab.services.inputs import describe, usable_texts
-from rubriclab.services.rubric_choice import version_of
-from rubriclab.services.workspace import Workspace
+from rubriclab.services.workspace import Workspace, version_of
 from rubriclab.stats.interval import DIGITS
 from rubriclab.store import Version
 from rubriclab.training_record import Candidate, Cell, RecordedText, TrainingRecord

@@ -22,9 +22,8 @@ from rubriclab.services.base import JudgeOption
 from rubriclab.services.inputs import Data, describe, usable_texts
 from rubriclab.services.judge_choice import JudgeChoice, judge_of, unanswered
 from rubriclab.services.rival_options import RivalOptions, Rivals, rival_notes, rivals_of
-from rubriclab.services.rubric_choice import versions_of
 from rubriclab.services.text_fields import check_text_fields, missing_fields, without_fields
-from rubriclab.services.workspace import Workspace
+from rubriclab.services.workspace import Workspace, versions_of
 from rubriclab.stats.levels import ConstantRule, Level
 from rubriclab.stats.missing import floats
 from rubriclab.store import Version

@@ -22,11 +22,10 @@ from rubriclab.scoring.explanation import Neighbour, nearest_texts
 from rubriclab.scoring.score import CriterionScore
 from rubriclab.services.base import JudgeOption
 from rubriclab.services.inputs import Data, describe, rows_of
-from rubriclab.services.rubric_choice import version_of
 from rubriclab.services.score import ScoreOptions, prepare_scoring
 from rubriclab.services.text_fields import check_text_fields, missing_fields
 from rubriclab.services.versions import training_record
-from rubriclab.services.workspace import Workspace
+from rubriclab.services.workspace import Workspace, version_of
 from rubriclab.store import Version
 from rubriclab.training_record import RecordedText, TrainingRecord
 

@@ -34,8 +34,7 @@ from rubriclab.scoring.score import apart
 from rubriclab.services.base import JudgeOption
 from rubriclab.services.inputs import Data, ReadRow, notify_left_out, own_columns, remembered, row_count, rows_of
 from rubriclab.services.judge_choice import JudgeChoice, judge_named, judge_of
-from rubriclab.services.rubric_choice import version_of
-from rubriclab.services.workspace import Workspace
+from rubriclab.services.workspace import Workspace, version_of
 from rubriclab.store import Version
 
 Role = Literal["judge", "writer"]

@@ -26,8 +26,7 @@ from rubriclab.scoring import score_stream
 from rubriclab.services.base import JudgeOption
 from rubriclab.services.inputs import Data, notify_skipped, rows_of
 from rubriclab.services.judge_choice import JudgeChoice, judge_of
-from rubriclab.services.rubric_choice import version_of
-from rubriclab.services.workspace import Notify, Workspace
+from rubriclab.services.workspace import Notify, Workspace, version_of
 from rubriclab.store import Version
 from rubriclab.training_record import TrainingRecord
 from rubriclab.validation import Validation

@@ -37,12 +37,11 @@ from rubriclab.services.inputs import (
 )
 from rubriclab.services.judge_choice import JudgeChoice, judge_named, judge_of, unanswered
 from rubriclab.services.rival_options import RivalOptions, Rivals, rival_notes, rivals_of
-from rubriclab.services.rubric_choice import RubricLike, version_of
 from rubriclab.services.score_distribution import ScoreDistribution, held_out_scores
 from rubriclab.services.score_ray import check_workers, score_on_ray
 from rubriclab.services.scores import ScoreCounts, ScoredRow, Scores
 from rubriclab.services.text_fields import check_next_rows, missing_fields, without_fields
-from rubriclab.services.workspace import Workspace
+from rubriclab.services.workspace import RubricLike, Workspace, version_of
 from rubriclab.store import Version
 
 # What scores without a learned rubric name as theirs.

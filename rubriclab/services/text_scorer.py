@@ -18,11 +18,10 @@ from rubriclab.rubric import Rubric
 from rubriclab.scoring import Score
 from rubriclab.services.compare import CompareOptions, CompareResult, compare
 from rubriclab.services.inputs import Data
-from rubriclab.services.rubric_choice import RubricLike
 from rubriclab.services.running import BackgroundLoop
 from rubriclab.services.score import ScoreOptions, prepare_scoring, score_all
 from rubriclab.services.scores import ScoreCounts, Scores
-from rubriclab.services.workspace import Workspace
+from rubriclab.services.workspace import RubricLike, Workspace
 from rubriclab.store import Version
 
 

@@ -32,10 +32,9 @@ from rubriclab.rubric import Rubric
 from rubriclab.services.base import JudgeOption, ScaleText
 from rubriclab.services.inputs import Data, describe, usable_texts
 from rubriclab.services.judge_choice import JudgeChoice, generator_of, imported_source, judge_of
-from rubriclab.services.rubric_choice import version_of
 from rubriclab.services.settings import resolve_settings
 from rubriclab.services.training import TrainingRun
-from rubriclab.services.workspace import Notify, Workspace
+from rubriclab.services.workspace import Notify, Workspace, version_of
 from rubriclab.store import Version
 from rubriclab.transfer.new_version import as_trained
 from rubriclab.transfer.results import Transfer

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from rubriclab.base_options import option_error
-from rubriclab.errors import StoreError
+from rubriclab.descriptions import describe
+from rubriclab.errors import SettingsError, StoreError
 from rubriclab.judges.budget import Budget, LocalBudget
 from rubriclab.judges.connect import connect
 from rubriclab.judges.given_address import GivenAddress
@@ -25,15 +26,17 @@ from rubriclab.judges.retry import Breaker
 from rubriclab.methods.method import Progress, silent
 from rubriclab.option_names import command
 from rubriclab.provenance import Effort
+from rubriclab.rubric import Rubric
 from rubriclab.services.base import SettingsTables
 from rubriclab.services.progress_log import ProgressDisplay, logged
-from rubriclab.store import Store, open_store
+from rubriclab.store import Store, Version, open_store
 from rubriclab.store.engine import is_remote
 from rubriclab.store.store import Access
 
 if TYPE_CHECKING:
     from rubriclab.metrics import Metrics
     from rubriclab.services.judge_choice import JudgeChoice
+
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -211,3 +214,50 @@ def judge_options(values: Mapping[str, Any]) -> JudgeOptions:
         return JudgeOptions(**given)
     except ValidationError as error:
         raise option_error(error, JudgeOptions) from None
+
+
+# A reference (`NAME`, `NAME@3`, `NAME@production`), a version, or a rubric that is not stored.
+RubricLike = str | Version | Rubric
+
+_REFERENCES = "Give a version, or a text: NAME (the newest), NAME@NUMBER or NAME@TAG."
+
+
+def ref_of(rubric: Any) -> str:
+    """Return the reference of a version, or the one that is given as a text.
+
+    Raises:
+        SettingsError: if it is neither.
+    """
+    if isinstance(rubric, Version):
+        return rubric.ref
+    if isinstance(rubric, str):
+        return rubric
+    if isinstance(rubric, Rubric):
+        raise SettingsError("Expected a version in the store, got a rubric that is not stored.", _REFERENCES)
+    raise SettingsError(f"Expected a rubric, got {describe(rubric)}.", _REFERENCES)
+
+
+def version_of(workspace: Workspace, rubric: str | Version) -> Version:
+    """Return the version that is meant; of an imported one, what the store now says of its confirmation.
+
+    Raises:
+        NotInStore: if there is no such version.
+        SettingsError: if `rubric` is neither a reference nor a version.
+    """
+    if isinstance(rubric, Version) and not rubric.imported:
+        return rubric
+    return workspace.store.load(ref_of(rubric))
+
+
+def versions_of(workspace: Workspace, rubrics: Any) -> tuple[Version, ...]:
+    """Return the versions that are meant, each once, in their order.
+
+    Raises:
+        NotInStore: if there is no such version.
+        SettingsError: if there is none, or one is neither a reference nor a version.
+    """
+    several = isinstance(rubrics, Iterable) and not isinstance(rubrics, str | bytes | Version)
+    named = tuple(rubrics) if several else (rubrics,)
+    if not named:
+        raise SettingsError("Expected one rubric or more, got none.", _REFERENCES)
+    return tuple({version.ref: version for version in (version_of(workspace, rubric) for rubric in named)}.values())

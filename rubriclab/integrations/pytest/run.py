@@ -13,10 +13,9 @@ from rubriclab.judges.budget import LocalBudget
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.recording import PREFIX, read_recording
 from rubriclab.option_names import with_flags
-from rubriclab.services.rubric_choice import version_of
 from rubriclab.services.score import ScoreOptions
 from rubriclab.services.text_scorer import TextScorer
-from rubriclab.services.workspace import Workspace, judge_options
+from rubriclab.services.workspace import Workspace, judge_options, version_of
 
 T = TypeVar("T")
 

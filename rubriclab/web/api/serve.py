@@ -17,10 +17,9 @@ from rubriclab.judges.providers import load_litellm
 from rubriclab.metrics import Metrics
 from rubriclab.option_names import by_reader, option
 from rubriclab.services.base import ServeOptions
-from rubriclab.services.rubric_choice import RubricLike
 from rubriclab.services.score import ScoreOptions
 from rubriclab.services.text_scorer import TextScorer
-from rubriclab.services.workspace import Workspace, no_progress
+from rubriclab.services.workspace import RubricLike, Workspace, no_progress
 from rubriclab.web.api.app import application
 from rubriclab.web.api.gate import AccessLog
 from rubriclab.web.api.scoring import ScoringWork
