@@ -18,7 +18,6 @@ from rubriclab.estimate import DryRun, dry_run
 from rubriclab.option_names import did_you_mean, option
 from rubriclab.report.wording import listed
 from rubriclab.scoring import Score
-from rubriclab.scoring.explanation import Neighbour, nearest_texts
 from rubriclab.scoring.score import CriterionScore
 from rubriclab.services.base import JudgeOption
 from rubriclab.services.inputs import Data, describe, rows_of
@@ -27,7 +26,7 @@ from rubriclab.services.text_fields import check_text_fields, missing_fields
 from rubriclab.services.versions import training_record
 from rubriclab.services.workspace import Workspace, version_of
 from rubriclab.store import Version
-from rubriclab.training_record import RecordedText, TrainingRecord
+from rubriclab.training_record import Neighbour, RecordedText, TrainingRecord, nearest_texts
 
 if TYPE_CHECKING:
     from rubriclab.report.model import View
