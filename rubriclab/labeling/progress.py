@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rubriclab.labeling.dealing import Item
-from rubriclab.labeling.history import History
-from rubriclab.labeling.judgment import HumanJudgment, ItemId, TextToJudge
+from rubriclab.labeling.judgment import History, HumanJudgment, ItemId, TextToJudge
 from rubriclab.stats.interval import Interval
 from rubriclab.stats.reliability import krippendorff_alpha
 

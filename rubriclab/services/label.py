@@ -20,8 +20,7 @@ from rubriclab.data import Example, PairwiseComparison, RowError, find_aspect, p
 from rubriclab.data.comparisons import about, comparison_faults
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.labeling.dealing import Item, deal
-from rubriclab.labeling.history import History
-from rubriclab.labeling.judgment import LONGEST_REASON, MOST_SECONDS, HumanJudgment, ItemId, LabelQuestion
+from rubriclab.labeling.judgment import LONGEST_REASON, MOST_SECONDS, History, HumanJudgment, ItemId, LabelQuestion
 from rubriclab.labeling.progress import RaterAgreement, RaterProgress, progress_of, rater_agreement
 from rubriclab.option_names import option
 from rubriclab.report.wording import count

@@ -9,8 +9,7 @@ from typing import Any
 
 from rubriclab.data.comparisons import PairwiseComparison
 from rubriclab.data.example import Example, named_annotations, named_reasons
-from rubriclab.labeling.history import History
-from rubriclab.labeling.judgment import HumanJudgment, TextToJudge
+from rubriclab.labeling.judgment import History, HumanJudgment, TextToJudge
 
 # The rater of labels that a file has without a rater's name.
 EARLIER = "earlier"

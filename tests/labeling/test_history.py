@@ -9,8 +9,7 @@ from pydantic import ValidationError
 
 from rubriclab.data import parse_scale
 from rubriclab.errors import SettingsError
-from rubriclab.labeling.history import History
-from rubriclab.labeling.judgment import LabelQuestion, rater_name
+from rubriclab.labeling.judgment import History, LabelQuestion, rater_name
 
 
 def test_the_latest_judgment_applies_and_a_withdrawal_restores_the_one_before() -> None:

@@ -6,7 +6,7 @@ import pytest
 from label_samples import judged, texts
 
 from rubriclab.labeling.dealing import deal
-from rubriclab.labeling.history import History
+from rubriclab.labeling.judgment import History
 from rubriclab.labeling.progress import Consistency, consistency_of, progress_of, rater_agreement
 from rubriclab.stats.reliability import krippendorff_alpha
 

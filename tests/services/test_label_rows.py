@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from rubriclab.data import Example, PairwiseComparison, from_rows
-from rubriclab.labeling.history import History
-from rubriclab.labeling.judgment import HumanJudgment
+from rubriclab.labeling.judgment import History, HumanJudgment
 from rubriclab.services.label_rows import LabelText, labelled_rows
 
 
