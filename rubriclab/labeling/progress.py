@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rubriclab.labeling.dealing import Item
-from rubriclab.labeling.judgment import History, HumanJudgment, ItemId, TextToJudge
+from rubriclab.labeling.judgment import History, HumanJudgment, Item, ItemId, TextToJudge
 from rubriclab.stats.interval import Interval
 from rubriclab.stats.reliability import krippendorff_alpha
 

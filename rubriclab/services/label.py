@@ -19,8 +19,16 @@ from rubriclab.base_models import FrozenModel
 from rubriclab.data import Example, PairwiseComparison, RowError, find_aspect, parse_scale, task_words
 from rubriclab.data.comparisons import about, comparison_faults
 from rubriclab.errors import DataError, SettingsError
-from rubriclab.labeling.dealing import Item, deal
-from rubriclab.labeling.judgment import LONGEST_REASON, MOST_SECONDS, History, HumanJudgment, ItemId, LabelQuestion
+from rubriclab.labeling.judgment import (
+    LONGEST_REASON,
+    MOST_SECONDS,
+    History,
+    HumanJudgment,
+    Item,
+    ItemId,
+    LabelQuestion,
+    deal,
+)
 from rubriclab.labeling.progress import RaterAgreement, RaterProgress, progress_of, rater_agreement
 from rubriclab.option_names import option
 from rubriclab.report.wording import count
