@@ -25,8 +25,7 @@ from rubriclab.errors import (
     ProviderDown,
     RubriclabError,
 )
-from rubriclab.judges.batch_answers import BatchAnswer, answers_in
-from rubriclab.judges.batch_model import BatchModel, BatchStatus
+from rubriclab.judges.batch_model import BatchAnswer, BatchModel, BatchStatus, answers_in
 from rubriclab.judges.cache import AnswerCache
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply
 from rubriclab.judges.request import read_back, request_digest, written
