@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from rubriclab.integrations.evaluator import Closing, open_scorer
-from rubriclab.integrations.library import imported_from
-from rubriclab.integrations.rationale import rationale
+from rubriclab.integrations.rationale import imported_from, rationale
 from rubriclab.judges.recording import recorded_name
 from rubriclab.scoring import Score
 from rubriclab.services.text_scorer import TextScorer

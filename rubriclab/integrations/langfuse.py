@@ -9,8 +9,7 @@ from typing import Any
 from rubriclab.errors import RubriclabError
 from rubriclab.integrations.annotations import Annotation, rows_of_texts
 from rubriclab.integrations.evaluator import OpenRubric, RowFunction, metadata_of, row_of_text
-from rubriclab.integrations.library import imported_from
-from rubriclab.integrations.rationale import rationale
+from rubriclab.integrations.rationale import imported_from, rationale
 
 with imported_from("Langfuse", "langfuse"):
     from langfuse import Evaluation

@@ -8,8 +8,7 @@ from typing import Any
 from pydantic import PrivateAttr
 
 from rubriclab.integrations.evaluator import Closing, OpenRubric, RowFunction, row_of_text
-from rubriclab.integrations.library import imported_from
-from rubriclab.integrations.rationale import rationale
+from rubriclab.integrations.rationale import imported_from, rationale
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.judges.recording import recorded_name
 from rubriclab.rubric import Rubric

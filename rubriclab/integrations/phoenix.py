@@ -10,8 +10,7 @@ from typing import Any
 
 from rubriclab.integrations.annotations import Annotation, rows_of_texts
 from rubriclab.integrations.evaluator import OpenRubric, RowFunction, metadata_of, row_of_text
-from rubriclab.integrations.library import imported_from
-from rubriclab.integrations.rationale import rationale
+from rubriclab.integrations.rationale import imported_from, rationale
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.scoring import Score
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from rubriclab.characters import one_line
 from rubriclab.data.scale import show
+from rubriclab.errors import UserError
 from rubriclab.judges.recording import recorded_name
 from rubriclab.report import describe
 from rubriclab.rubric import Rubric
@@ -39,3 +43,18 @@ def criterion_result(part: CriterionScore, rubric: Rubric, most: int | None = No
 def scale_of(rubric: Rubric) -> str:
     """Return the ends of the scale of a rubric's scores, as `1 to 5`."""
     return f"{show(rubric.scores_on.low)} to {show(rubric.scores_on.high)}"
+
+
+@contextmanager
+def imported_from(library: str, extra: str) -> Iterator[None]:
+    """Explain an import that fails because a library is not installed.
+
+    Raises:
+        UserError: if an import within the `with` statement fails.
+    """
+    try:
+        yield
+    except ImportError as error:
+        raise UserError(
+            f"{library} cannot be imported: {error}.", f"Install it with: pip install 'rubriclab[{extra}]'"
+        ) from error
