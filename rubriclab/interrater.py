@@ -26,12 +26,11 @@ import numpy as np
 from rubriclab.data.example import Example
 from rubriclab.data.scale import Scale
 from rubriclab.rubric import Rubric
-from rubriclab.stats.correlation import FloatArray, IntArray, spearman_rows
+from rubriclab.stats.correlation import FloatArray, IntArray, floats, spearman_rows
 from rubriclab.stats.folds import renumbered, units
 from rubriclab.stats.interval import Interval
 from rubriclab.stats.jackknife import estimate
 from rubriclab.stats.levels import Unit
-from rubriclab.stats.missing import floats
 from rubriclab.stats.paired import paired_mean
 from rubriclab.stats.reliability import fleiss_kappa, krippendorff_alpha
 

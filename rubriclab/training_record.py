@@ -18,8 +18,7 @@ from rubriclab.base_models import FrozenModel, dumped_without_empty
 from rubriclab.data.example import Example
 from rubriclab.digest import canonical
 from rubriclab.rubric import Criterion
-from rubriclab.stats.correlation import FloatArray
-from rubriclab.stats.missing import float_table
+from rubriclab.stats.correlation import FloatArray, float_table
 
 
 class RecordedText(FrozenModel):

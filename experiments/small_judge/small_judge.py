@@ -31,8 +31,7 @@ from rubriclab.methods.baselines import whole_aspect
 from rubriclab.scoring.score import ratings_of
 from rubriclab.services.judge_choice import JudgeChoice
 from rubriclab.services.workspace import Workspace
-from rubriclab.stats.correlation import FloatArray, spearman
-from rubriclab.stats.missing import float_table
+from rubriclab.stats.correlation import FloatArray, float_table, spearman
 from rubriclab.text_features import WORD_COUNT
 from rubriclab.training_record import Candidate
 

@@ -10,9 +10,8 @@ import numpy as np
 from rubriclab.data.example import Example
 from rubriclab.learning.rating_matrix import centers_and_spreads, standardised
 from rubriclab.rubric import Criterion, Rubric
-from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.correlation import FloatArray, float_table
 from rubriclab.stats.interval import DIGITS
-from rubriclab.stats.missing import float_table
 from rubriclab.training_record import TrainingRecord
 
 

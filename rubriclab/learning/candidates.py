@@ -25,7 +25,7 @@ from rubriclab.learning.rating_matrix import RatingMatrix, candidate_table
 from rubriclab.methods.method import CriterionRating, Learned, LearningCalls, Method, Progress, TrainingInput, silent
 from rubriclab.methods.single_call import can_join, joins, rival_calls
 from rubriclab.rubric import Criterion, DroppedCriterion, Part
-from rubriclab.stats.missing import float_table
+from rubriclab.stats.correlation import float_table
 from rubriclab.text_features import prior_directions
 from rubriclab.training_record import Candidate, Cell
 

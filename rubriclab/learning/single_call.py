@@ -30,9 +30,8 @@ from rubriclab.prompts import Prompt, render
 from rubriclab.prompts.keyed import KeyedReply
 from rubriclab.rubric import Criterion, Part
 from rubriclab.scoring.score import ratings_of_texts
-from rubriclab.stats.correlation import FloatArray, label_correlations
+from rubriclab.stats.correlation import FloatArray, float_table, label_correlations
 from rubriclab.stats.interval import rounded
-from rubriclab.stats.missing import float_table
 from rubriclab.training_record import Candidate, Cell
 
 # Most criteria in a call: in longer replies reasons become formulas.

@@ -30,9 +30,8 @@ from rubriclab.option_names import option
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, Part
 from rubriclab.sentences import Units
-from rubriclab.stats.correlation import FloatArray, pearson
+from rubriclab.stats.correlation import FloatArray, floats, pearson
 from rubriclab.stats.interval import DIGITS, rounded
-from rubriclab.stats.missing import floats
 
 # The most that providers report at each position of a reply.
 ALTERNATIVES = 20

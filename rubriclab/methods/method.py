@@ -16,9 +16,8 @@ from rubriclab.data.example import Example
 from rubriclab.judges.judge import Judge
 from rubriclab.literature import Finding
 from rubriclab.rubric import CriterionKind, Part
-from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.correlation import FloatArray, float_table
 from rubriclab.stats.folds import grouped_folds
-from rubriclab.stats.missing import float_table
 
 # Settings by the name of the preset that sets them.
 Presets = Mapping[str, Mapping[str, Any]]

@@ -28,10 +28,9 @@ from rubriclab.report.wording import count, excerpt
 from rubriclab.rubric import Criterion, Rubric
 from rubriclab.scoring.score import Score
 from rubriclab.stats import ConstantRule, Interval, Level
-from rubriclab.stats.correlation import FloatArray, spearman_rows
+from rubriclab.stats.correlation import FloatArray, floats, spearman_rows
 from rubriclab.stats.jackknife import estimate
 from rubriclab.stats.levels import level_statistic, scored_texts, used_texts
-from rubriclab.stats.missing import floats
 from rubriclab.training_record import RecordedText
 
 if TYPE_CHECKING:

@@ -18,10 +18,9 @@ from rubriclab.revision.rewrite import sentences_changed
 from rubriclab.rubric import Rubric
 from rubriclab.scoring.score import Score
 from rubriclab.sentences import split_sentences
-from rubriclab.stats.correlation import BoolArray
+from rubriclab.stats.correlation import BoolArray, float_table
 from rubriclab.stats.folds import units
 from rubriclab.stats.interval import Interval
-from rubriclab.stats.missing import float_table
 from rubriclab.stats.paired import paired_mean
 
 OUTCOMES: tuple[RevisionOutcome, ...] = get_args(RevisionOutcome)

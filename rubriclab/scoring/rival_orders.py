@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rubriclab.data.scale import show
-from rubriclab.stats.correlation import FloatArray, spearman
+from rubriclab.stats.correlation import FloatArray, floats, spearman
 from rubriclab.stats.interval import rounded
-from rubriclab.stats.missing import floats
 
 
 @dataclass(frozen=True, slots=True)

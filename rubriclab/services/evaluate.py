@@ -24,8 +24,8 @@ from rubriclab.services.judge_choice import JudgeChoice, judge_of, unanswered
 from rubriclab.services.rival_options import RivalOptions, Rivals, rival_notes, rivals_of
 from rubriclab.services.text_fields import check_text_fields, missing_fields, without_fields
 from rubriclab.services.workspace import Workspace, versions_of
+from rubriclab.stats.correlation import floats
 from rubriclab.stats.levels import ConstantRule, Level
-from rubriclab.stats.missing import floats
 from rubriclab.store import Version
 
 if TYPE_CHECKING:

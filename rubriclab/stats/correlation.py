@@ -8,6 +8,7 @@ weighted data.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
@@ -230,3 +231,14 @@ def _counted_taus(x: IntArray, y: IntArray, weights: FloatArray, which: IntArray
     copies = weights.astype(np.int64)
     written_out = ((np.repeat(x[row], copies[row]), np.repeat(y[row], copies[row])) for row in which)
     return [float(kendalltau(*pair, method="asymptotic").statistic) for pair in written_out]
+
+
+def floats(values: Iterable[float | None]) -> FloatArray:
+    """Return numbers as an array, NaN for `None`, shape (n,)."""
+    return np.array([np.nan if value is None else value for value in values], dtype=float)
+
+
+def float_table(rows: Iterable[Iterable[float | None]], columns: int) -> FloatArray:
+    """Return rows of numbers as a table, NaN for `None`, shape (rows, columns), with no rows too."""
+    numbers = [floats(row) for row in rows]
+    return np.array(numbers, dtype=float).reshape(len(numbers), columns)

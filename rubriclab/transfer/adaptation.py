@@ -33,10 +33,9 @@ from rubriclab.learning.single_method import Trained
 from rubriclab.learning.verdicts import threshold_of
 from rubriclab.provenance import Action
 from rubriclab.rubric import Rubric
-from rubriclab.stats.correlation import BoolArray, FloatArray
+from rubriclab.stats.correlation import BoolArray, FloatArray, floats
 from rubriclab.stats.folds import grouped_folds
 from rubriclab.stats.interval import DIGITS
-from rubriclab.stats.missing import floats
 from rubriclab.text_features import usual_directions
 from rubriclab.transfer.rating_matrix import RatedTexts
 

@@ -15,8 +15,7 @@ from rubriclab.scoring.grouped_stream import grouped_stream
 from rubriclab.scoring.rivals import row_key
 from rubriclab.scoring.score import assignment_of, ratings_of_texts
 from rubriclab.scoring.stream import score_stream, stream
-from rubriclab.stats.correlation import FloatArray
-from rubriclab.stats.missing import float_table, floats
+from rubriclab.stats.correlation import FloatArray, float_table, floats
 from rubriclab.training_record import Candidate, Cell
 
 

@@ -26,9 +26,9 @@ from rubriclab.methods.method import Progress, silent
 from rubriclab.methods.names import JOINT
 from rubriclab.provenance import Action, Provenance
 from rubriclab.rubric import Rubric
+from rubriclab.stats.correlation import floats
 from rubriclab.stats.folds import units
 from rubriclab.stats.interval import Interval, rounded
-from rubriclab.stats.missing import floats
 from rubriclab.stats.paired import paired_mean
 from rubriclab.training_record import TrainingRecord
 from rubriclab.transfer.adaptation import AdaptedRubric, LabelledTarget, raw_values, recalibrated, relearned, reused

@@ -36,9 +36,8 @@ from rubriclab.methods.prompting import for_each
 from rubriclab.methods.questions import AnswerMatrix, SelectedQuestions, select_questions
 from rubriclab.option_names import option
 from rubriclab.rubric import Criterion, DroppedCriterion, Part
-from rubriclab.stats.correlation import BoolArray, FloatArray, label_correlations
+from rubriclab.stats.correlation import BoolArray, FloatArray, floats, label_correlations
 from rubriclab.stats.interval import rounded
-from rubriclab.stats.missing import floats
 
 AUGMENTED, FILTERED = 0.2, 0.4
 

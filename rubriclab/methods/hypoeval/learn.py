@@ -44,9 +44,8 @@ from rubriclab.methods.hypoeval.settings import HypoEvalSettings
 from rubriclab.methods.method import Learned, LearningCalls, Progress, TrainingInput, silent
 from rubriclab.option_names import RUN_AGAIN, option
 from rubriclab.rubric import Criterion, Part
-from rubriclab.stats.correlation import FloatArray, label_correlations
+from rubriclab.stats.correlation import FloatArray, floats, label_correlations
 from rubriclab.stats.interval import rounded
-from rubriclab.stats.missing import floats
 
 # Shares of the texts that are rated in each round; after each but the last, hopeless hypotheses are dropped.
 ROUNDS = (0.25, 0.5, 1.0)

@@ -44,9 +44,8 @@ from rubriclab.option_names import option
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, DroppedCriterion, Evidence, Part, Question
 from rubriclab.sentences import split_sentences
-from rubriclab.stats.correlation import BoolArray, FloatArray, label_correlations
+from rubriclab.stats.correlation import BoolArray, FloatArray, floats, label_correlations
 from rubriclab.stats.interval import rounded
-from rubriclab.stats.missing import floats
 
 PROPOSED = 0.2
 

@@ -21,9 +21,8 @@ from rubriclab.methods.seal.prompts import VerificationPlan
 from rubriclab.methods.seal.settings import UNPACKED, SealScoringSettings
 from rubriclab.methods.seal.verify import TextVerdicts, judge_text
 from rubriclab.rubric import Criterion, Part
-from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.correlation import FloatArray, float_table
 from rubriclab.stats.interval import DIGITS
-from rubriclab.stats.missing import float_table
 
 
 def normalised(weights: Sequence[float]) -> FloatArray:
