@@ -33,11 +33,11 @@ from rubriclab.digest import digest
 from rubriclab.errors import UserError
 from rubriclab.judges import batched
 from rubriclab.labeling.judgment import HumanJudgment, TextToJudge
-from rubriclab.open_batch import OpenBatch
 from rubriclab.option_names import reader_of_commands
 from rubriclab.services.label import question_of
 from rubriclab.services.label_options import LabelOptions
 from rubriclab.store import open_store
+from rubriclab.store.batches import OpenBatch
 
 TASK = ("--task", "summarization", "--aspect", "coherence", "--scale", "1:5")
 LEARNED: dict[str, Any] = {"task": "summarization", "aspect": "coherence", "scale": (1, 5)}

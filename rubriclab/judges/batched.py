@@ -30,9 +30,9 @@ from rubriclab.judges.cache import AnswerCache
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply
 from rubriclab.judges.request import read_back, request_digest, written
 from rubriclab.judges.retry import PATIENCE
-from rubriclab.open_batch import OpenBatch
 from rubriclab.option_names import RUN_AGAIN, option
 from rubriclab.prompts import Prompt
+from rubriclab.store.batches import OpenBatch
 
 if TYPE_CHECKING:
     from rubriclab.store.batches import BatchTable

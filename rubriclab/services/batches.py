@@ -10,9 +10,9 @@ from rubriclab.base_options import Options
 from rubriclab.display import Displayed
 from rubriclab.errors import JudgeError, SettingsError
 from rubriclab.judges.batch_model import BatchModel
-from rubriclab.open_batch import OpenBatch
 from rubriclab.option_names import option
 from rubriclab.services.workspace import Workspace
+from rubriclab.store.batches import OpenBatch
 
 if TYPE_CHECKING:
     from rubriclab.report.model import View

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rubriclab.digest import digest
-from rubriclab.open_batch import OpenBatch
 from rubriclab.store import Store, open_store
+from rubriclab.store.batches import OpenBatch
 
 BATCH = OpenBatch(
     key="a1",
