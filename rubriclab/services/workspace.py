@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from rubriclab.base_options import option_error
 from rubriclab.descriptions import describe
 from rubriclab.errors import SettingsError, StoreError
 from rubriclab.judges.budget import Budget, LocalBudget
-from rubriclab.judges.connect import connect
-from rubriclab.judges.given_address import GivenAddress
+from rubriclab.judges.connect import connect, makes_requests, provider
 from rubriclab.judges.judge import Judge
 from rubriclab.judges.ledger import Ledger
 from rubriclab.judges.limits import Limits
@@ -36,6 +36,32 @@ from rubriclab.store.store import Access
 if TYPE_CHECKING:
     from rubriclab.metrics import Metrics
     from rubriclab.services.judge_choice import JudgeChoice
+
+
+class GivenAddress:
+    """The address of a server, for the first judge that asks for it and the others of its provider.
+
+    Judges of another provider have another key, which that server must not get: they are asked at their own address.
+    """
+
+    def __init__(self, address: str | None) -> None:
+        self._address = address
+        self._first: str | None = None
+        self._lock = Lock()
+
+    def for_judge(self, judge: str) -> str | None:
+        """Return the address if it is for this judge."""
+        if self._address is None or not makes_requests(judge):
+            return None
+        with self._lock:
+            self._first = self._first or judge
+        is_for_it = judge == self._first or _server(judge) == _server(self._first)
+        return self._address if is_for_it else None
+
+
+def _server(judge: str) -> str:
+    """Return the provider whose server and key a judge has; litellm has two names for some, as for Ollama."""
+    return provider(judge).removesuffix("_chat")
 
 
 P = ParamSpec("P")

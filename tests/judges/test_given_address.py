@@ -11,9 +11,8 @@ from server import RunningServer
 
 from rubriclab.errors import JudgeError
 from rubriclab.judges import JudgeOptions
-from rubriclab.judges.given_address import GivenAddress
 from rubriclab.services.judge_choice import JudgeChoice
-from rubriclab.services.workspace import Workspace
+from rubriclab.services.workspace import GivenAddress, Workspace
 from rubriclab.web.security import Access
 from rubriclab.web.studio.app import Studio
 
