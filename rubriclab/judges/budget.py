@@ -12,8 +12,7 @@ from typing import Any, Protocol
 
 from rubriclab.errors import BudgetReached, JudgeError, SettingsError
 from rubriclab.judges.batched import WaveTooSmall
-from rubriclab.judges.interruption import ReplyAfterCancellation
-from rubriclab.judges.judge import Judge, JudgeWrapper, Reply
+from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, ReplyAfterCancellation
 from rubriclab.judges.price import Price, most_tokens
 from rubriclab.judges.request import messages_of
 from rubriclab.option_names import RUN_AGAIN, option

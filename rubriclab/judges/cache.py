@@ -10,8 +10,7 @@ from typing import Any, Protocol, TypeVar
 
 from rubriclab.errors import DamagedAnswer
 from rubriclab.judges.ask import read
-from rubriclab.judges.interruption import ReplyAfterCancellation
-from rubriclab.judges.judge import Judge, JudgeWrapper, Reply
+from rubriclab.judges.judge import Judge, JudgeWrapper, Reply, ReplyAfterCancellation
 from rubriclab.judges.reply_size import DEFAULT_BYTES
 from rubriclab.judges.request import read_back, request_digest, written
 from rubriclab.prompts import Prompt

@@ -24,8 +24,7 @@ from rubriclab.judges.batch_model import BatchModel
 from rubriclab.judges.batched import Batched, Waves
 from rubriclab.judges.budget import Budget, Budgeted, LocalBudget
 from rubriclab.judges.cache import AnswerCache, Cached
-from rubriclab.judges.interruption import Interruptible
-from rubriclab.judges.judge import Judge, JudgeWrapper, Reply
+from rubriclab.judges.judge import Interruptible, Judge, JudgeWrapper, Reply
 from rubriclab.judges.language_model import LanguageModel
 from rubriclab.judges.ledger import Ledger, Metered
 from rubriclab.judges.limits import Limited, Limits, LocalLimits

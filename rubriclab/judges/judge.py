@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -121,3 +122,40 @@ class JudgeWrapper:
         """Count a reply of which an entry was recognised by its name or its place instead of its id."""
         if isinstance(self.judge, JudgeWrapper):
             self.judge.count_reading()
+
+
+# Seconds that a cancelled request waits for its reply.
+GRACE = 2.0
+# The name of the tasks of requests. They are not to be cancelled by themselves: whoever waits for them does it.
+IN_FLIGHT = "request in flight"
+
+
+class ReplyAfterCancellation(asyncio.CancelledError):
+    """The request was cancelled, and its reply arrived soon after."""
+
+    def __init__(self, reply: Reply) -> None:
+        super().__init__()
+        self.reply = reply
+
+
+class Interruptible(JudgeWrapper):
+    """A judge whose requests, when they are cancelled, wait `GRACE` seconds for their replies."""
+
+    async def reply(self, prompt: Prompt[Any]) -> Reply:
+        """Return the judge's reply.
+
+        Raises:
+            ReplyAfterCancellation: instead of `CancelledError`, with a reply that arrived in time.
+        """
+        request = asyncio.create_task(self.judge.reply(prompt), name=IN_FLIGHT)
+        try:
+            return await asyncio.shield(request)
+        except asyncio.CancelledError:
+            try:
+                await asyncio.wait([request], timeout=GRACE)
+            finally:
+                request.cancel()
+            await asyncio.wait([request])
+            if not request.cancelled() and request.exception() is None:
+                raise ReplyAfterCancellation(request.result()) from None
+            raise

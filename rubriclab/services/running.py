@@ -94,7 +94,7 @@ async def end_other_tasks() -> None:
 
     What is being cancelled already may wait for its reply.
     """
-    from rubriclab.judges.interruption import IN_FLIGHT
+    from rubriclab.judges.judge import IN_FLIGHT
 
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:

@@ -29,7 +29,7 @@ from rubriclab.judges import (
     request_digest,
 )
 from rubriclab.judges.ask import FILTERED
-from rubriclab.judges.interruption import Interruptible
+from rubriclab.judges.judge import Interruptible
 from rubriclab.judges.request import written
 
 
