@@ -1,9 +1,17 @@
 """Revision: texts rewritten for the faults that a judge finds (DCR's reason-assisted improver, section 3)."""
 
 from rubriclab.revision.faults import TextFault, require_reasons, text_faults
-from rubriclab.revision.gain import RevisionMetrics, RevisionSummary, ScoreGain, revision_metrics, summarize_revisions
 from rubriclab.revision.improve import ImproveSettings, improve_stream
-from rubriclab.revision.record import Improvement, RevisionOutcome, RevisionRound
+from rubriclab.revision.record import (
+    Improvement,
+    RevisionMetrics,
+    RevisionOutcome,
+    RevisionRound,
+    RevisionSummary,
+    ScoreGain,
+    revision_metrics,
+    summarize_revisions,
+)
 from rubriclab.revision.rewrite import SentenceEdit, typical_rewrite_prompt
 
 __all__ = [
