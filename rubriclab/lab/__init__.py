@@ -10,9 +10,8 @@ from rubriclab.base_options import Options
 from rubriclab.descriptions import describe
 from rubriclab.errors import SettingsError
 from rubriclab.lab.base import asynchronous, synchronous, with_options
-from rubriclab.lab.learning import LearningOperations
 from rubriclab.lab.scoring import ScoringOperations
-from rubriclab.lab.store import StoreOperations
+from rubriclab.lab.store import LearningOperations, StoreOperations
 from rubriclab.option_names import did_you_mean
 from rubriclab.services import (
     agree as agreeing,
