@@ -2,8 +2,9 @@
 
 from rubriclab.methods.holistic import reasoned_once, scorer
 from rubriclab.methods.method import Method
-from rubriclab.methods.seeval.explain import FORM, PRESETS, SEEvalSettings
+from rubriclab.methods.seeval.explain import FORM
 from rubriclab.methods.seeval.learn import learn, learning_calls
+from rubriclab.methods.seeval.settings import PRESETS, SEEvalSettings
 
 SEEVAL = Method(
     name="seeval",

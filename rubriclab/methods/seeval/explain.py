@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel
 
 from rubriclab.bounds import LONGEST_WORDING
 from rubriclab.characters import is_blank
@@ -16,11 +16,17 @@ from rubriclab.data.example import Example
 from rubriclab.errors import JudgeError
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.holistic import STRIDE, TEMPERATURE, HolisticSettings, ScoreFormat, with_answer_scale
-from rubriclab.methods.method import Presets
+from rubriclab.methods.holistic import STRIDE, TEMPERATURE, ScoreFormat, with_answer_scale
 from rubriclab.methods.prompting import shown_once
-from rubriclab.methods.reasons import CitedNumbers, NumberedReason, cited_reasons, fields_of_reasons, numbered_reasons
+from rubriclab.methods.reasons import (
+    CitedNumbers,
+    NumberedReason,
+    cited_reasons,
+    fields_of_reasons,
+    numbered_reasons,
+)
 from rubriclab.methods.replies import at_most
+from rubriclab.methods.seeval.settings import SEEvalSettings
 from rubriclab.option_names import option
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import CitedReason
@@ -139,28 +145,3 @@ def refine_prompt(explanation: str, mistakes: Sequence[Mistake], assignment: Ass
 
 def _reasons(mistakes: Sequence[Mistake], assignment: Assignment) -> tuple[NumberedReason, ...]:
     return numbered_reasons((mistake.example for mistake in mistakes), assignment.aspect.name)
-
-
-# One explanation, elicited at temperature 0 from G-Eval's prompt with its steps, unchanged; a reply with the score
-# only, once at temperature 0 (with `scoring=sampled`: 20 times at temperature 1, since the model has no
-# log-probabilities).
-PRESETS: Presets = {"paper": {"explanations": 1, "elicitation": "open", "refine": False, "form": "score only"}}
-
-
-class SEEvalSettings(HolisticSettings):
-    """Hyperparameters of SEEval; part of the digest of a version."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    explanations: int = Field(default=3, ge=1, le=20)
-    """Explanations elicited: the first at temperature 0 (the paper's only one), the others sampled. The one whose
-    scores correlate best with the labels is kept; without labels only the first is elicited."""
-
-    elicitation: Literal["guided", "open"] = "guided"
-    """What is requested: an explanation that divides the quality into simpler questions and says what distinguishes low
-    from high scores; or, with G-Eval's evaluation steps in the prompt, what the task means, what is new in it and how
-    it relates to what is known (paper)."""
-
-    refine: bool = True
-    """Whether the best explanation is rewritten by the texts with its largest errors, and the rewriting kept if it
-    helps on held-out texts."""

@@ -31,7 +31,8 @@ from rubriclab.methods.method import (
     scores_of,
     silent,
 )
-from rubriclab.methods.seeval.explain import FORM, Mistake, SEEvalSettings, elicit, refine
+from rubriclab.methods.seeval.explain import FORM, Mistake, elicit, refine
+from rubriclab.methods.seeval.settings import SEEvalSettings
 from rubriclab.rubric import Criterion, DroppedCriterion, Evidence, Part
 from rubriclab.stats.correlation import BoolArray, FloatArray, pearson
 from rubriclab.stats.interval import DIGITS, rounded
