@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from rubriclab.errors import ChecklistError
 from rubriclab.methods.dcr.learn import learn, learning_calls
-from rubriclab.methods.dcr.score import PRESETS, DCRSettings, reference_field, score
+from rubriclab.methods.dcr.score import reference_field, score
+from rubriclab.methods.dcr.settings import PRESETS, DCRSettings
 from rubriclab.methods.method import Method
 from rubriclab.rubric import Part
 

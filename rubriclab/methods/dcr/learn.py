@@ -12,7 +12,8 @@ from typing import Any
 from rubriclab.data.example import Example
 from rubriclab.errors import ChecklistError, DataError
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.dcr.score import DCRSettings, comparison_of, make_criterion, rate, reference_field
+from rubriclab.methods.dcr.score import comparison_of, make_criterion, rate, reference_field
+from rubriclab.methods.dcr.settings import DCRSettings
 from rubriclab.methods.holistic import learned_single, require_scores
 from rubriclab.methods.method import Learned, LearningCalls, Progress, TrainingInput, silent
 from rubriclab.methods.prompting import for_each

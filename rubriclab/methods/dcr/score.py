@@ -10,19 +10,24 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Literal
-
-from pydantic import BaseModel, ConfigDict, Field
+from typing import Any
 
 from rubriclab.checklist import Checklist, SeedQuestion
 from rubriclab.data.aspect import Assignment
 from rubriclab.data.example import Example
 from rubriclab.errors import ChecklistError
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.dcr.replies import Mark, Reason, SentenceVerdict, Sign, ask_each, of_each
-from rubriclab.methods.method import MISSING_SHARE, CriterionRating, Presets, UnitVerdict
+from rubriclab.methods.dcr.replies import (
+    Mark,
+    Reason,
+    SentenceVerdict,
+    Sign,
+    ask_each,
+    of_each,
+)
+from rubriclab.methods.dcr.settings import DCRScoringSettings
+from rubriclab.methods.method import MISSING_SHARE, CriterionRating, UnitVerdict
 from rubriclab.methods.prompting import chunks
-from rubriclab.methods.replies import Whole
 from rubriclab.prompts import Prompt
 from rubriclab.prompts.keyed import KeyedReply
 from rubriclab.rubric import Criterion, Evidence, Part
@@ -285,32 +290,3 @@ def _judged(reason: Reason | str, mark: Mark | str | None) -> JudgedSentence:
     if isinstance(mark, Mark):
         return JudgedSentence(mark.mark, reason.reason)
     return JudgedSentence(None, f"{reason.reason} (This reason has no mark: {mark})")
-
-
-# Section 3, appendices C.1 and E.2: reasons for all sentences in one call, converted to marks by a second one.
-# (`improve --take every` is the paper's improver.)
-PRESETS: Presets = {"paper": {"verdict": "converted", "most_per_call": 200}}
-
-
-class DCRScoringSettings(BaseModel):
-    """The stored settings that scoring needs; others are ignored."""
-
-    model_config = ConfigDict(frozen=True)
-
-    level: Literal["sentence", "paragraph"] = "sentence"
-    """What is compared with the reference: each sentence (paper), or the whole text at once (the paper's comparison in
-    appendix C.3, which misses more inconsistent texts)."""
-
-    verdict: Literal["converted", "with the reason"] = "with the reason"
-    """The source of a mark: a second call that reads only the reasons (the paper's AMC), or a verdict in the same reply
-    as the reason, for half of the calls. Of 90 sentences of 30 QAGS texts that a language model judged both ways, one
-    got a different mark, and agreement with people was the same (Spearman 0.81 converted, 0.84 not)."""
-
-    most_per_call: Whole = Field(default=40, ge=1, le=200)
-    """Most sentences, or reasons, in one call; longer texts need several calls. The paper has all in one."""
-
-
-class DCRSettings(DCRScoringSettings):
-    """Hyperparameters of DCR; part of the digest of a version."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")

@@ -6,13 +6,8 @@ from dcr_scripts import CHECKS, CONVERTED, SOURCE, part, text
 from hypoeval_scripts import assignment
 
 from rubriclab.methods.dcr.replies import Reason, SentenceVerdict
-from rubriclab.methods.dcr.score import (
-    DCRScoringSettings,
-    comparison_of,
-    convert_prompt,
-    evaluate_prompts,
-    listed_checks,
-)
+from rubriclab.methods.dcr.score import comparison_of, convert_prompt, evaluate_prompts, listed_checks
+from rubriclab.methods.dcr.settings import DCRScoringSettings
 from rubriclab.prompts import Prompt, render
 
 FENCE = re.compile(
