@@ -272,6 +272,8 @@ PROBE = Prompt("schema/probe", {}, OddWord, max_tokens=32)
 class SchemaProbed(JudgeWrapper):
     """A judge that sends the probe before its first prompt, if it is unknown whether the model's server heeds schemas.
 
+    litellm's list knows hosted models only. The probe asks for a tree by a schema that allows one odd word.
+
     Args:
         judge: answers all prompts but the probe.
         probed: answers the probe, in fewer attempts, as a failure may be the server's answer to the schema.

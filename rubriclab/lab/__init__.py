@@ -10,8 +10,8 @@ from rubriclab.base_options import Options
 from rubriclab.descriptions import describe
 from rubriclab.errors import SettingsError
 from rubriclab.lab.base import asynchronous, synchronous, with_options
+from rubriclab.lab.operations import Operations
 from rubriclab.lab.scoring import ScoringOperations
-from rubriclab.lab.store import LearningOperations, StoreOperations
 from rubriclab.option_names import did_you_mean
 from rubriclab.services import (
     agree as agreeing,
@@ -62,7 +62,7 @@ OPERATIONS: Mapping[str, tuple[type[Options], Callable[..., DryRun]]] = {
 }
 
 
-class Lab(LearningOperations, ScoringOperations, StoreOperations):
+class Lab(Operations, ScoringOperations):
     """A store of rubrics, the judge to ask, and everything that can be done with them.
 
     Every method has an asynchronous form (`await lab.learn_async(...)`) with the same arguments. The synchronous forms

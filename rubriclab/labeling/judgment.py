@@ -199,7 +199,9 @@ class Item:
 def deal(texts: Sequence[TextToJudge], rater: str) -> tuple[Item, ...]:
     """Return what a rater judges, in order; one item in ten comes a second time, at least five items later.
 
-    The groups come in random order, and the texts of a group one after the other.
+    Everything is drawn from digests of the rater's name and the texts, so a rater gets the same order every time. The
+    groups come in random order, and the texts of a group one after the other: a rating then compares a text with its
+    rivals.
     """
     draw = _drawing(rater)
     groups = {group: draw("group", group) for group in {text.example.group for text in texts}}

@@ -239,7 +239,9 @@ class UsableForm:
 async def usable_form(
     examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment, judge: Judge, criteria: int
 ) -> UsableForm:
-    """Return the first form in which the judge's replies can be used.
+    """Return the first form in which the judge's replies to the first labelled texts can be used.
+
+    Small models that cannot answer about twenty criteria at once can about fewer, at a higher price.
 
     Args:
         parts: the criteria of a call in the usual form.

@@ -1,4 +1,4 @@
-"""A paper as text, page by page, and the parts in which a language model reads it."""
+"""A paper as text, page by page, the parts in which a language model reads it, and what it quotes."""
 
 from __future__ import annotations
 
@@ -133,6 +133,7 @@ _EXACT = re.compile(
 def find_quotation(quotation: str, pages: Sequence[PaperPage], first: int | None = None) -> PaperPage | None:
     """Return where a quotation stands in a paper, in the paper's own words; the page `first` is searched first.
 
+    What layout and text extraction change is tolerated; numbers, signs of comparison and negations may not differ.
     Return `None` if it stands on no page, or has fewer than `FEWEST_WORDS` words.
     """
     sought = _normalized(cleaned(quotation))

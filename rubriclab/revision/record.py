@@ -229,7 +229,10 @@ def revision_metrics(text: Improvement) -> RevisionMetrics:
 
 
 def summarize_revisions(rubric: Rubric, ref: str, texts: Sequence[RevisionMetrics], judge: str) -> RevisionSummary:
-    """Return the summary of texts revised by `rubric`, whose version is `ref`, and this judge."""
+    """Return the summary of texts revised by `rubric`, whose version is `ref`, and this judge.
+
+    The gain is optimistic: a rewriting is accepted if its score rises, so part of it is selected noise.
+    """
     outcomes = Counter(text.outcome for text in texts)
     traits = {criterion.id: criterion.trait for criterion in rubric.criteria}
     ids = dict.fromkeys(name for text in texts for name in text.criteria)

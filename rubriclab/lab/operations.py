@@ -1,4 +1,4 @@
-"""The operations of `Lab` on what its store holds."""
+"""The operations of `Lab` on what its store holds, on data and labels, and learning."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from rubriclab.training_record import TrainingRecord
 
 
-class StoreOperations(LabBase):
-    """Versions, their tags and packs, batches, and the size of the store."""
+class Operations(LabBase):
+    """Versions, their tags and packs, batches, the size of the store; data, learning, labels and literature."""
 
     def versions(self, name: str | None = None) -> tuple[Version, ...]:
         """Return the newest version of each rubric, or all versions of one, the newest first.
@@ -222,20 +222,6 @@ class StoreOperations(LabBase):
     prune_async = asynchronous(prune)
     vacuum_async = asynchronous(vacuum)
 
-
-def _write(text: str, path: str | Path) -> None:
-    try:
-        if is_database(Path(path)):
-            raise ValueError("it is a database")
-        Path(path).write_text(text, "utf-8")
-    except (OSError, TypeError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise SettingsError(f"{path} cannot be written: {reason}.", "Give the path of a file in a folder.") from None
-
-
-class LearningOperations(LabBase):
-    """Data, learning, labels and literature."""
-
     @with_options(CheckOptions)
     def check(self, /, data: Data, **options: Any) -> CheckResult:
         """Return what data is taken for and every problem that keeps it from being used; no judge is asked.
@@ -387,3 +373,13 @@ class LearningOperations(LabBase):
     literature_list_async = asynchronous(literature_list)
     literature_remove_async = asynchronous(literature_remove)
     lint_async = asynchronous(lint)
+
+
+def _write(text: str, path: str | Path) -> None:
+    try:
+        if is_database(Path(path)):
+            raise ValueError("it is a database")
+        Path(path).write_text(text, "utf-8")
+    except (OSError, TypeError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise SettingsError(f"{path} cannot be written: {reason}.", "Give the path of a file in a folder.") from None
