@@ -305,8 +305,8 @@ _log = logging.getLogger(__name__)
 class BatchAnswer:
     """What a batch's files say about one request.
 
-    A line is `{"custom_id": …, "response": {"status_code": …, "body": …}, "error": …}`; a request that was not processed
-    has no response but an error with a code, such as `batch_expired`.
+    A line is `{"custom_id": …, "response": {"status_code": …, "body": …}, "error": …}`; a request that was not
+    processed has no response but an error with a code, such as `batch_expired`.
 
     Attributes:
         status: the HTTP status of the response; `None` if the request was not processed.

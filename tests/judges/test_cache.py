@@ -25,7 +25,6 @@ from rubriclab.judges import (
     Usage,
     ask,
     connect,
-    interruption,
     request_digest,
 )
 from rubriclab.judges.ask import FILTERED
@@ -73,7 +72,7 @@ async def test_filtered_reply_is_kept_and_missing_with_its_reason(server: Runnin
 async def test_reply_that_arrives_soon_after_a_cancellation_is_kept(
     monkeypatch: pytest.MonkeyPatch, answer: str
 ) -> None:
-    monkeypatch.setattr(interruption, "GRACE", 0.1)
+    monkeypatch.setattr("rubriclab.judges.judge.GRACE", 0.1)
     ended = False
 
     async def script(_prompt: Any) -> str:
