@@ -21,8 +21,8 @@ from sharing import Sharing, longest_first
 
 from rubriclab import Lab
 from rubriclab.judges import Reply, close_connections
-from rubriclab.judges.connect import SchemaProbed
 from rubriclab.judges.options import JudgeOptions
+from rubriclab.judges.schema_probe import SchemaProbed
 from rubriclab.prompts import Prompt
 from rubriclab.store import open_store
 

@@ -12,19 +12,17 @@ strings.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from rubriclab.errors import JudgeUnavailable, PromptRejected, SettingsError
-from rubriclab.judges.ask import read
+from rubriclab.errors import SettingsError
 from rubriclab.judges.batch_model import BatchModel
 from rubriclab.judges.batched import Batched, Waves
 from rubriclab.judges.budget import Budget, Budgeted, LocalBudget
 from rubriclab.judges.cache import AnswerCache, Cached
-from rubriclab.judges.judge import Interruptible, Judge, JudgeWrapper, Reply
+from rubriclab.judges.judge import Interruptible, Judge
 from rubriclab.judges.language_model import LanguageModel
 from rubriclab.judges.ledger import Ledger, Metered
 from rubriclab.judges.limits import Limited, Limits, LocalLimits
@@ -33,14 +31,12 @@ from rubriclab.judges.plug_ins import judge_points, plug_in_judge
 from rubriclab.judges.providers import provider_of
 from rubriclab.judges.recording import PREFIX, Recorder, Recording, open_replay
 from rubriclab.judges.retry import Breaker, LocalBreaker, Retried
+from rubriclab.judges.schema_probe import SchemaProbed
 from rubriclab.option_names import option
-from rubriclab.prompts import Prompt
-from rubriclab.prompts.prompt import UntoldReply
 
 if TYPE_CHECKING:
     from rubriclab.metrics import Metrics
     from rubriclab.store.batches import BatchTable
-
 
 EMBEDDED = "embedded"
 # Prompts in a row that may fail after all attempts, at least.
@@ -258,50 +254,3 @@ def _model_settings(options: JudgeOptions) -> dict[str, Any]:
         "reasoning_tokens": options.reasoning_tokens,
         "max_reply_bytes": options.max_reply_bytes,
     }
-
-
-class OddWord(UntoldReply):
-    """A word that is given only by a server that heeds the schema."""
-
-    tree: Literal["quilvarroon"]
-
-
-PROBE = Prompt("schema/probe", {}, OddWord, max_tokens=32)
-
-
-class SchemaProbed(JudgeWrapper):
-    """A judge that sends the probe before its first prompt, if it is unknown whether the model's server heeds schemas.
-
-    litellm's list knows hosted models only. The probe asks for a tree by a schema that allows one odd word.
-
-    Args:
-        judge: answers all prompts but the probe.
-        probed: answers the probe, in fewer attempts, as a failure may be the server's answer to the schema.
-
-    Attributes:
-        send: sends the probe, through the cache and the ledger; they stand around this judge.
-    """
-
-    def __init__(self, judge: Judge, probed: Judge, model: LanguageModel) -> None:
-        super().__init__(judge)
-        self._probed = probed
-        self._model = model
-        self._asking = asyncio.Lock()
-        self.send: Callable[[Prompt[Any]], Awaitable[Reply]] = probed.reply
-
-    async def reply(self, prompt: Prompt[Any]) -> Reply:
-        """Return the judge's reply to `prompt`."""
-        if prompt.reply is OddWord:
-            return await self._probed.reply(prompt)
-        if self._model.takes_schema is None:
-            async with self._asking:
-                if self._model.takes_schema is None:
-                    self._model.takes_schema = await self._is_heeded()
-        return await self.judge.reply(prompt)
-
-    async def _is_heeded(self) -> bool:
-        try:
-            reply = await self.send(PROBE)
-        except (JudgeUnavailable, PromptRejected):
-            return False
-        return read(reply, PROBE)[0] is not None

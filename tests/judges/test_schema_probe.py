@@ -11,10 +11,11 @@ import pytest
 from server import RunningServer
 
 from rubriclab.judges.cache import MemoryAnswers
-from rubriclab.judges.connect import SchemaProbed, connect
+from rubriclab.judges.connect import connect
 from rubriclab.judges.judge import Judge
 from rubriclab.judges.ledger import Ledger
 from rubriclab.judges.options import JudgeOptions
+from rubriclab.judges.schema_probe import SchemaProbed
 from rubriclab.methods.replies import score_entry
 from rubriclab.prompts import Prompt
 from rubriclab.prompts.keyed import AskedEntry, keyed_reply
