@@ -15,7 +15,7 @@ import click
 from rubriclab.cli.help import command
 from rubriclab.cli.options import option
 from rubriclab.errors import UserError
-from rubriclab.services.split import FILES, HELDOUT, LABELLED, README, RECORDING, UNLABELLED, write_sample
+from rubriclab.services.sample import FILES, HELDOUT, LABELLED, README, RECORDING, UNLABELLED, write_sample
 
 NAME, OFFLINE, STORE = "news-coherence", "news-coherence-offline", "store.db"
 TASK = ("--task", "summarization", "--aspect", "coherence", "--scale", "1:5")

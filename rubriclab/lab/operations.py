@@ -34,7 +34,8 @@ from rubriclab.services.lint import LintResult
 from rubriclab.services.literature_add import LiteratureAdded, LiteratureAddOptions
 from rubriclab.services.literature_files import FindingList, LiteratureOptions, LiteratureShowOptions
 from rubriclab.services.plan import PlanOptions, PlanResult
-from rubriclab.services.split import SampleFiles, SplitOptions, SplitResult, write_sample
+from rubriclab.services.sample import SampleFiles, write_sample
+from rubriclab.services.split import SplitOptions, SplitResult
 from rubriclab.services.storage import PruneOptions, PruneResult, StoreSize, VacuumResult
 from rubriclab.services.workspace import ref_of
 

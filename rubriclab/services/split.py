@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
@@ -18,12 +17,11 @@ from rubriclab.data.reading import ReadingOptions
 from rubriclab.data.row import RowError
 from rubriclab.digest import digest
 from rubriclab.display import Displayed
-from rubriclab.errors import DataError, SettingsError
+from rubriclab.errors import DataError
 from rubriclab.option_names import option
 from rubriclab.report.wording import count, listed
 from rubriclab.services.inputs import Data, rows_of
 from rubriclab.services.workspace import Notify
-from rubriclab.shipped_files import content_path
 
 if TYPE_CHECKING:
     from rubriclab.report.model import View
@@ -148,57 +146,3 @@ def _group_of_row(row: Any, parsed: ParsedRow, by: str, group_like: str, group_o
     pairs = () if isinstance(parsed, RowError) else parsed
     names = (name for pair in pairs for name in (pair.better, pair.worse))
     return next((group_of[name] for name in names if name in group_of), "")
-
-
-README, LABELLED, HELDOUT, UNLABELLED, RECORDING = FILES = (
-    "README.md",
-    "labelled.jsonl",
-    "heldout.jsonl",
-    "unlabelled.jsonl",
-    "recording.jsonl",
-)
-
-
-@dataclass(frozen=True)
-class SampleFiles:
-    """The files of the sample in a folder. Its labels are constructed: they are not human ratings.
-
-    Attributes:
-        readme: how texts and labels were made.
-        labelled: 36 labelled summaries of 6 texts.
-        heldout: 72 labelled summaries of 12 other texts.
-        unlabelled: the first 24 held-out summaries, without labels.
-        recording: a language model's answers to the commands of `rubriclab demo`, for the judge `recorded:PATH`.
-    """
-
-    readme: Path
-    labelled: Path
-    heldout: Path
-    unlabelled: Path
-    recording: Path
-
-
-def write_sample(folder: str | Path) -> SampleFiles:
-    """Write the sample to `folder`, which is new, empty or already has it, and return its files.
-
-    Raises:
-        SettingsError: if `folder` is a file, or has other files but not the sample.
-    """
-    folder = Path(folder)
-    if folder.exists() and not folder.is_dir():
-        raise SettingsError(f"{folder} is a file, and the sample needs a folder.", "Name another folder.")
-    paths = [folder / name for name in FILES]
-    contents = [content_path("sample", name).read_bytes() for name in FILES]
-    if folder.exists() and any(folder.iterdir()):
-        for path, content in zip(paths, contents, strict=True):
-            if not path.is_file() or path.read_bytes() != content:
-                problem = "differs from that of the sample" if path.exists() else "is missing"
-                raise SettingsError(
-                    f"The folder {folder} has other files: it is not empty, and its {path.name} {problem}.",
-                    "Name another folder; nothing was written.",
-                )
-    else:
-        folder.mkdir(parents=True, exist_ok=True)
-        for path, content in zip(paths, contents, strict=True):
-            path.write_bytes(content)
-    return SampleFiles(*paths)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from commands import CHECKOUT
 
-from rubriclab.services.split import FILES
+from rubriclab.services.sample import FILES
 from rubriclab.shipped_files import content_path
 
 
