@@ -358,15 +358,8 @@ def reworded(criterion: Criterion, method: str, text: str, name: str) -> Criteri
     question = criterion.question
     if question and better:
         question = question.model_copy(update={"better": better})
-    return Criterion(
-        **{
-            **dict(criterion),
-            "id": name,
-            "statement": statement if question else text,
-            "question": question,
-            "evidence": _evidence([criterion]),
-        }
-    )
+    own = {"id": name, "statement": statement if question else text, "question": question}
+    return Criterion(**{**dict(criterion), **own, "evidence": _evidence([criterion])})
 
 
 def merged(criteria: Sequence[Criterion], text: str, scale: Scale, name: str) -> Criterion:
