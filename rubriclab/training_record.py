@@ -25,6 +25,7 @@ class RecordedText(FrozenModel):
     """A labelled text, and what the rubric said of it without its group's labels.
 
     Attributes:
+        system: what made the text, where known.
         label: the human score.
         raters: each person's score by name, where known.
         reasons: each person's reason for the score by name; the name of an unknown person is empty.
@@ -37,6 +38,7 @@ class RecordedText(FrozenModel):
     source: str | None = None
     context: str | None = None
     reference: str | None = None
+    system: str | None = None
     label: float
     raters: Mapping[str, float] = Field(default_factory=dict)
     reasons: Mapping[str, str] = Field(default_factory=dict)
@@ -51,7 +53,7 @@ class RecordedText(FrozenModel):
     @property
     def example(self) -> Example:
         """The text as a row, without its label."""
-        return Example(self.id, self.output, self.group, self.source, self.context, self.reference)
+        return Example(self.id, self.output, self.group, self.source, self.context, self.reference, self.system)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
 from rubriclab.comparison.columns import CriterionPair, PairedScore, RubricPair
+from rubriclab.comparison.human_difference import ScoredOutput, human_difference
 from rubriclab.comparison.pairing import Outputs, PairingRule, pair_outputs
 from rubriclab.comparison.results import (
     Comparison,
@@ -30,6 +31,7 @@ from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.folds import units
 from rubriclab.stats.interval import Interval, rounded_number
 from rubriclab.stats.paired import NO_SPREAD, PairedMean, adjust_p_values, constant, paired_mean
+from rubriclab.stats.prediction_powered import LabelledScores
 
 # A visible change, as a share of the scale's width: 0.2 points from 1 to 5.
 VISIBLE = 0.05
@@ -47,6 +49,8 @@ def compare_outputs(
     *,
     by: PairingRule | None = None,
     max_drop: float | None = None,
+    learned: LabelledScores | None = None,
+    learned_from: Collection[str] = (),
 ) -> Comparison:
     """Return how the scores of two sets of outputs differ.
 
@@ -54,6 +58,8 @@ def compare_outputs(
         rubric: that both were scored with; `name` is its reference.
         by: what outputs are paired by; by default id, else group, else the sets are independent.
         max_drop: the largest acceptable drop of the mean, in points.
+        learned: the labels of learning, used unless the outputs themselves have labels.
+        learned_from: groups whose labels are not used, as the rubric was fitted to them.
 
     Raises:
         DataError: if `by` is given and pairs nothing.
@@ -78,6 +84,13 @@ def compare_outputs(
         unpaired_after=len(after.examples) - len(places),
         other_sources=sum(_of_other_sources(old, new) for old, _, new, _ in both),
         max_drop=max_drop,
+        human=human_difference(
+            rubric,
+            *_compared(before, after, both, paired=rule is not None),
+            paired=bool(places),
+            learned=learned,
+            learned_from=learned_from,
+        ),
         fallen=tuple(_text_change(pairs[place], *both[place]) for place in lowest),
         **_differences(rubrics, pairs, None if places else _by_groups(before, after, paired=rule is not None)),
     )
@@ -187,6 +200,20 @@ def _by_groups(before: Outputs, after: Outputs, *, paired: bool) -> PairedMean:
     test = ttest_ind(second, first, equal_var=False)
     low, high = test.confidence_interval(0.95)
     return PairedMean(Interval(difference, float(low), float(high)), float(test.pvalue))
+
+
+def _compared(
+    before: Outputs, after: Outputs, pairs: Sequence[tuple[Example, Score, Example, Score]], *, paired: bool
+) -> tuple[Sequence[ScoredOutput], Sequence[ScoredOutput]]:
+    """Return the outputs that are compared: those in pairs; without any, all, or those of shared groups if `paired`."""
+    if pairs:
+        return [(old, score.score or 0.0) for old, score, _, _ in pairs], [
+            (new, score.score or 0.0) for _, _, new, score in pairs
+        ]
+    groups = [{example.group for example, _ in side.scored} for side in (before, after)]
+    kept = groups[0] & groups[1] if paired else groups[0] | groups[1]
+    first, second = ([each for each in side.scored if each[0].group in kept] for side in (before, after))
+    return first, second
 
 
 def _group_means(outputs: Outputs) -> dict[str, float]:

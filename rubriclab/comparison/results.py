@@ -12,6 +12,7 @@ from rubriclab.stats.interval import Interval
 
 LimitName = Literal["max_drop", "max_shift", "max_flips", "min_rank"]
 LimitOutcome = Literal["within", "beyond", "unknown"]
+LabelSource = Literal["both", "before", "after", "learning"]
 
 # Figures are rounded to this, so that one exactly at the limit does not exceed it.
 TOLERANCE = 1e-6
@@ -131,6 +132,21 @@ class LimitCheck(FrozenModel):
     outcome: LimitOutcome
 
 
+class HumanDifference(FrozenModel):
+    """The mean human score of one set less that of another, estimated from the scores and labels.
+
+    Attributes:
+        p: two-sided, of no difference.
+        labels: how many there are.
+        labels_of: `both` sets, one of them, or the texts of `learning`.
+    """
+
+    difference: Interval
+    p: float | None
+    labels: int
+    labels_of: LabelSource
+
+
 class Comparison(FrozenModel):
     """Two columns of scores: of two sets of outputs by one version, or of the same texts by two versions or judges.
 
@@ -141,6 +157,7 @@ class Comparison(FrozenModel):
         other_sources: pairs whose sources or contexts differ, so that their ids may name different texts.
         difference: mean score after less before: of pairs, or of two independent sets.
         p: two-sided, of no difference.
+        human: the difference of the mean human scores, which then decides; `None` without enough labels.
         mean_absolute: mean absolute difference of the pairs.
         better, worse, unchanged: shares of the pairs; by at least `visible` points.
         max_drop: the largest acceptable drop of the mean; `None` if none was given.
@@ -164,6 +181,7 @@ class Comparison(FrozenModel):
     other_sources: int = 0
     difference: Interval
     p: float | None
+    human: HumanDifference | None = None
     mean_absolute: float | None
     visible: float
     better: float | None
@@ -228,11 +246,11 @@ class DriftLimits(NamedTuple):
 def drop_check(comparison: Comparison) -> LimitCheck:
     """Return whether the drop of the mean is within `max_drop` (without one: whether there is none beyond chance).
 
-    `beyond` if the whole interval lies below the limit, `within` if none of it does, else `unknown`. Without a limit an
-    interval that includes 0 is `within`. If more than a tenth of a set has no score, the others may not represent it,
-    and nothing is `within`.
+    The human difference decides if there is one, else the judge's. `beyond` if the whole interval lies below the limit,
+    `within` if none of it does, else `unknown`. Without a limit an interval that includes 0 is `within`. If more than a
+    tenth of a set has no score, the others may not represent it, and nothing is `within`.
     """
-    difference, allowed = comparison.difference, comparison.max_drop
+    difference, allowed = (comparison.human or comparison).difference, comparison.max_drop
     outcome: LimitOutcome = "unknown"
     if difference.low is not None and difference.high is not None:
         if difference.high < -(allowed or 0.0):

@@ -146,6 +146,7 @@ def recorded_texts(
             source=example.source,
             context=example.context,
             reference=example.reference,
+            system=example.system,
             label=float(example.scores[aspect]),
             raters=named_annotations(example, aspect),
             reasons=named_reasons(example, aspect),

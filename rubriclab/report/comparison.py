@@ -30,7 +30,14 @@ from rubriclab.stats.interval import Interval
 
 if TYPE_CHECKING:
     from rubriclab.comparison.ranking import RankedSystem, SystemDifference, SystemRanking
-    from rubriclab.comparison.results import Comparison, CriterionScoreChange, LimitCheck, LimitOutcome, TextChange
+    from rubriclab.comparison.results import (
+        Comparison,
+        CriterionScoreChange,
+        HumanDifference,
+        LimitCheck,
+        LimitOutcome,
+        TextChange,
+    )
     from rubriclab.store import Version
 
 TITLE, TEXT = 90, 400
@@ -103,8 +110,11 @@ def change_sentence(comparison: Comparison) -> str:
             "No text was scored by both sides" if comparison.pairing == "text" else "No output of a set has a score"
         )
         return f"{unscored}, so nothing can be compared."
-    p = "" if comparison.p is None else f", p = {comparison.p:.3g}"
-    changed = f"The mean score changes by {estimate(difference)} points{p}."
+    if comparison.human:
+        changed = f"The mean human score changes by {_points(comparison.human)}, estimated {_labels(comparison.human)}."
+        difference = comparison.human.difference
+    else:
+        changed = f"The mean score changes by {_points(comparison)}."
     if difference.low is None:
         return f"{changed} With so few groups there is no interval: give outputs for more sources."
     if comparison.max_drop is None:
@@ -116,6 +126,16 @@ def change_sentence(comparison: Comparison) -> str:
         "unknown": f"The interval includes {limit}: more texts are needed.",
     }
     return f"{changed} {meaning[comparison.outcome]}"
+
+
+def _points(found: Comparison | HumanDifference) -> str:
+    p = "" if found.p is None else f", p = {found.p:.3g}"
+    return f"{estimate(found.difference)} points{p}"
+
+
+def _labels(found: HumanDifference) -> str:
+    texts = {"both": "these outputs", "learning": "learning"}.get(found.labels_of, f"the outputs {found.labels_of}")
+    return f"by {count(found.labels, 'label')} of {texts}"
 
 
 def _pairing(comparison: Comparison) -> str:
@@ -137,8 +157,18 @@ def _intervals(groups: int) -> str:
 
 
 def _warnings(comparison: Comparison) -> Iterator[Paragraph]:
-    if comparison.pairing != "text":
-        yield Paragraph("This is the judge's difference: people's may have another size or sign.", "quiet")
+    if comparison.human and comparison.human.labels_of != "both":
+        yield Paragraph(
+            "The interval allows for a judge that favours one of the sets. With labels of both sets, on at least five "
+            "groups each, it would be narrower.",
+            "quiet",
+        )
+    elif not comparison.human and comparison.pairing != "text":
+        yield Paragraph(
+            "This is the judge's difference: people's may have another size or sign. For theirs, label outputs of both "
+            "sets, on at least five groups each.",
+            "quiet",
+        )
     if comparison.other_sources:
         pairs = count(comparison.other_sources, "pair")
         yield Paragraph(f"The sources of {pairs} differ: do the ids name the same texts in both sets?", "warning")
@@ -165,6 +195,9 @@ def _sides(comparison: Comparison) -> Section:
     pairs, groups = (f"{number:,}" if comparison.pairs else "" for number in (comparison.pairs, comparison.groups))
     p = "" if comparison.p is None else f"{comparison.p:.3g}"
     rows.append(("difference", "", pairs, pairs, groups, Figure(comparison.difference), "", p))
+    if human := comparison.human:
+        p = "" if human.p is None else f"{human.p:.3g}"
+        rows.append(("of human scores", "", "", "", "", Figure(human.difference), "", p))
     reasons = (
         Paragraph(quoted(f"{name}: {count(number, 'text')} unscored: {excerpt(reason)}"), "quiet")
         for name, side in sides

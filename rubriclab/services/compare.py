@@ -34,6 +34,7 @@ from rubriclab.services.base import JudgeOption
 from rubriclab.services.columns import ColumnScorer, ColumnScoring
 from rubriclab.services.inputs import Data, describe, rows_of, usable_examples
 from rubriclab.services.judge_choice import judge_of
+from rubriclab.services.score_distribution import held_out_scores
 from rubriclab.services.text_fields import check_text_fields, missing_fields, without_fields
 from rubriclab.services.workspace import Workspace, version_of
 from rubriclab.store import Version
@@ -118,7 +119,16 @@ async def compare(
     if after is None:
         ranking = rank_systems(version.rubric, version.ref, _by_system(outputs[0]))
         return CompareResult(ranking, workspace.effort(), version)
-    comparison = compare_outputs(version.rubric, version.ref, *outputs, by=options.by, max_drop=options.max_drop)
+    judge = scoring.scorers[0].judge.spec
+    comparison = compare_outputs(
+        version.rubric,
+        version.ref,
+        *outputs,
+        by=options.by,
+        max_drop=options.max_drop,
+        learned=await workspace.off_event_loop(held_out_scores, workspace, version, judge),
+        learned_from=frozenset(version.provenance.groups),
+    )
     return CompareResult(comparison, workspace.effort(), version)
 
 

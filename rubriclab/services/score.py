@@ -17,7 +17,6 @@ from rubriclab.errors import BelowThreshold, JudgeError, SettingsError
 from rubriclab.estimate import DryRun, dry_run, estimate_scoring
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.judges.judge import Judge
-from rubriclab.judges.recording import recorded_name
 from rubriclab.learning.unlabelled import MOST, judged_rubric, text_feature_rubric
 from rubriclab.option_names import command, option
 from rubriclab.rubric import Rubric
@@ -156,11 +155,8 @@ class Scoring:
 
     def correct_mean(self) -> None:
         """Have the summary estimate the mean human score, if held-out scores of this judge are stored."""
-        version = self.version
-        if version is None or recorded_name(self.choice.spec) != recorded_name(version.provenance.judge):
-            return
-        record = self.workspace.open_store(access="read").training(version.ref)
-        self.summary.labelled = held_out_scores(record) if record else None
+        if self.version:
+            self.summary.labelled = held_out_scores(self.workspace, self.version, self.choice.spec)
 
     def _scores(self, rows: Iterable[Example | RowError]) -> AsyncGenerator[Score]:
         work, options = self.workspace, self.options

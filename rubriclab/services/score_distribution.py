@@ -16,13 +16,15 @@ import numpy as np
 
 from rubriclab.comparison.results import MAX_UNSCORED
 from rubriclab.data.scale import Scale
+from rubriclab.judges.recording import recorded_name
 from rubriclab.scoring import Score
-from rubriclab.stats.folds import units
+from rubriclab.stats.folds import renumbered, units
 from rubriclab.stats.interval import Interval
 from rubriclab.stats.prediction_powered import LabelledScores, corrected_mean, labels_for_margin, unlike
 
 if TYPE_CHECKING:
-    from rubriclab.training_record import TrainingRecord
+    from rubriclab.services.workspace import Workspace
+    from rubriclab.store import Version
 
 BINS = 10
 # Different reasons that are counted; others are counted together.
@@ -140,10 +142,17 @@ def summarize_scores(scores: Iterable[Score], scale: Scale) -> ScoreDistribution
     return summary
 
 
-def held_out_scores(record: TrainingRecord) -> LabelledScores | None:
-    """Return the labels of a training record with the scores of the same texts by the rubric fitted to other groups."""
-    texts = [(text.label, text.predicted, text.group) for text in record.texts if text.predicted is not None]
+def held_out_scores(workspace: Workspace, version: Version, judge: str) -> LabelledScores | None:
+    """Return the labels of learning with the scores of the same texts by the rubric fitted to other groups.
+
+    `None` for another judge than the one that the version was learned with, or without a training record.
+    """
+    if recorded_name(judge) != recorded_name(version.provenance.judge):
+        return None
+    record = workspace.open_store(access="read").training(version.ref)
+    texts = [text for text in record.texts if text.predicted is not None] if record else []
     if not texts:
         return None
-    labels, scores, groups = zip(*texts, strict=True)
-    return LabelledScores(np.array(labels, dtype=float), np.array(scores, dtype=float), units(groups))
+    labels, scores = np.array([(text.label, text.predicted) for text in texts], dtype=float).T
+    systems = np.array([text.system or f"/{place}" for place, text in enumerate(texts)])
+    return LabelledScores(labels, scores, units([text.group for text in texts]), renumbered(systems))

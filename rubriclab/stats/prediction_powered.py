@@ -1,4 +1,4 @@
-"""The mean human score of many scored texts, estimated from the few that people have labelled.
+"""The mean human score of many scored texts, and the difference of two sets, estimated from the few labelled ones.
 
 Prediction-powered inference (Angelopoulos, Bates, Fannjiang, Jordan & Zrnic 2023, "Prediction-powered inference",
 Science 382) corrects the mean of the judge's scores by the labelled texts' mean error. The scores are first multiplied
@@ -13,14 +13,18 @@ the labelled texts; PPI++'s, which also uses the variance of the other scores, a
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from rubriclab.stats.correlation import FloatArray, IntArray
+from rubriclab.stats.folds import renumbered
 from rubriclab.stats.interval import Interval
 from rubriclab.stats.jackknife import CONFIDENCE, FEWEST_GROUPS
-from rubriclab.stats.paired import standard_error
+from rubriclab.stats.paired import NO_SPREAD, PairedMean, constant, standard_error
+
+SYSTEM_SHARES = np.arange(10) / 10
+"""Shares of the residuals' variance that may be of systems."""
 
 UNLIKE = 0.01
 """Scores are unlike those of the labelled texts if chance would make them so with at most this probability."""
@@ -33,11 +37,13 @@ class LabelledScores:
     Attributes:
         labels, scores: of the same texts, shape (n,), without NaN.
         unit: the group of each, numbered from 0 without gaps.
+        system: what made each, numbered likewise; texts of unknown origin have numbers of their own.
     """
 
     labels: FloatArray
     scores: FloatArray
     unit: IntArray
+    system: IntArray
 
     @property
     def groups(self) -> int:
@@ -47,9 +53,7 @@ class LabelledScores:
     @property
     def factor(self) -> float:
         """What scores are multiplied by; 0 if they do not vary."""
-        variance = float(self.scores.var())
-        covariance = float(((self.scores - self.scores.mean()) * self.labels).mean())
-        return min(max(covariance / variance, 0.0), 1.0) if variance > 0 else 0.0
+        return _factor(self.scores - self.scores.mean(), self.labels)
 
     @property
     def residuals(self) -> FloatArray:
@@ -80,6 +84,129 @@ def corrected_mean(
     # The residuals' mean and the factor are estimated.
     margin = float(stdtrit(labelled.groups - 2, (1 + confidence) / 2)) * error
     return Interval(value, value - margin, value + margin)
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredSet:
+    """One of two sets of texts whose means are compared.
+
+    Attributes:
+        scores: shape (n,), without NaN.
+        labels: of the same texts, NaN where there is none.
+        weights: of the texts in the mean; their sum is 1.
+        unit: the group of each; groups of both sets are numbered together.
+    """
+
+    scores: FloatArray
+    labels: FloatArray
+    weights: FloatArray
+    unit: IntArray
+
+    @property
+    def labelled(self) -> LabelledScores:
+        """The texts with a label."""
+        has = ~np.isnan(self.labels)
+        labels, scores = self.labels[has], self.scores[has]
+        return LabelledScores(labels, scores, renumbered(self.unit[has]), np.arange(len(labels)))
+
+    def corrected(self, factor: float) -> tuple[float, FloatArray]:
+        """Return the mean, corrected by the labels if there are any, and the influence of each text on it."""
+        has = ~np.isnan(self.labels)
+        mean = float(self.weights @ self.scores)
+        influence = factor * self.weights * (self.scores - mean)
+        if not has.any():
+            return factor * mean, influence
+        weights, residuals = self.weights[has] / self.weights[has].sum(), self.labels[has] - factor * self.scores[has]
+        influence[has] += weights * (residuals - weights @ residuals)
+        return factor * mean + float(weights @ residuals), influence
+
+
+def difference_by_own_labels(before: ScoredSet, after: ScoredSet) -> PairedMean:
+    """Return the difference of the mean human scores of two sets that have labels, with Student's interval.
+
+    A group's influence on the difference is summed over both sets, so that what both have in common cancels. Undefined
+    without `FEWEST_GROUPS` groups with labels in each set.
+    """
+    labelled = before.labelled, after.labelled
+    groups = min(each.groups for each in labelled)
+    if groups < FEWEST_GROUPS:
+        return PairedMean(Interval(None), None)
+    centered = [(each.scores - each.scores.mean(), each.labels - each.labels.mean()) for each in labelled]
+    factor = _factor(*map(np.concatenate, zip(*centered, strict=True)))
+    value, squares = _difference(before, after, factor)
+    return _student(value, math.sqrt(groups / (groups - 1) * squares), groups - 2)
+
+
+def difference_by_other_labels(
+    before: ScoredSet, after: ScoredSet, labelled: LabelledScores, *, changed: float = 1.0
+) -> PairedMean:
+    """Return the difference of the mean human scores of two sets without labels, with Student's interval.
+
+    It is the factor times the scores' difference. Its error has four parts: of the scores' difference over groups, of
+    the factor, of the texts' residuals, and of the two sets: a judge may favour the system of one. How much of the
+    residuals' variance is of systems is seldom known well, so that the error is the mean over the possible shares, by
+    their likelihood (restricted, of a model with random effects of systems; equal if each text has its own system).
+
+    Args:
+        labelled: other texts with the judge's scores.
+        changed: the share of the pairs whose texts differ; people score equal texts alike.
+    """
+    factor, count = labelled.factor, len(labelled.labels)
+    groups = [len(np.unique(side.unit)) for side in (before, after)]
+    if labelled.groups < FEWEST_GROUPS or min(groups) < 2:
+        return PairedMean(Interval(None), None)
+    first, second = (replace(side, labels=np.full_like(side.labels, np.nan)) for side in (before, after))
+    value, squares = _difference(first, second, factor)
+    shares, variances = _system_shares(labelled.residuals, labelled.system)
+    of_sets = 2 * changed**2 * shares + changed * (1 - shares) * sum(1 / number for number in groups)
+    spread = float(np.square(labelled.scores - labelled.scores.mean()).sum())
+    of_factor = (value / factor) ** 2 * float(labelled.residuals.var()) / spread if factor else 0.0
+    error = math.sqrt(min(groups) / (min(groups) - 1) * squares + of_factor + float(variances @ of_sets))
+    return _student(value, error, count - 2)
+
+
+def _difference(before: ScoredSet, after: ScoredSet, factor: float) -> tuple[float, float]:
+    """Return the difference of the corrected means, and the sum of the squares of the groups' influence."""
+    (first, of_first), (second, of_second) = (side.corrected(factor) for side in (before, after))
+    most = max(int(side.unit.max()) for side in (before, after)) + 1
+    sums = np.bincount(after.unit, of_second, most) - np.bincount(before.unit, of_first, most)
+    return second - first, float(np.square(sums).sum())
+
+
+def _student(value: float, error: float, freedom: int) -> PairedMean:
+    from scipy.special import stdtr, stdtrit
+
+    if error <= NO_SPREAD:
+        return constant(value, 0.5**freedom)
+    margin = float(stdtrit(freedom, (1 + CONFIDENCE) / 2)) * error
+    return PairedMean(Interval(value, value - margin, value + margin), 2 * float(stdtr(freedom, -abs(value) / error)))
+
+
+def _factor(scores: FloatArray, labels: FloatArray) -> float:
+    """Return the slope of the labels over centred scores, between 0 and 1; 0 if scores do not vary."""
+    squares = float(scores @ scores)
+    return min(max(float(scores @ labels) / squares, 0.0), 1.0) if squares > 0 else 0.0
+
+
+def _system_shares(residuals: FloatArray, system: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return possible shares of the variance that is of systems, and the variance at each times its probability."""
+    sizes = np.bincount(system)
+    means = np.bincount(system, residuals) / sizes
+    within = float(np.square(residuals - means[system]).sum())
+    shares = SYSTEM_SHARES[:, np.newaxis]
+    of_means = shares + (1 - shares) / sizes
+    precision = (1 / of_means).sum(axis=1)
+    center = (means / of_means).sum(axis=1) / precision
+    squares = within / (1 - SYSTEM_SHARES) + (np.square(means - center[:, np.newaxis]) / of_means).sum(axis=1)
+    freedom = len(residuals) - 1
+    fits = (
+        (len(residuals) - len(sizes)) * np.log(1 - SYSTEM_SHARES)
+        + np.log(of_means).sum(axis=1)
+        + np.log(precision)
+        + freedom * np.log(np.maximum(squares, NO_SPREAD))
+    )
+    likelihood = np.exp((fits.min() - fits) / 2)
+    return SYSTEM_SHARES, squares / freedom * likelihood / likelihood.sum()
 
 
 def labels_for_margin(labelled: LabelledScores, margin: float) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import HELDOUT, Commands
+from commands import HELDOUT, LABELLED, Commands
 
 
 def rows() -> list[dict[str, Any]]:
@@ -20,7 +20,11 @@ def written(commands: Commands, name: str, texts: list[dict[str, Any]]) -> str:
 
 
 def worse(text: dict[str, Any]) -> dict[str, Any]:
-    return {**text, "output": " ".join(reversed(text["output"].split(". ")))[:60]}
+    return {**unlabelled(text), "output": " ".join(reversed(text["output"].split(". ")))[:60]}
+
+
+def unlabelled(text: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in text.items() if name not in ("scores", "annotations")}
 
 
 @pytest.fixture
@@ -33,7 +37,8 @@ def test_a_drop_beyond_the_limit_is_exit_code_1(sets: tuple[Commands, str, str])
     done = commands("compare", old, new, "--rubric", "news", "--max-drop", 0, "--json")
     assert done.json["pairing"] == "id"
     assert done.json["pairs"] == 72
-    drop = done.json["difference"]
+    assert done.json["human"]["labels_of"] == "before"
+    drop = done.json["human"]["difference"]
     assert done.code == {"beyond": 1, "within": 0, "unknown": 3}[done.json["outcome"]]
     assert done.json["outcome"] == ("beyond" if drop["high"] < 0 else "within" if drop["low"] >= 0 else "unknown")
 
@@ -114,3 +119,41 @@ def test_what_cannot_be_compared_is_said(learned: Commands, arguments: tuple[str
     done = learned("compare", *arguments, "--rubric", "news")
     assert (done.code, done.out) == (2, "")
     assert message in done.error
+
+
+def test_labels_of_both_sets_decide_and_not_the_judge(learned: Commands) -> None:
+    """The judge sees no change, but people score every new output two points lower."""
+    new = [{**row, "output": f"{row['output']} ", "scores": {"coherence": 1.0}, "annotations": None} for row in rows()]
+    old = [{**row, "scores": {"coherence": 3.0 + number % 3}, "annotations": None} for number, row in enumerate(rows())]
+    files = written(learned, "old.jsonl", old), written(learned, "new.jsonl", new)
+    done = learned("compare", *files, "--rubric", "news", "--max-drop", 0.5, "--json")
+    assert (done.code, done.json["outcome"]) == (1, "beyond")
+    assert done.json["human"]["labels_of"] == "both"
+    assert done.json["human"]["difference"]["value"] == pytest.approx(-3, abs=0.2)
+    assert abs(done.json["difference"]["value"]) < 0.5
+    shown = " ".join(learned("compare", *files, "--rubric", "news").out.split())
+    assert "The mean human score changes by -3" in shown
+    assert "by 144 labels of these outputs" in shown
+
+
+def test_labels_of_learning_correct_the_difference_and_its_interval_allows_for_a_partial_judge(tmp_path: Path) -> None:
+    commands = Commands(tmp_path, RUBRICLAB_STORE="store.db")
+    learn = ("learn", LABELLED, "--task", "summarization", "--scale", "1:5", "--aspect", "coherence", "--name", "news")
+    assert commands(*learn).code == 0
+    files = [
+        written(commands, name, [change(row) for row in rows()])
+        for name, change in (("old.jsonl", unlabelled), ("new.jsonl", worse))
+    ]
+    found = commands("compare", *files, "--rubric", "news", "--json").json
+    assert (found["human"]["labels_of"], found["human"]["labels"]) == ("learning", 36)
+    human, judge = (each["difference"]["high"] - each["difference"]["low"] for each in (found["human"], found))
+    assert human > judge
+    assert "allows for a judge that favours one of the sets" in commands("compare", *files, "--rubric", "news").out
+
+
+def test_labels_copied_from_the_outputs_before_are_refused(learned: Commands) -> None:
+    old = written(learned, "old.jsonl", rows())
+    new = written(learned, "new.jsonl", [{**row, "output": row["output"][:60]} for row in rows()])
+    done = learned("compare", old, new, "--rubric", "news")
+    assert done.code == 2
+    assert "72 labelled pairs of different outputs have the same label" in done.err

@@ -71,7 +71,7 @@ def test_with_labels_the_interval_of_the_mean_human_score_decides(threshold: flo
     scores = np.linspace(2, 5, 20)
     labels = scores - 1 + np.tile([-0.3, 0.3], 10)
     result = summary(*scores.tolist())
-    result.labelled = LabelledScores(np.clip(labels + 0.4, 1, 5), scores, np.arange(20))
+    result.labelled = LabelledScores(np.clip(labels + 0.4, 1, 5), scores, np.arange(20), np.arange(20))
     found = result.human_mean
     assert found.value == pytest.approx(labels.mean() + 0.4, abs=0.01)
     assert result.meets(threshold) is expected
@@ -81,7 +81,7 @@ def test_with_labels_the_interval_of_the_mean_human_score_decides(threshold: flo
 def test_texts_scored_unlike_the_labelled_ones_are_said_to_need_labels() -> None:
     scores = np.linspace(1, 3, 40)
     result = summary(*(scores + 2).tolist())
-    result.labelled = LabelledScores(scores + np.tile([-0.3, 0.3], 20), scores, np.arange(40))
+    result.labelled = LabelledScores(scores + np.tile([-0.3, 0.3], 20), scores, np.arange(40), np.arange(40))
     assert result.labels_needed
     assert f"Label about {result.labels_needed} texts of them at random for a margin of 0.2" in str(
         summary_blocks(result)[1].words

@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy import stats
 
-from rubriclab.stats.prediction_powered import LabelledScores, corrected_mean, labels_for_margin, unlike
+from rubriclab.stats.interval import Interval
+from rubriclab.stats.paired import PairedMean
+from rubriclab.stats.prediction_powered import (
+    LabelledScores,
+    ScoredSet,
+    corrected_mean,
+    difference_by_other_labels,
+    difference_by_own_labels,
+    labels_for_margin,
+    unlike,
+)
 
 
 def sample(seed: int, groups: int, size: int, noise: float = 0.5) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -17,12 +31,16 @@ def sample(seed: int, groups: int, size: int, noise: float = 0.5) -> tuple[np.nd
     return labels, quality + 0.4, unit
 
 
+def of_unknown_systems(labels: np.ndarray, scores: np.ndarray, unit: np.ndarray) -> LabelledScores:
+    return LabelledScores(labels, scores, unit, np.arange(len(labels)))
+
+
 def test_estimate_and_interval_are_those_of_ppi_python_for_many_texts_without_groups() -> None:
     rng = np.random.default_rng(5)
     scores = rng.normal(3, 1, 200)
     labels = 0.3 + 0.6 * scores + rng.normal(0, 0.5, 200)
     texts = rng.normal(3.4, 1, 200_000)
-    labelled = LabelledScores(labels, scores, np.arange(200))
+    labelled = LabelledScores(labels, scores, np.arange(200), np.arange(200))
     found = corrected_mean(float(texts.mean()), len(texts), len(texts), labelled)
     assert labelled.factor == pytest.approx(0.6263195, abs=1e-6)
     # By ppi_mean_pointestimate and ppi_mean_ci of ppi-python 0.2.3 with this factor as `lam`.
@@ -37,7 +55,7 @@ def test_intervals_hold_the_mean_label_of_the_texts_in_about_95_percent() -> Non
     for seed in range(1000):
         labels, scores, unit = sample(seed, 20, 4)
         chosen = unit < 8
-        labelled = LabelledScores(labels[chosen], scores[chosen], unit[chosen])
+        labelled = of_unknown_systems(labels[chosen], scores[chosen], unit[chosen])
         found = corrected_mean(float(scores[~chosen].mean()), int((~chosen).sum()), 12, labelled)
         assert found.low is not None
         assert found.high is not None
@@ -47,23 +65,104 @@ def test_intervals_hold_the_mean_label_of_the_texts_in_about_95_percent() -> Non
 
 def test_scores_without_information_leave_the_mean_of_the_labels() -> None:
     labels, scores, unit = sample(1, 10, 3)
-    labelled = LabelledScores(labels, np.full_like(scores, 2.0), unit)
+    labelled = of_unknown_systems(labels, np.full_like(scores, 2.0), unit)
     assert labelled.factor == 0
     assert corrected_mean(4.9, 100, 100, labelled).value == pytest.approx(labels.mean())
 
 
 def test_labels_of_four_groups_give_no_estimate() -> None:
     labels, scores, unit = sample(1, 4, 5)
-    assert corrected_mean(3.0, 100, 20, LabelledScores(labels, scores, unit)).value is None
+    assert corrected_mean(3.0, 100, 20, of_unknown_systems(labels, scores, unit)).value is None
 
 
 def test_half_the_margin_needs_four_times_the_labels() -> None:
-    labelled = LabelledScores(*sample(1, 10, 3))
+    labelled = of_unknown_systems(*sample(1, 10, 3))
     assert labels_for_margin(labelled, 0.1) == pytest.approx(4 * labels_for_margin(labelled, 0.2), abs=4)
 
 
 def test_scores_that_are_shifted_are_unlike_and_others_are_not() -> None:
-    labelled = LabelledScores(*sample(1, 10, 3))
+    labelled = of_unknown_systems(*sample(1, 10, 3))
     like = sample(2, 50, 3)[1]
     assert not unlike(like, 50, labelled)
     assert unlike(like + 1.5, 50, labelled)
+
+
+def test_difference_and_interval_of_independent_sets_are_those_of_ppi_python() -> None:
+    rng = np.random.default_rng(11)
+    sets = []
+    for shift, units in ((0.0, np.arange(300)), (-0.3, 300 + np.arange(300))):
+        quality = rng.normal(3 + shift, 1, 300)
+        labels = np.where(np.arange(300) < 100, quality + rng.normal(0, 0.5, 300), np.nan)
+        sets.append(ScoredSet(quality + rng.normal(0, 0.5, 300), labels, np.full(300, 1 / 300), units))
+    found = difference_by_own_labels(*sets)
+    # By ppi_mean_pointestimate and ppi_mean_ci of ppi-python 0.2.3 for each set, the margins added in quadrature. Its
+    # scores are of the unlabelled texts only, so that its `lam` is two thirds of the factor.
+    assert found.interval.value == pytest.approx(-0.4345333, abs=1e-6)
+    # Its quantiles are normal and its variances have n, and these are Student's over 100 groups with labels.
+    margin = 0.2409403 * stats.t.ppf(0.975, 98) / stats.norm.ppf(0.975) * math.sqrt(100 / 99)
+    assert found.interval.low == pytest.approx(-0.4345333 - margin, abs=1e-4)
+
+
+def two_systems(
+    seed: int, labelled: int, of_system: float = 0.4, groups: int = 24
+) -> tuple[ScoredSet, ScoredSet, float]:
+    """Return two sets of one text a group whose judge favours one of them, and the true difference of the labels."""
+    rng = np.random.default_rng(seed)
+    of_group = rng.normal(0, 0.5, groups)
+    sets = []
+    for level in (3.0, 3.2):
+        quality = level + of_group + rng.normal(0, 0.6, groups)
+        scores = quality + rng.normal(0, of_system) + rng.normal(0, 0.3, groups)
+        labels = np.where(np.arange(groups) < labelled, quality, np.nan)
+        sets.append(ScoredSet(scores, labels, np.full(groups, 1 / groups), np.arange(groups)))
+    return sets[0], sets[1], 0.2
+
+
+def held(found: PairedMean, true: float) -> bool:
+    interval = found.interval
+    assert interval.low is not None
+    assert interval.high is not None
+    return interval.low <= true <= interval.high
+
+
+def test_labels_of_both_sets_correct_a_judge_that_favours_one() -> None:
+    shares = []
+    for seed in range(600):
+        before, after, true = two_systems(seed, labelled=12)
+        shares.append(held(difference_by_own_labels(before, after), true))
+    assert 0.93 <= np.mean(shares) <= 0.98
+
+
+def test_other_labels_allow_for_a_judge_that_favours_one_set() -> None:
+    """The labelled texts are of ten systems, which the judge favours to different degrees."""
+    shares = []
+    for seed in range(600):
+        rng = np.random.default_rng(seed + 5000)
+        system, unit = np.arange(40) % 10, np.arange(40) // 2
+        quality = rng.normal(3, 0.7, 40)
+        scores = quality + rng.normal(0, 0.4, 10)[system] + rng.normal(0, 0.3, 40)
+        before, after, true = two_systems(seed, labelled=0)
+        shares.append(
+            held(difference_by_other_labels(before, after, LabelledScores(quality, scores, unit, system)), true)
+        )
+    assert 0.92 <= np.mean(shares) <= 0.985
+
+
+def test_labels_of_four_groups_give_no_difference() -> None:
+    before, after, _ = two_systems(1, labelled=4)
+    assert difference_by_own_labels(before, after).interval.value is None
+
+
+def test_equal_texts_have_no_difference_whatever_the_judge_favours() -> None:
+    before, _, _ = two_systems(1, labelled=0)
+    labelled = of_unknown_systems(*sample(1, 10, 3))
+    assert difference_by_other_labels(before, before, labelled, changed=0.0).interval == Interval(0.0, 0.0, 0.0)
+
+
+def test_a_group_counts_once_for_both_sets() -> None:
+    """What both texts of a group have in common cancels, so that paired sets have the narrower interval."""
+    before, after, _ = two_systems(3, labelled=24)
+    paired = difference_by_own_labels(before, after).interval
+    apart = difference_by_own_labels(before, replace(after, unit=after.unit + 24)).interval
+    assert paired.value == apart.value
+    assert (paired.high or 0) - (paired.low or 0) < 0.8 * ((apart.high or 0) - (apart.low or 0))

@@ -1,0 +1,127 @@
+"""The difference of the mean human scores of two sets of outputs, from the judge's scores and some labels."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from rubriclab.comparison.results import HumanDifference, LabelSource
+from rubriclab.data import Example, labelled
+from rubriclab.errors import DataError
+from rubriclab.rubric import Rubric
+from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.folds import units
+from rubriclab.stats.jackknife import FEWEST_GROUPS
+from rubriclab.stats.paired import PairedMean
+from rubriclab.stats.prediction_powered import (
+    LabelledScores,
+    ScoredSet,
+    difference_by_other_labels,
+    difference_by_own_labels,
+)
+
+# So many pairs of different outputs do not all get equal labels by chance.
+SUSPICIOUS = 10
+ScoredOutput = tuple[Example, float]
+
+
+def human_difference(
+    rubric: Rubric,
+    before: Sequence[ScoredOutput],
+    after: Sequence[ScoredOutput],
+    *,
+    paired: bool,
+    learned: LabelledScores | None,
+    learned_from: Collection[str],
+) -> HumanDifference | None:
+    """Return the difference of the mean human scores of two sets, or of the groups' means if not `paired`.
+
+    By labels of both sets; else of the set that has more of them; else of learning. `None` if there are too few.
+
+    Args:
+        learned: the labels of learning, with held-out scores by the same judge.
+        learned_from: groups whose labels in the sets are not used, as the rubric was fitted to them.
+    """
+    if not before or not after:
+        return None
+    sets = _scored_sets(rubric.aspect.name, before, after, paired=paired, learned_from=learned_from)
+    own = [each.labelled for each in sets]
+    found = difference_by_own_labels(*sets)
+    if found.interval.value is not None:
+        if paired:
+            _check_own_labels(before, after, sets)
+        return _result(found, sum(len(each.labels) for each in own), "both", rubric)
+    one_set: list[tuple[LabelSource, LabelledScores]] = [("before", own[0]), ("after", own[1])]
+    one_set.sort(key=lambda each: -each[1].groups)
+    sources: list[tuple[LabelSource, LabelledScores | None]] = [one_set[0], ("learning", learned)]
+    changed = (
+        float(np.mean([old.output != new.output for (old, _), (new, _) in zip(before, after, strict=True)]))
+        if paired
+        else 1.0
+    )
+    for name, labels in sources:
+        if labels and labels.groups >= FEWEST_GROUPS:
+            found = difference_by_other_labels(*sets, labels, changed=changed)
+            return _result(found, len(labels.labels), name, rubric)
+    return None
+
+
+def _check_own_labels(
+    before: Sequence[ScoredOutput], after: Sequence[ScoredOutput], sets: Sequence[ScoredSet]
+) -> None:
+    """Return unless the labels of the outputs before seem to have been copied to other outputs.
+
+    Raises:
+        DataError: otherwise.
+    """
+    changed = np.array([old.output != new.output for (old, _), (new, _) in zip(before, after, strict=True)])
+    pairs = np.array([side.labels for side in sets])[:, changed]
+    pairs = pairs[:, ~np.isnan(pairs).any(axis=0)]
+    if pairs.shape[1] >= SUSPICIOUS and (pairs[0] == pairs[1]).all():
+        raise DataError(
+            f"All {pairs.shape[1]} labelled pairs of different outputs have the same label on both sides, so labels "
+            "of the outputs before seem to have been copied.",
+            "Leave the labels out of the second set, or give those of its own outputs.",
+        )
+
+
+def _result(found: PairedMean, labels: int, labels_of: LabelSource, rubric: Rubric) -> HumanDifference | None:
+    if found.interval.value is None:
+        return None
+    width = rubric.scores_on.width
+    interval = found.interval.within(-width, width).rounded()
+    return HumanDifference(difference=interval, p=found.p, labels=labels, labels_of=labels_of)
+
+
+def _scored_sets(
+    aspect: str,
+    before: Sequence[ScoredOutput],
+    after: Sequence[ScoredOutput],
+    *,
+    paired: bool,
+    learned_from: Collection[str],
+) -> tuple[ScoredSet, ScoredSet]:
+    groups = [[example.group for example, _ in side] for side in (before, after)]
+    unit = [units(groups[0])] * 2 if paired else np.split(units([*groups[0], *groups[1]]), [len(before)])
+    first, second = (
+        ScoredSet(
+            np.array([score for _, score in side]),
+            np.array([_label(example, aspect, learned_from) for example, _ in side]),
+            np.full(len(side), 1 / len(side)) if paired else _weights(of_side),
+            of_side,
+        )
+        for side, of_side in zip((before, after), unit, strict=True)
+    )
+    return first, second
+
+
+def _label(example: Example, aspect: str, learned_from: Collection[str]) -> float:
+    found = () if example.group in learned_from else labelled([example], aspect)
+    return found[0].scores[aspect] if found else np.nan
+
+
+def _weights(unit: np.ndarray) -> FloatArray:
+    """Return weights with which the mean over texts is that of the groups' means."""
+    weights = 1 / np.bincount(unit)[unit]
+    return np.asarray(weights / weights.sum())
