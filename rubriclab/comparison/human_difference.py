@@ -67,9 +67,7 @@ def human_difference(
     return None
 
 
-def _check_own_labels(
-    before: Sequence[ScoredOutput], after: Sequence[ScoredOutput], sets: Sequence[ScoredSet]
-) -> None:
+def _check_own_labels(before: Sequence[ScoredOutput], after: Sequence[ScoredOutput], sets: Sequence[ScoredSet]) -> None:
     """Return unless the labels of the outputs before seem to have been copied to other outputs.
 
     Raises:
