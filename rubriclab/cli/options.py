@@ -107,7 +107,14 @@ rows_options = together(
         from_found="always",
         section=INPUT,
         metavar="NAME|N",
-        help="The sheet of an Excel workbook.  [default: the first]",
+        help="The sheet of an Excel workbook.  [default: the first that is not hidden]",
+    ),
+    option(
+        "--skip-hidden",
+        from_found="always",
+        section=INPUT,
+        is_flag=True,
+        help="Leave out hidden rows and columns of an Excel sheet.",
     ),
     count_option(
         "--header-rows",

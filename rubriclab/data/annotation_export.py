@@ -112,7 +112,9 @@ def _place(task: Task) -> str:
 
 
 def _row(task: Task, questions: Mapping[str, AskedQuestion], others: bool) -> dict[str, Any]:
-    tables: dict[str, dict[str, dict[str, Any]]] = {name: {} for name in _OWN_NAMES if others or name != "answers"}
+    tables: dict[str, dict[str, dict[str, Any]]] = {
+        name: {} for name in _OWN_NAMES if questions and (others or name != "answers")
+    }
     for answer in task.answers:
         for table, name in _fields(answer, task, questions) or [("answers", answer.question)]:
             said = tables[table].setdefault(name, {})

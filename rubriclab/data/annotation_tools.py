@@ -1,9 +1,12 @@
-"""Exports of Label Studio and Argilla.
+"""Exports of Label Studio, Argilla and doccano.
 
 Label Studio's JSON is a list of tasks with the results of each annotation. Format: https://labelstud.io/guide/export.
 
 Argilla 2's data sets (`records.to_datasets()`) have a column `QUESTION.responses` and beside it those of the raters and
-of the status of each response. Source: `argilla.records` of the package `argilla`.
+of the status of each response. Source: `argilla.records` of the package `argilla`. Argilla 1's have a column `QUESTION`
+with a list of responses, and beside it `QUESTION-suggestion`.
+
+doccano's JSON Lines have a list `label`, and comments in `Comments`.
 """
 
 from __future__ import annotations
@@ -48,6 +51,10 @@ def converter(row: Any, format_name: str) -> Callable[[str, Rows], Export] | Non
             "These records of Argilla do not say which responses are drafts or discarded.",
             "Export the data set: dataset.records.to_datasets().to_json(FILE).",
         )
+    if any(_is_question(row, name) for name in row):
+        return _from_argilla_1
+    if isinstance(row.get("label"), list) and {"text", "Comments"} <= row.keys():
+        return _from_doccano
     return _from_tasks if _is_task(row) else None
 
 
@@ -172,6 +179,45 @@ def _from_data_set(where: str, rows: Rows) -> Export:
             if not str(name).endswith(_COLUMNS) and name not in ("status", "_server_id")
         }
         return Task(line, columns, _submitted(export, given))
+
+    return _read(export, where, rows, task)
+
+
+def _is_question(row: Mapping[str, Any], name: Any) -> bool:
+    """Return whether a column of Argilla 1 holds the responses to a question."""
+    return f"{name}-suggestion" in row and isinstance(row[name], list | None)
+
+
+def _from_argilla_1(where: str, rows: Rows) -> Export:
+    """Return the tasks of Argilla 1's data sets; drafts, discarded responses and suggestions are left out."""
+    export = Export("Argilla 1 data set")
+
+    def task(line: int, row: Any) -> Task:
+        if not isinstance(row, Mapping):
+            raise _Malformed(None, describe(row), "a record like the first")
+        given = []
+        questions = [name for name in row if _is_question(row, name)]
+        for name in questions:
+            for response in row[name] or ():
+                if not isinstance(response, Mapping) or "value" not in response:
+                    raise _Malformed(name, describe(response), "responses with a value")
+                given.append((name, response["value"], response.get("user_id"), response.get("status")))
+        left_out = {f"{name}{end}" for name in questions for end in ("", "-suggestion", "-suggestion-metadata")}
+        columns = {name: cell for name, cell in row.items() if name not in left_out}
+        return Task(line, columns, _submitted(export, given))
+
+    return _read(export, where, rows, task)
+
+
+def _from_doccano(where: str, rows: Rows) -> Export:
+    """Return the texts of doccano's JSON Lines, of which each has its labels in one column."""
+    export = Export("doccano export")
+
+    def task(line: int, row: Any) -> Task:
+        labels = row.get("label") if isinstance(row, Mapping) else None
+        if not isinstance(labels, list):
+            raise _Malformed(None, describe(row), "a text with a list of labels")
+        return Task(line, {**row, "label": None if not labels else labels[0] if len(labels) == 1 else labels})
 
     return _read(export, where, rows, task)
 

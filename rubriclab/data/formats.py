@@ -65,20 +65,20 @@ _HARDLY_EVER = 0.05
 _MOST_ACCENTED = 0.4
 
 
-def lines_of(path: Path, longest: int = LONGEST_ROW, encoding: str = UTF_8) -> Iterator[Any]:
+def lines_of(path: Path, longest: int = LONGEST_ROW, encoding: str = UTF_8, newline: str = "\n") -> Iterator[Any]:
     """Yield the lines of a file, decompressed if its name ends in `.gz`: bytes in UTF-8, else texts.
 
-    Only one line is in memory.
+    Only one line is in memory. `newline` is the end of a line.
 
     Raises:
         DataError: for a line of more than `longest` bytes (characters of another encoding).
     """
     with opened(path) as stream:
-        if encoding == UTF_8:
+        if encoding == UTF_8 and newline == "\n":
             yield from bounded_lines(str(path), stream, longest)
             return
         errors = "replace" if encoding.startswith("utf-16") else "surrogateescape"
-        with io.TextIOWrapper(stream, encoding, errors, newline="\n") as text:
+        with io.TextIOWrapper(stream, encoding, errors, newline=newline) as text:
             yield from bounded_lines(str(path), text, longest)
 
 
@@ -202,8 +202,8 @@ def with_infinite_numbers(content: bytes) -> Any:
 def encoding_of(where: str, sample: bytes, *, complete: bool, only_unicode: bool = False) -> str:
     """Return Python's name of the encoding of a file that begins with `sample`.
 
-    A byte order mark decides; then zero bytes (UTF-16); then whether the bytes are UTF-8. With more
-    valid characters beyond ASCII than other bytes, the file is UTF-8 with damaged places. Else it is Windows-1252,
+    A byte order mark decides; then zero bytes (UTF-16); then whether the bytes are UTF-8. With as many
+    valid characters beyond ASCII as other bytes, the file is UTF-8 with damaged places. Else it is Windows-1252,
     which agrees with Latin-1 on all letters that both have.
 
     Args:
@@ -244,10 +244,10 @@ def _without_mark(sample: bytes) -> str | None:
 
 
 def _is_utf_8(sample: bytes, *, complete: bool) -> bool:
-    """Return whether all bytes are UTF-8, or there are more valid characters beyond ASCII than other bytes.
+    """Return whether all bytes are UTF-8, or at least as many characters beyond ASCII are valid as bytes are not.
 
     In other encodings, a few byte sequences are valid by chance.
     """
     text = codecs.getincrementaldecoder(UTF_8)("surrogateescape").decode(sample, final=complete)
     damaged = sum("\udc80" <= character <= "\udcff" for character in text)
-    return not damaged or damaged < sum(character > "\x7f" for character in text) - damaged
+    return not damaged or damaged <= sum(character > "\x7f" for character in text) - damaged

@@ -62,7 +62,8 @@ class FieldMap:
     """Columns by field; a field without an entry has a column of the same name.
 
     `columns` maps fields (`output`, `scores.coherence`, ...) to columns. A column may be a dotted path into nested rows
-    (`article.text`); a column whose name contains the dot takes precedence.
+    (`article.text`), also through all elements of a list (`ratings[].coherence`); a column of exactly this name takes
+    precedence.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -122,17 +123,26 @@ def mapping_text(columns: Mapping[str, str]) -> str:
 def look_up(row: Mapping[str, Any], column: str) -> Any:
     """Return the value of a column or dotted path; `ABSENT` if the row has no such column.
 
-    A path through null gives null, since a nested object may be missing in some rows.
+    A path through null gives null, since a nested object may be missing in some rows. `NAME[]` stands for every element
+    of a list: `ratings[].coherence` gives a list of the values that are neither absent nor null.
     """
     if column in row:
         return row[column]
     value: Any = row
-    for part in column.split("."):
+    parts = column.split(".")
+    for place, part in enumerate(parts, start=1):
+        name = part.removesuffix("[]")
         if value is None:
             return None
-        if not isinstance(value, Mapping) or part not in value:
+        if not isinstance(value, Mapping) or name not in value:
             return ABSENT
-        value = value[part]
+        value = value[name]
+        if name != part and value is not None:
+            if not isinstance(value, list | tuple):
+                return ABSENT
+            rest = ".".join(parts[place:])
+            found = [look_up(each, rest) if rest and isinstance(each, Mapping) else each for each in value]
+            return [each for each in found if each is not ABSENT and each is not None]
     return value
 
 

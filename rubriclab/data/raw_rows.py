@@ -15,8 +15,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from rubriclab.data.annotation_export import rows_of
 from rubriclab.data.annotation_tools import converter
 from rubriclab.data.cells import CellRules
@@ -31,11 +29,9 @@ from rubriclab.data.formats import (
     encoding_of,
     json_lines,
     lines_of,
-    opened,
     sample_of,
-    too_long,
-    with_infinite_numbers,
 )
+from rubriclab.data.json_document import document_rows
 from rubriclab.data.mapping import FieldMap
 from rubriclab.data.parquet import parquet_rows
 from rubriclab.data.reading import DEFAULTS, ReadingOptions, SourceFormat
@@ -154,12 +150,12 @@ def _text(path: Path, kind: str, options: ReadingOptions) -> RawRows:
     sample, complete = sample_of(path)
     check_text(where, sample)
     encoding = options.encoding or encoding_of(where, sample, complete=complete, only_unicode=kind in JSON_LINES)
-    if kind in JSON_LINES:
-        if (exported := exported_list(path, sample, longest)) is not None:
-            listed = enumerate(exported, start=1)
-            return RawRows(SourceFormat(where, "JSON", encoding), listed, options.rules(typed=True))
-        return _json_lines(where, lines_of(path, longest, encoding), options, encoding)
     text = sample.decode(encoding, "replace").removeprefix("\ufeff")
+    newline = "\r" if "\r" in text and "\n" not in text else "\n"
+    if kind in JSON_LINES:
+        if (rows := document_rows(path, text, longest, encoding)) is not None:
+            return RawRows(SourceFormat(where, "JSON", encoding), enumerate(rows, start=1), options.rules(typed=True))
+        return _json_lines(where, lines_of(path, longest, encoding, newline), options, encoding)
     if options.delimiter:
         dialect = Dialect(options.delimiter, options.header_rows, skipped=options.skip_rows)
     else:
@@ -167,10 +163,10 @@ def _text(path: Path, kind: str, options: ReadingOptions) -> RawRows:
         dialect = sniff(text, usual, complete=complete, header_rows=header_rows, skipped=options.skip_rows)
     check_header(where, first_records(text.splitlines(keepends=True), dialect), options)
 
-    def rows() -> Numbered:
-        return delimited_rows(where, lines_of(path, longest, encoding), longest, dialect)
+    def numbered() -> Numbered:
+        return delimited_rows(where, lines_of(path, longest, encoding, newline), longest, dialect)
 
-    mark = decimal_mark(where, _mappings_of(rows()), options, dialect.delimiter)
+    mark = decimal_mark(where, _mappings_of(numbered()), options, dialect.delimiter)
     source = SourceFormat(
         where,
         "TSV" if kind != ".csv" else "CSV",
@@ -180,7 +176,7 @@ def _text(path: Path, kind: str, options: ReadingOptions) -> RawRows:
         unsure=mark.unsure,
         usual=DELIMITED[kind],
     )
-    return RawRows(source, rows(), options.rules(typed=False, decimal=mark.mark), table=True)
+    return RawRows(source, numbered(), options.rules(typed=False, decimal=mark.mark), table=True)
 
 
 def _sheet(path: Path, options: ReadingOptions) -> RawRows:
@@ -194,6 +190,7 @@ def _sheet(path: Path, options: ReadingOptions) -> RawRows:
         sheet=sheet.name,
         sheets=sheet.sheets,
         merged=sheet.merged,
+        hidden=sheet.hidden,
     )
     return RawRows(source, iter(sheet.rows), options.rules(typed=False, decimal=mark.mark), table=True)
 
@@ -227,6 +224,7 @@ def _check_options(path: Path, kind: str, options: ReadingOptions) -> None:
     text, table = kind in (*JSON_LINES, *DELIMITED), kind in (*DELIMITED, *WORKBOOK)
     applies = {
         "sheet": kind in WORKBOOK,
+        "skip_hidden": kind in WORKBOOK,
         "header_rows": table,
         "skip_rows": table,
         "delimiter": kind in DELIMITED,
@@ -287,31 +285,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _plain(cell) for key, cell in value.items()}
     return [_plain(cell) for cell in value] if isinstance(value, list | tuple) else value
-
-
-def exported_list(path: Path, sample: bytes, longest: int) -> list[Any] | None:
-    """Return the rows of a JSON file that is one list exported by an annotation tool; `None` for any other file.
-
-    Raises:
-        DataError: if such a list has more than `longest` bytes, or a list of objects over several lines is not JSON.
-    """
-    start = sample.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if not start.startswith(b"[") or not start[1:].lstrip().startswith(b"{"):
-        return None
-    with opened(path) as stream:
-        content = stream.read(longest + 1)
-    if len(content) > longest:
-        raise too_long(str(path), "the list of JSON objects", longest)
-    content = content.removeprefix(b"\xef\xbb\xbf")
-    try:
-        rows = orjson.loads(content)
-    except orjson.JSONDecodeError as error:
-        rows = with_infinite_numbers(content)
-        # In a file with a list in each line, the first line is complete.
-        if rows is None and error.lineno > 1 and not content.partition(b"\n")[0].rstrip().endswith(b"]"):
-            raise DataError(
-                f"{path} is one JSON list that ends early or is damaged: {error.msg}, in line {error.lineno}, column "
-                f"{error.colno}.",
-                "Export it again, or correct it there.",
-            ) from None
-    return rows if isinstance(rows, list) and rows and converter(rows[0], "JSON") else None

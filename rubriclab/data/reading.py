@@ -88,7 +88,10 @@ class ReadingOptions(Options):
     """The scores of words for levels: `{"good": 5, "ok": 3, "bad": 1}` or `"good=5,ok=3,bad=1"`; case is ignored."""
 
     sheet: str | int | None = None
-    """The sheet of an Excel workbook, by name or by number from 1. Default: the first."""
+    """The sheet of an Excel workbook, by name or by number from 1. Default: the first that is not hidden."""
+
+    skip_hidden: bool = False
+    """Leave out the hidden rows and columns of a sheet, such as those that a filter hides."""
 
     header_rows: int = Field(default=1, ge=1, le=10)
     """The number of header rows of a table; the names of a column are joined by dots."""
@@ -168,6 +171,7 @@ class SourceFormat:
         usual: the usual delimiter of the format.
         sheet: the sheet of a workbook that is read, of `sheets`.
         merged: cells of the sheet that have the value of a merged range.
+        hidden: the hidden rows, columns and sheets, and whether they are read.
         tool: the annotation tool's export that the rows are read as; `None` for other rows.
         choices: of this export, the words of each question whose words have no scores.
         details: what of this export is read as what, and what is left out.
@@ -183,6 +187,7 @@ class SourceFormat:
     sheet: str | None = None
     sheets: tuple[str, ...] = ()
     merged: int = 0
+    hidden: tuple[str, ...] = ()
     tool: str | None = None
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     details: tuple[str, ...] = ()
@@ -209,6 +214,7 @@ class SourceFormat:
             yield f"scores such as {self.unsure} ({option('decimal')})"
         if len(self.sheets) > 1:
             yield f"sheet {self.sheet!r} of {len(self.sheets)} ({option('sheet')})"
+        yield from self.hidden
         if self.tool:
             yield "; ".join((f"its rows taken for those of: {self.tool}", *self.details))
         if self.merged:

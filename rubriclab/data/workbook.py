@@ -11,7 +11,7 @@ import posixpath
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from xml.parsers import expat
@@ -41,10 +41,13 @@ UNSAVED = "#formula without a stored result"
 _OLD_EXCEL = b"\xd0\xcf\x11\xe0"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _MAIN = "xl/workbook.xml"
+_TRUE = ("1", "true")
 # Parts of other formats in a zip archive, which are not checked here.
 _OTHER_FORMATS = ("xl/workbook.bin", "content.xml")
 
 
+# Hidden rows and columns that a message names.
+MOST_NAMED = 5
 # First and last row and column, counted from 0.
 Range = tuple[tuple[int, int], tuple[int, int]]
 
@@ -59,16 +62,37 @@ class Sheet:
         rows: the cells below the header by column, with row numbers as Excel shows them; columns without a name are
             left out.
         merged: the number of cells that have the value of a merged range.
+        hidden: what is hidden, and whether it is read.
     """
 
     name: str
     sheets: tuple[str, ...]
     rows: tuple[tuple[int, dict[str, Any]], ...]
     merged: int = 0
+    hidden: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """The hidden rows, and the ranges of hidden columns, counted from 1."""
+
+    rows: set[int] = field(default_factory=set)
+    columns: list[tuple[int, int]] = field(default_factory=list)
+
+    def add(self, event: str, attributes: Mapping[str, str], row: int) -> None:
+        """Add the row that begins, or the columns that an element describes."""
+        if event == "row":
+            self.rows.add(row)
+        elif event == "col":
+            self.columns.append((int(attributes["min"]), int(attributes["max"])))
+
+    def has_column(self, number: int) -> bool:
+        """Return whether a column is hidden."""
+        return any(first <= number <= last for first, last in self.columns)
 
 
 def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> Sheet:
-    """Return the sheet of a workbook that the options name, by default the first.
+    """Return the sheet of a workbook that the options name, by default the first that is not hidden.
 
     Raises:
         DataError: if python-calamine is not installed, or the file is not a workbook, is protected by a password,
@@ -88,8 +112,10 @@ def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> Sheet:
             calamine.CalamineWorkbook.from_filelike(file) as workbook,
         ):
             sheets = tuple(workbook.sheet_names)
-            name = _chosen(path, sheets, options.sheet)
-            errors = _error_cells(path, archive, name)
+            shown = calamine.SheetVisibleEnum.Visible
+            hidden_sheets = [sheet.name for sheet in workbook.sheets_metadata if sheet.visible != shown]
+            name = _chosen(path, sheets, options.sheet, hidden_sheets)
+            errors, hidden = _error_cells(path, archive, name)
             worksheet = workbook.get_sheet_by_name(name)
             cells: list[list[Any]] = worksheet.to_python(skip_empty_area=False)
             for (number, column), text in errors.items():
@@ -107,11 +133,26 @@ def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> Sheet:
     where = f"{path}, sheet {name!r}"
     check_header(where, filled[:RECORDS_SEARCHED], options)
     columns = joined_header(where, [row for _, row in filled[: options.header_rows]])
+    table = filled[options.header_rows :]
+    hidden_rows = [number for number, _ in table if number in hidden.rows]
+    hidden_columns = [column for place, column in enumerate(columns, start=1) if column and hidden.has_column(place)]
+    if options.skip_hidden:
+        table = [(number, row) for number, row in table if number not in hidden.rows]
+        columns = ["" if column in hidden_columns else column for column in columns]
     rows = (
         (number, {column: _value(cell) for column, cell in zip(columns, row, strict=True) if column})
-        for number, row in filled[options.header_rows :]
+        for number, row in table
     )
-    return Sheet(name, sheets, tuple(rows), merged)
+    use = "left out" if options.skip_hidden else f"read ({option('skip_hidden')})"
+    named: dict[str, Sequence[Any]] = {f"rows {use}": hidden_rows, f"columns {use}": hidden_columns}
+    named["sheets not read"] = [each for each in hidden_sheets if each != name]
+    described = tuple(f"hidden {what}: {_listed(names)}" for what, names in named.items() if names)
+    return Sheet(name, sheets, tuple(rows), merged, described)
+
+
+def _listed(names: Sequence[Any]) -> str:
+    more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
+    return f"{', '.join(map(repr, names[:MOST_NAMED]))}{more}"
 
 
 def _value(cell: Any) -> Any:
@@ -125,11 +166,11 @@ def _is_filled(cell: Any) -> bool:
     return not (cell is None or (isinstance(cell, str) and not cell.strip()))
 
 
-def _chosen(path: Path, names: Sequence[str], sheet: str | int | None) -> str:
+def _chosen(path: Path, names: Sequence[str], sheet: str | int | None, hidden: Sequence[str]) -> str:
     if not names:
         raise DataError(f"{path} has no sheets.", "Give a workbook with a table.")
     if sheet is None:
-        return names[0]
+        return next((name for name in names if name not in hidden), names[0])
     if isinstance(sheet, str) and sheet in names:
         return sheet
     number = int(sheet) if str(sheet).isdecimal() else 0
@@ -183,10 +224,10 @@ def _check_format(path: Path) -> None:
         )
 
 
-def _error_cells(path: Path, archive: zipfile.ZipFile, sheet: str) -> dict[tuple[int, int], str]:
-    """Return the errors in a sheet, such as `#DIV/0!`, and `UNSAVED` for formulas whose result is not stored.
+def _error_cells(path: Path, archive: zipfile.ZipFile, sheet: str) -> tuple[dict[tuple[int, int], str], Hidden]:
+    """Return what is hidden in a sheet, and its errors: such as `#DIV/0!`, or `UNSAVED` if no result is stored.
 
-    They are given by row and column from 1; python-calamine reads them as empty.
+    Errors are given by row and column from 1; python-calamine reads them as empty.
 
     Raises:
         DataError: if the used area of the sheet is too large, or its texts are too long: python-calamine copies a text
@@ -195,6 +236,7 @@ def _error_cells(path: Path, archive: zipfile.ZipFile, sheet: str) -> dict[tuple
     parts = {name.casefold(): name for name in archive.namelist()}
     lengths = _lengths_of_shared_texts(archive, parts)
     errors: dict[tuple[int, int], str] = {}
+    hidden = Hidden()
     row = column = rows = columns = characters = 0
     kind = ""
     unsaved = False
@@ -231,7 +273,9 @@ def _error_cells(path: Path, archive: zipfile.ZipFile, sheet: str) -> dict[tuple
                 )
         if event == "/v" and text:
             unsaved = False
-    return errors
+        if attributes.get("hidden") in _TRUE:
+            hidden.add(event, attributes, row)
+    return errors, hidden
 
 
 def _part_of_sheet(archive: zipfile.ZipFile, sheet: str) -> str:

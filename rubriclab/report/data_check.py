@@ -59,6 +59,8 @@ def _facts(result: CheckResult) -> Iterator[tuple[str, Any]]:
     details += [f"sheet {source.sheet!r} of {len(source.sheets)}" if source.sheet else None]
     details += [f"{source.merged:,} merged cells filled" if source.merged else None]
     yield "format", quoted(", ".join(filter(None, details)))
+    if source.hidden:
+        yield "hidden", quoted(for_reader("; ".join(each.removeprefix("hidden ") for each in source.hidden)))
     if source.details:
         yield "answers", quoted(for_reader("; ".join(source.details)))
     yield "rows", f"{result.rows:,}: {count(result.texts, 'usable text')} in {count(result.groups, 'group')}"

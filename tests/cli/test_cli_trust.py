@@ -426,7 +426,7 @@ def words(listed: str) -> set[str]:
 
 
 ALWAYS = words("""
-map, missing, levels, sheet, header-rows, skip-rows, delimiter, encoding, decimal, skip-faulty,
+map, missing, levels, sheet, skip-hidden, header-rows, skip-rows, delimiter, encoding, decimal, skip-faulty,
 json, no-browser, disagreements count, disagreements side, explain nearest, show evidence, show
 matrix
 """)

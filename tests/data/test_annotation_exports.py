@@ -227,10 +227,7 @@ def test_nan_in_a_list_is_a_fault_that_names_the_rating_and_elsewhere_no_fault(t
     assert (fault.line, fault.field, fault.got) == (2, "annotations.q.anna", "NaN")
 
 
-def test_a_damaged_list_of_several_lines_is_one_error_with_its_place(tmp_path: Path) -> None:
-    (tmp_path / "cut.json").write_text(json.dumps([task(1)], indent=1)[:-9], "utf-8")
-    with pytest.raises(DataError, match=r"is one JSON list that ends early or is damaged: .*, in line \d+, column \d+"):
-        read(tmp_path / "cut.json")
+def test_a_file_with_a_list_in_each_line_has_a_fault_for_each(tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_text('[{"output": "A"}]\n{"output": "B"}\n', "utf-8")
     (fault,) = faults(tmp_path / "rows.jsonl")
     assert fault.line == 1
@@ -298,10 +295,11 @@ def test_a_list_beyond_the_limit_of_a_row_is_refused(tmp_path: Path) -> None:
         read(file, max_line_bytes=300)
 
 
-def test_lists_that_no_tool_exported_are_refused_as_before(tmp_path: Path) -> None:
-    for content in ([{"output": "A"}], [{"data": 5, "annotations": []}], [{"id": 1, "annotator": 2}]):
+def test_lists_that_no_tool_exported_are_rows(tmp_path: Path) -> None:
+    assert only(read(written(tmp_path, [{"output": "A"}]))).output == "A"
+    for content in ([{"data": 5, "annotations": []}], [{"id": 1, "annotator": 2}]):
         (fault,) = faults(written(tmp_path, content))
-        assert "in a file that is one list" in str(fault)
+        assert (fault.field, fault.got) == ("output", "nothing")
     (tmp_path / "cut.json").write_text(json.dumps([task(1)])[:-3], "utf-8")
     (fault,) = faults(tmp_path / "cut.json")
     assert "not JSON" in str(fault)
