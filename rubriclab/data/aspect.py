@@ -91,6 +91,14 @@ class Assignment:
             },
         }
 
+    def assessable_fields(self) -> dict[str, Any]:
+        """Return the fields of a prompt in which the judge of a verdict may say that a text cannot be assessed."""
+        fields = self.fields()
+        if self.scale.names:
+            text = f"{self.scale.describe()}; or n/a if nothing here lets you tell"
+            fields["scale"] = {**fields["scale"], "text": text, "assessable": True}
+        return fields
+
     @staticmethod
     def text_fields(example: Example) -> dict[str, Any]:
         """Return the fields of a text in prompts, without its labels."""

@@ -70,7 +70,7 @@ def training_examples(
     fitted = fit_scores(examples, compared, aspect, used_scale)
     chosen = labelled(fitted.examples, aspect)
     labels = [example.scores[aspect] for example in chosen]
-    notes = [*skipped, *_not_assessed(rows, aspect)]
+    notes = [*skipped, *not_assessed(rows, aspect)]
     if other := len(comparisons) - len(compared):
         notes.append(f"comparisons of aspects other than {aspect!r} are left out: {other} of {len(comparisons)}")
     notes += fitted.notes
@@ -155,7 +155,8 @@ def _check_words(rated: tuple[Example, ...], scale: Scale, aspect: str) -> None:
         )
 
 
-def _not_assessed(rows: Iterable[Example | RowError], aspect: str) -> Iterator[str]:
+def not_assessed(rows: Iterable[Example | RowError], aspect: str) -> Iterator[str]:
+    """Yield how many answers say that a text cannot be assessed, if there are any."""
     counts = rows.not_assessed if isinstance(rows, Rows) else {}
     fields = (f"scores.{aspect}", f"annotations.{aspect}")
     if number := sum(n for name, n in counts.items() if name in fields or name.startswith(f"{fields[1]}.")):

@@ -99,7 +99,9 @@ async def train(
         baseline=best_feature(candidates.examples, assignment.aspect.name),
         validation=study.validation,
     )
-    return Trained(rubric, provenance, (*left_out, *candidates.notes, *study.notes), study.record(rubric))
+    return Trained(
+        rubric, provenance, (*left_out, *candidates.notes, *study.not_assessed(), *study.notes), study.record(rubric)
+    )
 
 
 def learning_calls(plans: Sequence[Plan], settings: JointSettings) -> LearningCalls:

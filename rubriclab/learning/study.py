@@ -14,7 +14,7 @@ from rubriclab.data.aspect import Assignment
 from rubriclab.errors import JudgeError
 from rubriclab.learning.baselines import FEATURE_NAMES, feature_values
 from rubriclab.learning.calibration import bounds, conformal
-from rubriclab.learning.candidates import Candidates
+from rubriclab.learning.candidates import NOT_JUDGED, Candidates
 from rubriclab.learning.cross_validation import CrossValidatedScores, cross_validated
 from rubriclab.learning.fitting import Fit
 from rubriclab.learning.gate import DIRECT, EQUAL, validation
@@ -140,6 +140,20 @@ class Study:
                     f"95 % interval begins at {share.low or 0:.2f}"
                 )
         return round(threshold, DIGITS)
+
+    def not_assessed(self) -> Iterator[str]:
+        """Yield how often the judge said that a text cannot be assessed, if it did."""
+        cells = self.candidates.rated(self.ask)
+        for whole, what in ((True, "the whole"), (False, "a criterion")):
+            places = [
+                place
+                for place, each in enumerate(self.candidates.candidates)
+                if each.criterion.kind in (("score",) if whole else ("hypothesis", "trait"))
+            ]
+            said = [[not row[n].applies and row[n].reason != NOT_JUDGED for n in places] for row in cells]
+            texts = sum(map(any, said))
+            if self.assignment.scale.names and texts:
+                yield f"the judge says of {texts} of {len(cells)} texts that {what} cannot be assessed, which is no score"
 
     def rubric(self) -> Rubric:
         """Return the rubric: parts with the selected criteria, and their aggregation."""

@@ -25,7 +25,7 @@ from rubriclab.judges.judge import Judge
 from rubriclab.judges.logprobs import score_distribution
 from rubriclab.methods.method import CriterionRating, Learned, Progress, ScoreFunction, TrainingInput
 from rubriclab.methods.prompting import gathered
-from rubriclab.methods.replies import OnScale, Rating, Whole
+from rubriclab.methods.replies import AssessableRating, OnScale, Rating, Whole, rating
 from rubriclab.option_names import option
 from rubriclab.prompts import Prompt
 from rubriclab.rubric import Criterion, Part
@@ -109,13 +109,14 @@ def holistic_prompt(
     """Return the prompt for one score of `example`, or for the first sample of a weighted score."""
     weighted = settings.scoring != "once"
     score_only = weighted or settings.form == "score only"
+    assessable = not score_only and form.reasoned is Rating and assignment.scale.names is not None
     fields = {
-        **with_answer_scale(assignment, settings).fields(),
+        **(assignment.assessable_fields() if assessable else with_answer_scale(assignment, settings).fields()),
         **assignment.text_fields(example),
         **form.fields(criterion),
         "score_only": score_only,
     }
-    reply = form.alone if score_only else form.reasoned
+    reply = form.alone if score_only else AssessableRating if assessable else form.reasoned
     bare = reply is BareScore
     reported = settings.scoring == "weighted" and bare
     return Prompt(
@@ -281,7 +282,7 @@ def scorer(form: ScoreFormat) -> ScoreFunction:
 def _rated(name: str, answer: JudgeAnswer[Any]) -> CriterionRating:
     if answer.value is None:
         return CriterionRating(name, None, answer.missing)
-    return CriterionRating(name, answer.value.score, answer.value.reasoning)
+    return rating(name, answer.value.score, answer.value.reasoning)
 
 
 def _mean(name: str, answers: Sequence[JudgeAnswer[Any]]) -> CriterionRating:

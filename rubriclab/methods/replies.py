@@ -7,6 +7,7 @@ kept, and the others are missing.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated, Any
 
@@ -24,9 +25,11 @@ from pydantic import (
 
 from rubriclab.bounds import LONGEST_WORDING
 from rubriclab.data.aspect import Words
+from rubriclab.data.cells import CANNOT_ASSESS
 from rubriclab.data.fields import LONGEST_NAME
 from rubriclab.data.scale import Scale
 from rubriclab.judges.ask import JudgeAnswer, read
+from rubriclab.methods.method import CriterionRating
 from rubriclab.prompts import Prompt
 from rubriclab.prompts.prompt import is_salvage
 
@@ -129,11 +132,26 @@ Whole = Annotated[int, BeforeValidator(_check_is_number)]
 OnScale = Annotated[Number, AfterValidator(_on_scale)]
 
 
+def _or_not_assessed(value: Any, handler: ValidatorFunctionWrapHandler) -> float:
+    said = isinstance(value, str) and value.strip(_AROUND_ID).casefold() in CANNOT_ASSESS
+    return math.nan if said else float(handler(value))
+
+
+def _number_or_not_assessed(number: dict[str, Any]) -> WithJsonSchema:
+    return WithJsonSchema({"anyOf": [number, {"type": "string", "enum": ["n/a"]}]})
+
+
 class Rating(BaseModel):
     """A score with its reason."""
 
     reasoning: str
     score: OnScale
+
+
+class AssessableRating(Rating):
+    """A score with its reason, NaN where the judge says that the text cannot be assessed."""
+
+    score: Annotated[OnScale, WrapValidator(_or_not_assessed), _number_or_not_assessed({"type": "number"})]
 
 
 class ScoreEntry(BaseModel):
@@ -144,9 +162,12 @@ class ScoreEntry(BaseModel):
 
 
 def score_entry(fields: Mapping[str, Any]) -> type[ScoreEntry]:
-    """Return the model of a score whose JSON schema has the limits of the scale in a prompt's fields."""
+    """Return the model of a score whose JSON schema has the limits of the scale in a prompt's fields.
+
+    The score is NaN where the judge says that a text cannot be assessed, if the prompt lets it say so.
+    """
     scale = fields["scale"]
-    return _score_entry(scale["low"], scale["high"], scale["whole"])
+    return _score_entry(scale["low"], scale["high"], scale["whole"], scale.get("assessable", False))
 
 
 def bare_score(fields: Mapping[str, Any]) -> Any:
@@ -155,7 +176,17 @@ def bare_score(fields: Mapping[str, Any]) -> Any:
 
 
 @functools.lru_cache(maxsize=64)
-def _score_entry(low: float, high: float, whole: bool) -> type[ScoreEntry]:
+def _score_entry(low: float, high: float, whole: bool, assessable: bool) -> type[ScoreEntry]:
     low, high = (int(end) if float(end).is_integer() else end for end in (low, high))
-    schema = WithJsonSchema({"type": "integer" if whole else "number", "minimum": low, "maximum": high})
-    return create_model("Score", __base__=ScoreEntry, __doc__=None, score=(Annotated[OnScale, schema], ...))
+    number = {"type": "integer" if whole else "number", "minimum": low, "maximum": high}
+    score: Any = Annotated[OnScale, WithJsonSchema(number)]
+    if assessable:
+        score = Annotated[OnScale, WrapValidator(_or_not_assessed), _number_or_not_assessed(number)]
+    return create_model("Score", __base__=ScoreEntry, __doc__=None, score=(score, ...))
+
+
+def rating(criterion: str, score: float, reason: str) -> CriterionRating:
+    """Return a judge's rating; NaN is its answer that the text cannot be assessed."""
+    if math.isnan(score):
+        return CriterionRating(criterion, None, reason, applies=False)
+    return CriterionRating(criterion, score, reason)

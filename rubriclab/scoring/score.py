@@ -61,6 +61,8 @@ class CriterionScore:
         return row
 
 
+CANNOT_ASSESS = "the judge says that the whole of this text cannot be assessed"
+
 # A score, its interval, and what they rest on.
 Found = tuple[float | None, tuple[float, float] | None, tuple[CriterionScore, ...]]
 
@@ -258,6 +260,10 @@ def _mean(ratings: Sequence[CriterionRating]) -> Found:
 
 def _combined(rubric: Rubric, aggregation: Aggregation, ratings: Sequence[CriterionRating]) -> Found:
     """Return the score by learned weights, with its interval and each criterion's contribution."""
+    holistic = {criterion.id for criterion in rubric.criteria if criterion.kind == "score"}
+    whole = [rated.applies for rated in ratings if rated.criterion in holistic]
+    if whole and not any(whole):
+        return None, None, tuple(map(_criterion, ratings))
     found = combine(aggregation, {r.criterion: r.score for r in ratings if r.applies}, rubric.scale)
     interval = None if found.low is None or found.high is None else (found.low, found.high)
     return (
@@ -325,6 +331,8 @@ def _criterion(rated: CriterionRating, contribution: float | None = None) -> Cri
 
 def _why(criteria: Sequence[CriterionScore]) -> str:
     failed = [criterion for criterion in criteria if criterion.score is None and criterion.applies]
+    if not failed and any(criterion.score is not None for criterion in criteria):
+        return CANNOT_ASSESS
     if not failed:
         return f"none of the {len(criteria)} criteria can be asked of this text"
     return f"{len(failed)} of {len(criteria)} criteria without a usable rating; the first: {failed[0].reason}"

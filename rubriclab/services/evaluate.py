@@ -18,6 +18,7 @@ from rubriclab.report.wording import count
 from rubriclab.rubric import Rubric
 from rubriclab.scoring import Score, score_stream
 from rubriclab.scoring.rivals import RivalCounts
+from rubriclab.scoring.score import CANNOT_ASSESS
 from rubriclab.services.base import JudgeOption
 from rubriclab.services.inputs import Data, describe, usable_texts
 from rubriclab.services.judge_choice import JudgeChoice, judge_of, unanswered
@@ -247,6 +248,8 @@ async def _scores(
             on_progress(f"{name}: {len(done)} of {len(rows)} texts", len(done) / len(rows))
     for note in rival_notes(counts):
         workspace.notify(f"{name}: {note}")
+    if refused := sum(score.unscored == CANNOT_ASSESS for score in done):
+        workspace.notify(f"{name}: {count(refused, 'text')} left out of all figures, as {CANNOT_ASSESS}")
     return tuple(done)
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from rubriclab.data import Example, Rows, read
+from rubriclab.data.check import not_assessed
 from rubriclab.data.comparisons import about, comparison_faults, fit_scores
 from rubriclab.data.mapping import FIELDS, TABLES, FieldMap
 from rubriclab.data.readers import from_rows
@@ -89,7 +91,11 @@ def usable_texts(
     for row in read_rows:
         if not isinstance(row, Example):
             notify(f"left out: {row}")
-    examples = tuple(row for row in read_rows if isinstance(row, Example))
+    examples, aspects = tuple(row for row in read_rows if isinstance(row, Example)), tuple(aspects)
+    for note in chain.from_iterable(
+        not_assessed(rows, aspect) for aspect in dict.fromkeys(name for name, _ in aspects)
+    ):
+        notify(note)
     return _with_compared(examples, rows, aspects, notify)
 
 

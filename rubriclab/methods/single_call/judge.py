@@ -15,7 +15,7 @@ from rubriclab.methods.checkeval.answer import QuestionAnswer, rate_question
 from rubriclab.methods.checkeval.replies import AnswerEntry
 from rubriclab.methods.method import CriterionRating
 from rubriclab.methods.prompting import gathered
-from rubriclab.methods.replies import ScoreEntry, why_missing
+from rubriclab.methods.replies import ScoreEntry, rating, why_missing
 from rubriclab.methods.single_call.prompt import can_join, divided, judge_prompt
 from rubriclab.prompts.keyed import KeyedReply
 from rubriclab.rubric import Criterion, Part
@@ -86,9 +86,9 @@ def ratings_in(judgments: KeyedReply, criteria: Mapping[str, Criterion]) -> dict
         if isinstance(each, AnswerEntry):
             found[name] = rate_question(criteria[name], QuestionAnswer(each.answer, each.reason.strip()))
         elif isinstance(each, ScoreEntry):
-            found[name] = CriterionRating(name, each.score, each.reason)
+            found[name] = rating(name, each.score, each.reason)
         elif criteria[name].kind == "question":
             found[name] = rate_question(criteria[name], QuestionAnswer(each, ""))
         else:
-            found[name] = CriterionRating(name, each, "")
+            found[name] = rating(name, each, "")
     return found

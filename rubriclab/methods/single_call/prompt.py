@@ -79,7 +79,7 @@ def judge_prompt(
         ValueError: if an id names two criteria.
     """
     fields = {
-        **assignment.fields(),
+        **assignment.assessable_fields(),
         **assignment.text_fields(example),
         **shown_criteria(parts),
         "score_only": not reasons,

@@ -83,7 +83,7 @@ def rivals_prompt(examples: Sequence[Example], parts: Sequence[Part], assignment
         raise ValueError("texts rated in one call belong to one group and have the same source and context")
     shown = assignment.text_fields(examples[0])
     fields = {
-        **assignment.fields(),
+        **assignment.assessable_fields(),
         "source": shown["source"],
         "context": shown["context"],
         **shown_criteria(parts),
