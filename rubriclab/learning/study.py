@@ -153,7 +153,7 @@ class Study:
             said = [[not row[n].applies and row[n].reason != NOT_JUDGED for n in places] for row in cells]
             texts = sum(map(any, said))
             if self.assignment.scale.names and texts:
-                yield f"the judge says of {texts} of {len(cells)} texts that {what} cannot be assessed, which is no score"
+                yield f"the judge says of {texts} of {len(cells)} texts that {what} cannot be assessed: no scores"
 
     def rubric(self) -> Rubric:
         """Return the rubric: parts with the selected criteria, and their aggregation."""
