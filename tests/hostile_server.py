@@ -127,6 +127,21 @@ class Closing(Exception):
         self.reset = reset
 
 
+async def silence(_request: Request, _send: Send) -> None:
+    """Never answer."""
+    await asyncio.sleep(60)
+
+
+async def abrupt(_request: Request, _send: Send) -> None:
+    """Close the connection without a word."""
+    raise Closing
+
+
+async def reset_at_once(_request: Request, _send: Send) -> None:
+    """Reset the connection without a word."""
+    raise Closing(reset=True)
+
+
 def completion(content: Any, **fields: Any) -> dict[str, Any]:
     """Return a chat completion as OpenAI sends it; `fields` replace its own, and those of its choice with `choice_`."""
     choice = {"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": "stop"}

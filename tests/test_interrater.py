@@ -7,11 +7,13 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from checkeval_scripts import question
+from hypoeval_scripts import criterion
 from scipy.stats import spearmanr
 
 from rubriclab.data import Aspect, Example, Scale
 from rubriclab.interrater import InterraterAgreement, interrater_agreement
-from rubriclab.rubric import Criterion, Evidence, Level, Part, Question, Rubric
+from rubriclab.rubric import Criterion, Part, Rubric
 from rubriclab.scoring import CriterionScore, Score
 from rubriclab.stats.interval import Interval
 from rubriclab.stats.reliability import krippendorff_alpha
@@ -24,23 +26,10 @@ TEXTS = tuple(
 )
 NOTHING = Interval(None)
 ANSWERS = ("q1", "q2", "q3")
-EVIDENCE = Evidence(origin="seed questions")
-LEVELS = (Level(score=1, description="none"), Level(score=5, description="all"))
 
 
-def question(name: str) -> Criterion:
-    return Criterion(
-        id=name,
-        kind="question",
-        trait="order",
-        statement=f"Is {name} so?",
-        evidence=EVIDENCE,
-        question=Question(origin="seed"),
-    )
-
-
-def hypothesis(name: str) -> Criterion:
-    return Criterion(id=name, kind="hypothesis", trait="links", statement="Linked.", levels=LEVELS, evidence=EVIDENCE)
+def ordered(name: str) -> Criterion:
+    return question(name, "order")
 
 
 def rubric(*criteria: Criterion, scale: Scale = SCALE) -> Rubric:
@@ -48,8 +37,8 @@ def rubric(*criteria: Criterion, scale: Scale = SCALE) -> Rubric:
     return Rubric(task="story", aspect=Aspect(name="coherence", definition="Order."), scale=scale, parts=(part,))
 
 
-CHECKLIST = rubric(*map(question, ANSWERS))
-HYPOTHESES = rubric(hypothesis("h1"), hypothesis("h2"))
+CHECKLIST = rubric(*map(ordered, ANSWERS))
+HYPOTHESES = rubric(criterion("h1"), criterion("h2"))
 
 
 def scores_of(values: Sequence[float], ratings: dict[str, Sequence[float]] | None = None) -> list[Score]:
@@ -161,14 +150,14 @@ def test_graded_criteria_and_answers_in_shares_of_parts_are_compared_as_interval
     ratings = simulated(judges=2, seed=4)
     shares = RNG.integers(0, 7, (2, len(TEXTS))) / 6
     scored = {f"j{n}": scores_of(ratings[n], {"h1": ratings[n], "q1": shares[n]}) for n in range(2)}
-    found = interrater_agreement(rubric(hypothesis("h1"), question("q1")), TEXTS, scored)
+    found = interrater_agreement(rubric(criterion("h1"), ordered("q1")), TEXTS, scored)
     for row, table in zip(found.criteria, (ratings, shares), strict=True):
         assert row.kind == "graded"
         assert row.figures == {"alpha_interval": krippendorff_alpha(table, "interval", groups())}
 
 
 def test_a_rubric_of_both_kinds_pools_each_kind_by_itself():
-    mixed = rubric(question("q1"), hypothesis("h1"), question("q2"), hypothesis("h2"))
+    mixed = rubric(ordered("q1"), criterion("h1"), ordered("q2"), criterion("h2"))
     ones, fours = np.ones(len(TEXTS)), np.full(len(TEXTS), 4.0)
     mine = {"h2": fours, "q2": ones, "q1": ones, "h1": fours}
     found = interrater_agreement(mixed, TEXTS, {"a": scores_of(fours, mine), "b": scores_of(fours, mine)})  # type: ignore[arg-type]
@@ -196,7 +185,7 @@ def test_missing_answers_and_those_that_do_not_apply_are_left_out_and_counted_ap
     ]
     # A row that could not be judged at all has no criteria.
     second[2] = Score(TEXTS[2].id, "coherence", None, (), "no reply", "r@1", "b")
-    (row,) = interrater_agreement(rubric(question("q1")), TEXTS, {"a": first, "b": second}).criteria
+    (row,) = interrater_agreement(rubric(ordered("q1")), TEXTS, {"a": first, "b": second}).criteria
     assert (row.answers, row.missing, row.inapplicable) == (len(TEXTS) - 3, 2, 1)
     assert row.figures["alpha_nominal"].value == 1
 

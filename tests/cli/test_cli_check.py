@@ -270,21 +270,9 @@ def test_words_that_are_left_out_as_faulty_are_named_with_the_levels_that_would_
 
 def test_choices_whose_words_have_no_scores_are_named_with_the_levels_that_are_missing(here: Commands) -> None:
     words = ("Top", "Flop", "Gut")
-    tasks = [
-        {
-            "id": n,
-            "data": {"output": f"Text {n}."},
-            "annotations": [
-                {
-                    "completed_by": 1,
-                    "result": [{"from_name": "q", "type": "choices", "value": {"choices": [words[n % 3]]}}],
-                }
-            ],
-        }
-        for n in range(12)
-    ]
-    (here.folder / "t.json").write_text(json.dumps(tasks), "utf-8")
-    found = here("check", "t.json", "--aspect", "q")
+    rows = [{"output": f"Text {n}.", "q.responses": [words[n % 3]], "q.responses.users": ["anna"]} for n in range(12)]
+    (here.folder / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    found = here("check", "t.jsonl", "--aspect", "q")
     assert found.code == 2
     said = " ".join(found.out.split())
     assert "The answers to 'q' are words without scores: 'Top', 'Flop', 'Gut'." in said

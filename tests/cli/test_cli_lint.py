@@ -22,12 +22,6 @@ def checklist(*questions: dict[str, Any]) -> bytes:
     return json.dumps(content).encode()
 
 
-def test_a_checklist_that_ships_has_no_duplicates(rubriclab: Commands) -> None:
-    done = rubriclab("lint", FLUENCY)
-    assert (done.code, done.out, done.err) == (0, "8 questions, no duplicates\n", "")
-    assert rubriclab("lint", FLUENCY, "--json").json == {"questions": 8, "duplicates": []}
-
-
 TWICE = "Does the email address readers by their name?"
 
 

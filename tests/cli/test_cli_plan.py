@@ -113,13 +113,6 @@ def test_a_dry_run_asks_nothing_and_goes_by_the_sample(planning: Commands) -> No
     assert few["estimate"]["judge"]["calls"] * 4 == all_of_them["estimate"]["judge"]["calls"] > 0
 
 
-@pytest.fixture
-def models(_running_server: RunningServer) -> RunningServer:
-    """A server whose brain a test chooses."""
-    _running_server.reset()
-    return _running_server
-
-
 @pytest.mark.parametrize(("deaf_to", "code"), [("one", 0), ("all", 4)])
 def test_texts_without_a_score_are_left_out_and_if_there_is_no_other_the_command_ends(
     planning: Commands, models: RunningServer, deaf_to: str, code: int

@@ -121,13 +121,6 @@ def meddle(commands: Commands, statement: str) -> None:
         database.commit()
 
 
-def test_a_sound_store_is_said_to_be_sound(learned: Commands) -> None:
-    done = learned("verify")
-    assert (done.code, done.err) == (0, "")
-    assert done.out == "store.db: 2 rubrics, everything as it was written\n"
-    assert learned("verify", "--json").json == {"store": "store.db", "problems": []}
-
-
 def test_damaged_answers_are_named_removed_on_request_and_asked_again(own: Commands) -> None:
     keep = "INSERT INTO answers VALUES ('sha256:a', '{\"text\":\"4\"}', 'then', 'sha256:another', NULL)"
     meddle(own, keep)

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypoeval_scripts import criterion
 from scipy import stats
 
-from rubriclab import Aspect, Criterion, CriterionScore, DataError, Evidence, Example, Level, Part, Rubric, Scale, Score
+from rubriclab import Aspect, CriterionScore, DataError, Example, Part, Rubric, Scale, Score
 from rubriclab.comparison import Outputs, compare_outputs, rank_systems
 from rubriclab.comparison.pairing import pair_outputs
 from rubriclab.data.readers import from_rows
@@ -21,23 +22,7 @@ RUBRIC = Rubric(
     task="summarization",
     aspect=Aspect(name="coherence", definition="How well it hangs together."),
     scale=Scale(low=1, high=5, whole=True),
-    parts=(
-        Part(
-            method="hypoeval",
-            settings={},
-            criteria=tuple(
-                Criterion(
-                    id=name,
-                    kind="hypothesis",
-                    trait=f"trait {name}",
-                    statement=f"It has {name}.",
-                    levels=tuple(Level(score=score, description=f"level {score}") for score in (1, 3, 5)),
-                    evidence=Evidence(origin="labels"),
-                )
-                for name in ("h1", "h2")
-            ),
-        ),
-    ),
+    parts=(Part(method="hypoeval", settings={}, criteria=(criterion("h1"), criterion("h2"))),),
 )
 
 

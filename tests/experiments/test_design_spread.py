@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from holistic_scripts import Overall, by_lot
+from hypoeval_scripts import criterion
 from one_case import NEEDS_LABELS, RAW, outcome_of, study
 from scipy.stats import spearmanr
 
@@ -24,7 +25,6 @@ from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.judge import Reply
 from rubriclab.methods.hypoeval.score import rate_prompt
 from rubriclab.prompts import render
-from rubriclab.rubric import Criterion, Evidence, Level
 from rubriclab.stats.agreement import agreement
 from rubriclab.stats.interval import Interval
 
@@ -167,12 +167,7 @@ def shown(task: str, aspect: str, wording: Wording | None) -> str:
     """Return what a language model reads when a text is rated by a hypothesis in a wording."""
     assignment = Assignment(task_words(task), find_aspect(task, aspect), Scale(low=1, high=5, whole=False))
     text = Example(id="a", group="a", source="Some source.", output="Some output.", scores={aspect: 2.0})
-    levels = (Level(score=1, description="none"), Level(score=5, description="clear"))
-    evidence = Evidence(origin="labels")
-    criterion = Criterion(
-        id="h1", kind="hypothesis", trait="order", statement="Look at it.", levels=levels, evidence=evidence
-    )
-    prompt = rate_prompt(text, [criterion], assignment)
+    prompt = rate_prompt(text, [criterion("h1")], assignment)
     altered = replace(prompt, fields=wording.of(prompt.fields)) if wording else prompt
     return "\n".join(message["content"] for message in render(altered))
 

@@ -11,14 +11,11 @@ import orjson
 import pytest
 from published_files import (
     FILES,
-    HANNA_COLUMNS,
     NEWSROOM_COLUMNS,
     by_aspect,
     json_lines,
     judged,
     rated_story,
-    response,
-    story,
     summary,
     table,
 )
@@ -105,17 +102,11 @@ def test_what_is_no_such_file_at_all_is_refused(tmp_path: Path, name: str, conte
     assert f"{name} is read from" in str(caught.value.hint)
 
 
-def hanna(*rows: list[object]) -> str:
-    return table(HANNA_COLUMNS, *rows)
-
-
 def news(*rows: list[object]) -> str:
     return table(NEWSROOM_COLUMNS, *rows)
 
 
 SUMMARY = summary("M0", "late .", by_aspect(1, 2, 3, 4))
-RATED = [[1, 1, 1]] * 6
-DIALOGUE = {"context": "hi !", "fact": "_nofact", "responses": [response("Argmax Decoding", "ho !", *RATED)]}
 TOLD = rated_story("A lamp.", "Dark.", "1 1 1 1")
 WRONG: dict[str, tuple[str, Callable[[], str], str]] = {
     "a summary without ratings": (
@@ -124,11 +115,6 @@ WRONG: dict[str, tuple[str, Callable[[], str], str]] = {
         ":2: field 'expert_annotations': ",
     ),
     "a summary twice": ("summeval", lambda: json_lines(SUMMARY, SUMMARY), "the id 'dm-test-0a::M0'"),
-    "a story without number": (
-        "hanna",
-        lambda: hanna(story("x1", "P", "S", "GPT", "111111 W")),  # type: ignore[arg-type]
-        ":2: field 'Story ID': ",
-    ),
     "a rating in words": (
         "newsroom",
         lambda: news(["7", "lede3", "Rain.", "It rained.", "Rain", "4", "good", "3", "2"]),
@@ -140,11 +126,6 @@ WRONG: dict[str, tuple[str, Callable[[], str], str]] = {
             ["7", "lede3", "Rain.", "It rained.", "R", *"1234"], ["7", "lede3", "Rain.", "Wet.", "R", *"1234"]
         ),
         ":3: field 'SystemSummary': ",
-    ),
-    "a response without ratings": (
-        "topical_chat",
-        lambda: json.dumps([DIALOGUE, DIALOGUE | {"responses": [{"response": "ho !", "model": "M"}]}]),
-        ":2: field 'Understandable': ",
     ),
     "neither yes nor no": (
         "qags_xsum",

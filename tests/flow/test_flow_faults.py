@@ -88,28 +88,19 @@ def test_a_dead_server_ends_learning_with_its_address(asking: Commands) -> None:
     assert "Connect call failed ('127.0.0.1', 9)" in done.error
 
 
-def test_a_dead_server_is_no_result_of_scoring_or_evaluation(learned: Commands) -> None:
-    some = b"".join(HELDOUT.read_bytes().splitlines(keepends=True)[:3])
-    scored = learned("score", "-", "--rubric", "news", *DEAD, stdin=some)
-    assert [row["score"] for row in scored.rows] == [None] * 3
-    evaluated = learned("evaluate", "-", "--rubric", "news", "--json", *DEAD, stdin=some)
-    for done in (scored, evaluated):
-        assert done.code == 4
-        assert done.error.startswith(f"{MODEL} gave no reply that news@1 can use; the latest reason: ")
-
-
+@pytest.mark.parametrize(("more", "reason"), [(DEAD, "Connect call failed"), ((), "no complete JSON object")])
 def test_a_judge_without_one_usable_reply_is_no_result_of_scoring_or_evaluation(
-    provider: RunningServer, learned: Commands
+    provider: RunningServer, learned: Commands, more: tuple[object, ...], reason: str
 ) -> None:
     some = b"".join(HELDOUT.read_bytes().splitlines(keepends=True)[:3])
     provider.brain = lambda _messages, _body: "I would rather not."
-    scored = learned("score", "-", "--rubric", "news", "--fail-under", 1, "--max-unscored", 1, stdin=some)
+    scored = learned("score", "-", "--rubric", "news", "--fail-under", 1, "--max-unscored", 1, *more, stdin=some)
     assert [row["score"] for row in scored.rows] == [None] * 3
-    evaluated = learned("evaluate", "-", "--rubric", "news", "--json", stdin=some)
+    evaluated = learned("evaluate", "-", "--rubric", "news", "--json", *more, stdin=some)
     for done in (scored, evaluated):
         assert done.code == 4
         assert done.error.startswith(f"{MODEL} gave no reply that news@1 can use; the latest reason: ")
-        assert "no complete JSON object" in done.error
+        assert reason in done.error
 
 
 @pytest.mark.parametrize(("share", "code"), [(0.2, 1), (0.25, 0)])

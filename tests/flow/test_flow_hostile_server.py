@@ -34,9 +34,12 @@ from hostile_server import (
     HostileServer,
     Request,
     Send,
+    abrupt,
     completion,
+    reset_at_once,
     response,
     sending,
+    silence,
 )
 
 from rubriclab.errors import JudgeRefused, ProviderDown
@@ -95,11 +98,6 @@ def replaced(old: str, new: str, content: Any = None) -> bytes:
     return json.dumps(completion(content or GOOD)).replace(old, new).encode()
 
 
-async def silence(_request: Request, _send: Send) -> None:
-    """Never answer."""
-    await asyncio.sleep(60)
-
-
 async def headers_only(_request: Request, send: Send) -> None:
     """Promise a body that never comes."""
     await send(response(b"", content_length=100))
@@ -141,16 +139,6 @@ async def endless_error(_request: Request, send: Send) -> None:
     await send(response(b"", 401, content_length=None, transfer_encoding="chunked"))
     while True:
         await send(b"10000\r\n" + b"missing " * 0x2000 + b"\r\n")
-
-
-async def abrupt(_request: Request, _send: Send) -> None:
-    """Close the connection without a word."""
-    raise Closing
-
-
-async def reset_at_once(_request: Request, _send: Send) -> None:
-    """Reset the connection without a word."""
-    raise Closing(reset=True)
 
 
 async def reset(_request: Request, send: Send) -> None:

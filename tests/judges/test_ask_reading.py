@@ -35,38 +35,6 @@ def test_one_object_is_found_among_any_prose(reasoning: str, score: int, prose: 
     assert value == Rating(reasoning=reasoning, score=score)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "  \n",
-        "four",
-        "[1, 2]",
-        '{"reasoning": "fine"}',
-        '{"reasoning": "fine", "score": 6}',
-        '{"reasoning": "fine", "score": NaN}',
-        '{"reasoning": "fine", "score": 1e999}',
-        '{"reasoning": "fine", "score": 1' + "0" * 5000 + "}",
-        '{"reasoning": "fine", "score": 2, "score": 4}',
-        '{"reasoning": "fine", "score": 4',
-        GOOD + ' or rather {"reasoning": "poor", "score": 1}',
-        "{" * 5000,
-        '{"a":' * 3000,
-        "{\n//x" * 10_000,
-    ],
-)
-def test_unusable_reply_is_no_answer(text: str) -> None:
-    assert reading(text) is None
-
-
-@pytest.mark.parametrize(
-    "text",
-    [GOOD, f"{GOOD}\n{GOOD}", f"{{sic}} {GOOD}", f'{{"other": 1}} {GOOD}', '{"reasoning": "fine", "score": "4"}'],
-)
-def test_one_meaning_is_enough(text: str) -> None:
-    assert reading(text) == Rating(reasoning="fine", score=4)
-
-
 def test_fields_of_the_question_are_there_for_the_check() -> None:
     prompt = rate()
     strict = type(prompt)(prompt.name, {**prompt.fields, "high": 3}, prompt.reply)

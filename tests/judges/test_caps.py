@@ -11,7 +11,18 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hostile_server import GOOD, Closing, HostileServer, Request, Send, completion, response
+from hostile_server import (
+    GOOD,
+    Closing,
+    HostileServer,
+    Request,
+    Send,
+    abrupt,
+    completion,
+    reset_at_once,
+    response,
+    silence,
+)
 from judge_questions import rate
 
 from rubriclab.errors import BudgetReached, RubriclabError
@@ -53,20 +64,8 @@ SCRIPTS = {
 }
 
 
-async def silence(_request: Request, _send: Send) -> None:
-    await asyncio.sleep(60)
-
-
 async def cut(request: Request, send: Send) -> None:
     await send(response(reply(request))[:-30])
-    raise Closing
-
-
-async def reset(_request: Request, _send: Send) -> None:
-    raise Closing(reset=True)
-
-
-async def closed(_request: Request, _send: Send) -> None:
     raise Closing
 
 
@@ -97,8 +96,8 @@ BILLED = {
     "good": sends(lambda request: response(reply(request))),
     "silence": silence,
     "cut": cut,
-    "reset": reset,
-    "closed": closed,
+    "reset": reset_at_once,
+    "closed": abrupt,
     "html": sends(lambda _: response(b"<html>Bad gateway</html>", content_type="text/html")),
     "filtered": sends(lambda request: response(reply(request, "", **FILTERED))),
     "filtered-uncounted": sends(lambda request: response(reply(request, None, usage=None, **FILTERED))),

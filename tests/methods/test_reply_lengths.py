@@ -29,41 +29,28 @@ SIDE = {"name": "n", "definition": "d", "question": "Is it?"}
 GROUP = {"reason": "r", "relation": "same", "members": ["a", "b"], "best": "a"}
 VERDICT = {"reasoning": "r", "yes_means": "better", "about": "a", "style": "fine"}
 
+
+def listed(name: str, entry: dict[str, Any], field: str, around: Any = lambda words: words) -> Any:
+    """Return what makes a reply with words in a field of the only entry of a list."""
+    return lambda words: {"reasoning": "", name: [entry | {field: around(words)}]}
+
+
 # A reply with a place for words, and the most characters that may stand there.
 CASES: list[tuple[type[BaseModel], Any, int]] = [
-    (HypothesisProposal, lambda words: {"reasoning": "", "hypotheses": [HYPOTHESIS | {"trait": words}]}, LONGEST_NAME),
+    (HypothesisProposal, listed("hypotheses", HYPOTHESIS, "trait"), LONGEST_NAME),
+    (HypothesisProposal, listed("hypotheses", HYPOTHESIS, "statement"), LONGEST_WORDING),
     (
         HypothesisProposal,
-        lambda words: {"reasoning": "", "hypotheses": [HYPOTHESIS | {"statement": words}]},
+        listed("hypotheses", HYPOTHESIS, "levels", lambda words: [{"score": 1, "description": words}]),
         LONGEST_WORDING,
     ),
-    (
-        HypothesisProposal,
-        lambda words: {
-            "reasoning": "",
-            "hypotheses": [HYPOTHESIS | {"levels": [{"score": 1, "description": words}]}],
-        },
-        LONGEST_WORDING,
-    ),
-    (PlainElaboration, lambda words: {"reasoning": "", "questions": [{"text": words}]}, LONGEST_WORDING),
-    (WrittenSeeds, lambda words: {"reasoning": "", "sub_dimensions": [SEEDS | {"name": words}]}, LONGEST_NAME),
-    (WrittenSeeds, lambda words: {"reasoning": "", "sub_dimensions": [SEEDS | {"definition": words}]}, LONGEST_WORDING),
-    (
-        WrittenSeeds,
-        lambda words: {"reasoning": "", "sub_dimensions": [SEEDS | {"questions": [words]}]},
-        LONGEST_WORDING,
-    ),
-    (SubDimensionProposal, lambda words: {"reasoning": "", "sub_dimensions": [SIDE | {"name": words}]}, LONGEST_NAME),
-    (
-        SubDimensionProposal,
-        lambda words: {"reasoning": "", "sub_dimensions": [SIDE | {"definition": words}]},
-        LONGEST_WORDING,
-    ),
-    (
-        SubDimensionProposal,
-        lambda words: {"reasoning": "", "sub_dimensions": [SIDE | {"question": words}]},
-        LONGEST_WORDING,
-    ),
+    (PlainElaboration, listed("questions", {}, "text"), LONGEST_WORDING),
+    (WrittenSeeds, listed("sub_dimensions", SEEDS, "name"), LONGEST_NAME),
+    (WrittenSeeds, listed("sub_dimensions", SEEDS, "definition"), LONGEST_WORDING),
+    (WrittenSeeds, listed("sub_dimensions", SEEDS, "questions", lambda words: [words]), LONGEST_WORDING),
+    (SubDimensionProposal, listed("sub_dimensions", SIDE, "name"), LONGEST_NAME),
+    (SubDimensionProposal, listed("sub_dimensions", SIDE, "definition"), LONGEST_WORDING),
+    (SubDimensionProposal, listed("sub_dimensions", SIDE, "question"), LONGEST_WORDING),
     (Explanation, lambda words: {"explanation": words}, LONGEST_WORDING),
     (Refined, lambda words: {"reasoning": "", "explanation": words}, LONGEST_WORDING),
     (Steps, lambda words: {"steps": [words]}, LONGEST_WORDING - len("1. ")),

@@ -2,12 +2,13 @@
 
 import pytest
 from checkeval_scripts import question
+from holistic_scripts import whole
 from hypoeval_scripts import assignment, criterion
 
 from rubriclab.errors import SettingsError
 from rubriclab.methods.method import UnitVerdict
 from rubriclab.revision import require_reasons, text_faults
-from rubriclab.rubric import Criterion, Evidence, Part, Rubric
+from rubriclab.rubric import Part, Rubric
 from rubriclab.scoring import CriterionScore, Score
 from rubriclab.sentences import Units
 
@@ -23,12 +24,6 @@ def rubric(*criteria, method="hypoeval", settings=None, units=None):
 def of_parts(*parts):
     given = assignment()
     return Rubric(task="summarization", aspect=given.aspect, scale=given.scale, parts=parts)
-
-
-def whole(name="score"):
-    return Criterion(
-        id=name, kind="score", trait="coherence", statement="It hangs together.", evidence=Evidence(origin="definition")
-    )
 
 
 def scored(*criteria):

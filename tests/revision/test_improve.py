@@ -109,8 +109,9 @@ def unable(of):
     return script
 
 
-async def test_without_a_score_of_the_rewriting_it_is_not_taken():
-    found = await improved(scripted(evaluate=unable("Second right")))
+@pytest.mark.parametrize("take", ["better", "every"])
+async def test_without_a_score_of_the_rewriting_it_is_not_taken(take):
+    found = await improved(scripted(evaluate=unable("Second right")), take=take)
     assert (found.outcome, found.output) == ("rejected by the judge", FAULTY.output)
     assert found.rounds[0].score is None
     assert found.rounds[0].reason.startswith("the judge gives no score: ")
@@ -306,14 +307,3 @@ async def test_a_rewriting_that_scores_no_higher_is_taken_where_every_one_is():
     first, second = asked(judge, "rewrite")
     assert second.fields["sentences"] != first.fields["sentences"]
     assert {first.temperature, second.temperature} == {0}
-
-
-async def test_a_rewriting_without_a_score_is_not_taken_even_there():
-    def evaluate(prompt):
-        if "right one" in prompt.fields["output"]:
-            raise JudgeUnavailable("busy")
-        return verdicts(prompt)
-
-    found = await improved(scripted(evaluate=evaluate), take="every", rounds=1)
-    assert [done.accepted for done in found.rounds] == [False]
-    assert found.output == FAULTY.output

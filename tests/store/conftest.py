@@ -30,3 +30,10 @@ def sqlite_store(tmp_path: Path) -> Iterator[Store]:
     """An empty store in an SQLite file, for what does not hang on the kind of database."""
     with open_store(tmp_path / "store.db") as store:
         yield store
+
+
+@pytest.fixture(scope="module")
+def memory() -> Iterator[Store]:
+    """A store in memory, for the tries of a property."""
+    with open_store("sqlite://") as store:
+        yield store

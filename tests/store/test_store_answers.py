@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterator
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -85,12 +84,6 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=8,
 )
-
-
-@pytest.fixture(scope="module")
-def memory() -> Iterator[Store]:
-    with open_store("sqlite://") as store:
-        yield store
 
 
 @given(reply=st.dictionaries(st.text(), JSON, max_size=4))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -18,7 +18,7 @@ from rubriclab.data.aspect import Aspect
 from rubriclab.errors import PackError
 from rubriclab.provenance import Effort, Provenance
 from rubriclab.rubric import LEAST_WEIGHT, Part, Rubric
-from rubriclab.store import Store, Version, import_pack, open_store, read_pack, write_pack
+from rubriclab.store import Store, Version, import_pack, read_pack, write_pack
 
 
 def version_of(of: Rubric, by: Provenance) -> Version:
@@ -181,12 +181,6 @@ def rubrics(draw: st.DrawFn) -> Rubric:
     criteria = tuple(draw(st.lists(made, min_size=1, max_size=3, unique_by=lambda each: each.id)))
     part = Part(method="hypoeval", settings=draw(KNOWN_SETTINGS), criteria=criteria)
     return rubric(aspect=Aspect(name=draw(WORDS), definition=draw(WORDS)), task=draw(WORDS), parts=(part,))
-
-
-@pytest.fixture(scope="module")
-def memory() -> Iterator[Store]:
-    with open_store("sqlite://") as store:
-        yield store
 
 
 @given(of=rubrics(), examples=st.lists(st.text(), max_size=3))

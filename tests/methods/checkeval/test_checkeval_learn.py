@@ -277,18 +277,3 @@ async def test_a_text_without_answers_is_left_out_and_the_rest_is_learned_from()
     assert np.isnan(learned.matrix[at]).all()
     assert np.isfinite(np.delete(learned.scores, at)).all()
     assert {each.evidence.missing for each in learned.part.criteria} == {1}
-
-
-# Determinism
-
-
-async def test_the_same_examples_in_another_order_give_the_same_result():
-    first, *_ = await run(judge=tracking(0.4))
-    for seed in range(2):
-        shuffled = list(TEXTS)
-        random.Random(seed).shuffle(shuffled)
-        again, *_ = await run(shuffled, judge=tracking(0.4))
-        assert digest(again.part.model_dump(mode="json")) == digest(first.part.model_dump(mode="json"))
-        assert (again.examples, again.candidates) == (first.examples, first.candidates)
-        np.testing.assert_array_equal(again.scores, first.scores)
-        np.testing.assert_array_equal(again.reselected, first.reselected)

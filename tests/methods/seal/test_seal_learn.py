@@ -242,6 +242,3 @@ async def test_a_text_without_verdicts_and_an_empty_one_are_left_out():
     assert np.isnan(learned.scores[gone]).all()
     assert np.isfinite(np.delete(learned.scores, gone)).all()
     assert {each.evidence.missing for each in learned.part.criteria} == {2}
-
-
-# Determinism

@@ -317,6 +317,3 @@ async def test_a_last_rewriting_by_which_hardly_a_text_is_scored_is_not_kept():
     assert learned.part.criteria[0].statement == FIRST
     assert set(reasons(learned)) == {"r1", "r2"}
     assert not np.isnan(learned.scores).any()
-
-
-# Repeatable
