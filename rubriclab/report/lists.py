@@ -318,7 +318,8 @@ def summary_blocks(summary: ScoreDistribution) -> tuple[Paragraph, ...]:
     blocks: list[Paragraph] = []
     if summary.labelled and summary.human_mean.value is not None:
         labels = count(len(summary.labelled.labels), "label")
-        blocks.append(Paragraph(f"estimated mean human score {estimate(summary.human_mean)}, by {labels} of learning"))
+        what = f"share that people put at {summary.scale.names[1]!r}" if summary.scale.names else "mean human score"
+        blocks.append(Paragraph(quoted(f"estimated {what} {estimate(summary.human_mean)}, by {labels} of learning")))
     if summary.labels_needed:
         blocks.append(
             Paragraph(
@@ -326,6 +327,8 @@ def summary_blocks(summary: ScoreDistribution) -> tuple[Paragraph, ...]:
                 f"{count(summary.labels_needed, 'text')} of them at random for a margin of {show(summary.margin)}."
             )
         )
+    if summary.pass_rate is not None and summary.scale.names:
+        blocks.append(Paragraph(quoted(f"verdict {summary.scale.names[1]!r}: {summary.pass_rate:.1%} of the texts")))
     if summary.mean is not None:
         spread = f", standard deviation {figure(summary.standard_deviation)}" if summary.standard_deviation else ""
         ends = f"{show(summary.scale.low)} |{_bars(summary.histogram)}| {show(summary.scale.high)}"

@@ -105,7 +105,7 @@ class Scoring:
                 f"{option('workers')}: {self.judge.name} is connected in this process, where others cannot use it;",
                 f"leave {option('workers')} out.",
             )
-        self.summary = ScoreDistribution(self.rubric.scores_on)
+        self.summary = ScoreDistribution(self.rubric.scores_on, threshold=self.rubric.threshold)
 
     def estimate(self) -> DryRun:
         """Return an estimate of what it asks of the judge."""

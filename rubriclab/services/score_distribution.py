@@ -43,6 +43,7 @@ class ScoreDistribution:
         values: of the texts that have one.
         groups: a number for the group of each of them.
         unscored: the others by reason.
+        threshold: for verdicts, the lowest score that passes.
     """
 
     scale: Scale
@@ -50,6 +51,7 @@ class ScoreDistribution:
     values: array[float] = field(default_factory=lambda: array("d"))
     groups: array[int] = field(default_factory=lambda: array("q"))
     unscored: Counter[str] = field(default_factory=Counter)
+    threshold: float | None = None
 
     def add(self, score: Score, group: str | None = None) -> None:
         """Count one more text; without `group`, it is a group of its own."""
@@ -64,6 +66,13 @@ class ScoreDistribution:
     def mean(self) -> float | None:
         """The mean score; `None` without scores."""
         return math.fsum(self.values) / len(self.values) if self.values else None
+
+    @property
+    def pass_rate(self) -> float | None:
+        """The share of the texts with a score that pass; `None` without verdicts, or without scores."""
+        if self.threshold is None or not self.values:
+            return None
+        return sum(value >= self.threshold for value in self.values) / len(self.values)
 
     @property
     def standard_deviation(self) -> float | None:
@@ -107,9 +116,12 @@ class ScoreDistribution:
     def meets(self, threshold: float) -> bool | None:
         """Return whether the mean human score is at least `threshold`; without labels, whether the mean score is.
 
+        For verdicts, the mean human score is the share of texts that people let pass, and without labels the share of
+        texts that pass counts.
+
         It is `None` if the interval holds the threshold, or too many texts have no score to say so.
         """
-        unscored, mean = sum(self.unscored.values()), self.mean
+        unscored, mean = sum(self.unscored.values()), self.mean if self.threshold is None else self.pass_rate
         if mean is None or unscored > MAX_UNSCORED * (unscored + len(self.values)):
             return None
         found = self.human_mean
@@ -128,15 +140,16 @@ class ScoreDistribution:
             "labels": 0 if self.labelled is None else len(self.labelled.labels),
             "labels_needed": self.labels_needed,
             "mean": self.mean,
+            **({} if self.threshold is None else {"pass_rate": self.pass_rate}),
             "standard_deviation": self.standard_deviation,
             "histogram": list(self.histogram),
             "unscored_by_reason": dict(self.unscored),
         }
 
 
-def summarize_scores(scores: Iterable[Score], scale: Scale) -> ScoreDistribution:
+def summarize_scores(scores: Iterable[Score], scale: Scale, threshold: float | None = None) -> ScoreDistribution:
     """Return the summary of scores on a scale."""
-    summary = ScoreDistribution(scale)
+    summary = ScoreDistribution(scale, threshold=threshold)
     for score in scores:
         summary.add(score)
     return summary

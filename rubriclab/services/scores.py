@@ -136,7 +136,8 @@ class Scores(Displayed):
     def __getitem__(self, index: int | slice) -> Score | Scores:
         if isinstance(index, slice):
             scored = self.scored[index]
-            summary = summarize_scores((row.score for row in scored), self.summary.scale)
+            kept = (row.score for row in scored)
+            summary = summarize_scores(kept, self.summary.scale, self.summary.threshold)
             return Scores(scored, self.rubric, self.effort, summary)
         return self.scored[index].score
 

@@ -15,6 +15,7 @@ from rubriclab.integrations.promptfoo import get_assert
 from rubriclab.integrations.pytest.checker import RubricChecker, RubricFixture
 from rubriclab.integrations.pytest.tally import Tallies
 from rubriclab.integrations.rationale import rationale
+from rubriclab.services.score_distribution import summarize_scores
 from rubriclab.web.api.models import ScoreResult, score_row
 
 LEARN: dict[str, Any] = {"task": "summarization", "aspect": "ok", "definition": "The summary is coherent."}
@@ -130,6 +131,30 @@ def test_a_threshold_beyond_probabilities_or_of_a_graded_rubric_is_refused(lab: 
     ):
         with pytest.raises(SettingsError, match=message):
             lab.edit(ref, threshold=threshold, preview=True)
+
+
+def test_the_summary_has_the_share_that_passes_and_fail_under_goes_by_it(lab: Lab, rubric: Version) -> None:
+    scores = lab.score(as_verdicts(HELDOUT), rubric)
+    summary = scores.summary
+    passing = sum(score.verdict == "pass" for score in scores) / len(scores)
+    assert summary.pass_rate == passing == summary.to_row()["pass_rate"]
+    assert f"verdict 'pass': {passing:.1%} of the texts" in str(scores)
+    assert "estimated share that people put at 'pass'" in str(scores)
+    assert summary.human_mean.low is not None
+    assert summary.meets(1.0) is False
+    without_labels = summarize_scores(scores, rubric.rubric.scores_on, rubric.rubric.threshold)
+    assert without_labels.meets(passing) is True
+    assert without_labels.meets(passing + 0.01) is False
+
+
+def test_a_test_asserts_the_share_that_passes(store: Path, rubric: Version, lab: Lab) -> None:
+    rows = as_verdicts(HELDOUT)
+    passing = sum(score.verdict == "pass" for score in lab.score(rows, rubric)) / len(rows)
+    with Lab(store, progress=None).scorer(rubric) as scorer:
+        checker = RubricChecker(RubricFixture(cast(Any, None), cast(Any, None), "node", Tallies()), scorer)
+        assert checker.assert_mean_at_least(rows, 0.0, inconclusive="fail").mean.value == pytest.approx(passing, abs=1e-5)
+        with pytest.raises(AssertionError, match="share of 'pass'"):
+            checker.assert_mean_at_least(rows, 1.0, inconclusive="fail")
 
 
 def test_graded_rubrics_have_no_verdicts(lab: Lab) -> None:

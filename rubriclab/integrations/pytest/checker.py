@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, NoReturn, TypeVar
 
 import pytest
@@ -16,6 +17,7 @@ from rubriclab.integrations.pytest.run import RubricRun, without_inner_frames
 from rubriclab.integrations.pytest.settings import UPDATE, Marked, OnInconclusive, on_inconclusive
 from rubriclab.integrations.pytest.tally import Tallies, Tally
 from rubriclab.judges.recording import recorded_name
+from rubriclab.rubric import Rubric
 from rubriclab.scoring import Score
 from rubriclab.services.compare import CompareOptions
 from rubriclab.services.inputs import Data
@@ -163,6 +165,8 @@ class RubricChecker:
     ) -> SideSummary:
         """Fail unless the 95 % interval of the mean score, over groups of texts, lies at or above `threshold`.
 
+        For a rubric with verdicts, `threshold` is the share of texts that pass: the mean is of verdicts, 1 for a pass.
+
         An interval that includes the threshold is inconclusive, and so are too few groups for an interval, or more than
         a tenth of the texts without a score.
 
@@ -185,7 +189,8 @@ class RubricChecker:
         without_inner_frames(lambda: _check_rows(scores))
         rubric = self.scorer.rubric
         examples = tuple(scored.example for scored in scores.scored if scored.example)
-        side = summary(Outputs(self.scorer.name, examples, tuple(scores)), rubric.scores_on)
+        values = tuple(_as_verdict(score, rubric) for score in scores)
+        side = summary(Outputs(self.scorer.name, examples, values), rubric.scores_on)
         outcome = mean_outcome(side, threshold)
         if outcome != "within":
             unknown = outcome == "unknown"
@@ -300,6 +305,12 @@ class RubricChecker:
         __tracebackhide__ = True
         self._tally().failed += 1
         raise AssertionError(message)
+
+
+def _as_verdict(score: Score, rubric: Rubric) -> Score:
+    """Return the score, or with verdicts 1 for a text that passes and 0 for one that fails."""
+    names = rubric.scores_on.names
+    return score if names is None or score.verdict is None else replace(score, score=float(score.verdict == names[1]))
 
 
 def _check_rows(scores: Scores) -> list[dict[str, Any]]:

@@ -38,7 +38,9 @@ def mean_below(
 ) -> str:
     """Return why the mean of many texts fails, or why it is not known whether it is high enough."""
     texts = f"{count(side.scored, 'text')} in {count(side.groups, 'group')}"
-    lines = [f"{scores[0].rubric}: mean {estimate(side.mean)} of {texts} ({_scorer(scores[0], rubric)})"]
+    names = rubric.scores_on.names
+    what = f"share of {names[1]!r}" if names else "mean"
+    lines = [f"{scores[0].rubric}: {what} {estimate(side.mean)} of {texts} ({_scorer(scores[0], rubric)})"]
     if not inconclusive:
         lines.append(f"the whole interval is below {show(threshold)}")
     elif side.mean.low is None:
