@@ -152,7 +152,8 @@ def test_a_test_asserts_the_share_that_passes(store: Path, rubric: Version, lab:
     passing = sum(score.verdict == "pass" for score in lab.score(rows, rubric)) / len(rows)
     with Lab(store, progress=None).scorer(rubric) as scorer:
         checker = RubricChecker(RubricFixture(cast(Any, None), cast(Any, None), "node", Tallies()), scorer)
-        assert checker.assert_mean_at_least(rows, 0.0, inconclusive="fail").mean.value == pytest.approx(passing, abs=1e-5)
+        side = checker.assert_mean_at_least(rows, 0.0, inconclusive="fail")
+        assert side.mean.value == pytest.approx(passing, abs=1e-5)
         with pytest.raises(AssertionError, match="share of 'pass'"):
             checker.assert_mean_at_least(rows, 1.0, inconclusive="fail")
 
