@@ -10,10 +10,18 @@ from rubriclab.base_models import Count, FrozenModel
 from rubriclab.stats.interval import Interval
 
 Outcome = Literal["better", "inconclusive", "not better"]
+WORST_FIRST: tuple[Outcome, ...] = ("not better", "inconclusive", "better")
 
 # The difference in correlation that would matter: about what going from 30 labels to 100 adds to a rubric (measured:
 # 0.04 with one component of partial least squares, 0.06 with the five best criteria). Less is not worth a call a text.
 MATTERS = 0.05
+
+# The reduction of the mean absolute error that would matter, as a share of the scale's width: 0.2 points from 1 to 5.
+MATTERS_IN_ERROR = 0.05
+
+# The same judge asked for one score by the plain question: as it comes, and on the raters' scale by the same labels.
+DIRECT = "direct"
+CALIBRATED = "direct, calibrated"
 
 # The largest number of further labels that is named: estimates of larger ones were too uncertain.
 MOST_LABELS = 300
@@ -39,7 +47,7 @@ class EvaluatorAgreement(FrozenModel):
     """One evaluator on the training texts, each text scored without the labels of its own group.
 
     Attributes:
-        name: `joint`, a method (`hypoeval`), `direct`, `direct, calibrated`, `equal weights`, `constant`, `word count`,
+        name: `joint`, a method (`hypoeval`), `direct`, `direct, calibrated`, `constant`, `word count`,
             `best text feature`, `all text features`.
         kind: the rubric itself, an evaluator that asks a judge, or a baseline, which costs nothing.
         n: texts that it scored.
@@ -72,23 +80,40 @@ class MoreLabels(FrozenModel):
 class GateVerdict(FrozenModel):
     """Whether the rubric agrees better with people than another evaluator.
 
+    An outcome is `better` if the whole interval of the difference lies above zero, `not better` if none of it lies
+    above what would matter, else `inconclusive`. It is `None` for a comparison that is shown and decides nothing: of
+    many of these one would be "better" by chance.
+
     Attributes:
         against: the other one's name, as in `EvaluatorAgreement`.
-        outcome: `better` if the whole interval of the difference lies above zero, `not better` if none of it lies above
-            what would matter, else `inconclusive`. `None` for a comparison that is shown and decides nothing: of many
-            of these one would be "better" by chance.
+        outcome: in Pearson correlation.
         difference: in Pearson correlation, paired, with its interval.
+        error_outcome: in mean absolute error.
         less_error: the other's mean absolute error minus the rubric's, paired, where both have scores on the scale.
-        more_labels: about how many more labels would decide, where the outcome is inconclusive.
+        more_labels: about how many more labels would decide, where the outcome in correlation is inconclusive.
         few_groups: how many groups there were, where they were too few for an interval.
     """
 
     against: str
     outcome: Outcome | None
     difference: Interval
+    error_outcome: Outcome | None = None
     less_error: Interval | None = None
     more_labels: MoreLabels | None = None
     few_groups: Count | None = None
+
+    @property
+    def overall(self) -> Outcome:
+        """Better in correlation or in error, and worse in neither."""
+        outcomes = {self.outcome, self.error_outcome} - {None}
+        if any(below_zero(each) for each in (self.difference, self.less_error)) or outcomes == {"not better"}:
+            return "not better"
+        return "better" if "better" in outcomes else "inconclusive"
+
+
+def below_zero(difference: Interval | None) -> bool:
+    """Return whether the whole interval of a difference lies below zero."""
+    return difference is not None and difference.high is not None and difference.high < 0
 
 
 class Raters(FrozenModel):
@@ -146,7 +171,8 @@ class Validation(FrozenModel):
         folds: into how many parts the groups were put; each is scored without its labels.
         training: the rubric on the labels that it was fitted to: what optimism looks like.
         standings: the rubric first, then the others, best first.
-        verdicts: the first one decides: it is against the best of what costs nothing.
+        verdicts: first against the best free baseline, then against the same judge asked directly, as it comes and
+            calibrated, where it was; these decide. The others, against each method alone, decide nothing.
         raters: `None` where single raters' scores are not known.
         verdict_agreements: for labels of two levels, the rubric's, the same judge's asked directly, and the raters'.
     """
@@ -161,7 +187,30 @@ class Validation(FrozenModel):
     raters: Raters | None = None
     verdict_agreements: tuple[VerdictAgreement, ...] = Field((), exclude_if=lambda found: not found)
 
+    def against(self, name: str) -> GateVerdict | None:
+        """Return the comparison with an evaluator; `None` if there is none, or its correlation is undefined."""
+        found = next((each for each in self.verdicts if each.against == name), None)
+        return found if found and found.difference.value is not None else None
+
+    @property
+    def free(self) -> GateVerdict:
+        """The comparison with the best free baseline."""
+        return self.verdicts[0]
+
+    @property
+    def deciding(self) -> GateVerdict:
+        """The comparison that decides: with the judge asked directly, unless that with the free baselines is worse."""
+        direct = self.against(DIRECT)
+        if direct is None or WORST_FIRST.index(self.free.overall) < WORST_FIRST.index(self._outcome_against(direct)):
+            return self.free
+        return direct
+
     @property
     def outcome(self) -> Outcome:
-        """The deciding verdict's outcome."""
-        return self.verdicts[0].outcome or "inconclusive"
+        """The worse of the outcomes against the free baselines and, where it was, the same judge asked directly."""
+        deciding = self.deciding
+        return deciding.overall if deciding is self.free else self._outcome_against(deciding)
+
+    def _outcome_against(self, direct: GateVerdict) -> Outcome:
+        calibrated = self.against(CALIBRATED)
+        return "not better" if calibrated and below_zero(calibrated.less_error) else direct.overall

@@ -101,10 +101,10 @@ EXIT_CODES: Mapping[Outcome, int] = {"better": 0, "not better": 1, "inconclusive
 @store_option
 @json_option
 def gate(ref: str, *, as_json: bool, **values: Any) -> None:
-    """Report whether the version REF agrees better with people than the free baselines.
+    """Report whether the version REF agrees better with people than the same judge asked directly.
 
-    The comparison was made on held-out labels when the version was learned. It decides the exit code: 0 better, 1 not
-    better, 3 inconclusive.
+    The comparison was made on held-out labels when the version was learned, in correlation and in error. A rubric must
+    also be better than baselines without calls. Exit codes: 0 better, 1 not better, 3 inconclusive.
     """
     from rubriclab.services import versions as service
 

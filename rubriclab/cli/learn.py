@@ -202,5 +202,6 @@ def _print_json(result: LearnResult) -> None:
         "agreement": provenance.agreement.model_dump(mode="json") if provenance.agreement else {},
     }
     if provenance.validation:
+        row["outcome"] = provenance.validation.outcome
         row["validation"] = provenance.validation.model_dump(mode="json")
     print_json(row)

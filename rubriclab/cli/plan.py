@@ -85,7 +85,7 @@ def _print_json(result: PlanResult, output: str | None) -> None:
 
     plan = result.plan
     texts = [{"id": text.example.id, **plan_row(text)} for text in plan.texts]
-    row = {"rubric": result.rubric, "pool": plan.pool, "texts": texts, "output": output}
+    row = {"rubric": result.version.ref, "pool": plan.pool, "texts": texts, "output": output}
     print_json({**row, **effort_row(result.effort)})
 
 

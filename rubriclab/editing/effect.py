@@ -99,7 +99,7 @@ def effect_of(
         folds=len(before.held_out.fits[0]),
         before=held_out_agreement(parent.table, before, level, parent.seed),
         after=held_out_agreement(table, after, level, edited.seed),
-        difference=paired_difference(after.held_out.raw, before.held_out.raw, table.labels, table.groups),
+        difference=paired_difference(after.held_out.raw, before.held_out.raw, table),
         recorded=Interval(None),
         calls_before=_calls(parent),
         calls_after=_calls(edited),

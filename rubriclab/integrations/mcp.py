@@ -38,7 +38,7 @@ MOST_TEXTS = 100
 INSTRUCTIONS = """Rubrics that were learned from texts scored by people. Each scores a text on its scale, with an \
 interval where it has one, and gives the contribution and the reason of each criterion. A text without a score has the \
 reason instead: never make up a number. Scores of different rubrics are not comparable. The verdict of a rubric says \
-whether it agreed better with people, on texts that it was not learned from, than baselines that cost nothing: \
+whether it agreed better with people, on texts that it was not learned from, than the same judge asked directly: \
 unless it is "better", tell the user so beside the scores."""
 WITHOUT_CALLS = " Only answers that the store has, and the offline judge, are used: no language model is asked."
 

@@ -87,7 +87,7 @@ class Operations(LabBase):
             return disagreeing.disagreements(workspace, rubric, self._options(DisagreementsOptions, options))
 
     def gate(self, rubric: str | Version) -> GateResult:
-        """Return whether a version agrees better with people than what costs nothing.
+        """Return whether a version agrees better with people than the same judge asked directly.
 
         Raises:
             UserError: if it was made by one method and never compared.

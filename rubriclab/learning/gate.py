@@ -1,4 +1,8 @@
-"""The gate: whether a rubric agrees with people better than baselines without calls, on held-out labels.
+"""The gate: whether a rubric agrees better with people than the same judge asked directly, on held-out labels.
+
+A rubric passes if it is better than the plain question in correlation or in error, and worse in neither. It must not
+have a larger error than the plain question calibrated on the same labels, and has to be better than the best baseline
+that takes no calls: otherwise calibration to the mean label would pass.
 
 All evaluators are compared on the same labelled texts, and each text is scored without the labels of its group.
 Correlations are within groups if enough groups can be compared, else over all texts. Groups with constant labels are
@@ -16,17 +20,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
-from rubriclab.data.scale import Scale
 from rubriclab.learning.baselines import CONSTANT, held_out_baselines
 from rubriclab.learning.calibration import linear
 from rubriclab.learning.labels_needed import more_labels
-from rubriclab.learning.rating_matrix import RatingMatrix, centers_and_spreads, standardised
+from rubriclab.learning.rating_matrix import RatingMatrix
 from rubriclab.methods.names import JOINT
-from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, is_constant, pearson_rows, spearman_rows
+from rubriclab.stats.correlation import FloatArray, IntArray, is_constant, pearson_rows, spearman_rows
 from rubriclab.stats.interval import DIGITS, Interval
 from rubriclab.stats.jackknife import Statistic, estimate
 from rubriclab.stats.levels import (
@@ -37,7 +41,11 @@ from rubriclab.stats.levels import (
     used_texts,
 )
 from rubriclab.validation import (
+    CALIBRATED,
+    DIRECT,
     MATTERS,
+    MATTERS_IN_ERROR,
+    WORST_FIRST,
     EvaluatorAgreement,
     GateVerdict,
     Outcome,
@@ -47,15 +55,9 @@ from rubriclab.validation import (
 
 GateLevel = Literal["group", "dataset"]
 
-DIRECT = "direct"
-CALIBRATED = "direct, calibrated"
-EQUAL = "equal weights"
-
 # Correlations are within groups if at least this many groups have at least this many texts.
 RIVAL_GROUPS = 10
 RIVALS = 3
-
-_WORST_FIRST: tuple[Outcome, ...] = ("not better", "inconclusive", "better")
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +85,7 @@ def validation(
     *,
     alone: Mapping[str, FloatArray],
     calls: Mapping[str, float],
-    judge_alone: bool = True,
+    direct: FloatArray | None = None,
     points: FloatArray | None = None,
 ) -> Validation:
     """Return the held-out agreement of a rubric, compared with baselines and other evaluators.
@@ -94,28 +96,22 @@ def validation(
         held_out: the rubric's scores of each text, fitted without the labels of its fold; see the module's docstring.
         fitted: the same when fitted to all.
         fold: of each text, shape (texts,); a group lies in one fold.
-        alone: by method, held-out scores of each text by its own criteria. `direct` is from the table.
-        calls: calls per text by name, of `joint`, each of `alone` and equal weights, which else take those of `joint`.
-        judge_alone: whether the score of `direct` was asked for by itself; if it was asked for in one call with
-            criteria, it is not that of the judge without a rubric, and is left out.
+        alone: by method, held-out scores of each text by its own criteria.
+        calls: calls per text of `joint` and each of `alone`.
+        direct: each text's score by the same judge asked directly, in a call of its own; `None` if it was not asked.
         points: the rubric's calibrated held-out scores, for its errors; none for labels of two levels.
     """
-    level = gate_level(table.labels, table.groups)
     rubric = Scored(JOINT, "rubric", held_out, calls[JOINT], points)
     baselines = [
         Scored(name, "baseline", scores) for name, scores in held_out_baselines(features, table.labels, fold).items()
     ]
-    methods = [Scored(name, "judged", alone[name], calls[name]) for name in alone if name != DIRECT]
-    compared = _compared_with(table, fold, calls.get(EQUAL, calls[JOINT]))
-    others = [each for each in compared if judge_alone or each.name not in (DIRECT, CALIBRATED)]
-    judged = [*others, *methods]
-    comparison = _Comparison(table.labels, table.groups, level, table.scale)
-    evaluators = {
-        evaluator.name: comparison.evaluator_agreement(evaluator) for evaluator in (rubric, *baselines, *judged)
-    }
+    asked = [] if direct is None else _asked_directly(table, fold, direct)
+    methods = [Scored(name, "judged", scores, calls[name]) for name, scores in alone.items()]
+    comparison = _Comparison(table)
+    evaluators = {each.name: comparison.evaluator_agreement(each) for each in (rubric, *baselines, *asked, *methods)}
     training = comparison.evaluator_agreement(Scored(JOINT, "rubric", fitted, calls[JOINT]))
     return Validation(
-        level=level,
+        level=comparison.level,
         n=int((~np.isnan(held_out)).sum()),
         groups=len(set(table.groups)),
         folds=len(np.unique(fold)),
@@ -123,7 +119,8 @@ def validation(
         evaluators=_best_first(evaluators),
         verdicts=(
             comparison.gate(rubric, baselines, evaluators),
-            *(comparison.compared(rubric, evaluator) for evaluator in judged),
+            *(comparison.verdict(rubric, each) for each in asked),
+            *(comparison.compared(rubric, each) for each in methods),
         ),
     )
 
@@ -143,19 +140,6 @@ def gate_level(labels: FloatArray, groups: Sequence[str]) -> GateLevel:
     return "group" if telling >= RIVAL_GROUPS else "dataset"
 
 
-def _compared_with(table: RatingMatrix, fold: IntArray, calls_of_all: float) -> list[Scored]:
-    """Return `direct`, if it is a candidate, and all judged candidates with equal weights.
-
-    Text features are not among them, as neither direction is better.
-    """
-    judged: list[int] = np.flatnonzero(~table.signed).tolist()
-    direct = [place for place in judged if table.methods[place] == DIRECT]
-    evaluators = [each for place in direct[:1] for each in _asked_directly(table, fold, table.values[:, place])]
-    if judged:
-        evaluators.append(Scored(EQUAL, "judged", _equal_weights(table.columns(judged), fold), calls_of_all))
-    return evaluators
-
-
 def _asked_directly(table: RatingMatrix, fold: IntArray, scores: FloatArray) -> list[Scored]:
     """Return `direct` as it comes and, where errors are measured, calibrated on the labels of the other folds.
 
@@ -173,37 +157,21 @@ def _asked_directly(table: RatingMatrix, fold: IntArray, scores: FloatArray) -> 
     return [Scored(DIRECT, "judged", scores, 1.0, scores), Scored(CALIBRATED, "judged", scores, 1.0, calibrated)]
 
 
-def _equal_weights(table: RatingMatrix, fold: IntArray) -> FloatArray:
-    """Return each text's mean of standardised candidates, NaN if all are missing.
-
-    Weights use no labels, but criteria may have been generated from labels: such candidates are left out in the fold of
-    these labels, and as folds then differ in their candidates, their means are standardised.
-    """
-    z = standardised(table.values, *centers_and_spreads(table.values))
-    scores = np.full(len(fold), np.nan)
-    for number in np.unique(fold):
-        inside = fold == number
-        usable = ~np.any(table.seen[inside], axis=0)
-        if usable.any():
-            means = z[:, usable].mean(axis=1)
-            scores[inside] = means[inside] / (means.std() or 1.0)
-    present: BoolArray = ~np.isnan(table.values)
-    return np.where(present.any(axis=1), scores, np.nan)
-
-
-def paired_difference(first: FloatArray, second: FloatArray, labels: FloatArray, groups: Sequence[str]) -> Interval:
+def paired_difference(first: FloatArray, second: FloatArray, table: RatingMatrix) -> Interval:
     """Return the correlation of the first held-out scores with the labels minus that of the second."""
-    return _Comparison(labels, groups, gate_level(labels, groups)).difference(first, second)
+    return _Comparison(table).difference(first, second)
 
 
 @dataclass(frozen=True, eq=False)
 class _Comparison:
     """Comparison of evaluators on the same labels."""
 
-    labels: FloatArray
-    groups: Sequence[str]
-    level: GateLevel
-    scale: Scale | None = None
+    table: RatingMatrix
+
+    @cached_property
+    def level(self) -> GateLevel:
+        """Where correlations are taken."""
+        return gate_level(self.table.labels, self.table.groups)
 
     def evaluator_agreement(self, evaluator: Scored) -> EvaluatorAgreement:
         return EvaluatorAgreement(
@@ -218,11 +186,11 @@ class _Comparison:
 
     def _errors(self, points: FloatArray | None) -> ScoreErrors | None:
         """Return the errors of scores on the scale over all texts, with intervals over groups."""
-        if points is None or self.scale is None or np.isnan(points).all():
+        if points is None or np.isnan(points).all():
             return None
-        texts = scored_texts([points], self.labels, self.groups, None)
+        texts = scored_texts([points], self.table.labels, self.table.groups, None)
         errors = texts.predicted[0] - texts.human
-        point = 1.0 if 3 <= self.scale.width <= 9 else self.scale.width / 5
+        point = 1.0 if 3 <= self.table.scale.width <= 9 else self.table.scale.width / 5
         return ScoreErrors(
             absolute=_mean(np.abs(errors), texts),
             bias=round(float(errors.mean()), DIGITS),
@@ -234,7 +202,7 @@ class _Comparison:
         """Return the other's mean absolute error minus the rubric's on the texts that both scored."""
         if rubric.points is None or other.points is None or np.isnan(rubric.points + other.points).all():
             return None
-        texts = scored_texts([rubric.points, other.points], self.labels, self.groups, None)
+        texts = scored_texts([rubric.points, other.points], self.table.labels, self.table.groups, None)
         own, others = np.abs(texts.predicted - texts.human)
         return _mean(others - own, texts)
 
@@ -248,20 +216,28 @@ class _Comparison:
         best = max(baselines, key=lambda baseline: (_known(evaluators[baseline.name]), baseline.name != CONSTANT))
         constant = next(baseline for baseline in baselines if baseline.name == CONSTANT)
         verdicts = [self.verdict(rubric, baseline) for baseline in dict.fromkeys((best, constant))]
-        return min(verdicts, key=lambda verdict: _WORST_FIRST.index(verdict.outcome or "inconclusive"))
+        return min(verdicts, key=lambda verdict: WORST_FIRST.index(verdict.outcome or "inconclusive"))
 
     def verdict(self, rubric: Scored, other: Scored) -> GateVerdict:
         both = [rubric.scores, other.scores]
-        difference, few = self.difference(*both), self._few_groups(both)
-        outcome = outcome_of(difference)
+        difference, less_error = self.difference(*both), self.less_error(rubric, other)
+        outcome = outcome_of(difference, MATTERS)
         clusters = self._texts(both).clusters
-        more = more_labels(difference, len(self.labels), clusters) if outcome == "inconclusive" else None
-        return GateVerdict(against=other.name, outcome=outcome, difference=difference, more_labels=more, few_groups=few)
+        more = more_labels(difference, len(self.table.labels), clusters) if outcome == "inconclusive" else None
+        return GateVerdict(
+            against=other.name,
+            outcome=outcome,
+            difference=difference,
+            error_outcome=outcome_of(less_error, MATTERS_IN_ERROR * self.table.scale.width) if less_error else None,
+            less_error=less_error,
+            more_labels=more,
+            few_groups=self._few_groups(both),
+        )
 
     def compared(self, rubric: Scored, other: Scored) -> GateVerdict:
         """Return the difference from another evaluator, without an outcome."""
-        updates = {"outcome": None, "more_labels": None, "less_error": self.less_error(rubric, other)}
-        return self.verdict(rubric, other).model_copy(update=updates)
+        undecided = {"outcome": None, "error_outcome": None, "more_labels": None}
+        return self.verdict(rubric, other).model_copy(update=undecided)
 
     def difference(self, first: FloatArray, second: FloatArray) -> Interval:
         """Return the difference of the correlations with the labels; without ends if groups are too few."""
@@ -289,16 +265,16 @@ class _Comparison:
 
     def _texts(self, scores: Sequence[FloatArray]) -> ScoredTexts:
         """Return the texts with all of these scores that are usable at the level."""
-        return used_texts(scored_texts(scores, self.labels, self.groups, None), self.level, "skip")
+        return used_texts(scored_texts(scores, self.table.labels, self.table.groups, None), self.level, "skip")
 
 
-def outcome_of(difference: Interval) -> Outcome:
-    """Return the outcome for a difference in Pearson correlation, by its interval."""
+def outcome_of(difference: Interval, matters: float) -> Outcome:
+    """Return the outcome for a difference by its interval; one of `matters` would be worth its price."""
     if difference.low is None or difference.high is None:
         return "inconclusive"
     if difference.low > 0:
         return "better"
-    return "not better" if difference.high < MATTERS else "inconclusive"
+    return "not better" if difference.high < matters else "inconclusive"
 
 
 def _mean(values: FloatArray, texts: ScoredTexts) -> Interval:

@@ -26,7 +26,6 @@ from rubriclab.learning.candidates import (
     learning_calls as calls_for_candidates,
     with_earlier,
 )
-from rubriclab.learning.gate import DIRECT
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.single_call import MOST_ENTRIES, rated_in_one_call
 from rubriclab.learning.single_method import Trained, origins
@@ -36,6 +35,7 @@ from rubriclab.methods.single_call import RIVALS_TEMPLATE, TEMPLATE, rivals_key
 from rubriclab.option_names import option
 from rubriclab.prompts import prompts_digest
 from rubriclab.provenance import Provenance
+from rubriclab.validation import DIRECT
 
 # The shares of the work that are done when the methods have proposed their criteria, and when these are rated.
 PROPOSED, RATED = 0.25, 0.95

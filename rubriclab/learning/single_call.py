@@ -20,7 +20,6 @@ from rubriclab.judges.ask import JudgeAnswer, ask
 from rubriclab.judges.judge import Judge
 from rubriclab.judges.price import estimated_tokens
 from rubriclab.learning.candidates import UNJUDGED, Candidates, Plan, cell_of, with_more
-from rubriclab.learning.gate import DIRECT
 from rubriclab.methods.method import CriterionRating, Progress, silent
 from rubriclab.methods.prompting import chunks
 from rubriclab.methods.questions import question_of
@@ -33,6 +32,7 @@ from rubriclab.scoring.score import ratings_of_texts
 from rubriclab.stats.correlation import FloatArray, float_table, label_correlations
 from rubriclab.stats.interval import rounded
 from rubriclab.training_record import Candidate, Cell
+from rubriclab.validation import DIRECT
 
 # Most criteria in a call: in longer replies reasons become formulas.
 MOST_ENTRIES = 20

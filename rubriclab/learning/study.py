@@ -17,7 +17,7 @@ from rubriclab.learning.calibration import bounds, conformal
 from rubriclab.learning.candidates import NOT_JUDGED, Candidates
 from rubriclab.learning.cross_validation import CrossValidatedScores, cross_validated
 from rubriclab.learning.fitting import Fit
-from rubriclab.learning.gate import DIRECT, EQUAL, validation
+from rubriclab.learning.gate import validation
 from rubriclab.learning.jackknife import refitted_agreement
 from rubriclab.learning.raters import raters
 from rubriclab.learning.rating_matrix import RatingMatrix
@@ -39,7 +39,7 @@ from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.interval import DIGITS, wilson
 from rubriclab.stats.levels import Level
 from rubriclab.training_record import TrainingRecord
-from rubriclab.validation import EvaluatorAgreement, Validation, VerdictAgreement
+from rubriclab.validation import DIRECT, EvaluatorAgreement, Validation, VerdictAgreement
 
 
 @dataclass
@@ -179,6 +179,13 @@ class Study:
             return dict(self.reasons)
         return {self.ids[place]: why.words(self.ids) for place, why in self.fit.dropped.items()}
 
+    @property
+    def direct(self) -> FloatArray | None:
+        """The texts' scores by the same judge asked directly, in a call of its own; `None` if they are not known."""
+        # The record of an edited rubric holds the ratings of its own way of asking only.
+        known = DIRECT in self.every.methods and (self.given is None or self.ask == "by method")
+        return self.every.values[:, self.every.methods.index(DIRECT)] if known else None
+
     @cached_property
     def validation(self) -> Validation:
         """The result of the gate, with what each method and rater contributes."""
@@ -193,11 +200,9 @@ class Study:
             alone=self.held_out.alone,
             calls={
                 JOINT: self.candidates.calls(kept, self.assignment, self.ask),
-                EQUAL: self.candidates.calls(self.candidates.ids, self.assignment, "by method"),
                 **{name: self.candidates.calls(ids, self.assignment, "by method") for name, ids in alone.items()},
             },
-            # The record of an edited rubric holds the ratings of its own way of asking only.
-            judge_alone=self.given is None or self.ask == "by method",
+            direct=self.direct,
             points=None if self.assignment.scale.names else self.held_out.scores,
         )
         joint, *others = result.evaluators
@@ -224,8 +229,7 @@ class Study:
             return
         labels, groups, examples = self.table.labels, self.table.groups, self.candidates.examples
         yield verdict_agreement(JOINT, self.held_out.scores, self.verdicts, labels, groups)
-        if DIRECT in self.every.methods:
-            direct = self.every.values[:, self.every.methods.index(DIRECT)]
+        if (direct := self.direct) is not None:
             yield verdict_agreement(DIRECT, direct, verdicts_of(direct, 0.5), labels, groups)
         ratings = [example.annotations.get(self.assignment.aspect.name, ()) for example in examples]
         if others := raters_verdicts(ratings, groups):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rubriclab.judges.connect import EMBEDDED
-from rubriclab.learning.gate import CALIBRATED, DIRECT
 from rubriclab.option_names import by_reader, command
 from rubriclab.report import describe, verdicts
 from rubriclab.report.edit import edited_sentence
@@ -15,17 +14,27 @@ from rubriclab.report.verdict_agreement import asked_directly, verdict_sentence
 from rubriclab.report.wording import count, estimate, figure
 from rubriclab.stats.interval import Interval
 from rubriclab.stats.jackknife import FEWEST_GROUPS
-from rubriclab.validation import MATTERS, MOST_LABELS, EvaluatorAgreement, GateVerdict, Outcome, Validation
+from rubriclab.validation import (
+    CALIBRATED,
+    DIRECT,
+    MATTERS,
+    MOST_LABELS,
+    EvaluatorAgreement,
+    Outcome,
+    Validation,
+    below_zero,
+)
 
 if TYPE_CHECKING:
     from rubriclab.store.version import Version
 
-BADGES: Mapping[Outcome, Badge] = {
-    "better": Badge("better", "good"),
-    "inconclusive": Badge("inconclusive", "warning"),
-    "not better": Badge("not better", "bad"),
+TONES: Mapping[Outcome, Literal["good", "warning", "bad"]] = {
+    "better": "good",
+    "inconclusive": "warning",
+    "not better": "bad",
 }
 UNKNOWN = Badge("not validated", "warning")
+ASKED_DIRECTLY = "the same judge asked directly"
 OFFLINE = (
     "Offline judge: the criteria were rated by text features, not by a language model. Use this result to try the "
     "commands, not to judge a rubric."
@@ -34,10 +43,7 @@ OFFLINE = (
 
 def verdict_line(version: Version) -> tuple[Block, ...]:
     """Return the verdict of learning in one line, for results of a version, and the warning about an offline judge."""
-    validation = version.provenance.validation
-    badge = UNKNOWN if validation is None else badge_of(validation)
-    verdict = quoted(f"{badge.words} {badge.remark}".strip(), "strong")
-    line = Paragraph(("Verdict on the rubric ", quoted(version.ref), ": ", verdict), "quiet")
+    line = Paragraph(("Verdict on the rubric ", quoted(version.ref), ": ", quoted(verdict(version), "strong")), "quiet")
     return (line, *offline_banner(version))
 
 
@@ -60,52 +66,96 @@ def outcome(version: Version) -> tuple[Block, ...]:
     imported = f"The verdict is as the exporter recorded it; `{evaluate}` measures agreement with labels of your own."
     remarks = (edited_sentence(version), imported if version.imported else "")
     return (
-        *(Paragraph(words, "lead") for words in (against_direct(version),) if words),
-        badge_of(validation),
+        badge_of(version),
         Paragraph(_summary(version, validation), "lead"),
         *(Paragraph(remark, "strong") for remark in remarks if remark),
     )
 
 
-def badge_of(validation: Validation) -> Badge:
-    """Return the outcome of the gate as a badge, completed by what the rubric is compared with."""
-    badge = BADGES[validation.outcome]
-    comparison = {"better": "than", "inconclusive": "compared with", "not better": "than"}[validation.outcome]
-    return Badge(badge.words, badge.tone, f"{comparison} {verdicts.baseline_name(validation.verdicts[0].against)}")
+def verdict(version: Version) -> str:
+    """Return the verdict in words: the same wherever it stands."""
+    badge = badge_of(version)
+    return f"{badge.words[0].upper()}{badge.words[1:]} {badge.remark}".strip()
 
 
-def _summary(version: Version, validation: Validation) -> Words:
-    rubric, decisive = verdicts.rubric_agreement(validation), validation.verdicts[0]
-    if (names := version.rubric.scores_on.names) and validation.verdict_agreements:
-        found = verdict_sentence(validation.verdict_agreements[0], names)
-        direct = asked_directly(validation)
-        judge = quoted(describe.judge(version), "strong")
-        return "With the judge ", judge, f", {found}, {verdicts.procedure(validation)}. {direct}"
-    other = next((evaluator for evaluator in validation.evaluators if evaluator.name == decisive.against), None)
-    reached = f" ({estimate(other.pearson)})" if other and other.pearson.value is not None else ""
-    most = verdicts.ceiling(validation)
-    perfect = "" if most is None else f" A perfect judge would reach about {figure(most)}, because the raters disagree."
+def badge_of(version: Version) -> Badge:
+    """Return the outcome of the gate as a badge, completed by the comparisons behind it, the deciding one first."""
+    validation = version.provenance.validation
+    if validation is None:
+        return UNKNOWN
+    outcome, direct, free = validation.outcome, _against_direct(version, validation), _against_free(validation)
+    link = "compared with" if outcome == "inconclusive" else "than"
+    if validation.deciding is validation.free:
+        remark = f"{link} {free}. {direct}"
+    else:
+        remark = f"{link} {direct} The best free baseline is {free}."
+    return Badge(outcome, TONES[outcome], remark.strip())
+
+
+def _against_direct(version: Version, validation: Validation) -> str:
+    """Return how the rubric compares with the same judge asked directly; why it does not, where it was not asked.
+
+    Whether the rubric is better than the plain question is what its users want to know first.
+    """
+    found, compared = validation.against(DIRECT), _by_name(validation)
+    if found is None:
+        return _not_compared(version)
+    rubric, direct = verdicts.rubric_agreement(validation), compared[DIRECT]
+    correlation = (
+        f"Pearson {figure(rubric.pearson.value)} instead of {figure(direct.pearson.value)} "
+        f"({_found(found.outcome, found.difference)})"
+    )
+    if rubric.errors is None or direct.errors is None or found.less_error is None:
+        words = f"{ASKED_DIRECTLY}: {correlation}."
+    else:
+        words = (
+            f"{ASKED_DIRECTLY}: mean absolute error {figure(rubric.errors.absolute.value)} instead of "
+            f"{figure(direct.errors.absolute.value)} points ({_found(found.error_outcome, found.less_error)}), "
+            f"{correlation}.{_against_calibrated(validation)}"
+        )
+    return words if validation.deciding is found else f"Compared with {words}"
+
+
+def _against_calibrated(validation: Validation) -> str:
+    found = validation.against(CALIBRATED)
+    errors = _by_name(validation)[CALIBRATED].errors if found else None
+    if found is None or found.less_error is None or errors is None:
+        return ""
     return (
-        "With the judge ",
-        quoted(describe.judge(version), "strong"),
-        f", the scores reach Pearson {estimate(rubric.pearson)} {verdicts.procedure(validation)}. The best free "
-        "baseline is ",
-        quoted(verdicts.baseline_name(decisive.against), "strong"),
-        f"{reached}; {_compared(decisive.difference, validation.outcome)}{perfect}",
+        f" Calibrated on the same labels, the plain question has an error of {figure(errors.absolute.value)} "
+        f"({_found(found.error_outcome, found.less_error)})."
     )
 
 
-def _compared(difference: Interval, outcome: Outcome) -> str:
-    shown = f"the difference is {estimate(difference)}"
-    match outcome:
-        case "better":
-            return f"{shown}, which is above 0."
-        case "not better":
-            return f"{shown}, so a gain of {MATTERS} or more is ruled out."
-        case _ if difference.low is None:
-            return f"{shown}, without an interval, because there are too few groups."
-        case _:
-            return f"{shown}, so it is inconclusive whether the rubric is better."
+def _against_free(validation: Validation) -> str:
+    free = validation.free
+    other = _by_name(validation).get(free.against)
+    reached = f"{verdicts.baseline_name(free.against)}, Pearson {figure(other.pearson.value if other else None)}"
+    return f"{reached} (difference {estimate(free.difference)}: {_found(free.outcome, free.difference)})"
+
+
+def _by_name(validation: Validation) -> dict[str, EvaluatorAgreement]:
+    return {each.name: each for each in validation.evaluators}
+
+
+def _found(outcome: Outcome | None, difference: Interval) -> str:
+    """Return in a word what a comparison found."""
+    if difference.low is None:
+        return "too few groups to tell"
+    return "worse" if below_zero(difference) else outcome or ""
+
+
+def _summary(version: Version, validation: Validation) -> Words:
+    rubric = verdicts.rubric_agreement(validation)
+    judge = quoted(describe.judge(version), "strong")
+    if (names := version.rubric.scores_on.names) and validation.verdict_agreements:
+        found = verdict_sentence(validation.verdict_agreements[0], names)
+        direct = asked_directly(validation)
+        return "With the judge ", judge, f", {found}, {verdicts.procedure(validation)}. {direct}"
+    most = verdicts.ceiling(validation)
+    perfect = "" if most is None else f" A perfect judge would reach about {figure(most)}, because the raters disagree."
+    reached = f", the scores reach Pearson {estimate(rubric.pearson)} {verdicts.procedure(validation)}.{perfect}"
+    return "With the judge ", judge, reached
 
 
 def actions(version: Version) -> Iterator[str]:
@@ -119,10 +169,13 @@ def actions(version: Version) -> Iterator[str]:
         yield f"Measure the agreement on held-out labels: `{_with_rubric('evaluate', 'HELDOUT', version)}`."
         return
     if validation.outcome == "inconclusive":
-        yield _more_labels(version, validation)
-    if validation.outcome == "not better" and not offline:
+        yield f"{more_labels(validation)}; `{_with_rubric('plan', 'TEXTS', version)}` selects texts."
+    if validation.free.outcome == "not better" and not offline:
         yield "Score with the baseline instead, which needs no judge, or learn with another judge."
-    yield from _without_rubric(version, validation)
+    yield from _without_rubric(validation)
+    if validation.against(DIRECT) is None and not version.provenance.edit and not offline:
+        learn = command("learn", "…", methods=DIRECT)
+        yield f"Learn what the judge says without a rubric, and evaluate both: `{learn}`."
     if validation.outcome == "better":
         yield f"Score texts: `{_with_rubric('score', 'TEXTS', version)}`."
         yield f"Confirm the agreement on labels of other texts: `{_with_rubric('evaluate', 'HELDOUT', version)}`."
@@ -135,93 +188,50 @@ def _with_rubric(operation: str, data: str, version: Version) -> str:
     )
 
 
-def _more_labels(version: Version, validation: Validation) -> str:
-    decisive = validation.verdicts[0]
-    planned = f"; `{_with_rubric('plan', 'TEXTS', version)}` selects them"
-    if decisive.few_groups is not None:
-        groups = max(FEWEST_GROUPS - decisive.few_groups, 1)
-        return f"Label texts of at least {count(groups, 'more group')} (sources){planned}."
-    if decisive.more_labels is None or decisive.more_labels.even is None:
+def more_labels(validation: Validation) -> str:
+    """Return what to label for a decision, as a sentence without its full stop."""
+    deciding = validation.deciding
+    if deciding.few_groups is not None:
+        return f"Label texts of at least {count(max(FEWEST_GROUPS - deciding.few_groups, 1), 'more group')} (sources)"
+    if deciding.outcome != "inconclusive":
+        return "Label more texts from new sources: these cannot tell the errors apart"
+    if deciding.more_labels is None or deciding.more_labels.even is None:
         return (
-            f"A decision would take more than {MOST_LABELS} more labels. Treat the rubric and the baseline as equal, "
-            "or try another judge or definition."
+            f"A decision would take more than {MOST_LABELS} more labels: treat the rubric and what it is compared with "
+            "as equal, or try another judge or definition"
         )
-    labels = verdicts.labels_range(decisive.more_labels)
+    even, likely = deciding.more_labels.even, deciding.more_labels.likely
+    labels = f"about {even}" if even == likely else f"about {even} to {likely or f'more than {MOST_LABELS}'}"
     chances = "the lower number decides with an even chance, the upper one in four of five cases"
-    return f"Label {labels} more texts from new sources ({chances}){planned}."
+    return f"Label {labels} more texts from new sources ({chances})"
 
 
-def against_direct(version: Version) -> str:
-    """Return how the rubric compares with the same judge asked directly; empty for a rubric without a judge.
-
-    The gate compares a rubric with what costs nothing. Whether the rubric is better than the plain question to the same
-    judge is what its users want to know first: it stands before the verdict, which it does not change.
-    """
-    validation = version.provenance.validation
-    if validation is None or {part.method for part in version.rubric.parts} <= {DIRECT, "text_features"}:
-        return ""
-    verdict, direct = _direct(validation)
-    if verdict is None or direct is None:
-        return _not_compared(version, validation)
-    rubric = verdicts.rubric_agreement(validation)
-    found = (
-        f"Pearson {figure(rubric.pearson.value)} instead of {figure(direct.pearson.value)} "
-        f"({_direction(verdict.difference)})"
-    )
-    if rubric.errors is None or direct.errors is None or verdict.less_error is None:
-        return f"Against the same judge asked directly: {found}."
-    calibrated = next((each.errors for each in validation.evaluators if each.name == CALIBRATED), None)
-    fitted = (
-        f" Calibrated on the same labels, the plain question has an error of {figure(calibrated.absolute.value)}."
-        if calibrated
-        else ""
-    )
-    return (
-        f"Against the same judge asked directly: mean absolute error {figure(rubric.errors.absolute.value)} instead of "
-        f"{figure(direct.errors.absolute.value)} points ({_direction(verdict.less_error)}), {found}.{fitted}"
-    )
-
-
-def _direction(gain: Interval) -> str:
-    if gain.low is None or gain.high is None:
-        return "too few groups to tell"
-    return "better" if gain.low > 0 else "worse" if gain.high < 0 else "no clear difference"
-
-
-def _direct(validation: Validation) -> tuple[GateVerdict | None, EvaluatorAgreement | None]:
-    verdict = next((each for each in validation.verdicts if each.against == DIRECT), None)
-    alone = next((each for each in validation.evaluators if each.name == DIRECT), None)
-    defined = verdict is not None and verdict.difference.value is not None
-    return (verdict, alone) if defined else (None, None)
-
-
-def _not_compared(version: Version, validation: Validation) -> str:
+def _not_compared(version: Version) -> str:
     if version.provenance.edit and version.parent:
         return (
-            "Not compared with the same judge without a rubric, which has not rated these texts for the edited "
-            f"version; of its parent: `{command('gate', version.parent)}`."
+            f"Not compared with {ASKED_DIRECTLY}, which has not rated these texts for the edited version: see the "
+            f"verdict on its parent, {version.parent}."
         )
-    if not any(each.kind == "judged" for each in validation.evaluators):
+    if {part.method for part in version.rubric.parts} == {"text_features"}:
         return ""
-    learn = command("learn", "…", methods=DIRECT)
-    return f"Not compared with the same judge without a rubric: learn that by `{learn}`, and evaluate both."
+    return f"Not compared with {ASKED_DIRECTLY}, as it was not asked while learning."
 
 
-def _without_rubric(version: Version, validation: Validation) -> Iterator[str]:
-    """Yield what to consider where the rubric does not agree better than the same judge without a rubric."""
-    verdict, alone = _direct(validation)
-    if verdict is None or alone is None or {part.method for part in version.rubric.parts} <= {DIRECT, "text_features"}:
+def _without_rubric(validation: Validation) -> Iterator[str]:
+    """Yield what to consider where the rubric is not better than the same judge without a rubric."""
+    found = validation.against(DIRECT)
+    if found is None or found.difference.low is None or found.overall == "better":
         return
-    low, high = verdict.difference.low, verdict.difference.high
     learn = command("learn", "…", methods=DIRECT)
-    cheap = f"`{learn}` makes a version that scores without a rubric, with {verdicts.per_text(alone.calls)}."
-    if high is not None and high < 0:
+    calls = verdicts.per_text(_by_name(validation)[DIRECT].calls)
+    cheap = f"`{learn}` makes a version that scores without a rubric, with {calls}."
+    if below_zero(found.difference):
         yield f"Consider the same judge without a rubric, which agrees better: {cheap}"
-    elif verdict.less_error and (verdict.less_error.low or 0) > 0:
         return
-    elif low is not None and high is not None and low <= 0:
-        shown = f"a gain of {MATTERS} or more is ruled out" if high < MATTERS else "these labels show no gain"
-        yield (
-            "Keep the rubric if you need its criteria and reasons, not for its agreement: compared with the same "
-            f"judge without a rubric, {shown}. {cheap}"
-        )
+    shown = (
+        f"a gain of {MATTERS} or more is ruled out" if found.outcome == "not better" else "these labels show no gain"
+    )
+    yield (
+        "Keep the rubric if you need its criteria and reasons, not for its agreement: compared with the same judge "
+        f"without a rubric, {shown}. {cheap}"
+    )

@@ -83,7 +83,7 @@ def _verdicts(difference: VersionDiff) -> Iterator[Paragraph]:
     if any(difference.outcomes):
         before, after = (outcome or "not validated" for outcome in difference.outcomes)
         sides = (quoted(difference.before), f": {before}; ", quoted(difference.after), f": {after}")
-        yield Paragraph(("Verdicts of the gate, compared with free baselines: ", *sides, "."), "lead")
+        yield Paragraph(("Verdicts of the gate: ", *sides, "."), "lead")
 
 
 def _agreement(difference: VersionDiff) -> Iterator[Section]:

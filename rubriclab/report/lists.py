@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rubriclab.data.scale import show
 from rubriclab.option_names import by_reader, command
 from rubriclab.report import describe, wording
-from rubriclab.report.conclusion import against_direct, badge_of
+from rubriclab.report.conclusion import badge_of, verdict
 from rubriclab.report.edit import edited_sentence
 from rubriclab.report.model import (
     Block,
@@ -24,7 +24,7 @@ from rubriclab.report.model import (
     quoted,
     table,
 )
-from rubriclab.report.verdicts import headline, recorded_agreement
+from rubriclab.report.verdicts import recorded_agreement
 from rubriclab.report.wording import BLOCKS, byte_count, count, estimate, excerpt, figure
 
 if TYPE_CHECKING:
@@ -70,6 +70,8 @@ def _measures(versions: Sequence[Version]) -> Iterator[Words]:
         of = () if len(by_name) == 1 else (" of ", quoted(", ".join(refs)))
         yield ("Agreement", *of, f": {name}, with its 95 % interval.")
     for version in versions:
+        if version.provenance.validation:
+            yield quoted(version.ref), f": {badge_of(version).words} {badge_of(version).remark}"
         if edited := edited_sentence(version):
             yield quoted(version.ref), f": {edited[0].lower()}{edited[1:]}"
     if any(version.imported and version.provenance.validation for version in versions):
@@ -92,9 +94,8 @@ def _cells(version: Version) -> dict[str, Cell]:
 
 
 def _verdict(version: Version) -> str:
-    validation, edit = version.provenance.validation, version.provenance.edit
-    verdict = badge_of(validation).words if validation else "not validated"
-    return f"{verdict}, edited" if edit else verdict
+    outcome = badge_of(version).words
+    return f"{outcome}, edited" if version.provenance.edit else outcome
 
 
 def _origin(version: Version) -> str:
@@ -178,12 +179,9 @@ def _facts(version: Version) -> Iterator[tuple[str, Words]]:
     yield "criteria", describe.contents(rubric.criteria)
     yield "agreement", _agreement(version)
     if made.validation:
-        yield "verdict", headline(made.validation)
-        yield from (
-            (name, words)
-            for name, words in (("asked directly", against_direct(version)), ("edit", edited_sentence(version)))
-            if words
-        )
+        yield "verdict", verdict(version)
+        if edited := edited_sentence(version):
+            yield "edit", edited
     if version.imported:
         yield "origin", describe.version_origin(version)
     yield "parent", version.parent or "none"

@@ -9,30 +9,34 @@ from rubriclab.characters import one_line
 from rubriclab.data.scale import show
 from rubriclab.option_names import command
 from rubriclab.report import describe
+from rubriclab.report.conclusion import more_labels, verdict
 from rubriclab.report.model import Paragraph, Section, Stack, View, quoted, table
-from rubriclab.report.verdicts import sentence
 from rubriclab.report.wording import count, excerpt
-from rubriclab.validation import Validation
+from rubriclab.store.version import Version
 
 TITLE, EXCERPT = 60, 120
 HALF = 0.5
 KICKER = "rubriclab plan"
 
 
-def plan_view(plan: LabelPlan, ref: str, validation: Validation | None = None) -> View:
+def plan_view(plan: LabelPlan, version: Version) -> View:
     """Return the texts to label in order, below the verdict of the gate on the rubric."""
     rows = [(str(each.rank), _text(each)) for each in plan.texts]
     shown = table(("rank", "text and why"), rows, numeric=("rank",))
     chosen = Paragraph(f"Chosen from {count(plan.pool, 'text')}.", "quiet")
-    section = Section(("To label next, for ", quoted(ref)), (shown, chosen), "whole groups, spread over the ratings")
-    return View(sentence(validation.verdicts[0]) if validation else "", (*_gate(validation, ref), section), KICKER)
+    title = ("To label next, for ", quoted(version.ref))
+    section = Section(title, (shown, chosen), "whole groups, spread over the ratings")
+    return View(verdict(version) if version.provenance.validation else "", (*_gate(version), section), KICKER)
 
 
-def _gate(validation: Validation | None, ref: str) -> Iterator[Paragraph]:
-    """Yield a warning where more labels would not change the verdict."""
+def _gate(version: Version) -> Iterator[Paragraph]:
+    """Yield how many labels would decide, or a warning where more labels would not change the verdict."""
+    validation = version.provenance.validation
+    if validation and validation.outcome == "inconclusive":
+        yield Paragraph(f"{more_labels(validation)}.")
     if validation and validation.outcome == "not better":
         remark = " did not pass at the gate: more labels may not be what it lacks; see "
-        yield Paragraph((quoted(ref), remark, f"`{command('gate', ref)}`."))
+        yield Paragraph((quoted(version.ref), remark, f"`{command('gate', version.ref)}`."))
 
 
 def _text(planned: SelectedText) -> Stack:

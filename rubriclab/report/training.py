@@ -36,7 +36,7 @@ from rubriclab.report.model import (
 from rubriclab.report.verdict_agreement import level_section, verdict_section
 from rubriclab.rubric import Criterion
 from rubriclab.stats.interval import Interval
-from rubriclab.validation import EvaluatorAgreement, Validation
+from rubriclab.validation import MATTERS, MATTERS_IN_ERROR, EvaluatorAgreement, Validation
 
 if TYPE_CHECKING:
     from rubriclab.store.version import Version
@@ -130,12 +130,26 @@ def _levels(version: Version, record: TrainingRecord) -> LevelAgreement | None:
     return level_agreement(scores, labels, [text.group for text in record.texts], version.rubric.scores_on)
 
 
-def _other_comparisons(validation: Validation) -> Iterator[Section]:
-    if others := validation.verdicts[1:]:
-        rows = [(quoted(verdicts.baseline_name(verdict.against)), Figure(verdict.difference)) for verdict in others]
-        shown = table(("", "difference"), rows, numeric=("difference",))
-        beside = "this rubric's held-out Pearson minus that of each; the verdict compares it with free baselines only"
-        yield Section("Other comparisons", (shown,), beside)
+def _comparisons(validation: Validation) -> Section:
+    """Return the paired differences from other evaluators, with an outcome for those that decide."""
+    numeric = ("Pearson", "error")
+    rows = [
+        (
+            quoted(verdicts.baseline_name(each.against)),
+            Figure(each.difference),
+            each.outcome or "",
+            Figure(each.less_error) if each.less_error else "",
+            each.error_outcome or "",
+        )
+        for each in validation.verdicts
+    ]
+    beside = (
+        "Pearson: the rubric's less the other's; error: the other's mean absolute error less the rubric's, in points. "
+        f"Less than {MATTERS} in correlation or {describe.percent(MATTERS_IN_ERROR)} of the scale in error does not "
+        "matter. Comparisons without an outcome decide nothing."
+    )
+    shown = table(("", "Pearson", "", "error", ""), rows, numeric=numeric)
+    return Section("Gain over others", (shown, Paragraph(beside, "quiet")), "paired, held out")
 
 
 def _agreement(validation: Validation, version: Version | None = None, record: TrainingRecord | None = None) -> Section:
@@ -144,7 +158,7 @@ def _agreement(validation: Validation, version: Version | None = None, record: T
         _evaluators(validation),
         Paragraph(verdicts.basis(validation), "quiet"),
         Paragraph(verdicts.optimism(validation)),
-        *_other_comparisons(validation),
+        _comparisons(validation),
     ]
     if raters := validation.raters:
         blocks.append(Paragraph(f"Agreement of the raters: Krippendorff's alpha {wording.estimate(raters.alpha)}."))

@@ -6,72 +6,22 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from rubriclab.data.scale import show
-from rubriclab.report.wording import LEVELS, count, estimate, figure, interval
+from rubriclab.report.wording import LEVELS, count, estimate, figure
 from rubriclab.stats.interval import Interval
-from rubriclab.stats.jackknife import FEWEST_GROUPS
 from rubriclab.validation import (
-    MATTERS,
-    MOST_LABELS,
     EvaluatorAgreement,
-    GateVerdict,
-    MoreLabels,
     Validation,
 )
 
 if TYPE_CHECKING:
     from rubriclab.store.version import Version
 
-# What a table names briefly is named in full in a sentence.
-NAMES: Mapping[str, str] = {"constant": "a constant, which gives every text the same score"}
 # What tables and sentences call the free baselines that are fitted to the labels.
 BASELINES: Mapping[str, str] = {
     "all text features": "a model of all text features",
     "best text feature": "the text feature chosen in each fold",
 }
 RUBRIC = "this rubric"
-
-
-def headline(validation: Validation) -> str:
-    """Return the verdict that decides, with the number of labels that it rests on."""
-    return f"{sentence(validation.verdicts[0])[:-1]}, on {count(validation.n, 'held-out label')}."
-
-
-def sentence(verdict: GateVerdict) -> str:
-    """Return a verdict in words; figures are differences in held-out Pearson correlation."""
-    other, difference = NAMES.get(verdict.against) or baseline_name(verdict.against), estimate(verdict.difference)
-    if _undefined(verdict):
-        return f"Cannot be compared with {other}: on these labels no correlation of both is defined."
-    if verdict.outcome is None:
-        return f"Ahead of {other} by {difference}."
-    if verdict.outcome == "better":
-        return f"Better than {other} by {difference}."
-    if verdict.outcome == "not better":
-        return f"Not better than {other}: the difference is {difference}, and less than {MATTERS} would not matter."
-    return f"Inconclusive against {other}: the difference is {difference}; {_needed(verdict)}."
-
-
-def _undefined(verdict: GateVerdict) -> bool:
-    defined = verdict.difference.value is not None
-    return not (defined and (interval(verdict.difference) or verdict.few_groups is not None))
-
-
-def _needed(verdict: GateVerdict) -> str:
-    """Return what would decide."""
-    if verdict.few_groups is not None:
-        return f"{verdict.few_groups} groups are too few, labels from at least {FEWEST_GROUPS} are needed"
-    if verdict.more_labels is None:
-        return "the number of labels that would decide is unknown"
-    value = verdict.difference.value or 0.0
-    suggests = "" if 0 <= value < MATTERS else f", and the estimate suggests: {'not better' if value < 0 else 'better'}"
-    return f"a decision takes {labels_range(verdict.more_labels)} more labels{suggests}"
-
-
-def labels_range(more: MoreLabels) -> str:
-    """Return the numbers of further labels that decide with an even chance and in four of five cases."""
-    above = f"more than {MOST_LABELS}"
-    if more.even is None:
-        return above
-    return f"about {more.even}" if more.even == more.likely else f"about {more.even} to {more.likely or above}"
 
 
 def baseline_name(against: str) -> str:

@@ -29,7 +29,6 @@ from rubriclab.services.judge_choice import JudgeChoice, judge_of
 from rubriclab.services.workspace import Notify, Workspace, version_of
 from rubriclab.store import Version
 from rubriclab.training_record import TrainingRecord
-from rubriclab.validation import Validation
 
 if TYPE_CHECKING:
     from rubriclab.report.model import View
@@ -62,11 +61,10 @@ class UnlabelledRow:
 class PlanResult(Displayed):
     """The texts to label in order, and the effort."""
 
-    rubric: str
+    version: Version
     plan: LabelPlan
     rows: tuple[Any, ...]
     effort: Effort
-    validation: Validation | None = None
 
     def to_rows(self) -> list[dict[str, Any]]:
         """Return the rows to label as they came, each with the reasons in `plan`."""
@@ -76,7 +74,7 @@ class PlanResult(Displayed):
         """Return what is shown in a terminal and a notebook."""
         from rubriclab.report.planning import plan_view
 
-        return plan_view(self.plan, self.rubric, self.validation)
+        return plan_view(self.plan, self.version)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +105,7 @@ class PreparedPlan:
         result = make_plan(version.rubric, self.record, rated, number)
         row_of = {id(text.example): text.row for text in self.pool}
         rows = tuple(row_of[id(text.example)] for text in result.texts)
-        return PlanResult(version.ref, result, rows, self.workspace.effort(), version.provenance.validation)
+        return PlanResult(version, result, rows, self.workspace.effort())
 
     async def _rated(self) -> list[PoolText]:
         """Return the texts that could be scored, with their ratings, and say how many could not."""

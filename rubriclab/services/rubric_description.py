@@ -79,7 +79,7 @@ class RubricDescription(DescriptionModel):
     needs: tuple[str, ...]
     """Fields that every text should have, since all texts had them that the rubric was learned from."""
     verdict: Literal["better", "not better", "inconclusive"] | None
-    """Whether it agrees better with people than what costs nothing; null if that was not measured."""
+    """Whether it agrees better with people than the same judge asked directly; null if that was not measured."""
     criteria: tuple[CriterionDescription, ...]
     """What the judge rates, in the order of the rubric."""
 

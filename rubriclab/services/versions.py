@@ -10,7 +10,7 @@ from rubriclab.display import Displayed
 from rubriclab.documents import Unreadable, read_file, read_stdin, text_of
 from rubriclab.errors import BelowThreshold, NoStore, NotInStore, PackError, UserError
 from rubriclab.option_names import command, option
-from rubriclab.report.verdicts import headline
+from rubriclab.report.conclusion import verdict
 from rubriclab.services.judge_choice import online_judges
 from rubriclab.services.workspace import Notify, Workspace
 from rubriclab.store import Pack, Problem, Version, VersionDiff, compare, import_pack, read_pack, write_pack
@@ -27,7 +27,7 @@ PRODUCTION = "production"
 
 @dataclass(frozen=True, repr=False)
 class GateResult(Displayed):
-    """Whether a version agrees better with people than what costs nothing, as found when it was learned."""
+    """Whether a version agrees better with people than the same judge asked directly, as found by learning."""
 
     version: Version
     validation: Validation
@@ -125,7 +125,7 @@ def diff(workspace: Workspace, before: str, after: str) -> VersionDiff:
 
 
 def gate(workspace: Workspace, ref: str) -> GateResult:
-    """Return whether a version agrees better with people than what costs nothing.
+    """Return whether a version agrees better with people than the same judge asked directly.
 
     Raises:
         UserError: if it was made by one method and never compared.
@@ -156,8 +156,7 @@ def tag(workspace: Workspace, ref: str, tag: str, *, force: bool = False) -> Ver
     """Point a tag to a version, return that version, and say which version the tag named before.
 
     Raises:
-        BelowThreshold: if the tag is `production`, not forced, and the gate found the version no better than what
-            costs nothing, or could not tell.
+        BelowThreshold: if the tag is `production`, not forced, and the version did not pass the gate.
         NotInStore: if there is no such version.
     """
     store = workspace.open_store()
@@ -230,14 +229,14 @@ def verify(workspace: Workspace, *, repair: bool = False) -> VerifyResult:
 def _check_production(version: Version, notify: Notify, *, force: bool) -> None:
     validation = version.provenance.validation
     if validation is None:
-        notify(f"{version.ref} never went through the gate: nothing shows it to be better than what costs nothing")
+        notify(f"{version.ref} never went through the gate: nothing shows it to be better than the plain question")
     elif validation.outcome != "better":
         if not force:
             raise BelowThreshold(
-                f"{version.ref} stays without the tag {PRODUCTION}. {headline(validation)}",
+                f"{version.ref} stays without the tag {PRODUCTION}. {verdict(version)}",
                 f"To tag it all the same, use {option('force')}.",
             )
-        notify(f"forced, whatever the gate says of {version.ref}: {headline(validation)}")
+        notify(f"forced, whatever the gate says of {version.ref}: {verdict(version)}")
 
 
 def _notify_judges(version: Version, notify: Notify) -> None:

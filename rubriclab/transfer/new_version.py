@@ -19,6 +19,7 @@ from rubriclab.stats.folds import grouped_folds
 from rubriclab.training_record import TrainingRecord
 from rubriclab.transfer.adaptation import AdaptedRubric, LabelledTarget, aggregate_scores, rescaled
 from rubriclab.transfer.run import FittedTransfer, SourceRubric
+from rubriclab.validation import DIRECT
 
 
 def as_trained(
@@ -68,6 +69,9 @@ def _provenance(
     fields |= {**_of_both(before, fields), "text_fields": fields_of_both(before, examples)}
     reused = adapted.action == "reuse"
     scores = adapted.scores if reused else aggregate_scores(adapted.rubric, labelled.rated)
+    aggregation = adapted.rubric.aggregation
+    # In one call with criteria, the judge is not asked directly.
+    direct = DIRECT in table.methods and aggregation is not None and aggregation.ask == "by method"
     return Provenance(
         **{**fields, "generator": before.generator, "generator_address": before.generator_address},
         settings=before.settings,
@@ -83,6 +87,7 @@ def _provenance(
             grouped_folds(table.groups, labelled.settings.folds, labelled.seed),
             alone={},
             calls={JOINT: estimate_scoring(adapted.rubric, examples).calls / len(examples)},
+            direct=table.values[:, table.methods.index(DIRECT)] if direct else None,
         ),
     )
 

@@ -10,34 +10,59 @@ from commands import Commands
 from rubriclab.provenance import Effort
 from rubriclab.stats.interval import Interval
 from rubriclab.store import open_store
-from rubriclab.validation import EvaluatorAgreement, GateVerdict, MoreLabels, Validation
+from rubriclab.validation import EvaluatorAgreement, GateVerdict, MoreLabels, ScoreErrors, Validation
 
 DIFFERENCES = {"better": (0.21, 0.05, 0.38), "not better": (-0.1, -0.2, 0.01), "inconclusive": (0.1, -0.1, 0.3)}
-BADGES = {"better": "BETTER than", "not better": "NOT BETTER than", "inconclusive": "INCONCLUSIVE compared with"}
+STATED = {
+    "better": (
+        "Better than the same judge asked directly: mean absolute error 0.40 instead of 0.70 points (better), Pearson "
+        "0.50 instead of 0.45 (inconclusive). The best free baseline is word count, Pearson 0.29 (difference 0.21 "
+        "[0.05, 0.38]: better)."
+    ),
+    "not better": (
+        "Not better than word count, Pearson 0.29 (difference -0.10 [-0.20, 0.01]: not better). Compared with the same "
+        "judge asked directly: mean absolute error 0.40 instead of 0.70 points (better), Pearson 0.50 instead of 0.45 "
+        "(inconclusive)."
+    ),
+    "inconclusive": (
+        "Inconclusive compared with word count, Pearson 0.29 (difference 0.10 [-0.10, 0.30]: inconclusive). Compared "
+        "with the same judge asked directly: mean absolute error 0.40 instead of 0.70 points (better), Pearson 0.50 "
+        "instead of 0.45 (inconclusive)."
+    ),
+}
 CODES = {"better": 0, "not better": 1, "inconclusive": 3}
 
 
 def validation(outcome: Any) -> Validation:
-    def evaluator_agreement(name: str, kind: Any, value: float) -> EvaluatorAgreement:
-        found = Interval(value, value - 0.2, value + 0.2)
+    def evaluator_agreement(name: str, kind: Any, value: float, error: float | None = None) -> EvaluatorAgreement:
+        found, calls = Interval(value, value - 0.2, value + 0.2), 3 if kind == "rubric" else 0
+        errors = error and ScoreErrors(absolute=Interval(error, error - 0.1, error + 0.1), bias=0.1, near=0.9, point=1)
         return EvaluatorAgreement(
-            name=name, kind=kind, n=30, spearman=found, pearson=found, calls=3 if kind == "rubric" else 0
+            name=name, kind=kind, n=30, spearman=found, pearson=found, calls=calls, errors=errors or None
         )
 
     value, low, high = DIFFERENCES[outcome]
     more = MoreLabels(even=90, likely=240) if outcome == "inconclusive" else None
     difference = Interval(value, low, high)
+    direct = GateVerdict(
+        against="direct",
+        outcome="inconclusive",
+        difference=Interval(0.05, -0.1, 0.2),
+        error_outcome="better",
+        less_error=Interval(0.3, 0.1, 0.5),
+    )
     return Validation(
         level="dataset",
         n=30,
         groups=21,
         folds=10,
         training=evaluator_agreement("joint", "rubric", 0.7),
-        evaluators=(evaluator_agreement("joint", "rubric", 0.5), evaluator_agreement("word count", "baseline", 0.29)),
-        verdicts=(
-            GateVerdict(against="word count", outcome=outcome, difference=difference, more_labels=more),
-            GateVerdict(against="direct", outcome="better", difference=Interval(0.3, 0.1, 0.5)),
+        evaluators=(
+            evaluator_agreement("joint", "rubric", 0.5, 0.4),
+            evaluator_agreement("direct", "judged", 0.45, 0.7),
+            evaluator_agreement("word count", "baseline", 0.29),
         ),
+        verdicts=(GateVerdict(against="word count", outcome=outcome, difference=difference, more_labels=more), direct),
     )
 
 
@@ -58,10 +83,10 @@ def test_the_exit_code_is_the_verdict(gated: Commands, outcome: str) -> None:
     done = gated("gate", name)
     assert (done.code, done.err) == (CODES[outcome], "")
     words = " ".join(done.out.split())
-    assert words.startswith(f"{name}@1 {BADGES[outcome]} word count With the judge embedded")
-    assert f"the difference is {DIFFERENCES[outcome][0]:.2f} [" in words
-    assert "direct 0.30 [0.10, 0.50]" in words
-    assert "direct 0.30 [0.10, 0.50] better" not in words  # the first of many comparisons alone has an outcome
+    stated = outcome.upper() + STATED[outcome][len(outcome) :]
+    assert words.startswith(f"{name}@1 {stated} With the judge embedded")
+    assert "direct 0.05 [-0.10, 0.20] inconclusive 0.30 [0.10, 0.50] better" in words
+    assert gated("gate", name, "--json").json["outcome"] == outcome
     assert "word count 0.29 [0.09, 0.49]" in words
 
 
@@ -106,7 +131,7 @@ def test_what_is_better_becomes_production_without_a_word(gated: Commands) -> No
 def test_a_version_without_a_gate_becomes_production_with_a_note(gated: Commands) -> None:
     done = gated("tag", "news@1", "production")
     assert (done.code, done.out) == (0, "news@1 is production\n")
-    assert done.err == "news@1 never went through the gate: nothing shows it to be better than what costs nothing\n"
+    assert done.err == "news@1 never went through the gate: nothing shows it to be better than the plain question\n"
 
 
 def test_other_tags_are_free_and_production_can_be_taken_away(gated: Commands) -> None:

@@ -16,7 +16,7 @@ from rubriclab.learning.rating_matrix import RatingMatrix
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.folds import grouped_folds
 from rubriclab.stats.interval import Interval
-from rubriclab.validation import Validation
+from rubriclab.validation import MATTERS, Validation
 
 
 def gate(found: RatingMatrix, held_out: FloatArray, features: FloatArray | None = None, **more: Any) -> Validation:
@@ -28,21 +28,46 @@ def gate(found: RatingMatrix, held_out: FloatArray, features: FloatArray | None 
         more.pop("fitted", held_out),
         grouped_folds(found.groups, 10, 0),
         alone=more.pop("alone", {}),
-        calls={"joint": 3.0, "equal weights": 2.0} | more.pop("calls", {}),
+        calls={"joint": 3.0} | more.pop("calls", {}),
+        direct=more.pop("direct", found.values[:, 0]),
         **more,
     )
 
 
 def test_a_rubric_that_knows_the_labels_is_better_than_everybody() -> None:
     judged = table(n=80)
-    found = gate(judged, follow(np.random.default_rng(3), judged.labels, 0.95))
+    rng = np.random.default_rng(3)
+    found = gate(judged, follow(rng, judged.labels, 0.95), alone={"hypoeval": judged.labels}, calls={"hypoeval": 2.0})
     assert found.outcome == "better"
     assert {verdict.against: verdict.outcome for verdict in found.verdicts[1:]} == {
-        "direct": None,
-        "direct, calibrated": None,
-        "equal weights": None,
+        "direct": "better",
+        "direct, calibrated": "better",
+        "hypoeval": None,
     }
     assert all(verdict.more_labels is None for verdict in found.verdicts)
+
+
+def test_a_rubric_that_agrees_as_the_same_judge_asked_directly_does_not_pass() -> None:
+    judged = table(n=80, quality=(0.9, 0.5))
+    found = gate(judged, judged.values[:, 0])
+    assert (found.free.outcome, found.outcome, found.deciding.against) == ("better", "not better", "direct")
+
+
+def test_without_the_judge_asked_directly_the_free_baselines_decide() -> None:
+    judged = table(n=80, quality=(0.9, 0.5))
+    found = gate(judged, judged.values[:, 0], direct=None)
+    assert (found.outcome, found.deciding) == ("better", found.free)
+    assert {each.kind for each in found.evaluators} == {"rubric", "baseline"}
+
+
+def test_a_constant_does_not_pass_though_its_error_is_below_that_of_the_plain_question() -> None:
+    judged = table(n=80, quality=(0.6, 0.5))
+    shifted = judged.values[:, 0] + 3
+    found = gate(judged, np.full(80, 0.0), direct=shifted, points=np.full(80, judged.labels.mean()))
+    against = found.against("direct")
+    assert against is not None
+    assert against.error_outcome == "better"
+    assert found.outcome == "not better"
 
 
 def test_noise_is_not_let_through_because_the_baselines_do_worse() -> None:
@@ -92,13 +117,10 @@ def test_standings_are_the_correlations_and_come_best_first() -> None:
     for name, scores in (("joint", own), ("direct", judged.values[:, 0]), ("hypoeval", alone["hypoeval"])):
         assert by_name[name].pearson.value == pytest.approx(pearsonr(scores, judged.labels)[0], abs=1e-6)
         assert by_name[name].spearman.value == pytest.approx(spearmanr(scores, judged.labels)[0], abs=1e-6)
-    z = (judged.values - judged.values.mean(axis=0)) / judged.values.std(axis=0)
-    assert by_name["equal weights"].pearson.value == pytest.approx(pearsonr(z.mean(axis=1), judged.labels)[0], abs=1e-6)
-    assert {name: by_name[name].calls for name in ("joint", "direct", "hypoeval", "equal weights", "word count")} == {
+    assert {name: by_name[name].calls for name in ("joint", "direct", "hypoeval", "word count")} == {
         "joint": 3,
         "direct": 1,
         "hypoeval": 2,
-        "equal weights": 2,
         "word count": 0,
     }
     assert found.evaluators[0].name == "joint"
@@ -108,7 +130,6 @@ def test_standings_are_the_correlations_and_come_best_first() -> None:
     assert [verdict.against for verdict in found.verdicts[1:]] == [
         "direct",
         "direct, calibrated",
-        "equal weights",
         "hypoeval",
     ]
 
@@ -123,15 +144,6 @@ def test_texts_that_one_of_two_did_not_score_are_left_out_for_both() -> None:
     expected = 1 - pearsonr(direct[10:20, 0], judged.labels[10:20])[0]
     assert found.verdicts[1].difference.value == pytest.approx(expected, abs=1e-6)
     assert (found.n, found.evaluators[0].n) == (20, 20)
-
-
-def test_measures_have_no_place_among_equals() -> None:
-    judged = table(n=30, measure=np.arange(30.0))
-    signed = np.array([False, False, False, True])
-    found = gate(replace(judged, signed=signed), judged.labels)
-    without = gate(table(n=30), judged.labels)
-    equal = [next(each for each in one.evaluators if each.name == "equal weights") for one in (found, without)]
-    assert equal[0].pearson == equal[1].pearson
 
 
 @given(st.integers(0, 10**6))
@@ -193,19 +205,7 @@ def test_enough_groups_or_texts_to_draw_tell_a_difference(rivals: int) -> None:
     ],
 )
 def test_an_outcome_is_read_off_the_interval(low: float | None, high: float | None, outcome: str) -> None:
-    assert outcome_of(Interval(None if low is None else 0.02, low, high)) == outcome
-
-
-def test_equal_weights_leave_out_what_a_fold_s_labels_had_a_part_in() -> None:
-    judged = table(n=30, leaked=np.zeros(30))
-    values = judged.values.copy()
-    values[:, 3] = 100 * judged.labels
-    seen = judged.seen.copy()
-    seen[:, 3] = True
-    leaking = gate(replace(judged, values=values, seen=seen), judged.labels)
-    clean = gate(table(n=30), judged.labels)
-    equal = [next(each for each in one.evaluators if each.name == "equal weights") for one in (leaking, clean)]
-    assert equal[0].pearson == equal[1].pearson
+    assert outcome_of(Interval(None if low is None else 0.02, low, high), MATTERS) == outcome
 
 
 def test_errors_are_those_of_the_scores_on_the_scale_beside_direct_as_it_comes_and_calibrated() -> None:
@@ -213,7 +213,7 @@ def test_errors_are_those_of_the_scores_on_the_scale_beside_direct_as_it_comes_a
     labels = judged.labels
     shifted = np.column_stack([judged.values[:, 0] + 2, judged.values[:, 1:]])
     judged, points = replace(judged, values=shifted), labels + np.tile([0.4, -0.2], 30)
-    found = gate(judged, points, points=points)
+    found = gate(judged, points, points=points, direct=shifted[:, 0])
     errors = {each.name: each.errors for each in found.evaluators if each.errors}
     assert set(errors) == {"joint", "direct", "direct, calibrated"}
     rubric, direct, calibrated = (errors[name] for name in ("joint", "direct", "direct, calibrated"))
@@ -228,6 +228,17 @@ def test_errors_are_those_of_the_scores_on_the_scale_beside_direct_as_it_comes_a
     assert verdict.less_error is not None
     assert verdict.less_error.value == pytest.approx((direct.absolute.value or 0) - (rubric.absolute.value or 0))
     assert (verdict.less_error.low or 0) > 0
+    assert verdict.error_outcome == "better"
+
+
+@pytest.mark.parametrize(("spread", "outcome"), [(0.4, "not better"), (2, "inconclusive")])
+def test_a_gain_in_error_below_five_percent_of_the_scale_does_not_matter(spread: float, outcome: str) -> None:
+    judged = table(n=60)  # on a scale that is ten points wide
+    direct = judged.labels + 3 + spread * np.repeat(np.tile([-1, 1], 15), 2)
+    found = gate(judged, judged.labels, direct=direct, points=judged.labels + 3).against("direct")
+    assert found is not None
+    assert found.less_error is not None
+    assert ((found.less_error.high or 0) < 0.5, found.error_outcome) == (outcome == "not better", outcome)
 
 
 def test_the_plain_question_is_calibrated_without_the_labels_of_the_scored_fold() -> None:

@@ -74,7 +74,7 @@ def test_the_verdict_is_the_same_for_every_seed_where_criteria_clearly_track_the
     table = with_whole(made_up(8, texts=36, groups=36, informed=5, idle=3))
     for seed in range(3):
         raw = select_rubric(table, JointSettings(), seed=seed).held_out.raw
-        low = paired_difference(np.nan_to_num(raw), np.zeros(36), table.labels, table.groups).low
+        low = paired_difference(np.nan_to_num(raw), np.zeros(36), table).low
         assert low is not None
         assert low > 0
 

@@ -16,7 +16,7 @@ from rubriclab.rubric import Criterion, Evidence, Level, Part, Rubric
 from rubriclab.stats.interval import Interval
 from rubriclab.store.version import Version
 from rubriclab.training_record import Candidate, Cell, RecordedText, TrainingRecord
-from rubriclab.validation import EvaluatorAgreement, GateVerdict, MoreLabels, Raters, Validation
+from rubriclab.validation import EvaluatorAgreement, GateVerdict, MoreLabels, Raters, ScoreErrors, Validation
 
 # Four sentences a topic; a text is some of them in some order.
 TOPICS = (
@@ -152,10 +152,10 @@ def joint_trust(**fields: Any) -> Validation:
         "folds": 10,
         "training": _standing("joint", "rubric", 0.74, 0.78, 4),
         "evaluators": (
-            _standing("joint", "rubric", 0.61, 0.66, 4),
+            _standing("joint", "rubric", 0.61, 0.66, 4, error=0.35),
             _standing("hypoeval", "judged", 0.58, 0.60, 1),
-            _standing("equal weights", "judged", 0.57, 0.59, 4),
-            _standing("direct", "judged", 0.55, 0.57, 1),
+            _standing("direct", "judged", 0.55, 0.57, 1, error=0.59),
+            _standing("direct, calibrated", "judged", 0.55, 0.57, 1, error=0.37),
             _standing("checkeval", "judged", 0.47, 0.49, 1),
             _standing("seeval", "judged", 0.44, 0.50, 1),
             _standing("all text features", "baseline", 0.36, 0.38, 0),
@@ -167,13 +167,11 @@ def joint_trust(**fields: Any) -> Validation:
         ),
         "verdicts": (
             GateVerdict(against="all text features", outcome="better", difference=interval(0.28, 0.07, 0.49)),
-            GateVerdict(
-                against="direct",
-                outcome="inconclusive",
-                difference=interval(0.09, -0.04, 0.2),
-                more_labels=MoreLabels(even=40, likely=130),
+            against_direct("better", interval(0.24, 0.1, 0.38)),
+            against_direct("not better", interval(0.02, -0.06, 0.1)).model_copy(
+                update={"against": "direct, calibrated"}
             ),
-            GateVerdict(against="equal weights", outcome="inconclusive", difference=interval(0.07, -0.05, 0.18)),
+            GateVerdict(against="hypoeval", outcome=None, difference=interval(0.06, -0.05, 0.17)),
         ),
         "raters": Raters(
             alpha=interval(0.5, 0.29, 0.67),
@@ -183,9 +181,30 @@ def joint_trust(**fields: Any) -> Validation:
     return Validation(**(own | fields))
 
 
-def _standing(name: str, kind: Any, spearman: float, pearson: float, calls: float) -> EvaluatorAgreement:
+def against_direct(error_outcome: Any, less_error: Interval | None, **fields: Any) -> GateVerdict:
+    """Return the comparison with the same judge asked directly; `fields` replace its own."""
+    own = {
+        "against": "direct",
+        "outcome": "inconclusive",
+        "difference": interval(0.09, -0.04, 0.2),
+        "more_labels": MoreLabels(even=40, likely=130),
+        "error_outcome": error_outcome,
+        "less_error": less_error,
+    }
+    return GateVerdict.model_validate(own | fields)
+
+
+def _standing(
+    name: str, kind: Any, spearman: float, pearson: float, calls: float, *, error: float | None = None
+) -> EvaluatorAgreement:
     return EvaluatorAgreement(
-        name=name, kind=kind, n=30, spearman=_around(spearman), pearson=_around(pearson), calls=calls
+        name=name,
+        kind=kind,
+        n=30,
+        spearman=_around(spearman),
+        pearson=_around(pearson),
+        calls=calls,
+        errors=error and ScoreErrors(absolute=interval(error, error - 0.1, error + 0.1), bias=0.02, near=0.93, point=1),
     )
 
 

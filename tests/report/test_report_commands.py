@@ -33,7 +33,7 @@ def test_a_report_is_one_page_with_texts_and_verdict(kept: Commands) -> None:
     assert (done.code, done.out, done.err) == (0, "", "report written to report.html\n")
     page = Page((kept.folder / "report.html").read_text("utf-8"))
     assert "joint@1 , a rubric of coherence" in page.reading
-    assert "better than a model of all text features" in page.reading
+    assert "better than the same judge asked directly" in page.reading
     assert "Largest disagreements with people" in page.reading
     assert kept("report", "joint").out == page.text
 

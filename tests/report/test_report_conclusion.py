@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from joint_samples import joint_trust, joint_version
+from joint_samples import against_direct, joint_trust, joint_version
 from report_samples import version, words_of
 
 from rubriclab.option_names import for_reader, in_python
 from rubriclab.provenance import EditOrigin
-from rubriclab.report.conclusion import OFFLINE, actions, conclusion, offline_banner
+from rubriclab.report.conclusion import OFFLINE, actions, conclusion, offline_banner, verdict
 from rubriclab.report.model import View
 from rubriclab.stats.interval import Interval
 from rubriclab.store.version import Version
-from rubriclab.validation import EvaluatorAgreement, GateVerdict, MoreLabels, ScoreErrors, Validation
+from rubriclab.validation import GateVerdict, MoreLabels
 
 
 def decided(outcome: Any, judge: str = "gpt-4o-mini", **fields: Any) -> Version:
     """Return a version whose gate has this outcome; `fields` go to the deciding verdict."""
     difference = fields.pop("difference", Interval(0.1, -0.1, 0.3))
-    verdict = GateVerdict(against="word count", outcome=outcome, difference=difference, **fields)
-    return joint_version(judge=judge, validation=joint_trust(verdicts=(verdict,)))
+    free = GateVerdict(against="word count", outcome=outcome, difference=difference, **fields)
+    return joint_version(judge=judge, validation=joint_trust(verdicts=(free,)))
 
 
 def shown(one: Version) -> str:
@@ -36,7 +35,7 @@ def steps(one: Version) -> str:
 def test_the_sentence_names_the_baseline_with_its_agreement_and_the_ceiling() -> None:
     words = shown(decided("better", difference=Interval(0.2, 0.1, 0.3)))
     assert "over all texts, cross-validated on its 30 training texts of 10 groups" in words
-    assert "The best free baseline is word count (0.04 [" in words
+    assert "BETTER than word count, Pearson 0.04 (difference 0.20 [0.10, 0.30]: better)." in words
     assert "A perfect judge would reach about 0.87, because the raters disagree." in words
 
 
@@ -62,7 +61,7 @@ def test_undecided_asks_for_as_many_labels_as_would_decide() -> None:
 def test_too_few_groups_asks_for_groups_instead_of_labels() -> None:
     few = decided("inconclusive", few_groups=3, difference=Interval(0.2))
     assert "Label texts of at least 2 more groups" in steps(few)
-    assert "without an interval, because there are too few groups" in shown(few)
+    assert "(difference 0.20: too few groups to tell)" in shown(few)
 
 
 def test_the_offline_judge_is_said_to_be_none_and_a_language_model_is_the_first_step() -> None:
@@ -74,47 +73,53 @@ def test_the_offline_judge_is_said_to_be_none_and_a_language_model_is_the_first_
     assert "Score with the baseline instead" in steps(decided("not better"))
 
 
-def test_first_of_all_the_rubric_is_compared_with_the_same_judge_asked_directly() -> None:
-    def beside(difference: Interval, less_error: Interval | None = None) -> tuple[str, str]:
-        free = GateVerdict(against="word count", outcome="better", difference=Interval(0.6, 0.2, 0.8))
-        direct = GateVerdict(against="direct", outcome=None, difference=difference, less_error=less_error)
-        trust = joint_trust(verdicts=(free, direct))
-        if less_error:
-            trust = trust.model_copy(update={"evaluators": tuple(_with_errors(trust))})
-        one = joint_version(validation=trust)
-        return shown(one), steps(one)
+def against(direct: GateVerdict, free: Any = "better") -> Version:
+    """Return a version compared with the judge asked directly, and by this outcome with a free baseline."""
+    baseline = GateVerdict(against="all text features", outcome=free, difference=Interval(0.28, 0.07, 0.49))
+    calibrated = joint_trust().verdicts[2]
+    return joint_version(validation=joint_trust(verdicts=(baseline, direct, calibrated)))
 
-    words, advice = beside(Interval(0.01, -0.01, 0.03), Interval(0.24, 0.1, 0.4))
-    assert words.startswith(
-        "Against the same judge asked directly: mean absolute error 0.35 instead of 0.59 points (better), "
-        "Pearson 0.66 instead of 0.57 (no clear difference). "
-        "Calibrated on the same labels, the plain question has an error of 0.37."
+
+def test_the_verdict_compares_first_with_the_same_judge_asked_directly() -> None:
+    assert verdict(joint_version()) == (
+        "Better than the same judge asked directly: mean absolute error 0.35 instead of 0.59 points (better), Pearson "
+        "0.66 instead of 0.57 (inconclusive). Calibrated on the same labels, the plain question has an error of 0.37 "
+        "(not better). The best free baseline is a model of all text features, Pearson 0.38 (difference 0.28 [0.07, "
+        "0.49]: better)."
     )
-    assert "without a rubric" not in advice
-    words, advice = beside(Interval(0.01, -0.01, 0.03))
-    assert "Pearson 0.66 instead of 0.57 (no clear difference)." in words
-    assert "a gain of 0.05 or more is ruled out" in advice
-    assert "`rubriclab learn … --methods direct` makes a version that scores without a rubric" in advice
-    words, advice = beside(Interval(0.1, 0.05, 0.2))
-    assert "instead of 0.57 (better)" in words
-    assert "without a rubric" not in advice
-    words, advice = beside(Interval(-0.1, -0.2, -0.05))
-    assert "instead of 0.57 (worse)" in words
-    assert "which agrees better" in advice
-    assert "(too few groups to tell)" in beside(Interval(0.1))[0]
+    assert shown(joint_version()).startswith(f"BETTER{verdict(joint_version())[6:]}")
 
 
-def _with_errors(trust: Validation) -> Iterator[EvaluatorAgreement]:
-    for each in trust.evaluators:
-        if each.name == "direct":
-            yield each.model_copy(update={"errors": _errors(0.59)})
-            yield each.model_copy(update={"name": "direct, calibrated", "errors": _errors(0.37)})
-        else:
-            yield each.model_copy(update={"errors": _errors(0.35)}) if each.kind == "rubric" else each
+def test_the_verdict_begins_with_the_free_baseline_where_that_is_what_the_rubric_does_not_beat() -> None:
+    assert verdict(against(against_direct("better", Interval(0.24, 0.1, 0.38)), free="not better")).startswith(
+        "Not better than a model of all text features, Pearson 0.38 (difference 0.28 [0.07, 0.49]: not better). "
+        "Compared with the same judge asked directly: mean absolute error 0.35 instead of 0.59 points (better), "
+    )
 
 
-def _errors(absolute: float) -> ScoreErrors:
-    return ScoreErrors(absolute=Interval(absolute, absolute - 0.1, absolute + 0.1), bias=0.0, near=0.9, point=1.0)
+def test_without_errors_and_with_a_loss_the_verdict_says_so() -> None:
+    worse = against(against_direct(None, None, outcome="not better", difference=Interval(-0.1, -0.2, -0.05)))
+    assert "than the same judge asked directly: Pearson 0.66 instead of 0.57 (worse). The best free" in verdict(worse)
+    few = against(against_direct(None, None, difference=Interval(0.1), few_groups=3))
+    assert "Pearson 0.66 instead of 0.57 (too few groups to tell)." in verdict(few)
+    assert "Label texts of at least 2 more groups" in steps(few)
+
+
+def test_a_rubric_that_is_not_better_is_kept_for_its_reasons_only() -> None:
+    same = against(against_direct(None, None, outcome="not better", difference=Interval(0.01, -0.01, 0.03)))
+    assert "a gain of 0.05 or more is ruled out" in steps(same)
+    assert "`rubriclab learn … --methods direct` makes a version that scores without a rubric" in steps(same)
+    worse = against(against_direct(None, None, outcome="not better", difference=Interval(-0.1, -0.2, -0.05)))
+    assert "which agrees better" in steps(worse)
+    assert "without a rubric" not in steps(joint_version())
+
+
+def test_where_only_the_error_is_undecided_no_number_of_labels_is_promised() -> None:
+    gain = Interval(0.1, -0.1, 0.3)
+    undecided = against(
+        against_direct("inconclusive", gain, outcome="not better", difference=Interval(0.0, -0.02, 0.02))
+    )
+    assert "Label more texts from new sources: these cannot tell the errors apart" in steps(undecided)
 
 
 def test_an_edited_version_says_who_edited_it_and_its_agreement_beside_its_parents() -> None:
@@ -141,7 +146,8 @@ def test_an_edited_version_says_who_edited_it_and_its_agreement_beside_its_paren
 
 def test_a_rubric_not_compared_with_the_judge_alone_says_so() -> None:
     words = shown(decided("better"))
-    assert "Not compared with the same judge without a rubric" in words
+    assert "Not compared with the same judge asked directly, as it was not asked while learning." in words
+    assert "evaluate both: `rubriclab learn … --methods direct`" in steps(decided("better"))
 
 
 def test_in_python_the_next_steps_are_calls() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from joint_samples import joint_trust
+from joint_samples import joint_trust, joint_version
 from report_samples import words_of
 
 from rubriclab.active_learning import LabelPlan
@@ -10,19 +10,19 @@ from rubriclab.report.planning import plan_view
 from rubriclab.stats.interval import Interval
 from rubriclab.validation import GateVerdict, MoreLabels, Outcome
 
-NO_HELP = "news@1 did not pass at the gate: more labels may not be what it lacks"
+NO_HELP = "news@3 did not pass at the gate: more labels may not be what it lacks"
 
 
 def found(outcome: Outcome, more_labels: MoreLabels | None = None) -> str:
     difference = Interval(-0.13, -0.44, 0.1)
     verdict = GateVerdict(against="word count", outcome=outcome, difference=difference, more_labels=more_labels)
-    return words_of(plan_view(LabelPlan((), 24), "news@1", joint_trust(verdicts=(verdict,))))
+    return words_of(plan_view(LabelPlan((), 24), joint_version(validation=joint_trust(verdicts=(verdict,)))))
 
 
 def test_a_plan_begins_with_the_labels_that_would_decide_an_inconclusive_verdict() -> None:
     shown = found("inconclusive", MoreLabels(even=20, likely=120))
-    assert shown.startswith("Inconclusive against word count")
-    assert "a decision takes about 20 to 120 more labels" in shown
+    assert shown.startswith("Inconclusive compared with word count")
+    assert "Label about 20 to 120 more texts from new sources" in shown
     assert NO_HELP not in shown
 
 

@@ -31,8 +31,8 @@ def terminal(width: int = 120, **fields: object) -> str:
 def test_the_page_begins_with_judge_badge_sentence_and_next_steps(page: Page) -> None:
     for part in (
         "Judge: gpt-4o-mini",
-        "better than a model of all text features",
-        "the difference is 0.28 [0.07, 0.49], which is above 0.",
+        "better than the same judge asked directly: mean absolute error 0.35 instead of 0.59 points (better)",
+        "The best free baseline is a model of all text features, Pearson 0.38 (difference 0.28 [0.07, 0.49]: better).",
         "What to do next",
         "A perfect judge would reach about 0.87",
     ):
@@ -40,16 +40,17 @@ def test_the_page_begins_with_judge_badge_sentence_and_next_steps(page: Page) ->
     assert "Offline judge" not in page.reading
 
 
-def test_other_comparisons_have_no_verdict(page: Page) -> None:
+def test_comparisons_have_an_outcome_in_correlation_and_in_error_where_they_decide(page: Page) -> None:
     for words in (terminal(), page.reading.replace("−", "-")):
-        assert "the verdict compares it with free baselines only" in words
-        assert "direct 0.09 [-0.04, 0.20]" in words
-        assert "Inconclusive against" not in words
+        assert "direct 0.09 [-0.04, 0.20] inconclusive 0.24 [0.10, 0.38] better" in words
+        assert "direct, calibrated 0.09 [-0.04, 0.20] inconclusive 0.02 [-0.06, 0.10] not better" in words
+        assert "hypoeval 0.06 [-0.05, 0.17] Pearson:" in words
+        assert "Comparisons without an outcome decide nothing." in words
 
 
 def test_every_evaluator_is_drawn_with_its_figures_by_kind_the_best_first(page: Page) -> None:
     table = page.reading[page.reading.index("lines are 95 %") : page.reading.index("is too high by 0.12")]
-    names = ["this rubric", "hypoeval", "equal weights", "direct", "seeval", "checkeval"]
+    names = ["this rubric", "hypoeval", "direct", "seeval", "checkeval"]
     names += [
         "a model of all text features",
         "the text feature chosen in each fold",

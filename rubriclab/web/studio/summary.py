@@ -19,6 +19,7 @@ class Summary:
 
     Attributes:
         tone: how the verdict is coloured; empty for a version that was never compared with baselines.
+        comparisons: the rest of the sentence that the verdict begins; empty for such a version.
         measure: what the agreement is; empty if it was not measured.
         procedure: how the held-out agreement was measured; empty without a gate.
         price: requests per text; empty if not recorded.
@@ -28,6 +29,7 @@ class Summary:
     version: Version
     verdict: str
     tone: Literal["", "good", "warning", "bad"]
+    comparisons: str
     agreement: Figure | None
     measure: str
     procedure: str
@@ -48,12 +50,13 @@ class Summary:
 def summary(version: Version) -> Summary:
     """Return what a list shows of a version."""
     made = version.provenance
-    badge = badge_of(made.validation) if made.validation else None
+    badge = badge_of(version)
     measured = verdicts.recorded_agreement(version)
     return Summary(
         version,
-        badge.words if badge else "not validated",
-        badge.tone if badge else "",
+        badge.words,
+        badge.tone if made.validation else "",
+        badge.remark,
         Figure(measured.value) if measured else None,
         measured.name if measured else "",
         HELD_OUT_BY[made.held_out_by] if made.validation else "",
