@@ -203,8 +203,8 @@ def record_demo(context: click.Context, *, model: str, api_base: str | None) -> 
     from tempfile import TemporaryDirectory
 
     from rubriclab.cli.demo import commands, run_in
+    from rubriclab.documents import content_path
     from rubriclab.services.sample import write_sample
-    from rubriclab.shipped_files import content_path
 
     judge = ["--judge", model, *(["--api-base", api_base] if api_base else [])]
     with TemporaryDirectory() as folder:

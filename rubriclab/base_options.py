@@ -65,7 +65,6 @@ def type_text(annotation: Any) -> str:
 
 
 def _bare(annotation: Any) -> Any:
-    """Return a type without the metadata of `Annotated`, at any depth."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return _bare(arguments[0])

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 import unicodedata
+from collections.abc import Iterable
 
 # Unicode categories of invisible characters: white space, controls, format characters (zero width), and marks, which
 # need a base letter (variation selectors are among them).
@@ -29,3 +32,16 @@ def plain(text: str) -> str:
 def one_line(text: str) -> str:
     """Return `text` on one line, with control characters written as escapes."""
     return " ".join(plain(text).split())
+
+
+def comma_list(values: Iterable[str]) -> str:
+    """Return values as `comma_values` reads them."""
+    written = io.StringIO()
+    csv.writer(written, lineterminator="").writerow(values)
+    return written.getvalue()
+
+
+def comma_values(text: str) -> list[str]:
+    """Return the values in a text, without space around them; a line break in it counts as a space."""
+    row = next(csv.reader([" ".join(text.splitlines())], skipinitialspace=True))
+    return [value.strip() for value in row]

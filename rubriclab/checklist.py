@@ -17,12 +17,11 @@ from pydantic import Field, ValidationError, model_validator
 
 from rubriclab.base_models import FrozenModel
 from rubriclab.data.aspect import Words
-from rubriclab.documents import Unreadable, parse_json, read_file, text_of
+from rubriclab.documents import Unreadable, content_path, parse_json, read_file, text_of
 from rubriclab.errors import ChecklistError
 from rubriclab.option_names import command, option
 from rubriclab.pydantic_errors import faults, has_wrong_names
 from rubriclab.sentences import Material, Units
-from rubriclab.shipped_files import content_path
 
 
 class SeedQuestion(FrozenModel):
@@ -95,7 +94,6 @@ class Checklist(FrozenModel):
         return self
 
     def _support_fault(self, question: SeedQuestion) -> str | None:
-        """Return what is wrong with asking `question` for support, if anything is."""
         if question.support is None:
             return None
         if self.units is None or self.units.kind != "fact":

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from rubriclab.characters import one_line
+from rubriclab.errors import UserError
 
 # Larger than any pack: 30 demonstrations of 1,000,000 characters have about 30 MB.
 MOST_BYTES = 64_000_000
@@ -179,3 +180,34 @@ def _finite(text: str) -> float:
     if math.isinf(number):
         raise ValueError(f"the number {text[:40]} is too large")
     return number
+
+
+_PACKAGE = Path(__file__).resolve().parent
+# Where a folder of another path is in a checkout.
+_IN_CHECKOUT = {"sample": Path("experiments", "sample")}
+
+
+def content_path(*parts: str, package: Path = _PACKAGE) -> Path:
+    """Return the path of a shipped file or folder, such as `content_path("literature", "story.json")`.
+
+    The folder itself (`parts[0]`) must exist; what lies inside it may not, since an unknown task has no file.
+
+    Raises:
+        UserError: if neither the installed package nor a checkout around it has the folder.
+    """
+    folder, *inner = parts
+    for place in _places(folder, package):
+        if place.is_dir():
+            return place.joinpath(*inner)
+    raise UserError(
+        f"The shipped folder {folder!r} is missing: neither {package / '_content' / folder} "
+        f"nor a checkout's own {folder!r} exists.",
+        "Reinstall rubriclab, or run it from a complete checkout.",
+    )
+
+
+def _places(folder: str, package: Path) -> tuple[Path, ...]:
+    installed, checkout = package / "_content" / folder, package.parent
+    # Beside an installed package a folder of this name is somebody else's, so a checkout must show itself.
+    is_checkout = (checkout / "pyproject.toml").is_file()
+    return (installed, checkout / _IN_CHECKOUT.get(folder, folder)) if is_checkout else (installed,)

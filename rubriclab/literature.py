@@ -15,10 +15,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from rubriclab.documents import Unreadable, parse_json, read_file, text_of
+from rubriclab.documents import Unreadable, content_path, parse_json, read_file, text_of
 from rubriclab.errors import LiteratureError
 from rubriclab.pydantic_errors import first_fault
-from rubriclab.shipped_files import content_path
 
 Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 # What may be written beside the name of a data set, such as a citation.

@@ -14,8 +14,8 @@ import pytest
 from commands import CHECKOUT
 
 from experiments.commands import experiment
-from rubriclab.cli.help import SectionCommand
 from rubriclab.cli.main import cli
+from rubriclab.cli.options import SectionCommand
 from rubriclab.integrations.pytest.plugin import pytest_addoption
 
 EXTRAS = tomllib.loads((CHECKOUT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]

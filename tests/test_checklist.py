@@ -11,9 +11,9 @@ import pytest
 
 from rubriclab.checklist import Folder, load_checklist, parse_checklist, read_checklist, shipped_checklists
 from rubriclab.data.aspect import task_words
+from rubriclab.documents import content_path
 from rubriclab.errors import ChecklistError
 from rubriclab.services.lint import lint
-from rubriclab.shipped_files import content_path
 
 ASPECTS = json.loads(content_path("stores", "aspects.json").read_text("utf-8"))
 DEFINED = [(task, aspect) for task in ASPECTS for aspect in ASPECTS[task]["aspects"]]

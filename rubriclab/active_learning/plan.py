@@ -103,12 +103,10 @@ def _order(text: PoolText) -> tuple[str, ...]:
 
 
 def _ratings(texts: Sequence[PoolText], criteria: Sequence[str]) -> FloatArray:
-    """Return the ratings, shape (texts, criteria), NaN where missing."""
     return float_table(([text.ratings.get(name) for name in criteria] for text in texts), len(criteria))
 
 
 def _unusual(rubric: Rubric, distances: FloatArray, ratings: FloatArray, labelled: FloatArray) -> UnusualRating | None:
-    """Return the rating with the largest weighted distance from the mean."""
     best = int(np.argmax(distances))
     if not distances[best] > 0 or rubric.aggregation is None:
         return None

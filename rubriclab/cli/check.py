@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rubriclab.cli.help import command
-from rubriclab.cli.options import json_option, option, rows_options
+from rubriclab.cli.options import command, json_option, option, rows_options
 from rubriclab.cli.places import FILE
 from rubriclab.cli.printing import options_of, print_json, print_view
 

@@ -10,8 +10,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rubriclab.cli.files import check_exports, check_rows_place, write_exports, writing_rows
-from rubriclab.cli.help import command
-from rubriclab.cli.options import Points, asking_options, judge_options, measurement_options, option, rubric_option
+from rubriclab.cli.options import (
+    Points,
+    asking_options,
+    command,
+    judge_options,
+    measurement_options,
+    option,
+    rubric_option,
+)
 from rubriclab.cli.places import FILE, JUDGE, OUTPUT
 from rubriclab.cli.printing import (
     effort_row,

@@ -22,7 +22,7 @@ from typing import Any
 
 import click
 
-from rubriclab.cli.help import FromFound, SectionOption
+from rubriclab.cli.options import FromFound, SectionOption
 from rubriclab.cli.places import PlaceType
 from rubriclab.documents import MOST_TOML_BYTES, Unreadable, parse_toml, read_file
 from rubriclab.errors import NotConfirmed, SettingsError

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import click
 
-from rubriclab.cli.help import command
-from rubriclab.cli.options import option
+from rubriclab.cli.options import command, option
 from rubriclab.errors import UserError
 from rubriclab.services.sample import FILES, HELDOUT, LABELLED, README, RECORDING, UNLABELLED, write_sample
 
@@ -115,7 +114,6 @@ def run_in(folder: Path, lines: Sequence[Sequence[str]]) -> int:
 
 
 def _program() -> str:
-    """Return how the user can start `rubriclab` again."""
     if shutil.which("rubriclab"):
         return "rubriclab"
     started = Path(sys.argv[0])

@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from rubriclab.cli.files import check_exports
-from rubriclab.cli.help import command
-from rubriclab.cli.options import change_option, judge_options, measurement_options, option
+from rubriclab.cli.options import change_option, command, judge_options, measurement_options, option
 from rubriclab.cli.places import FILE
 from rubriclab.cli.printing import effort_row, options_of, print_dry_run, print_result, workspace_of
 from rubriclab.errors import SettingsError

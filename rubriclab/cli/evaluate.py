@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rubriclab.cli.files import check_exports, write_exports
-from rubriclab.cli.help import command
 from rubriclab.cli.options import (
     batch_options,
+    command,
     export_options,
     json_option,
     judge_options,

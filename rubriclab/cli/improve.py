@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rubriclab.cli.files import check_place, check_rows_place, writing, writing_rows
-from rubriclab.cli.help import command
-from rubriclab.cli.options import judge_options, option, output_option, rubric_option, run_options
+from rubriclab.cli.options import command, judge_options, option, output_option, rubric_option, run_options
 from rubriclab.cli.places import FILE, JUDGE, OUTPUT
 from rubriclab.cli.printing import (
     effort_row,
@@ -126,7 +125,6 @@ def _write(improving: Improving, output: str, diff: str | None) -> None:
 
 
 def _show(text: Improvement, write: Callable[[bytes], object] | None) -> None:
-    """Print or write what changed in a text."""
     from rubriclab.report.revision import rewrite_view
 
     if write:

@@ -7,8 +7,7 @@ from typing import Any
 import click
 
 from rubriclab.cli.files import check_rows_place, writing_rows
-from rubriclab.cli.help import command
-from rubriclab.cli.options import STORED, json_option, option, rows_options, store_option
+from rubriclab.cli.options import STORED, command, json_option, option, rows_options, store_option
 from rubriclab.cli.places import FILE, OUTPUT
 from rubriclab.cli.printing import note, options_of, print_json, print_view, workspace_of
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rubriclab.cli.help import command
 from rubriclab.cli.options import (
     batch_options,
     checked_address,
+    command,
     count_option,
     judge_options,
     option,

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rubriclab.cli.files import write_csv
-from rubriclab.cli.help import command
 from rubriclab.cli.options import (
     STORED,
+    command,
     dry_run_option,
     json_option,
     judge_options,
@@ -105,8 +105,6 @@ def _print(
     csv: str | None,
     **values: Any,
 ) -> None:
-    """Call a function with options and print its result."""
-
     result = call(options_of(options, values), *arguments)
     write_csv(csv, result.to_row()["findings"])
     print_json(result.to_row()) if as_json else print_view(result)

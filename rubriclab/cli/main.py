@@ -36,8 +36,8 @@ from rubriclab.cli import (
     versions,
 )
 from rubriclab.cli.config import CONFIG_NAME, CONFIRMING, Config, defaults_from, load_config, options_of
-from rubriclab.cli.help import SectionGroup
 from rubriclab.cli.logs import start_logging
+from rubriclab.cli.options import SectionGroup
 from rubriclab.cli.places import OUTPUT
 from rubriclab.cli.printing import flags, note
 from rubriclab.errors import RubriclabError
@@ -229,7 +229,7 @@ def _failed(error: Exception) -> int:
         place = error.filename or ("standard output cannot be written" if error.errno in FULL else None)
         click.echo(f"error: {f'{place}: ' if place else ''}{error.strerror or error}", err=True)
         return RubriclabError.exit_code
-    from rubriclab.cli.bug import report_bug
+    from rubriclab.cli.logs import report_bug
 
     _log.info("ended by an unexpected %s", type(error).__name__)
     return report_bug(error)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rubriclab.cli.files import check_rows_place, writing_rows
-from rubriclab.cli.help import command
-from rubriclab.cli.options import count_option, judge_options, option, rubric_option, run_options
+from rubriclab.cli.options import command, count_option, judge_options, option, rubric_option, run_options
 from rubriclab.cli.places import FILE, OUTPUT
 from rubriclab.cli.printing import effort_row, note, options_of, print_dry_run, print_json, print_view, workspace_of
 from rubriclab.errors import SettingsError

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rubriclab.cli.files import check_rows_place, dialect_of, writing_rows
-from rubriclab.cli.help import command
 from rubriclab.cli.options import (
     JUDGING,
     STORED,
     Number,
     batch_options,
+    command,
     count_option,
     judge_options,
     option,

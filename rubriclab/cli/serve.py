@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from rubriclab.cli.help import command
-from rubriclab.cli.options import LIMITS, judge_options, option, store_option
+from rubriclab.cli.options import LIMITS, command, judge_options, option, store_option
 from rubriclab.cli.places import FILE
 from rubriclab.cli.printing import note, options_of, workspace_of
 

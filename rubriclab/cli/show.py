@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rubriclab.cli.files import check_exports, check_place, check_rows_place, write_csv, writing, writing_rows
-from rubriclab.cli.help import command
 from rubriclab.cli.options import (
+    command,
     count_option,
     json_option,
     judge_options,

@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from rubriclab.cli.files import check_rows_place, dialect_of, writing_rows
-from rubriclab.cli.help import command
-from rubriclab.cli.options import STORED, count_option, json_option, option, rows_options
+from rubriclab.cli.options import STORED, command, count_option, json_option, option, rows_options
 from rubriclab.cli.places import FILE, check_output
 from rubriclab.cli.printing import note, options_of, print_json, print_view
 

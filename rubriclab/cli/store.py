@@ -9,8 +9,7 @@ import click
 
 from rubriclab.cli.config import TAKEN_TO_CONFIRM, Config, load_config
 from rubriclab.cli.files import write_csv
-from rubriclab.cli.help import command
-from rubriclab.cli.options import json_option, option, row_options, store_option
+from rubriclab.cli.options import command, json_option, option, row_options, store_option
 from rubriclab.cli.places import FILE
 from rubriclab.cli.printing import options_of, print_json, print_view
 
@@ -181,7 +180,6 @@ def _outcome(version: Version) -> str:
 
 
 def _consequence(version: Version) -> str:
-    """Return what a confirmed version may do."""
     from rubriclab.judges.recording import PREFIX
     from rubriclab.services.judge_choice import online_judges
     from rubriclab.services.versions import named_judges

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rubriclab.cli.files import check_exports, write_csv
-from rubriclab.cli.help import command
-from rubriclab.cli.options import export_options, json_option, option, row_options, store_option
+from rubriclab.cli.options import command, export_options, json_option, option, row_options, store_option
 from rubriclab.cli.places import FILE, OUTPUT
 from rubriclab.cli.printing import note, print_json, print_result, print_view, workspace_of
 from rubriclab.errors import PackError

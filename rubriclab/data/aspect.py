@@ -11,10 +11,10 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, T
 from rubriclab.characters import is_blank
 from rubriclab.data.example import Example
 from rubriclab.data.scale import Scale
+from rubriclab.documents import content_path
 from rubriclab.errors import UserError
 from rubriclab.option_names import option
 from rubriclab.sentences import Material
-from rubriclab.shipped_files import content_path
 
 
 def _seen(text: str) -> str:

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Self
 
-from rubriclab.characters import is_blank
-from rubriclab.comma_list import comma_list
+from rubriclab.characters import comma_list, is_blank
 from rubriclab.option_names import option
 
 # With more different words than this, the words of a column are not levels of a scale.

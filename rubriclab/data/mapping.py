@@ -10,7 +10,7 @@ from itertools import chain
 from types import MappingProxyType
 from typing import Any, Final
 
-from rubriclab.comma_list import comma_list, comma_values
+from rubriclab.characters import comma_list, comma_values
 from rubriclab.data.cells import MOST_WORDS, CellRules
 from rubriclab.errors import SettingsError
 

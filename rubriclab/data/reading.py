@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from rubriclab.base_options import Options
-from rubriclab.comma_list import comma_list, comma_values
+from rubriclab.characters import comma_list, comma_values
 from rubriclab.data.cells import CellRules
 from rubriclab.data.formats import LONGEST_ROW, NAMES, UTF_8
 from rubriclab.data.mapping import NATIVE, FieldMap, mapping_text, parse_mapping

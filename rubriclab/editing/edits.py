@@ -431,7 +431,6 @@ def levels(scale: Scale) -> tuple[Level, ...]:
 
 
 def _question(text: str) -> tuple[str, Literal["yes", "no"] | None]:
-    """Return a question without the note on its better answer, and that answer."""
     match = _BETTER.search(text)
     if match is None:
         return text, None

@@ -19,7 +19,7 @@ from rubriclab.aggregation import Ask, Bounds, bounds_of, threshold_by_hand
 from rubriclab.data.example import Example
 from rubriclab.editing.edits import EditPlan, check_bounds, part_settings
 from rubriclab.errors import SettingsError
-from rubriclab.learning.candidates import Candidates
+from rubriclab.learning.candidates import Candidates, all_criteria
 from rubriclab.learning.fitting import (
     CandidatePool,
     HeldOut,
@@ -30,7 +30,6 @@ from rubriclab.learning.fitting import (
     leaking_columns,
     mean_over_repetitions,
 )
-from rubriclab.learning.ids import all_criteria
 from rubriclab.learning.rating_matrix import RatingMatrix, in_order
 from rubriclab.learning.selection import SelectedRubric, select_rubric
 from rubriclab.learning.settings import JointSettings

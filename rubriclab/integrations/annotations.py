@@ -85,7 +85,6 @@ def annotated_rows(rows: Iterable[Mapping[str, Any]], annotations: Iterable[Anno
 
 
 def _unused(name: str, used: Collection[str | None]) -> str:
-    """Return a name that nobody has."""
     while name in used:
         name += "-"
     return name

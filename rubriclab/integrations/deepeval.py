@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from rubriclab.integrations.evaluator import Closing, open_scorer
-from rubriclab.integrations.rationale import imported_from, rationale
+from rubriclab.integrations.evaluator import Closing, imported_from, open_scorer, rationale
 from rubriclab.judges.recording import recorded_name
 from rubriclab.scoring import Score
 from rubriclab.services.text_scorer import TextScorer

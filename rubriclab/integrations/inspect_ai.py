@@ -9,8 +9,7 @@ from typing import Any
 
 from anyio import to_thread
 
-from rubriclab.integrations.evaluator import metadata_of, open_scorer
-from rubriclab.integrations.rationale import imported_from, rationale
+from rubriclab.integrations.evaluator import imported_from, metadata_of, open_scorer, rationale
 from rubriclab.scoring import Score
 from rubriclab.services.text_scorer import TextScorer
 from rubriclab.services.workspace import RubricLike

@@ -8,8 +8,7 @@ from typing import Any
 
 from rubriclab.errors import RubriclabError
 from rubriclab.integrations.annotations import Annotation, rows_of_texts
-from rubriclab.integrations.evaluator import OpenRubric, RowFunction, metadata_of, row_of_text
-from rubriclab.integrations.rationale import imported_from, rationale
+from rubriclab.integrations.evaluator import OpenRubric, RowFunction, imported_from, metadata_of, rationale, row_of_text
 
 with imported_from("Langfuse", "langfuse"):
     from langfuse import Evaluation

@@ -8,8 +8,7 @@ from functools import partial
 from typing import Any
 
 from rubriclab.integrations.annotations import Annotation, rows_of_texts
-from rubriclab.integrations.evaluator import OpenRubric, RowFunction, metadata_of, row_of_text
-from rubriclab.integrations.rationale import imported_from, rationale
+from rubriclab.integrations.evaluator import OpenRubric, RowFunction, imported_from, metadata_of, rationale, row_of_text
 from rubriclab.scoring import Score
 
 with imported_from("LangSmith", "langsmith"):
@@ -127,7 +126,6 @@ def _counts(feedback: Feedback, sources: Sequence[str]) -> bool:
 
 
 def _annotation(feedback: Feedback, ids: Mapping[str | None, int]) -> Annotation:
-    """Return what a person said, given how many people have each name."""
     source = feedback.feedback_source
     name, number = source.user_name, str(source.user_id) if source.user_id else None
     rater = number if number and (not name or ids[name] > 1) else name

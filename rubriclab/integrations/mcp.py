@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from rubriclab import __version__
 from rubriclab.characters import plain
 from rubriclab.errors import BudgetReached, RubriclabError, SettingsError, UserError
-from rubriclab.integrations.rationale import imported_from
+from rubriclab.integrations.evaluator import imported_from
 from rubriclab.judges.budget import LocalBudget
 from rubriclab.option_names import command, option
 from rubriclab.services import explain as explaining, score as scoring, versions

@@ -7,8 +7,7 @@ from typing import Any
 
 from pydantic import PrivateAttr
 
-from rubriclab.integrations.evaluator import Closing, OpenRubric, RowFunction, row_of_text
-from rubriclab.integrations.rationale import imported_from, rationale
+from rubriclab.integrations.evaluator import Closing, OpenRubric, RowFunction, imported_from, rationale, row_of_text
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.judges.recording import recorded_name
 from rubriclab.rubric import Rubric

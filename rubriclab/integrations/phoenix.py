@@ -9,8 +9,7 @@ from functools import partial
 from typing import Any
 
 from rubriclab.integrations.annotations import Annotation, rows_of_texts
-from rubriclab.integrations.evaluator import OpenRubric, RowFunction, metadata_of, row_of_text
-from rubriclab.integrations.rationale import imported_from, rationale
+from rubriclab.integrations.evaluator import OpenRubric, RowFunction, imported_from, metadata_of, rationale, row_of_text
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.scoring import Score
 

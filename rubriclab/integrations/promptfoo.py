@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rubriclab.errors import DataError, SettingsError
-from rubriclab.integrations.evaluator import FIELDS
-from rubriclab.integrations.rationale import rationale
+from rubriclab.integrations.evaluator import FIELDS, rationale
 from rubriclab.lab import Lab
 from rubriclab.option_names import option
 from rubriclab.services.scores import criterion_cells

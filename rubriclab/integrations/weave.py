@@ -9,8 +9,15 @@ from typing import Any
 from pydantic import PrivateAttr
 
 from rubriclab.integrations.annotations import Annotation, rows_of_texts
-from rubriclab.integrations.evaluator import Closing, OpenRubric, RowFunction, metadata_of, row_of_text
-from rubriclab.integrations.rationale import imported_from, rationale
+from rubriclab.integrations.evaluator import (
+    Closing,
+    OpenRubric,
+    RowFunction,
+    imported_from,
+    metadata_of,
+    rationale,
+    row_of_text,
+)
 from rubriclab.services.text_scorer import TextScorer
 from rubriclab.services.workspace import RubricLike
 

@@ -6,16 +6,16 @@ import functools
 import re
 import unicodedata
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from rubriclab.errors import JudgeUnavailable, PromptRejected
-from rubriclab.judges.json_objects import FoundObject, json_objects
+from rubriclab.judges.json_objects import FoundObject, json_objects, without_reasoning
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply
-from rubriclab.judges.reasoning import without_reasoning
-from rubriclab.judges.unusable import collect_unusable
 from rubriclab.prompts import Prompt
 from rubriclab.prompts.keyed import REASONS, KeyedReply, known_keys
 from rubriclab.pydantic_errors import faults
@@ -170,7 +170,6 @@ def _opens_another(rest: str, keys: Collection[str]) -> bool:
 
 
 def _keys_in(value: Any) -> Iterator[str]:
-    """Yield the keys of an object and of all objects in it."""
     if isinstance(value, dict):
         yield from map(_plain, value)
     for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
@@ -220,3 +219,38 @@ def _plain_value(value: Any) -> float | str | None:
         return float(text)
     except ValueError:
         return text if text in ("yes", "no", "true", "false") else None
+
+
+_COLLECTED: ContextVar[list[UnusableReply] | None] = ContextVar("collected", default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class UnusableReply:
+    """A raw reply that could not be used, also one whose repair could.
+
+    Attributes:
+        prompt: the name of the prompt.
+        text: the raw reply.
+        fault: why it could not be used.
+    """
+
+    prompt: str
+    text: str
+    fault: str
+
+
+@contextmanager
+def unusable_replies() -> Iterator[list[UnusableReply]]:
+    """Yield a list of the replies that cannot be used in this context and in the tasks that it creates."""
+    replies = list[UnusableReply]()
+    outer = _COLLECTED.set(replies)
+    try:
+        yield replies
+    finally:
+        _COLLECTED.reset(outer)
+
+
+def collect_unusable(prompt: str, text: str, fault: str) -> None:
+    """Add a reply to the list of this context, if there is one."""
+    if (replies := _COLLECTED.get()) is not None:
+        replies.append(UnusableReply(prompt, text, fault))

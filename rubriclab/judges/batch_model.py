@@ -209,7 +209,6 @@ class BatchModel(LanguageModel):
         return {name: value for name, value in {**body, **added}.items() if name != "stream"}
 
     def _provider_error(self, status: int, body: Any) -> Exception:
-        """Return the error that litellm raises for such a response to a single call."""
         from litellm.llms.openai.common_utils import OpenAIError as ResponseError
         from openai import OpenAIError
 
@@ -225,7 +224,6 @@ class BatchModel(LanguageModel):
         return response
 
     async def _page_after(self, page: Any) -> Any:
-        """Return the next page of a list of batches, `None` after the last."""
         if not isinstance(page, Mapping):  # litellm cannot pass on where a page of Azure begins
             return await self._answered(page.get_next_page()) if page.has_next_page() else None
         token = page.get("next_page_token")
@@ -243,7 +241,6 @@ class BatchModel(LanguageModel):
     async def _answered(
         self, request: Awaitable[Any], seconds: float | None = None, *, most_bytes: int = STATUS_BYTES
     ) -> Any:
-        """Return the response to a request, or raise what its failure means."""
         from openai import OpenAIError
         from pydantic import ValidationError
 

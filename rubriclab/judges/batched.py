@@ -213,7 +213,6 @@ class Waves(JudgeWrapper):
     async def _files(
         self, requests: Iterable[_WaitingPrompt]
     ) -> AsyncGenerator[tuple[dict[str, _WaitingPrompt], bytes]]:
-        """Yield the requests in files that are within the limits."""
         part: dict[str, _WaitingPrompt] = {}
         lines = bytearray()
         for request in requests:
@@ -244,7 +243,6 @@ class Waves(JudgeWrapper):
         self._start(self._follow(batch, requests, resumed=False))
 
     async def _follow(self, batch: OpenBatch, requests: dict[str, _WaitingPrompt], *, resumed: bool) -> None:
-        """Wait for a batch, cache its answers, and give them to whoever waits."""
         self._followed[batch.key] = requests
         try:
             batch_id = await self._made(batch, resumed=resumed)
@@ -266,7 +264,6 @@ class Waves(JudgeWrapper):
                 self._settle(request, outcome)
 
     def _finish(self, batch: OpenBatch) -> dict[str, _WaitingPrompt]:
-        """Return the requests that wait for a batch, which has ended."""
         self._finished.add(batch.key)
         return self._followed.pop(batch.key)
 
@@ -286,7 +283,6 @@ class Waves(JudgeWrapper):
         request.settle(outcome)
 
     async def _made(self, batch: OpenBatch, *, resumed: bool) -> str:
-        """Return the provider's id of a batch, made now unless it has been."""
         if batch.batch_id:
             self._notify(f"batch {batch.batch_id} is continued: {len(batch.requests):,} requests")
             return batch.batch_id

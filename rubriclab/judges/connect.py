@@ -214,7 +214,6 @@ def _batched(
     batches: BatchTable,
     notify: Callable[[str], None],
 ) -> Judge:
-    """Return a language model that is asked by batches."""
     if spec.partition(":")[0] in judge_points():
         raise SettingsError(
             f"{option('batch')}: {spec} is the judge of a plug-in, which has no batches.",

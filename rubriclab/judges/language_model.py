@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, PromptRejected
 from rubriclab.judges.address import check_address, check_environment, environment_address, shown_address
+from rubriclab.judges.json_objects import without_reasoning
 from rubriclab.judges.judge import Reply, Usage
 from rubriclab.judges.logprobs import reported_tokens
 from rubriclab.judges.mended_settings import LIMIT_NAMES, MendedSettings
@@ -29,7 +30,6 @@ from rubriclab.judges.prompt_cache import (
 )
 from rubriclab.judges.provider_errors import provider_message, translated
 from rubriclab.judges.providers import is_loaded, load_litellm, provider_of
-from rubriclab.judges.reasoning import without_reasoning
 from rubriclab.judges.reply_size import DEFAULT_BYTES, RECEPTION, Reception, body_limit, text_limit
 from rubriclab.judges.request import messages_of, turns_of
 from rubriclab.judges.response_body import clean, reported_name, token_count, tokens_without_keys, why_empty
@@ -303,7 +303,6 @@ class LanguageModel:
         return {name: value for name, value in settings.items() if value is not None and name not in dropped}
 
     def _read(self, response: Any, price: Price | None) -> Reply:
-        """Return the reply in a response, at this price, or otherwise at litellm's own."""
         choice = response.choices[0] if response.choices else None
         reason = getattr(choice, "finish_reason", None)
         text = without_keys(clean(choice.message.content or "")) if choice else ""

@@ -161,7 +161,6 @@ def provider_message(error: Exception) -> str:
 
 
 def _http_status(error: Exception) -> int | None:
-    """Return the HTTP status of 400 to 599 that an error reports, or its response."""
     response = getattr(error, "response", None)
     reported = (
         *(getattr(error, name, None) for name in ("status_code", "status", "code")),

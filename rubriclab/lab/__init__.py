@@ -46,17 +46,22 @@ if TYPE_CHECKING:
     from rubriclab.estimate import DryRun
     from rubriclab.store import Version
 
+
+def _estimate_of(prepare: Callable[..., Any]) -> Callable[..., DryRun]:
+    return lambda *arguments: prepare(*arguments).estimate()
+
+
 OPERATIONS: Mapping[str, tuple[type[Options], Callable[..., DryRun]]] = {
     "learn": (LearnOptions, learning.learn_estimate),
-    "score": (ScoreOptions, scoring.score_estimate),
+    "score": (ScoreOptions, _estimate_of(scoring.prepare_scoring)),
     "evaluate": (EvaluateOptions, evaluating.evaluate_estimate),
-    "explain": (ExplainOptions, explaining.explain_estimate),
+    "explain": (ExplainOptions, _estimate_of(explaining.prepare_explanation)),
     "agree": (AgreeOptions, agreeing.agree_estimate),
-    "transfer": (TransferOptions, transferring.transfer_estimate),
+    "transfer": (TransferOptions, _estimate_of(transferring.prepare_transfer)),
     "drift": (DriftOptions, drifting.drift_estimate),
     "compare": (CompareOptions, comparing.compare_estimate),
-    "plan": (PlanOptions, planning.plan_estimate),
-    "improve": (ImproveOptions, improving.improve_estimate),
+    "plan": (PlanOptions, _estimate_of(planning.prepare_plan)),
+    "improve": (ImproveOptions, _estimate_of(improving.prepare_improvement)),
     "edit": (EditOptions, editing.edit_estimate),
     "literature_add": (LiteratureAddOptions, literature_adding.literature_add_estimate),
 }

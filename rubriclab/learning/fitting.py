@@ -19,8 +19,15 @@ from rubriclab.errors import SettingsError
 from rubriclab.learning.calibration import calibrate, linear_map, logistic, mean_rating_map
 from rubriclab.learning.rating_matrix import RatingMatrix, in_order, standardised
 from rubriclab.learning.settings import INTERVAL_CONFIDENCE, JointSettings
-from rubriclab.learning.weight_limits import within_rounding
-from rubriclab.learning.weighting import DesignMatrix, Moments, Posterior, design, posterior, shrunken_correlations
+from rubriclab.learning.weighting import (
+    DesignMatrix,
+    Moments,
+    Posterior,
+    design,
+    posterior,
+    shrunken_correlations,
+    within_rounding,
+)
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
 from rubriclab.stats.folds import grouped_folds, units
 from rubriclab.stats.interval import DIGITS

@@ -148,7 +148,6 @@ async def _alone(candidates: Candidates, assignment: Assignment, judge: Judge) -
 async def _extended(
     candidates: Candidates, columns: Columns, plans: Sequence[Plan], judge: Judge, generator: Judge
 ) -> Candidates:
-    """Return the candidates with those that methods propose by the ratings so far."""
     ids = [example.id for example in candidates.examples]
     ratings = {
         text: {name: score for name, cells in columns.items() if (score := cells[row].score) is not None}
@@ -174,7 +173,6 @@ def _is_unjudged(candidates: Candidates, name: str) -> bool:
 def _with_columns(
     cells: Sequence[Sequence[Cell]], ids: Sequence[str], columns: Columns
 ) -> tuple[tuple[Cell, ...], ...]:
-    """Return the cells with those of `columns` instead of their own."""
     return tuple(
         tuple(columns[name][row] if name in columns else cell for name, cell in zip(ids, own, strict=True))
         for row, own in enumerate(cells)
@@ -275,7 +273,6 @@ async def usable_form(
 def _complete(
     texts: Sequence[Example], answers: Sequence[JudgeAnswer[KeyedReply]], parts: Sequence[Part]
 ) -> dict[str, tuple[CriterionRating, ...]]:
-    """Return the ratings of the texts that have all, in the order of the criteria."""
     criteria = {criterion.id: criterion for part in parts for criterion in part.criteria}
     replied = zip(texts, answers, strict=True)
     given = {text.id: ratings_in(answer.value, criteria) for text, answer in replied if answer.value}

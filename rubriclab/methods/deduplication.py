@@ -217,7 +217,6 @@ def _too_many(pairs: Mapping[frozenset[str], Redundancy], block: Sequence[Criter
 
 
 def _derived(one: Criterion, other: Criterion) -> bool:
-    """Return whether one of two questions was made from the other."""
     return any(
         a.question is not None and a.question.origin == "elaborated" and a.question.seed == b.id
         for a, b in ((one, other), (other, one))

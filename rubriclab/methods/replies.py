@@ -73,7 +73,6 @@ def why_missing(prompt: Prompt[Any], answer: JudgeAnswer[Any], what: str) -> str
 
 
 def _entry(item: Mapping[str, Any], handler: ValidatorFunctionWrapHandler, reasons: Collection[str]) -> Any:
-    """Return the valid entry, or `None`."""
     completed = dict.fromkeys(reasons, "") | {name: value for name, value in item.items() if value is not None}
     try:
         return handler([completed])[0]

@@ -100,7 +100,6 @@ def _measured(example: Example) -> Mapping[str, float]:
 
 
 def _varies(rated: Sequence[CriterionRating]) -> bool:
-    """Return whether a feature is defined for all texts and not constant."""
     values = {each.score for each in rated}
     return None not in values and len(values) > 1
 

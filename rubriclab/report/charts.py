@@ -159,7 +159,6 @@ def _dot(axis: Axis, statistic: Interval, *, baseline: bool) -> Markup:
 
 
 def _frame(x: Axis, y: Axis, across: str, up: str) -> Markup:
-    """Return a plot's grid, numbers and titles."""
     columns = Markup("").join(
         Markup(
             '<line class="grid" x1="{0:.1f}" x2="{0:.1f}" y1="{1}" y2="{2}"/>'

@@ -79,7 +79,6 @@ def paired_effect(difference: VersionDiff) -> Iterator[Paragraph]:
 
 
 def _verdicts(difference: VersionDiff) -> Iterator[Paragraph]:
-    """Yield both verdicts of the gate."""
     if any(difference.outcomes):
         before, after = (outcome or "not validated" for outcome in difference.outcomes)
         sides = (quoted(difference.before), f": {before}; ", quoted(difference.after), f": {after}")
@@ -124,7 +123,6 @@ def _procedures(difference: VersionDiff) -> Iterator[Paragraph]:
 
 
 def _weights(difference: VersionDiff) -> Iterator[Section]:
-    """Yield the weight of each criterion in both versions."""
     if difference.weights:
         rows = [_weight(pair) for pair in difference.weights]
         shown = table(("criterion", "before", "after", "wording"), rows, numeric=("before", "after"))

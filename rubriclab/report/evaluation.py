@@ -117,7 +117,6 @@ def evaluation_summaries(
 
 
 def _verdicts(version: Version, texts: Sequence[JudgedText]) -> Iterator[Section]:
-    """Yield how the verdicts of a rubric agree with people's."""
     rubric, scores, groups = version.rubric, rubric_scores(texts), [text.example.group for text in texts]
     if (names := rubric.scores_on.names) is None or rubric.threshold is None:
         return
@@ -127,7 +126,6 @@ def _verdicts(version: Version, texts: Sequence[JudgedText]) -> Iterator[Section
 
 
 def _few_levels(version: Version, texts: Sequence[JudgedText]) -> Iterator[Section]:
-    """Yield how a rubric's scores of few levels agree with people's."""
     groups, scale = [text.example.group for text in texts], version.rubric.scores_on
     yield from level_section(level_agreement(rubric_scores(texts), human_scores(texts), groups, scale), version.ref)
 
@@ -185,7 +183,6 @@ def _summary_blocks(aspect: str, summary: EvaluationSummary | None) -> Iterator[
 
 
 def _comparisons(summary: EvaluationSummary) -> Table:
-    """Return every paired difference on the same texts."""
     rows = []
     for ref, each in summary.comparisons:
         other = wording.evaluator_parts(each.other.evaluator)[0]
@@ -195,7 +192,6 @@ def _comparisons(summary: EvaluationSummary) -> Table:
 
 
 def _level(aspect: str, level: str, results: Sequence[Result], *, several: bool) -> Section:
-    """Return what every evaluator reached at one level, and what the figures rest on."""
     title = wording.LEVELS[level].capitalize()
     return Section(
         (quoted(f"{aspect}: "), title) if several else title,

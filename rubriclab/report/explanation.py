@@ -100,7 +100,6 @@ def _total(axis: charts.Axis, name: str, value: float) -> Row:
 
 
 def _described(each: CriterionScore, criterion: Criterion | None) -> tuple[Words, Words, Words]:
-    """Return a criterion's title, its rating of the text, and the judge's reason."""
     title = line(quoted(each.id, "id"), quoted(describe.title(criterion, TITLE) if criterion else ""))
     missing = quiet(COUNTED_AS_AVERAGE if each.score is None else "")
     return title, describe.answered(each, criterion, whole=not each.units), line(quoted(each.reason), missing)

@@ -58,7 +58,6 @@ def data_frame(rows: Iterable[dict[str, Any]]) -> Any:
 
 
 def _tables(blocks: tuple[Block, ...], title: Words) -> Iterator[tuple[str, model.Table]]:
-    """Yield every table inside `blocks` with the title of its section."""
     for block in blocks:
         match block:
             case model.Table():

@@ -139,7 +139,6 @@ def _code(words: str) -> Markup:
 
 
 def _title(words: Words) -> str:
-    """Return the words of a heading, which name the tables below it."""
     return _plain("".join(span.words for span in spans(words)))
 
 
@@ -190,7 +189,6 @@ def _block(block: Block, level: int, title: str) -> Markup:
 
 
 def _group(block: Block, level: int, title: str) -> Markup:
-    """Return a block that consists of blocks."""
     match block:
         case model.Stack(blocks):
             return _blocks(blocks, level, title)
@@ -277,7 +275,6 @@ def _table(table: model.Table, level: int, title: str) -> Markup:
 
 
 def _kind(table: model.Table, place: int) -> Markup:
-    """Return the class of a column's cells."""
     if any(isinstance(row.cells[place], model.Drawing) for row in table.rows if not isinstance(row, str)):
         return Markup(' class="drawing"')
     return Markup(' class="number"') if table.columns[place] in table.numeric else NO_DRAWING

@@ -104,7 +104,6 @@ def _round(each: RevisionRound) -> Iterator[Block]:
 
 
 def _diff(change: SentenceEdit) -> Words:
-    """Return an edited sentence, with what was removed and added in their own styles."""
     parts = _EDITS.split(f"{change.sentence}. {change.diff}")
     # Every second part is an edit.
     return tuple(

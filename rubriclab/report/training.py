@@ -108,7 +108,6 @@ def _report(version: Version, record: TrainingRecord | None) -> Iterator[Block]:
 
 
 def _sections(version: Version, validation: Validation | None, record: TrainingRecord | None) -> Iterator[Block]:
-    """Yield what is known of a training run, a section each."""
     if rows := weighted_criteria(version):
         yield Section("Criteria by weight", tuple(weight_blocks(version, rows)), name="weights")
     if validation:

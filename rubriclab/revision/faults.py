@@ -95,7 +95,6 @@ def _aim(criterion: Criterion, rubric: Rubric) -> str:
 def _unit_faults(
     rating: CriterionScore, output: str, good_from: float, *, facts: bool
 ) -> Iterator[tuple[tuple[int, ...], str]]:
-    """Yield the sentences of each unit at fault, from 1, with the reason."""
     for unit in rating.units:
         if unit.value is not None and unit.value < good_from:
             # A fact is one of several in its sentence, and a sentence of the reference is not in the text.

@@ -145,7 +145,6 @@ async def _improve(example: Example, setup: _Setup) -> Improvement:
 async def _round(
     current: _ScoredText, before: Sequence[RevisionRound], setup: _Setup
 ) -> tuple[RevisionRound, _ScoredText]:
-    """Return the next round, and the text after it."""
     number = len(before) + 1
     # Unless the last rewriting was accepted, the prompt is the same again, so another sample is drawn.
     sample = number if before and not before[-1].accepted else 0
@@ -218,7 +217,6 @@ def _incomparable(before: CriterionScore, after: CriterionScore, origins: Origin
 
 
 def _unanswered(criterion: CriterionScore) -> int:
-    """Return the number of missing answers about the whole text."""
     if criterion.units:
         return sum(unit.value is None for unit in criterion.units if not unit.sentences)
     return criterion.answers_missing

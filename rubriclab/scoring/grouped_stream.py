@@ -8,13 +8,14 @@ requests.
 from __future__ import annotations
 
 import asyncio
+import logging
+import time
 from collections import OrderedDict, deque
 from collections.abc import AsyncGenerator, Callable, Coroutine, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from rubriclab.errors import SettingsError
-from rubriclab.scoring.rate import Rate
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -172,3 +173,29 @@ class _Run(Generic[R, T]):
     async def _process(self, slots: Sequence[_Slot[R, T]]) -> None:
         for slot, result in zip(slots, await self.work([slot.row for slot in slots]), strict=True):
             slot.results.append(result)
+
+
+# Seconds between two log messages.
+LOGGED_EVERY = 60.0
+
+_log = logging.getLogger(__name__)
+
+
+class Rate:
+    """Logs the number of rows done and the rate, once a minute."""
+
+    def __init__(self) -> None:
+        self._rows = 0
+        self._started = self._logged = time.monotonic()
+
+    def count(self) -> None:
+        """Count a row."""
+        self._rows += 1
+        if time.monotonic() - self._logged >= LOGGED_EVERY:
+            self.log()
+
+    def log(self) -> None:
+        """Log the figures."""
+        self._logged = time.monotonic()
+        minutes = (self._logged - self._started) / 60
+        _log.info("%d rows done, %.1f per minute", self._rows, self._rows / minutes if minutes else 0.0)

@@ -13,9 +13,9 @@ from rubriclab.data.example import Example
 from rubriclab.data.row import RowError
 from rubriclab.data.scale import Scale
 from rubriclab.errors import SettingsError
+from rubriclab.judges.ask import UnusableReply, unusable_replies
 from rubriclab.judges.judge import Judge
 from rubriclab.judges.ledger import FAULTY_ROW, RATINGS_MISSING, SCORED, count_text
-from rubriclab.judges.unusable import UnusableReply, unusable_replies
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import CriterionRating, UnitVerdict
 from rubriclab.methods.prompting import gathered
@@ -319,7 +319,6 @@ async def ratings_of_texts(
 async def _by_part(
     parts: Sequence[Part], example: Example, assignment: Assignment, judge: Judge
 ) -> list[tuple[float | None, tuple[CriterionRating, ...]]]:
-    """Return each part's own score of the text, and its ratings."""
     return await gathered(METHODS[part.method].score(example, part, assignment, judge) for part in parts)
 
 

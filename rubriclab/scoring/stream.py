@@ -13,7 +13,7 @@ from rubriclab.data.row import RowError
 from rubriclab.errors import SettingsError
 from rubriclab.judges.judge import Judge
 from rubriclab.rubric import Rubric
-from rubriclab.scoring.rate import Rate
+from rubriclab.scoring.grouped_stream import Rate
 from rubriclab.scoring.rivals import RivalCounts, score_rivals_stream
 from rubriclab.scoring.score import Score, apart, fault_id, limits_of, score_text, unscored
 

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 from rubriclab.base_options import Texts
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.display import Displayed
-from rubriclab.errors import JudgeError, SettingsError
+from rubriclab.errors import SettingsError
 from rubriclab.estimate import DryRun
 from rubriclab.interrater import InterraterAgreement, interrater_agreement
 from rubriclab.option_names import option
 from rubriclab.provenance import Effort
-from rubriclab.services.columns import ColumnScorer, ColumnScoring
+from rubriclab.services.base import Answered
 from rubriclab.services.inputs import Data
 from rubriclab.services.judge_choice import JudgeChoice, judge_named
+from rubriclab.services.scores import ColumnScorer, ColumnScoring
 from rubriclab.services.workspace import Workspace, version_of
 from rubriclab.store import Version
 
@@ -31,22 +32,13 @@ class AgreeOptions(ReadingOptions):
 
 
 @dataclass(frozen=True, repr=False)
-class AgreeResult(Displayed):
+class AgreeResult(Answered, Displayed):
     """How far judges agree on the scores and on each criterion; `unanswered` names a judge that never replied."""
 
     version: Version
     agreement: InterraterAgreement
     effort: Effort
     unanswered: str | None = None
-
-    def check_answered(self) -> None:
-        """Return if every judge gave a reply.
-
-        Raises:
-            JudgeError: if one did not.
-        """
-        if self.unanswered:
-            raise JudgeError(self.unanswered)
 
     def view(self) -> View:
         """Return what is shown in a terminal and a notebook."""

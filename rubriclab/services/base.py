@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field
 from rubriclab.base_options import Options
 from rubriclab.data.scale import Scale
 from rubriclab.descriptions import describe
-from rubriclab.errors import SettingsError
+from rubriclab.errors import JudgeError, SettingsError
 from rubriclab.option_names import option
 
 
@@ -84,3 +84,18 @@ class ServeOptions(JudgeOption):
 
     grace: int = Field(default=30, ge=0, le=3600)
     """Seconds that requests under way get once the service is to end."""
+
+
+class Answered:
+    """What a judge was asked for; `unanswered` says why nothing was scored, if replies failed."""
+
+    unanswered: str | None
+
+    def check_answered(self) -> None:
+        """Return if there is a score, or no reply failed.
+
+        Raises:
+            JudgeError: otherwise.
+        """
+        if self.unanswered:
+            raise JudgeError(self.unanswered)

@@ -271,7 +271,6 @@ class _Reading:
         return True
 
     def _propose(self) -> None:
-        """Propose a mapping for fields that no column is named after or mapped to."""
         given = self.options.mapping.columns
         aspect = self.options.aspect
         new = proposed_mapping(self.sample, aspect, given) if aspect else _with_scores(self.sample, given)
@@ -345,7 +344,6 @@ def _with_scores(rows: Sequence[Mapping[str, Any]], given: Mapping[str, str]) ->
 
 
 def _answer_columns(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield how to use a table that holds several outputs in each row, if it does."""
     columns = output_columns(rows)
     if len(columns) > 1:
         named = ", ".join(repr(column) for column in columns)
@@ -357,7 +355,6 @@ def _answer_columns(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _missing(examples: Sequence[Example]) -> dict[str, int]:
-    """Return how many texts lack a field that others have."""
     names = ("source", "context", "reference", "system")
     counts = {name: sum(getattr(each, name) is None for each in examples) for name in names}
     return {name: count for name, count in counts.items() if 0 < count < len(examples)}

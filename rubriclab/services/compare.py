@@ -31,10 +31,10 @@ from rubriclab.report.wording import count
 from rubriclab.rubric import Rubric
 from rubriclab.scoring import Score
 from rubriclab.services.base import JudgeOption
-from rubriclab.services.columns import ColumnScorer, ColumnScoring
 from rubriclab.services.inputs import Data, describe, rows_of, usable_examples
 from rubriclab.services.judge_choice import judge_of
 from rubriclab.services.score_distribution import held_out_scores
+from rubriclab.services.scores import ColumnScorer, ColumnScoring
 from rubriclab.services.text_fields import check_text_fields, missing_fields, without_fields
 from rubriclab.services.workspace import Workspace, version_of
 from rubriclab.store import Version

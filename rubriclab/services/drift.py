@@ -14,10 +14,10 @@ from rubriclab.data.scale import show
 from rubriclab.errors import SettingsError
 from rubriclab.estimate import DryRun
 from rubriclab.option_names import option
-from rubriclab.services.columns import ColumnScorer, ColumnScoring
 from rubriclab.services.compare import CompareResult
 from rubriclab.services.inputs import Data
 from rubriclab.services.judge_choice import judge_of
+from rubriclab.services.scores import ColumnScorer, ColumnScoring
 from rubriclab.services.workspace import Workspace, ref_of, version_of
 from rubriclab.store import Version
 

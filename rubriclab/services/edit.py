@@ -41,7 +41,7 @@ from rubriclab.services.workspace import Workspace, version_of
 from rubriclab.stats.interval import Interval
 from rubriclab.store import Store, Version
 from rubriclab.training_record import Cell
-from rubriclab.transfer.rating_matrix import rate_parts
+from rubriclab.transfer.adaptation import rate_parts
 
 
 @dataclass(frozen=True)

@@ -111,7 +111,6 @@ def editable_version(workspace: Workspace, rubric: str | Version, options: EditO
 
 
 def _recorded_cells(record: TrainingRecord | None, texts: LabelledTexts) -> Cells:
-    """Return the kept ratings of these texts, matched by their words."""
     if record is None:
         return {}
     row_of = {text_digest(text.example): row for row, text in enumerate(record.texts)}
@@ -179,7 +178,6 @@ def labelled_texts(
 
 
 def _labelled_example(text: RecordedText, aspect: str) -> Example:
-    """Return a recorded text with its label and its raters' scores."""
     example = replace(text.example, scores={aspect: text.label})
     if text.reasons:
         example = replace(example, reasons={aspect: text.reasons.get("") or dict(text.reasons)})

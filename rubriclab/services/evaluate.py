@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rubriclab.data import Example, labelled
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.display import Displayed
-from rubriclab.errors import DataError, JudgeError
+from rubriclab.errors import DataError
 from rubriclab.estimate import DryRun, dry_run, estimate_scoring
 from rubriclab.evaluation import LEVELS, Evaluator, Result, baseline_evaluators, evaluate as agreements, unseen
 from rubriclab.option_names import option
@@ -19,7 +19,7 @@ from rubriclab.rubric import Rubric
 from rubriclab.scoring import Score, score_stream
 from rubriclab.scoring.rivals import RivalCounts
 from rubriclab.scoring.score import CANNOT_ASSESS
-from rubriclab.services.base import JudgeOption
+from rubriclab.services.base import Answered, JudgeOption
 from rubriclab.services.inputs import Data, describe, usable_texts
 from rubriclab.services.judge_choice import JudgeChoice, judge_of, unanswered
 from rubriclab.services.rival_options import RivalOptions, Rivals, rival_notes, rivals_of
@@ -47,7 +47,7 @@ class EvaluateOptions(ReadingOptions, JudgeOption, RivalOptions):
 
 
 @dataclass(frozen=True, repr=False)
-class Evaluation(Displayed):
+class Evaluation(Answered, Displayed):
     """Agreement of rubrics with human scores.
 
     Attributes:
@@ -81,15 +81,6 @@ class Evaluation(Displayed):
         summaries = evaluation_summaries(self.versions, self.results, self.scores, self.examples).values()
         comparisons = [row for summary in summaries if summary for row in summary.to_rows()]
         return {"results": [result.to_row() for result in self.results], "comparisons": comparisons}
-
-    def check_answered(self) -> None:
-        """Return if each rubric has scored a text, or no reply failed.
-
-        Raises:
-            JudgeError: otherwise.
-        """
-        if self.unanswered:
-            raise JudgeError(self.unanswered)
 
 
 @dataclass(frozen=True)

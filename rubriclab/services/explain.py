@@ -13,13 +13,13 @@ from rubriclab.data import Example
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.display import Displayed
 from rubriclab.documents import Unreadable, read_file, read_stdin, text_of
-from rubriclab.errors import DataError, JudgeError, NotInStore, SettingsError
+from rubriclab.errors import DataError, NotInStore, SettingsError
 from rubriclab.estimate import DryRun, dry_run
 from rubriclab.option_names import did_you_mean, option
 from rubriclab.report.wording import listed
 from rubriclab.scoring import Score
 from rubriclab.scoring.score import CriterionScore
-from rubriclab.services.base import JudgeOption
+from rubriclab.services.base import Answered, JudgeOption
 from rubriclab.services.inputs import Data, describe, rows_of
 from rubriclab.services.score import ScoreOptions, prepare_scoring
 from rubriclab.services.text_fields import check_text_fields, missing_fields
@@ -50,7 +50,7 @@ class ExplainOptions(ReadingOptions, JudgeOption):
 
 
 @dataclass(frozen=True, repr=False)
-class ScoreExplanation(Displayed):
+class ScoreExplanation(Answered, Displayed):
     """A text's score with everything that it rests on.
 
     Attributes:
@@ -68,15 +68,6 @@ class ScoreExplanation(Displayed):
     labelled: RecordedText | None
     nearest: tuple[Neighbour, ...]
     unanswered: str | None = None
-
-    def check_answered(self) -> None:
-        """Return if the text has a score, or no reply failed.
-
-        Raises:
-            JudgeError: otherwise.
-        """
-        if self.unanswered:
-            raise JudgeError(self.unanswered)
 
     def view(self) -> View:
         """Return the score, the criteria by the size of their contribution, and the nearest labelled texts."""
@@ -173,11 +164,6 @@ async def explain(
     return await explaining.run()
 
 
-def explain_estimate(workspace: Workspace, rubric: str | Version, data: Data | None, options: ExplainOptions) -> DryRun:
-    """Return an estimate of what `explain` asks of the judge."""
-    return prepare_explanation(workspace, rubric, data, options).estimate()
-
-
 def explained(
     version: Version, record: TrainingRecord | None, example: Example, score: Score | None, most: int
 ) -> ScoreExplanation:
@@ -208,7 +194,6 @@ def explained(
 
 
 def _recorded_score(version: Version, record: TrainingRecord, text: RecordedText) -> Score:
-    """Return the score of a labelled text by the kept ratings."""
     aggregation = version.rubric.aggregation
     if aggregation is None:
         raise ValueError("expected a rubric with learned weights")
@@ -257,7 +242,6 @@ def _is_plain_text(data: Data) -> bool:
 
 
 def _chosen(rows: Any, data: Data, name: str | None) -> Example:
-    """Return the row with the id `name`, or without one the only row."""
     found: list[Example] = []
     for row in rows:
         if not isinstance(row, Example):

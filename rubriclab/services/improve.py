@@ -206,8 +206,3 @@ async def improve(workspace: Workspace, data: Data, rubric: str | Version, optio
     texts = tuple([text async for text in improving.stream()])
     improving.check_answered()
     return ImproveResult(texts, improving.summary(), workspace.effort())
-
-
-def improve_estimate(workspace: Workspace, data: Data, rubric: str | Version, options: ImproveOptions) -> DryRun:
-    """Return an estimate of what `improve` asks by role."""
-    return prepare_improvement(workspace, data, rubric, options).estimate()

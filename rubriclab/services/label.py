@@ -227,7 +227,6 @@ class Labeling:
         return [judgment for item, judgment in history.of(rater).items() if item in places]
 
     def _places(self, rater: str) -> Mapping[ItemId, int]:
-        """Return the position of each of a rater's items."""
         return {item.id: position for position, item in enumerate(self.items(rater))}
 
     def _add(self, judgment: HumanJudgment) -> None:
@@ -242,13 +241,11 @@ class Labeling:
             return History(self._history.all())
 
     def _refresh(self) -> None:
-        """Add what other processes have stored."""
         for number, judgment in self._store.judgments(self.question.digest, self._seen):
             self._history.add(judgment)
             self._seen = number
 
     def _of_rater(self, rater: str) -> Mapping[str, Item]:
-        """Return what a rater judges, in order, by the name of each item."""
         with self._lock:
             if rater not in self._dealt:
                 self._dealt[rater] = {_name(rater, item): item for item in deal(self.texts, rater)}

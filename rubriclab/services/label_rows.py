@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rubriclab.data.comparisons import PairwiseComparison
+from rubriclab.data import PairwiseComparison
 from rubriclab.data.example import Example, named_annotations, named_reasons
 from rubriclab.labeling.judgment import History, HumanJudgment, TextToJudge
 

@@ -239,7 +239,6 @@ def _single(name: str, data: Data, options: LearnOptions, workspace: Workspace) 
 
 
 def _joint(data: Data, options: LearnOptions, workspace: Workspace) -> TrainingRun:
-    """Return the training of several methods whose criteria become one rubric."""
     names = list(dict.fromkeys(options.methods or DEFAULT_METHODS))
     if options.text_features == "include":
         names.append("text_features")

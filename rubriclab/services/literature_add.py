@@ -19,6 +19,7 @@ from rubriclab.bounds import LONGEST_WORDING
 from rubriclab.data import find_aspect, task_words
 from rubriclab.data.aspect import Words, shipped_aspects
 from rubriclab.display import Displayed
+from rubriclab.documents import content_path
 from rubriclab.errors import JudgeError, LiteratureError, SettingsError
 from rubriclab.estimate import DryRun, dry_run, estimate_prompts
 from rubriclab.judges.ask import ask
@@ -34,7 +35,6 @@ from rubriclab.services.base import JudgeOption
 from rubriclab.services.judge_choice import JudgeChoice
 from rubriclab.services.literature_files import kept_findings, place_of
 from rubriclab.services.workspace import Workspace
-from rubriclab.shipped_files import content_path
 
 if TYPE_CHECKING:
     from rubriclab.report.model import View

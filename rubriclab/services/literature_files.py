@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from rubriclab.base_options import Options
 from rubriclab.display import Displayed
+from rubriclab.documents import content_path
 from rubriclab.errors import LiteratureError, SettingsError
 from rubriclab.literature import Finding, benchmark_name, load_findings, read_findings, write_findings
 from rubriclab.option_names import close_match, did_you_mean, option
 from rubriclab.services.workspace import Notify
-from rubriclab.shipped_files import content_path
 
 if TYPE_CHECKING:
     from rubriclab.report.model import View

@@ -158,11 +158,6 @@ async def plan(workspace: Workspace, data: Data, rubric: str | Version, options:
     return await prepared.run()
 
 
-def plan_estimate(workspace: Workspace, data: Data, rubric: str | Version, options: PlanOptions) -> DryRun:
-    """Return an estimate of what `plan` asks of the judge."""
-    return prepare_plan(workspace, data, rubric, options).estimate()
-
-
 def _pool(rows: Rows, version: Version, options: PlanOptions, notify: Notify) -> tuple[UnlabelledRow, ...]:
     """Return the texts to rate, and say which rows are left out; a bounded number of rows is held at a time.
 

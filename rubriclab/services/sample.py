@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from rubriclab.documents import content_path
 from rubriclab.errors import SettingsError
-from rubriclab.shipped_files import content_path
 
 README, LABELLED, HELDOUT, UNLABELLED, RECORDING = FILES = (
     "README.md",

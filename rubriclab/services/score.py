@@ -257,11 +257,6 @@ async def score_all(scoring: Scoring) -> Scores:
     return Scores(scored, scoring.name, scoring.workspace.effort(), scoring.summary, scoring.counts.rivals, warnings)
 
 
-def score_estimate(workspace: Workspace, data: Data, rubric: RubricLike | None, options: ScoreOptions) -> DryRun:
-    """Return an estimate of what `score` asks of the judge."""
-    return prepare_scoring(workspace, data, rubric, options).estimate()
-
-
 def _unvalidated(workspace: Workspace, data: Data, options: ScoreOptions) -> Scoring:
     """Return the scoring of an aspect without labels, and say that nothing is known of its agreement with people."""
     if not (options.task and options.aspect):

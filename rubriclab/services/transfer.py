@@ -250,11 +250,6 @@ async def transfer(workspace: Workspace, rubric: str | Version, to: Data, option
     return result
 
 
-def transfer_estimate(workspace: Workspace, rubric: str | Version, to: Data, options: TransferOptions) -> DryRun:
-    """Return an estimate of what `transfer` asks."""
-    return prepare_transfer(workspace, rubric, to, options).estimate()
-
-
 def target_texts(data: Data, version: Version, options: TransferOptions, notify: Notify) -> TargetTexts:
     """Return the usable texts of `data` that the version was not learned from, with their usable labels.
 

@@ -121,7 +121,6 @@ def _parse(text: str, where: str) -> dict[str, Any]:
 
 
 def _check_digest(where: str, pack: Pack, field: str, content: Literal["rubric", "provenance"]) -> None:
-    """Refuse content with another digest."""
     model = getattr(pack, content)
     if model.digest != getattr(pack, field):
         raise PackError(

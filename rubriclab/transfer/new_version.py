@@ -93,7 +93,6 @@ def _provenance(
 
 
 def _record(adapted: AdaptedRubric, labelled: LabelledTarget) -> TrainingRecord:
-    """Return the labelled texts with their ratings and cross-validated scores."""
     rated, scale, aggregation = labelled.rated, labelled.rubric.scale, adapted.rubric.aggregation
     low = high = np.full(len(adapted.scores), np.nan)
     if aggregation:

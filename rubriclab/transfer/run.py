@@ -31,8 +31,16 @@ from rubriclab.stats.folds import units
 from rubriclab.stats.interval import Interval, rounded
 from rubriclab.stats.paired import paired_mean
 from rubriclab.training_record import TrainingRecord
-from rubriclab.transfer.adaptation import AdaptedRubric, LabelledTarget, raw_values, recalibrated, relearned, reused
-from rubriclab.transfer.rating_matrix import RatedTexts, rate
+from rubriclab.transfer.adaptation import (
+    AdaptedRubric,
+    LabelledTarget,
+    RatedTexts,
+    rate,
+    raw_values,
+    recalibrated,
+    relearned,
+    reused,
+)
 from rubriclab.transfer.results import ACTIONS, ActionEvaluation, Transfer, evaluate, recommend
 
 # Learns again from labelled texts, with the criteria of an earlier rubric among the candidates.

@@ -132,7 +132,6 @@ class Guard:
         await answer(scope, receive_bounded, send_restricted)
 
     def _refused(self, scope: Scope) -> Response | None:
-        """Return the response to a request that must not reach the application."""
         headers, access = Headers(scope=scope), self._access
         if headers.get("host", "").lower() not in access.hosts:
             return _refusal(421, "This page is not served under this name.")

@@ -52,7 +52,7 @@ def test_options_are_taken_from_the_environment_and_from_the_file(
 
 def test_command_line_comes_before_environment_before_file_before_default(rubriclab: Commands) -> None:
     places = Commands(rubriclab.folder)  # without RUBRICLAB_STORE
-    assert f"store {rubriclab.folder}/.local/share/rubriclab/operations.db" in places("list").err
+    assert f"store {rubriclab.folder}/.local/share/rubriclab/store.db" in places("list").err
     config(places, "store = 'file.db'", "mine.toml")
     places = Commands(rubriclab.folder, RUBRICLAB_CONFIG="mine.toml")
     assert "store file.db" in places("list").err

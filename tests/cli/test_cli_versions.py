@@ -20,7 +20,7 @@ def test_an_empty_store_says_where_it_is_and_how_to_fill_it(rubriclab: Commands)
 
 def test_without_a_store_the_users_data_folder_holds_one(rubriclab: Commands) -> None:
     bare = Commands(rubriclab.folder)
-    store = rubriclab.folder / ".local/share/rubriclab/operations.db"
+    store = rubriclab.folder / ".local/share/rubriclab/store.db"
     bare("list")
     assert not store.exists(), "looking makes no store"
     bare("learn", LABELLED, "--task", "summarization", "--aspect", "coherence", "--method", "direct")

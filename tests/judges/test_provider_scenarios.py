@@ -17,7 +17,7 @@ from pydantic import BaseModel
 
 from rubriclab.errors import JudgeRefused, ProviderDown
 from rubriclab.judges import Judge, LanguageModel, Retried, ask, close_connections
-from rubriclab.judges.reasoning import without_reasoning
+from rubriclab.judges.json_objects import without_reasoning
 from rubriclab.methods.replies import OnScale
 from rubriclab.prompts import Prompt
 

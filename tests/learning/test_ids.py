@@ -7,7 +7,7 @@ from holistic_scripts import whole
 from hypoeval_scripts import criterion
 from hypothesis import given, strategies as st
 
-from rubriclab.learning.ids import all_criteria, renamed, unique_names
+from rubriclab.learning.candidates import all_criteria, renamed, unique_names
 from rubriclab.rubric import Criterion, DroppedCriterion, Evidence, Part
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from constrained_weights import nearest_weights
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.learning.weight_limits import within_limits
+from rubriclab.learning.weighting import within_limits
 
 LEAST = 1e-9
 

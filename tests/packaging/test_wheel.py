@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from commands import CHECKOUT
 
+from rubriclab.documents import content_path
 from rubriclab.services.sample import FILES
-from rubriclab.shipped_files import content_path
 
 
 @pytest.fixture(scope="module")

@@ -10,11 +10,10 @@ import pytest
 from commands import HELDOUT, LABELLED
 
 from rubriclab import Lab, SettingsError, Version
-from rubriclab.integrations.evaluator import metadata_of
+from rubriclab.integrations.evaluator import metadata_of, rationale
 from rubriclab.integrations.promptfoo import get_assert
 from rubriclab.integrations.pytest.checker import RubricChecker, RubricFixture
 from rubriclab.integrations.pytest.tally import Tallies
-from rubriclab.integrations.rationale import rationale
 from rubriclab.services.score_distribution import summarize_scores
 from rubriclab.web.api.models import ScoreResult, score_row
 

@@ -45,7 +45,7 @@ def test_sqlite_is_set_up_for_several_processes(tmp_path: Path) -> None:
 
 def test_without_an_address_the_store_is_in_the_users_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(platformdirs, "user_data_path", lambda name, **_: Path("/data") / name)
-    assert shown(address(None)) == str(Path("/data/rubriclab/operations.db"))
+    assert shown(address(None)) == str(Path("/data/rubriclab/store.db"))
 
 
 @pytest.mark.parametrize("scheme", ["postgresql", "postgres", "postgresql+psycopg"])

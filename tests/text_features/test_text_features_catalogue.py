@@ -11,8 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 from rubriclab.text_features import CATALOGUE, WORD_COUNT, Features, TextFeature, features, prior_directions
 from rubriclab.text_features.catalogue import aspect_kinds, usual_directions
-from rubriclab.text_features.features import copied_runs
-from rubriclab.text_features.text import Text, stem
+from rubriclab.text_features.features import Text, copied_runs, stem
 
 NAMES = [feature.name for feature in CATALOGUE]
 SOURCE = (

@@ -12,8 +12,7 @@ from rubriclab.data import Example, Scale
 from rubriclab.learning.settings import JointSettings
 from rubriclab.rubric import Rubric
 from rubriclab.training_record import Candidate, Cell
-from rubriclab.transfer.adaptation import LabelledTarget
-from rubriclab.transfer.rating_matrix import RatedTexts
+from rubriclab.transfer.adaptation import LabelledTarget, RatedTexts
 
 SCALE = Scale(low=1, high=5, whole=False)
 KEPT = ("links", "followed", "direct")

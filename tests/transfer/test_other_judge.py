@@ -15,7 +15,7 @@ from rubriclab.data import Example, read
 from rubriclab.judges import Recording, Reply
 from rubriclab.prompts import Prompt
 from rubriclab.store import open_store
-from rubriclab.transfer.rating_matrix import rate
+from rubriclab.transfer.adaptation import rate
 
 OTHER = "recorded:other.jsonl"
 CARRY = ("transfer", "both", "--to", "target.jsonl", "--judge", OTHER, "--no-relearn")

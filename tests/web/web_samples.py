@@ -16,9 +16,8 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from rubriclab.web.page import rendered, static_routes
 from rubriclab.web.security import Access, Guard
-from rubriclab.web.server import Server, listen, port_of
+from rubriclab.web.server import Server, listen, port_of, rendered, static_routes
 
 MOST_BYTES = 100_000
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from rubriclab.characters import one_line
 from rubriclab.comparison.results import Comparison, SideSummary
 from rubriclab.data.scale import show
+from rubriclab.integrations.evaluator import criterion_result, scale_of
 from rubriclab.integrations.pytest.settings import UPDATE
-from rubriclab.integrations.rationale import criterion_result, scale_of
 from rubriclab.judges.recording import recorded_name
 from rubriclab.report import describe
 from rubriclab.report.comparison import change_sentence

@@ -130,7 +130,6 @@ class Settings:
         return on_inconclusive(self.value("inconclusive") or "fail", self.source("inconclusive"))
 
     def _base(self, name: str, marked: str | None) -> Path:
-        """Return what a relative path is relative to."""
         return self.folder if marked is None or name in self.given else self.root
 
 

@@ -23,7 +23,7 @@ from rubriclab.judges.embedded.reading import (
 from rubriclab.sentences import split_sentences, word_set
 from rubriclab.size_cache import cached_by_size
 from rubriclab.text_features import Features
-from rubriclab.text_features.text import Text
+from rubriclab.text_features.features import Text
 
 Fields = Mapping[str, Any]
 Answer = dict[str, Any]

@@ -124,7 +124,6 @@ def _read(entry: AnswerEntry | YesNo) -> QuestionAnswer:
 
 
 def _groups(questions: Sequence[Criterion], how: Ask) -> list[list[Criterion]]:
-    """Return the questions in groups, one for each call."""
     if how == "one by one":
         return [[question] for question in questions]
     return [list(questions)] if how == "together" else list(by_trait(questions).values())

@@ -281,7 +281,6 @@ async def _elaborated(
 def _with_ids(
     subs: Sequence[SubDimension], sides: Sequence[_NewQuestions], points: dict[str, _NewQuestions], author: Author
 ) -> tuple[Criterion, ...]:
-    """Return all questions in order, every new one with a new id."""
     taken = set(_ids(subs))
     questions: list[Criterion] = []
     for sub, new in zip(subs, sides, strict=True):

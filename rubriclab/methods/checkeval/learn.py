@@ -128,7 +128,6 @@ class _CheckEvalRun:
         return select_questions(questions, matrix, ends=ENDS)
 
     async def _answers(self) -> list[dict[str, QuestionAnswer]]:
-        """Return the answers to all questions about each text."""
         total = len(self.texts)
 
         def on_done(done: int) -> None:
@@ -185,7 +184,6 @@ def _with_evidence(
     ratings: Sequence[Mapping[str, CriterionRating]],
     labels: FloatArray,
 ) -> Criterion:
-    """Return the question with its evidence from the training texts."""
     good, applies = _arrays([question], ratings)
     counts = Counter(answered[question.id].answer for answered in answers)
     judged = int((~np.isnan(good)).sum())

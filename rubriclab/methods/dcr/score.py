@@ -273,7 +273,6 @@ async def rate(
 
 
 async def _judge_chunk(prompt: Prompt[KeyedReply], judge: Judge) -> list[JudgedSentence]:
-    """Return the result for each of the sentences of `prompt`, in order."""
     reasons_or_faults: Mapping[int, Reason | str] = await ask_each(judge, prompt)
     marks: Mapping[int, Mark | str] = {}
     if not prompt.fields["verdict"]:

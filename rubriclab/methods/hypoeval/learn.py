@@ -37,8 +37,7 @@ from rubriclab.methods.hypoeval.bank import (
     utility,
     wrong_needed,
 )
-from rubriclab.methods.hypoeval.extend import predicted
-from rubriclab.methods.hypoeval.propose import Prediction, ProposalContext, propose, refine
+from rubriclab.methods.hypoeval.propose import Prediction, ProposalContext, predicted, propose, refine
 from rubriclab.methods.hypoeval.score import RatingTable, rate
 from rubriclab.methods.hypoeval.settings import HypoEvalSettings
 from rubriclab.methods.method import Learned, LearningCalls, Progress, TrainingInput, silent
@@ -314,7 +313,6 @@ class _HypoEvalRun:
                 self.bank.visit(criterion.id, gain, step)
 
     def _predicted(self, example: Example, top: Sequence[Criterion]) -> tuple[Prediction, ...]:
-        """Return the predictions of the text's label by the `top` hypotheses."""
         scores = {each.id: self.ratings.get(each.id, example.id).score for each in top}
         return predicted(top, scores, self.labels[example.id], self.settings.theta, self.assignment.scale)
 

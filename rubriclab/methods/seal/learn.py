@@ -178,7 +178,6 @@ class _SealRun:
         return SelectedQuestions(tuple(questions), {})
 
     def _scores(self, chosen: SelectedQuestions, judged: Sequence[TextVerdicts]) -> FloatArray:
-        """Return the scores of texts with these verdicts, NaN if there is none."""
         scale = self.training_input.assignment.scale
         return floats(score_verdicts(each, chosen.questions, scale)[0] for each in judged)
 
@@ -288,7 +287,6 @@ class SubDimensionProposal(BaseModel):
     @field_validator("sub_dimensions")
     @classmethod
     def _new(cls, found: list[NewSubDimension], info: ValidationInfo) -> list[NewSubDimension]:
-        """Return those that are neither known nor repeated."""
         known = info.context["known"] if info.context else ()
         taken = {_plain(words) for each in known for words in (each["name"], each["question"])}
         new = []

@@ -168,7 +168,6 @@ def _compared_fields(verification: TextVerification, material: Material | None) 
 
 
 def _weighing(prompt: Prompt[KeyedReply]) -> Prompt[KeyedReply]:
-    """Return the prompt with a request for weights."""
     longest = prompt.max_tokens + TOKENS_PER_WEIGHT * len(asked_questions(prompt.fields))
     fields = {**prompt.fields, "weigh": True}
     return replace(prompt, fields=fields, reply=unit_form(prompt.name, fields), max_tokens=longest)

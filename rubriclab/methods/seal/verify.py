@@ -92,7 +92,6 @@ async def judge_text(example: Example, plan: VerificationPlan, judge: Judge) -> 
 
 
 async def _judged(verification: TextVerification, decomposition: Decomposition, judge: Judge) -> TextVerdicts:
-    """Return the judge's verdicts on all units of the text."""
     prompts = verdict_prompts(verification)
     answers = await asyncio.gather(*(ask(judge, prompt) for prompt in prompts))
     verdicts: dict[Pair, PairVerdict] = {}
@@ -107,7 +106,6 @@ async def _judged(verification: TextVerification, decomposition: Decomposition, 
 def _verdicts(
     prompt: Prompt[KeyedReply], answer: JudgeAnswer[KeyedReply], verification: TextVerification
 ) -> Iterator[tuple[Pair, PairVerdict]]:
-    """Yield a verdict on every pair in the prompt, missing if there is no usable one."""
     units = {name: each for name, each in (answer.value.entries if answer.value else {}).items() if name != WEIGHTS}
     usable = {(unit, name): entry for unit, each in units.items() for name, entry in each.entries.items()}
     questions = {question.id: question for question in verification.plan.questions}

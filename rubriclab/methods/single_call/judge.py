@@ -70,7 +70,6 @@ def in_order(
 async def _together(
     example: Example, parts: Sequence[Part], assignment: Assignment, judge: Judge, *, reasons: bool
 ) -> dict[str, CriterionRating]:
-    """Return the rating by each criterion, by its id."""
     prompt = judge_prompt(example, parts, assignment, reasons=reasons)
     answer = await ask(judge, prompt)
     criteria = {criterion.id: criterion for part in parts for criterion in part.criteria}

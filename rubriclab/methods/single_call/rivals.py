@@ -96,7 +96,6 @@ def rivals_prompt(examples: Sequence[Example], parts: Sequence[Part], assignment
 async def _together(
     examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment, judge: Judge
 ) -> list[Mapping[str, CriterionRating]]:
-    """Return for each text its rating by each criterion, by the criterion's id."""
     if not parts:
         return [{} for _ in examples]
     prompt = rivals_prompt(examples, parts, assignment)
@@ -123,7 +122,6 @@ def _completed(
 
 
 def _by_input(examples: Sequence[Example]) -> dict[tuple[str | None, ...], list[int]]:
-    """Return the places of the texts with the same group, source and context."""
     groups: dict[tuple[str | None, ...], list[int]] = {}
     for place, example in enumerate(examples):
         groups.setdefault(rivals_key(example), []).append(place)
@@ -167,7 +165,6 @@ def _sizes(examples: Sequence[Example], parts: Sequence[Part], assignment: Assig
 
 
 def _longest(parts: Sequence[Part]) -> int:
-    """Return the tokens of the longest useful entry about one text."""
     kinds = [criterion.kind for part in parts for criterion in part.criteria]
     return TOKENS_PER_TEXT + sum(TOKENS_PER_ANSWER if kind == "question" else TOKENS_PER_ITEM for kind in kinds)
 

@@ -20,10 +20,8 @@ from rubriclab.services.base import ServeOptions
 from rubriclab.services.score import ScoreOptions
 from rubriclab.services.text_scorer import TextScorer
 from rubriclab.services.workspace import RubricLike, Workspace, no_progress
-from rubriclab.web.api.app import application
-from rubriclab.web.api.gate import AccessLog
-from rubriclab.web.api.scoring import ScoringWork
-from rubriclab.web.api.tokens import VARIABLE, Tokens, read_tokens
+from rubriclab.web.api.app import ScoringWork, application
+from rubriclab.web.api.gate import VARIABLE, AccessLog, Tokens, read_tokens
 from rubriclab.web.security import Access
 from rubriclab.web.server import Server, listen, port_of
 

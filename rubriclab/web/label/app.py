@@ -27,8 +27,8 @@ from rubriclab.option_names import for_reader
 from rubriclab.pydantic_errors import first_fault
 from rubriclab.report.lists import agreement_words, consistency_words
 from rubriclab.services.label import Labeling, ShownItem, Submission
-from rubriclab.web.page import rendered, static_routes
 from rubriclab.web.security import Access, Guard
+from rubriclab.web.server import rendered, static_routes
 
 # Larger requests are refused: a reason has at most 2,000 characters.
 MOST_BYTES = 64_000

@@ -22,9 +22,8 @@ from rubriclab.services import versions as service
 from rubriclab.services.workspace import Notify, Workspace, no_progress
 from rubriclab.store import Version
 from rubriclab.store.version import parse_ref
-from rubriclab.web.page import rendered, static_routes
 from rubriclab.web.security import READING, Access, Guard
-from rubriclab.web.server import LOOPBACK, listen, port_of, serve
+from rubriclab.web.server import LOOPBACK, listen, port_of, rendered, serve, static_routes
 from rubriclab.web.studio.asking import Asking, routes as operation_routes
 from rubriclab.web.studio.matrix import Matrix, matrix_of
 from rubriclab.web.studio.records import Records

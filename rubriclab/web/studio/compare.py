@@ -68,6 +68,5 @@ def _usual(version: Version, versions: tuple[Version, ...]) -> Version | None:
 
 
 def _in_order(one: Version, two: Version) -> tuple[Version, Version]:
-    """Return two versions, the older one first."""
     earlier = one.number < two.number if one.name == two.name else one.created <= two.created
     return (one, two) if earlier else (two, one)

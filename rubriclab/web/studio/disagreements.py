@@ -54,7 +54,6 @@ def _options(request: Request) -> DisagreementsOptions:
 
 
 def _cases(found: Disagreements) -> list[dict[str, Any]]:
-    """Return each text with its scores and reasons."""
     axis = score_axis_of(found.version, found.record.texts)
     return [
         {

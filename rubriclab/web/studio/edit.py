@@ -180,7 +180,6 @@ def _verdicts(rubric: Rubric) -> dict[str, Any] | None:
 
 
 def _criterion(criterion: Criterion, term: Term | None) -> dict[str, Any]:
-    """Return what the page shows of a criterion."""
     bounds = term.bounds if term else None
     return {
         "id": criterion.id,
@@ -196,7 +195,6 @@ def _criterion(criterion: Criterion, term: Term | None) -> dict[str, Any]:
 
 
 def _weights(effect: EditEffect) -> Iterator[tuple[str, str]]:
-    """Yield the weight of each criterion of the edited rubric."""
     for change in effect.weights:
         if change.after is not None:
             yield change.criterion, describe.percent(change.after)
@@ -230,7 +228,6 @@ def _shown(result: EditResult) -> Markup:
 
 
 def _agreement(result: EditResult) -> Table:
-    """Return the agreement of both versions on one axis."""
     sides = ((result.parent, result.effect.before), ("edited", result.effect.after))
     axis = charts.correlation_axis([interval for _, interval in sides])
     statistic = result.effect.statistic

@@ -118,7 +118,6 @@ class Matrix:
         return Page(rows, tuple(shown), len(chosen), number, pages)
 
     def _values(self) -> FloatArray:
-        """Return all columns, shape (texts, columns)."""
         texts = self.record.texts
         label, rubric = np.array([(text.label, text.predicted) for text in texts], dtype=float).T
         return np.column_stack([label, rubric, rubric - label, self.ratings])

@@ -32,11 +32,11 @@ from rubriclab.judges.price import as_price
 from rubriclab.metrics import Metrics
 from rubriclab.services.rubric_description import RubricDescription
 from rubriclab.store.answers import AnswerTable
+from rubriclab.web.api.gate import VARIABLE
 from rubriclab.web.api.models import ScoreResults
 from rubriclab.web.api.openapi import OPEN, PATHS, description, problem_codes
 from rubriclab.web.api.problems import KINDS
 from rubriclab.web.api.serve import log_access
-from rubriclab.web.api.tokens import VARIABLE
 
 KEY = "sk-the-operators-own-key-0123456789"
 JSON = {"Content-Type": "application/json"}
