@@ -28,6 +28,7 @@ from rubriclab.cli.printing import effort_row, note, options_of, print_dry_run, 
 from rubriclab.errors import RubriclabError, SettingsError
 
 if TYPE_CHECKING:
+    from rubriclab.data.scale import Scale
     from rubriclab.provenance import Effort
     from rubriclab.services.score import Scoring
 
@@ -45,6 +46,13 @@ OUTCOMES: Mapping[bool | None, tuple[int, str]] = {True: (0, "met"), False: (1, 
 @output_option("scores")
 @option("--workers", type=int, metavar="N", help="The number of Ray workers that score.  [default: this process]")
 @option("--ray-address", metavar="ADDRESS", help="A running Ray cluster.  [default: start workers on this machine]")
+@option(
+    "--labels-in",
+    metavar="COLUMN",
+    help="The column with human scores of some of the texts, drawn at random; they correct the mean.  [default: the "
+    "labels of learning]",
+)
+@option("--by", metavar="COLUMN", help="Estimate the mean human score for each value of this column too.")
 @option(
     "--fail-under",
     type=Number(),
@@ -116,6 +124,7 @@ def score(
     _check_replies(keep_replies)
     with workspace_of(values) as workspace:
         scoring = prepare_scoring(workspace, texts, rubric, options)
+        _check_threshold(fail_under, scoring.rubric.scores_on)
         if dry_run:
             print_dry_run(scoring.estimate(), as_json=as_json)
             return
@@ -143,6 +152,16 @@ def _check_output(output: str, *, as_json: bool) -> None:
             "--json prints a summary to standard output, but the scores are written there.", "Give --output PATH."
         )
     check_rows_place(output)
+
+
+def _check_threshold(fail_under: float | None, scale: Scale) -> None:
+    from rubriclab.errors import SettingsError
+
+    if fail_under is not None and not scale.contains(fail_under):
+        raise SettingsError(
+            f"--fail-under: got {fail_under:g}, expected a score on the scale from {scale.describe()}.",
+            "No mean can lie beyond it.",
+        )
 
 
 def _check_replies(place: str | None) -> None:

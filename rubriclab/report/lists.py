@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from rubriclab.store.verify import Problem
     from rubriclab.store.version import Version
 
+SLICE_FIGURES = ("texts", "labels", "mean human score", "mean score")
 RATER_COLUMNS = ("rater", "done", "skipped", "of", "equal on repeats")
 # Rows that are shown at each end of a long list, characters of a reason, reasons, and characters of a title.
 SHOWN, LONGEST_REASON, MOST_REASONS, TITLE = 10, 200, 5, 90
@@ -311,13 +312,13 @@ def scores_view(scores: Scores) -> View:
     )
 
 
-def summary_blocks(summary: ScoreDistribution) -> tuple[Paragraph, ...]:
+def summary_blocks(summary: ScoreDistribution) -> tuple[Block, ...]:
     """Return the mean human score, the scores' mean, spread and histogram, and the main reasons for missing scores."""
-    blocks: list[Paragraph] = []
+    blocks: list[Block] = []
     if summary.labelled and summary.human_mean.value is not None:
-        labels = count(len(summary.labelled.labels), "label")
+        labels = f"{count(len(summary.labelled.labels), 'label')} of {'them' if summary.own_labels else 'learning'}"
         what = f"share that people put at {summary.scale.names[1]!r}" if summary.scale.names else "mean human score"
-        blocks.append(Paragraph(quoted(f"estimated {what} {estimate(summary.human_mean)}, by {labels} of learning")))
+        blocks.append(Paragraph(quoted(f"estimated {what} {estimate(summary.human_mean)}, by {labels}")))
     if summary.labels_needed:
         blocks.append(
             Paragraph(
@@ -331,6 +332,12 @@ def summary_blocks(summary: ScoreDistribution) -> tuple[Paragraph, ...]:
         spread = f", standard deviation {figure(summary.standard_deviation)}" if summary.standard_deviation else ""
         ends = f"{show(summary.scale.low)} |{_bars(summary.histogram)}| {show(summary.scale.high)}"
         blocks.append(Paragraph(f"mean {figure(summary.mean)}{spread}; {ends}"))
+    if set(summary.names) - {""}:
+        rows = [
+            (quoted(each.name), f"{each.texts:,}", f"{each.labels:,}", Figure(each.human_mean), figure(each.mean))
+            for each in summary.slice_rows()
+        ]
+        blocks.append(table(("slice", *SLICE_FIGURES), rows, numeric=SLICE_FIGURES))
     blocks += [
         Paragraph(quoted(f"{count(number, 'text')} unscored: {excerpt(reason, LONGEST_REASON)}"), "quiet")
         for reason, number in summary.unscored.most_common(MOST_REASONS)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from rubriclab.data import Example, Rows, read
 from rubriclab.data.check import not_assessed
 from rubriclab.data.comparisons import about, comparison_faults, fit_scores
-from rubriclab.data.mapping import FIELDS, TABLES, FieldMap
+from rubriclab.data.mapping import ABSENT, FIELDS, TABLES, FieldMap, look_up
 from rubriclab.data.readers import from_rows
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.data.row import RowError
@@ -163,6 +163,13 @@ def remembered(rows: Rows, ahead: deque[ReadRow]) -> Iterator[Example | RowError
     for row in rows:
         ahead.append(ReadRow(rows.row, row if isinstance(row, Example) else None))
         yield row
+
+
+def cell_of(row: Any, column: str) -> Any:
+    """Return the cell of a row in a column or under a dotted path; `None` if there is none."""
+    cells = {name: getattr(row, name) for name in FIELDS} if isinstance(row, Example) else row
+    found = look_up(cells, column) if isinstance(cells, Mapping) else None
+    return None if found is ABSENT else found
 
 
 def own_columns(row: Any, mapping: FieldMap) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
@@ -11,14 +12,17 @@ from itertools import islice
 from pydantic import Field
 
 from rubriclab.data import Assignment, Example, Rows, find_aspect, parse_scale, task_words
+from rubriclab.data.fields import FieldError, Fields
+from rubriclab.data.mapping import NATIVE
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.data.row import RowError
-from rubriclab.errors import BelowThreshold, JudgeError, SettingsError
+from rubriclab.errors import BelowThreshold, DataError, JudgeError, SettingsError
 from rubriclab.estimate import DryRun, dry_run, estimate_scoring
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.unlabelled import MOST, judged_rubric, text_feature_rubric
 from rubriclab.option_names import command, option
+from rubriclab.report.wording import count
 from rubriclab.rubric import Rubric
 from rubriclab.scoring import Score, score_stream
 from rubriclab.scoring.addresses_judge import addresses_judge
@@ -28,6 +32,7 @@ from rubriclab.services.inputs import (
     Data,
     ReadRow,
     can_be_read_again,
+    cell_of,
     describe,
     notify_left_out,
     remembered,
@@ -41,6 +46,7 @@ from rubriclab.services.score_ray import check_workers, score_on_ray
 from rubriclab.services.scores import ScoreCounts, ScoredRow, Scores
 from rubriclab.services.text_fields import check_next_rows, missing_fields, without_fields
 from rubriclab.services.workspace import RubricLike, Workspace, version_of
+from rubriclab.stats.jackknife import FEWEST_GROUPS
 from rubriclab.store import Version
 
 # What scores without a learned rubric name as theirs.
@@ -82,6 +88,12 @@ class ScoreOptions(ReadingOptions, JudgeOption, RivalOptions):
     """Repeat so many calls about several texts with the texts in the reverse order, and report how far the scores of
     both orders agree."""
 
+    labels_in: str | None = None
+    """The column with human scores of some of the texts, drawn at random. The mean human score is estimated by them."""
+
+    by: str | None = None
+    """A column; the mean human score is estimated for each of its values too, and stratified by them."""
+
 
 @dataclass(eq=False)
 class Scoring:
@@ -106,6 +118,7 @@ class Scoring:
                 f"leave {option('workers')} out.",
             )
         self.summary = ScoreDistribution(self.rubric.scores_on, threshold=self.rubric.threshold)
+        self.bad_labels: list[str] = []
 
     def estimate(self) -> DryRun:
         """Return an estimate of what it asks of the judge."""
@@ -151,12 +164,53 @@ class Scoring:
     def count(self, scored: ScoredRow) -> None:
         """Add a scored row to the counts and the summary."""
         self.counts.add(scored)
-        self.summary.add(scored.score, scored.example.group if scored.example else None)
+        options, group = self.options, scored.example.group if scored.example else None
+        label = self._label(scored, options.labels_in, group) if options.labels_in else None
+        slice_name = cell_of(scored.row, options.by) if options.by else None
+        self.summary.add(
+            scored.score,
+            group,
+            math.nan if label is None else label,
+            "" if slice_name is None else str(slice_name),
+        )
+
+    def _label(self, scored: ScoredRow, column: str, group: str | None) -> float | None:
+        cell = cell_of(scored.row, column)
+        if cell is None or (self.version and group in self.version.provenance.groups):
+            return None
+        rules = self.options.rules(typed=False, decimal=self.options.decimal)
+        try:
+            label = None if rules.is_missing(cell) else Fields({}, NATIVE, rules).number(column, cell)
+        except FieldError:
+            label = math.nan
+        if label is None or self.rubric.scores_on.contains(label):
+            return label
+        self.bad_labels.append(f"{scored.score.id}: {cell!r}")
+        return None
 
     def correct_mean(self) -> None:
-        """Have the summary estimate the mean human score, if held-out scores of this judge are stored."""
-        if self.version:
-            self.summary.labelled = held_out_scores(self.workspace, self.version, self.choice.spec)
+        """Have the summary estimate the mean human score by labels of the texts, else by those of learning.
+
+        Raises:
+            DataError: if the texts should have labels, and too few of them do.
+        """
+        column, labelled = self.options.labels_in, self.summary.labelled
+        if column is None:
+            if self.version:
+                self.summary.learned = held_out_scores(self.workspace, self.version, self.choice.spec)
+            return
+        if self.bad_labels:
+            self.workspace.notify(
+                f"left out of {option('labels_in', column)}: {count(len(self.bad_labels), 'cell')}; expected scores "
+                f"from {self.rubric.scores_on.describe()}; the first: {self.bad_labels[0]}"
+            )
+        groups = labelled.groups if labelled else 0
+        if groups < FEWEST_GROUPS:
+            raise DataError(
+                f"{option('labels_in', column)}: got labels of {count(groups, 'group')}, not counting those that the "
+                f"rubric was learned from; expected at least {FEWEST_GROUPS}.",
+                "Label more texts, drawn at random, or leave the option out.",
+            )
 
     def _scores(self, rows: Iterable[Example | RowError]) -> AsyncGenerator[Score]:
         work, options = self.workspace, self.options

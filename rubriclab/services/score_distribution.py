@@ -1,6 +1,6 @@
 """Mean human score of texts, mean, spread and histogram of their scores, and why texts have none.
 
-Scores are kept while they pass, in 16 bytes a text.
+Scores are kept while they pass, in 32 bytes a text.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +20,13 @@ from rubriclab.judges.recording import recorded_name
 from rubriclab.scoring import Score
 from rubriclab.stats.folds import renumbered, units
 from rubriclab.stats.interval import Interval
-from rubriclab.stats.prediction_powered import LabelledScores, corrected_mean, labels_for_margin, unlike
+from rubriclab.stats.prediction_powered import (
+    LabelledScores,
+    corrected_mean,
+    labels_for_margin,
+    mean_by_own_labels,
+    unlike,
+)
 
 if TYPE_CHECKING:
     from rubriclab.services.workspace import Workspace
@@ -30,8 +36,30 @@ BINS = 10
 # Different reasons that are counted; others are counted together.
 REASONS = 20
 OTHER = "another reason"
+# Slices that are told apart; texts of others are one slice.
+SLICES = 50
+OTHERS = "other values"
 # The margin that labels are counted for, as a share of the scale's width: 0.2 points from 1 to 5.
 MARGIN = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class SliceSummary:
+    """The texts of a slice that have a score.
+
+    Attributes:
+        labels: how many of them have a label.
+    """
+
+    name: str
+    texts: int
+    labels: int
+    mean: float
+    human_mean: Interval
+
+    def to_row(self) -> dict[str, Any]:
+        """Return the summary as one JSON object."""
+        return {**asdict(self), "human_mean": asdict(self.human_mean.rounded())}
 
 
 @dataclass(slots=True)
@@ -39,25 +67,33 @@ class ScoreDistribution:
     """The scores of texts on a scale.
 
     Attributes:
-        labelled: texts with labels by which the mean is corrected; `None` if there are none.
+        learned: labels of other texts by which the mean is corrected, unless the texts have labels of their own.
         values: of the texts that have one.
         groups: a number for the group of each of them.
+        labels: of each of them, NaN where there is none.
+        slices: the place of the slice of each of them in `names`.
         unscored: the others by reason.
         threshold: for verdicts, the lowest score that passes.
     """
 
     scale: Scale
-    labelled: LabelledScores | None = None
+    learned: LabelledScores | None = None
     values: array[float] = field(default_factory=lambda: array("d"))
     groups: array[int] = field(default_factory=lambda: array("q"))
+    labels: array[float] = field(default_factory=lambda: array("d"))
+    slices: array[int] = field(default_factory=lambda: array("q"))
+    names: dict[str, int] = field(default_factory=dict)
     unscored: Counter[str] = field(default_factory=Counter)
     threshold: float | None = None
 
-    def add(self, score: Score, group: str | None = None) -> None:
+    def add(self, score: Score, group: str | None = None, label: float = math.nan, slice_name: str = "") -> None:
         """Count one more text; without `group`, it is a group of its own."""
         if score.score is not None:
             self.values.append(score.score)
             self.groups.append(hash(score.id if group is None else group))
+            self.labels.append(label)
+            name = slice_name if slice_name in self.names or len(self.names) < SLICES else OTHERS
+            self.slices.append(self.names.setdefault(name, len(self.names)))
             return
         reason = score.unscored or ""
         self.unscored[reason if reason in self.unscored or len(self.unscored) < REASONS else OTHER] += 1
@@ -93,20 +129,66 @@ class ScoreDistribution:
 
     @property
     def human_mean(self) -> Interval:
-        """The estimated mean human score of the texts with a score; without a value if labels are missing or few."""
-        if self.labelled is None or self.mean is None:
+        """The estimated mean human score of the texts with a score; without a value if labels are missing or few.
+
+        By labels of the texts themselves if there are any, stratified by slice if each slice has enough.
+        """
+        stratified = self._human_mean(None)
+        return self._human_mean(None, stratify=False) if stratified.value is None else stratified
+
+    def slice_rows(self) -> list[SliceSummary]:
+        """Return the texts of each slice, with their mean score and estimated mean human score, in order of names."""
+        values, labels, slices = np.array(self.values), np.array(self.labels), np.array(self.slices)
+        rows = []
+        for name, number in sorted(self.names.items()):
+            chosen = slices == number
+            given = int((~np.isnan(labels[chosen])).sum())
+            mean = float(values[chosen].mean())
+            rows.append(SliceSummary(name, int(chosen.sum()), given, mean, self._human_mean(number)))
+        return rows
+
+    def _human_mean(self, only: int | None, *, stratify: bool = True) -> Interval:
+        """Return the estimated mean human score of one slice, or of all texts."""
+        values, labels, slices = np.array(self.values), np.array(self.labels), np.array(self.slices)
+        chosen = np.full(len(values), True) if only is None else slices == only
+        if not chosen.any():
             return Interval(None)
-        found = corrected_mean(self.mean, len(self.values), self._group_count, self.labelled)
+        unit = renumbered(np.array(self.groups)[chosen])
+        if not np.isnan(labels).all():
+            strata = slices[chosen] if only is None and stratify else np.zeros(int(chosen.sum()), dtype=np.int64)
+            found = mean_by_own_labels(values[chosen], labels[chosen], unit, strata)
+        elif self.learned is None:
+            return Interval(None)
+        else:
+            mean = float(values[chosen].mean())
+            found = corrected_mean(mean, len(unit), int(unit.max()) + 1, self.learned)
         return found.within(self.scale.low, self.scale.high)
+
+    @property
+    def labelled(self) -> LabelledScores | None:
+        """The labels that correct the mean, of the texts themselves or of learning; `None` without any."""
+        labels = np.array(self.labels)
+        has = ~np.isnan(labels)
+        if not has.any():
+            return self.learned
+        unit = renumbered(np.array(self.groups)[has])
+        return LabelledScores(labels[has], np.array(self.values)[has], unit, np.arange(len(unit)))
+
+    @property
+    def own_labels(self) -> bool:
+        """Whether texts have labels of their own."""
+        return not np.isnan(np.array(self.labels)).all()
 
     @property
     def labels_needed(self) -> int | None:
         """How many labels give an interval of `margin`; `None` if texts are scored like the labelled ones."""
-        if self.labelled is None or self.human_mean.value is None:
+        labelled = self.labelled
+        if labelled is None or self.human_mean.value is None:
             return None
-        if not unlike(np.array(self.values), self._group_count, self.labelled):
+        groups = len(np.unique(np.array(self.groups, dtype=np.int64)))
+        if not unlike(np.array(self.values), groups, labelled):
             return None
-        return labels_for_margin(self.labelled, self.margin)
+        return labels_for_margin(labelled, self.margin)
 
     @property
     def margin(self) -> float:
@@ -128,22 +210,20 @@ class ScoreDistribution:
         low, high = (mean, mean) if found.low is None or found.high is None else (found.low, found.high)
         return True if low >= threshold else False if high < threshold else None
 
-    @property
-    def _group_count(self) -> int:
-        return len(np.unique(np.array(self.groups, dtype=np.int64)))
-
     def to_row(self) -> dict[str, Any]:
         """Return the summary as one JSON object."""
-        found = self.human_mean.rounded()
+        labelled = self.labelled
         return {
-            "human_mean": {"value": found.value, "low": found.low, "high": found.high},
-            "labels": 0 if self.labelled is None else len(self.labelled.labels),
+            "human_mean": asdict(self.human_mean.rounded()),
+            "labels": 0 if labelled is None else len(labelled.labels),
+            "labels_of": None if labelled is None else "texts" if self.own_labels else "learning",
             "labels_needed": self.labels_needed,
             "mean": self.mean,
             **({} if self.threshold is None else {"pass_rate": self.pass_rate}),
             "standard_deviation": self.standard_deviation,
             "histogram": list(self.histogram),
             "unscored_by_reason": dict(self.unscored),
+            "slices": [each.to_row() for each in self.slice_rows()] if set(self.names) - {""} else [],
         }
 
 

@@ -1,8 +1,7 @@
 """Continuing a file of scores that an interrupted run left behind.
 
 `NAME.resume.json` says by what version, judge and options the rows are scored. Its complete rows are kept if they
-begin with the columns of the texts in the same places. The rows of the texts are compared as they were read, without
-parsing them into texts, which would take five times as long.
+begin with the columns of the texts in the same places.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from typing import Any
 
 import orjson
 
+from rubriclab.data import Example
 from rubriclab.data.raw_rows import RawRows, raw_rows
 from rubriclab.data.readers import parsed_row, rest_of
 from rubriclab.data.reading import ReadingOptions
@@ -132,8 +132,7 @@ def keep_scores(scoring: Scoring, texts: str, output: str, end: int) -> None:
             place = f"{output}:{number}"
             try:
                 written = orjson.loads(line)
-                _check_row(written, raw, scoring, place)
-                scored = _scored(written)
+                scored = _scored(written, _next_example(written, raw, scoring, place))
                 answers, missing = _answers(written["criteria"])
             except DataError:
                 raise
@@ -170,10 +169,10 @@ def _end_of_rows(path: Path) -> int:
     return 0
 
 
-def _scored(written: Mapping[str, Any]) -> ScoredRow:
+def _scored(written: Mapping[str, Any], example: Example | None) -> ScoredRow:
     names = ("id", "aspect", "score", "unscored", "rubric", "judge")
     score = Score(**{name: written[name] for name in names}, criteria=())
-    return ScoredRow(score, None, addresses_judge=written["addresses_judge"])
+    return ScoredRow(score, written, example, written["addresses_judge"])
 
 
 def _answers(criteria: list[dict[str, Any]]) -> tuple[int, int]:
@@ -189,13 +188,13 @@ def _answers(criteria: list[dict[str, Any]]) -> tuple[int, int]:
     return answers, missing
 
 
-def _check_row(written: Mapping[str, Any], raw: RawRows, scoring: Scoring, place: str) -> None:
-    """Take the next row of the texts that is scored, which has to be the one that `written` is of."""
+def _next_example(written: Mapping[str, Any], raw: RawRows, scoring: Scoring, place: str) -> Example | None:
+    """Take the next row of the texts that is scored, which has to be the one that `written` is of; return its text."""
     where, options = raw.source.where, scoring.options
     for line, row in raw.numbered:
-        if _is_of(written, row, line):
-            return
         parsed = parsed_row(row, where, line, options.mapping, raw.rules)
+        if _is_of(written, row, line):
+            return parsed if isinstance(parsed, Example) else None
         left_out = isinstance(parsed, RowError) and options.skip_faulty and parsed.usable is None
         if not left_out and not isinstance(parsed, tuple):
             raise DataError(

@@ -78,11 +78,55 @@ def corrected_mean(
     if labelled.groups < FEWEST_GROUPS or not texts:
         return Interval(None)
     value = labelled.factor * mean + float(labelled.residuals.mean())
-    # Residuals of a group are alike, so the mean over these texts varies by groups or by texts, whichever are fewer.
-    ratio = max(labelled.groups / groups, len(labelled.labels) / texts)
-    error = standard_error(labelled.residuals, labelled.unit) * math.sqrt(1 + ratio)
+    error = standard_error(labelled.residuals, labelled.unit) * math.sqrt(1 + _ratio(labelled, groups, texts))
     # The residuals' mean and the factor are estimated.
     margin = float(stdtrit(labelled.groups - 2, (1 + confidence) / 2)) * error
+    return Interval(value, value - margin, value + margin)
+
+
+def _ratio(labelled: LabelledScores, groups: int, texts: int) -> float:
+    """Return how many times the variance of the labelled texts' mean residual other texts' mean residual has.
+
+    Residuals of a group are alike, so it varies by groups or by texts, whichever are fewer.
+    """
+    return max(labelled.groups / groups, len(labelled.labels) / texts)
+
+
+def mean_by_own_labels(scores: FloatArray, labels: FloatArray, unit: IntArray, stratum: IntArray) -> Interval:
+    """Return the mean human score of texts some of which have labels, with Student's interval over groups.
+
+    Each stratum is corrected by its own labels, and counts by its number of texts. Without `FEWEST_GROUPS` groups with
+    labels in each stratum there is no estimate.
+
+    Args:
+        scores: shape (n,), without NaN.
+        labels: of the same texts, NaN where there is none; those of a stratum are drawn at random.
+        unit: the group of each text, numbered from 0.
+        stratum: of each text, numbered from 0 without gaps.
+    """
+    from scipy.special import stdtrit
+
+    has = ~np.isnan(labels)
+    influence, value, fewest = np.zeros(len(scores)), 0.0, len(scores)
+    for number in range(int(stratum.max(initial=-1)) + 1):
+        own, left = has & (stratum == number), ~has & (stratum == number)
+        labelled = LabelledScores(labels[own], scores[own], renumbered(unit[own]), np.arange(int(own.sum())))
+        fewest = min(fewest, labelled.groups)
+        if fewest < FEWEST_GROUPS:
+            return Interval(None)
+        center = float(labelled.residuals.mean())
+        value += float(labels[own].sum() + (labelled.factor * scores[left] + center).sum()) / len(scores)
+        if left.any():
+            number_left = int(left.sum())
+            ratio = _ratio(labelled, len(np.unique(unit[left])), number_left)
+            weight = number_left / len(scores) * math.sqrt(1 + ratio)
+            influence[own] = weight * (labelled.residuals - center) / own.sum()
+    if has.all():
+        return Interval(value, value, value)
+    groups = len(np.unique(unit[has]))
+    error = math.sqrt(groups / (groups - 1) * np.square(np.bincount(unit, influence)).sum())
+    freedom = max(groups - 2 - int(stratum.max()), fewest - 2)
+    margin = float(stdtrit(freedom, (1 + CONFIDENCE) / 2)) * error
     return Interval(value, value - margin, value + margin)
 
 

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from commands import HELDOUT, Commands
 from python_calamine import CalamineWorkbook
@@ -126,7 +127,7 @@ def test_texts_that_address_the_judge_are_marked_and_counted_and_score_as_before
         assert [row["addresses_judge"].lower() for row in csv.DictReader(file)] == ["true"] * 2 + ["false"] * 11
 
 
-@pytest.mark.parametrize(("threshold", "code", "outcome"), [(1, 0, "met"), (5.1, 1, "not met")])
+@pytest.mark.parametrize(("threshold", "code", "outcome"), [(1, 0, "met"), (5, 1, "not met")])
 def test_a_mean_below_the_threshold_is_exit_code_1_with_its_reason(
     learned: Commands, threshold: float, code: int, outcome: str
 ) -> None:
@@ -135,6 +136,57 @@ def test_a_mean_below_the_threshold_is_exit_code_1_with_its_reason(
     assert "mean " in done.err
     assert "standard deviation" in done.err
     assert f"--fail-under {threshold}: {outcome}\n" in done.err
+
+
+def test_a_threshold_beyond_the_scale_is_refused_before_anything_is_scored(learned: Commands) -> None:
+    done = learned("score", HELDOUT, "--rubric", "news", "-o", "none.jsonl", "--fail-under", 5.1)
+    assert (done.code, done.out) == (2, "")
+    assert done.error.startswith("--fail-under: got 5.1, expected a score on the scale from 1 (lowest) to 5 (highest)")
+    assert not (learned.folder / "none.jsonl").exists()
+
+
+def partly_labelled(commands: Commands, name: str) -> str:
+    """Write the held-out texts with labels of six of twelve groups, one of which cannot be read."""
+    rows = [json.loads(line) for line in HELDOUT.read_bytes().splitlines()]
+    groups = sorted({row["group"] for row in rows})[:6]
+    for number, row in enumerate(rows):
+        label = row["scores"]["coherence"] if row["group"] in groups else None
+        row.update(human={"quality": 9 if row["group"] == groups[0] else label}, half=f"half {number % 2}")
+    (commands.folder / name).write_bytes(b"".join(map(json_line, rows)))
+    return name
+
+
+def test_labels_in_the_scored_file_correct_the_mean_of_the_whole_and_of_each_slice(learned: Commands) -> None:
+    texts = partly_labelled(learned, "partly.jsonl")
+    options = ("--rubric", "news", "--labels-in", "human.quality", "--by", "half")
+    done = learned("score", texts, *options, "-o", "scores.jsonl", "--json")
+    assert done.code == 0
+    assert (done.json["labels"], done.json["labels_of"]) == (30, "texts")
+    assert "left out of --labels-in human.quality: 6 cells; expected scores from 1 (lowest) to 5" in done.err
+    assert [row["name"] for row in done.json["slices"]] == ["half 0", "half 1"]
+    assert [row["labels"] for row in done.json["slices"]] == [15, 15]
+    whole = done.json["human_mean"]
+    true = np.mean([json.loads(line)["scores"]["coherence"] for line in HELDOUT.read_bytes().splitlines()])
+    assert whole["low"] < true < whole["high"]
+    shown = learned("score", texts, *options, "-o", "shown.jsonl").err
+    assert "by 30 labels of them" in shown
+    assert "half 1" in shown
+
+
+def test_scoring_that_is_resumed_counts_the_labels_of_kept_rows(learned: Commands) -> None:
+    texts = partly_labelled(learned, "partly.jsonl")
+    options = ("--rubric", "news", "--labels-in", "human.quality", "--by", "half", "-o", "resumed.jsonl", "--json")
+    whole = learned("score", texts, *options).json
+    resumed = learned("score", texts, *options, "--resume").json
+    assert resumed["slices"] == whole["slices"]
+    assert resumed["human_mean"] == whole["human_mean"]
+
+
+def test_too_few_labels_in_the_scored_file_are_an_error_after_all_rows_are_written(learned: Commands) -> None:
+    done = learned("score", HELDOUT, "--rubric", "news", "-o", "few.jsonl", "--labels-in", "no such column")
+    assert done.code == 2
+    assert "--labels-in 'no such column': got labels of 0 groups" in done.error
+    assert len((learned.folder / "few.jsonl").read_bytes().splitlines()) == 72
 
 
 def test_tables_of_scores_have_reasons_and_contributions_and_workbooks_a_legend(weighed: Commands) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import given, strategies as st
 from rubriclab import Scale, Score
 from rubriclab.report.lists import summary_blocks
 from rubriclab.services.score_distribution import OTHER, REASONS, ScoreDistribution, summarize_scores
+from rubriclab.stats.interval import Interval
 from rubriclab.stats.prediction_powered import LabelledScores
 
 SCALE = Scale(low=1, high=5, whole=False)
@@ -71,7 +73,7 @@ def test_with_labels_the_interval_of_the_mean_human_score_decides(threshold: flo
     scores = np.linspace(2, 5, 20)
     labels = scores - 1 + np.tile([-0.3, 0.3], 10)
     result = summary(*scores.tolist())
-    result.labelled = LabelledScores(np.clip(labels + 0.4, 1, 5), scores, np.arange(20), np.arange(20))
+    result.learned = LabelledScores(np.clip(labels + 0.4, 1, 5), scores, np.arange(20), np.arange(20))
     found = result.human_mean
     assert found.value == pytest.approx(labels.mean() + 0.4, abs=0.01)
     assert result.meets(threshold) is expected
@@ -81,8 +83,63 @@ def test_with_labels_the_interval_of_the_mean_human_score_decides(threshold: flo
 def test_texts_scored_unlike_the_labelled_ones_are_said_to_need_labels() -> None:
     scores = np.linspace(1, 3, 40)
     result = summary(*(scores + 2).tolist())
-    result.labelled = LabelledScores(scores + np.tile([-0.3, 0.3], 20), scores, np.arange(40), np.arange(40))
+    result.learned = LabelledScores(scores + np.tile([-0.3, 0.3], 20), scores, np.arange(40), np.arange(40))
     assert result.labels_needed
     assert f"Label about {result.labels_needed} texts of them at random for a margin of 0.2" in str(
         summary_blocks(result)[1].words
     )
+
+
+def labelled_texts(labelled: int, *, slices: int = 1) -> ScoreDistribution:
+    """Return 60 texts of 30 groups; the judge is a point too high in each second slice, and people label the first."""
+    result = ScoreDistribution(SCALE)
+    for number in range(60):
+        label = 2 + (number // 2) % 3 * 0.5
+        score = label + number % slices + (0.1 if number % 4 < 2 else -0.1)
+        given = label if number // 2 < labelled else math.nan
+        name = f"slice {number % slices}" if slices > 1 else ""
+        result.add(
+            Score(f"t{number}", "coherence", score, (), None, "news@1", "embedded"), f"g{number // 2}", given, name
+        )
+    return result
+
+
+def test_labels_of_the_texts_themselves_come_before_those_of_learning() -> None:
+    result = labelled_texts(10)
+    result.learned = LabelledScores(np.linspace(4, 5, 20), np.linspace(1, 2, 20), np.arange(20), np.arange(20))
+    assert result.human_mean.value == pytest.approx(2.5, abs=0.05)
+    assert (result.to_row()["labels"], result.to_row()["labels_of"]) == (20, "texts")
+    assert "by 20 labels of them" in str(summary_blocks(result)[0])
+
+
+def test_with_a_label_for_each_text_the_mean_is_theirs() -> None:
+    assert labelled_texts(30).human_mean == Interval(2.5, 2.5, 2.5)
+
+
+def test_each_slice_is_corrected_by_its_own_labels() -> None:
+    result = labelled_texts(10, slices=2)
+    first, second = result.slice_rows()
+    assert (first.name, first.texts, first.labels, second.texts) == ("slice 0", 30, 10, 30)
+    assert second.mean - first.mean == pytest.approx(1)
+    for found in (first.human_mean, second.human_mean, result.human_mean):
+        assert found.value == pytest.approx(2.5, abs=0.05)
+    shown = " ".join(str(block) for block in summary_blocks(result))
+    assert "slice 0" in shown
+
+
+def test_a_slice_with_few_labels_has_no_estimate_and_the_whole_is_not_stratified() -> None:
+    result = labelled_texts(10)
+    for number in range(10):
+        result.add(Score(f"n{number}", "coherence", 3.0, (), None, "news@1", "embedded"), f"n{number}", math.nan, "new")
+    rows = {row["name"]: row for row in result.to_row()["slices"]}
+    assert rows["new"]["human_mean"]["value"] is None
+    assert result.human_mean.value is not None
+
+
+def test_slices_beyond_fifty_are_one() -> None:
+    result = ScoreDistribution(SCALE)
+    for number in range(80):
+        score = Score(f"t{number}", "coherence", 3.0, (), None, "news@1", "embedded")
+        result.add(score, slice_name=f"{number:02}")
+    assert len(result.slice_rows()) == 51
+    assert sum(row.texts for row in result.slice_rows()) == 80

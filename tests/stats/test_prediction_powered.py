@@ -18,6 +18,7 @@ from rubriclab.stats.prediction_powered import (
     difference_by_other_labels,
     difference_by_own_labels,
     labels_for_margin,
+    mean_by_own_labels,
     unlike,
 )
 
@@ -101,6 +102,37 @@ def test_difference_and_interval_of_independent_sets_are_those_of_ppi_python() -
     # Its quantiles are normal and its variances have n, and these are Student's over 100 groups with labels.
     margin = 0.2409403 * stats.t.ppf(0.975, 98) / stats.norm.ppf(0.975) * math.sqrt(100 / 99)
     assert found.interval.low == pytest.approx(-0.4345333 - margin, abs=1e-4)
+
+
+def test_mean_by_own_labels_is_that_of_ppi_python_for_many_texts_without_groups() -> None:
+    rng = np.random.default_rng(5)
+    scores = np.concatenate([rng.normal(3, 1, 200), rng.normal(3, 1, 200_000)])
+    labels = np.where(np.arange(len(scores)) < 200, 0.3 + 0.6 * scores + rng.normal(0, 0.5, len(scores)), np.nan)
+    unit = np.arange(len(scores))
+    found = mean_by_own_labels(scores, labels, unit, np.zeros_like(unit))
+    # By ppi_mean_ci of ppi-python 0.2.3 with the labels, their scores, the other scores and the factor 0.678249.
+    assert found.value == pytest.approx(2.1321143, abs=1e-3)
+    assert found.low == pytest.approx(2.0631868, abs=2e-3)
+
+
+@pytest.mark.parametrize("strata", [1, 3])
+def test_intervals_by_own_labels_hold_the_mean_label_in_about_95_percent(strata: int) -> None:
+    """Strata have errors of their own, and are labelled in unequal shares if there are several."""
+    held_shares = []
+    for seed in range(800):
+        labels, scores, unit = sample(seed, 60, 3)
+        stratum = unit % strata
+        rng = np.random.default_rng(seed)
+        shares = np.array([0.3, 0.45, 0.6]) if strata > 1 else np.array([0.2])
+        chosen = np.concatenate(
+            [rng.permutation(np.unique(unit[stratum == s]))[: round(60 / strata * shares[s])] for s in range(strata)]
+        )
+        given = np.where(np.isin(unit, chosen), labels + 0.3 * stratum, np.nan)
+        found = mean_by_own_labels(scores, given, unit, stratum)
+        assert found.low is not None
+        assert found.high is not None
+        held_shares.append(found.low <= (labels + 0.3 * stratum).mean() <= found.high)
+    assert 0.93 <= np.mean(held_shares) <= 0.98
 
 
 def two_systems(
