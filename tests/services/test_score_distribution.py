@@ -41,7 +41,7 @@ def test_the_ends_of_the_scale_lie_in_the_first_and_last_bin() -> None:
 def test_without_scores_there_is_no_mean() -> None:
     result = summary(None, None)
     assert (result.mean, result.standard_deviation, dict(result.unscored)) == (None, None, {"no reply": 2})
-    assert [block.words for block in summary_blocks(result)] != []
+    assert summary_blocks(result)
 
 
 def test_different_reasons_do_not_grow_without_end() -> None:
@@ -77,7 +77,7 @@ def test_with_labels_the_interval_of_the_mean_human_score_decides(threshold: flo
     found = result.human_mean
     assert found.value == pytest.approx(labels.mean() + 0.4, abs=0.01)
     assert result.meets(threshold) is expected
-    assert "estimated mean human score 2.90" in str(summary_blocks(result)[0].words)
+    assert "estimated mean human score 2.90" in str(summary_blocks(result)[0])
 
 
 def test_texts_scored_unlike_the_labelled_ones_are_said_to_need_labels() -> None:
@@ -86,7 +86,7 @@ def test_texts_scored_unlike_the_labelled_ones_are_said_to_need_labels() -> None
     result.learned = LabelledScores(scores + np.tile([-0.3, 0.3], 20), scores, np.arange(40), np.arange(40))
     assert result.labels_needed
     assert f"Label about {result.labels_needed} texts of them at random for a margin of 0.2" in str(
-        summary_blocks(result)[1].words
+        summary_blocks(result)[1]
     )
 
 
