@@ -5,8 +5,9 @@ A label between the levels, as the share of several raters, counts as the verdic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -25,6 +26,7 @@ BINS = 5
 RATERS = "raters among themselves"
 
 Counted = Callable[[FloatArray], FloatArray]
+VerdictStatistic = Literal["balanced accuracy", "AUROC", "Brier score"]
 
 
 def threshold_of(scores: FloatArray, labels: FloatArray, recall: Recall | None = None) -> float:
@@ -110,33 +112,30 @@ def verdict_agreement(
         by_chance = judged * said + (1 - judged) * (1 - said)
         return _ratio(agreed - by_chance, 1 - by_chance)
 
-    def auroc(weights: FloatArray) -> FloatArray:
-        above = (values[passes][:, np.newaxis] > values[~passes]) + 0.5 * (
-            values[passes][:, np.newaxis] == values[~passes]
-        )
-        better, worse = weights[:, passes], weights[:, ~passes]
-        return _ratio(((better @ above) * worse).sum(axis=1), better.sum(axis=1) * worse.sum(axis=1))
-
     return VerdictAgreement(
         name=name,
         cells=tuple(int(((found == judged) & (passes == said)).sum()) for said in (0, 1) for judged in (0, 1)),
         recalls=(share(~found, ~passes), share(found, passes)),
         precisions=(share(~passes, ~found), share(passes, found)),
-        balanced_accuracy=interval(_balanced(found, passes)),
+        balanced_accuracy=interval(_balanced(verdicts[known], passes)),
         kappa=interval(kappa, least=-1),
-        auroc=interval(auroc),
-        brier=interval(lambda weights: _ratio(weights @ np.square(values - passes), weights.sum(axis=1))),
+        auroc=interval(_auroc(values, passes)),
+        brier=interval(_brier(values, passes)),
         reliability=_reliability(values, passes),
     )
 
 
-def balanced_accuracy_difference(
-    first: FloatArray, second: FloatArray, labels: FloatArray, groups: Sequence[str]
+def verdict_difference(
+    statistic: VerdictStatistic, first: FloatArray, second: FloatArray, labels: FloatArray, groups: Sequence[str]
 ) -> Interval:
-    """Return the balanced accuracy of the first verdicts minus that of the second, on the texts that both have."""
+    """Return a statistic of the first minus that of the second, on the texts that both have.
+
+    Args:
+        first, second: verdicts for balanced accuracy, else scores; NaN where missing.
+    """
     known = ~np.isnan(first + second) & (labels != 0.5)
     place, passes = units([group for group, there in zip(groups, known, strict=True) if there]), labels[known] > 0.5
-    one, other = (_balanced(verdicts[known] == 1, passes) for verdicts in (first, second))
+    one, other = (STATISTICS[statistic](values[known], passes) for values in (first, second))
 
     def difference(counts: FloatArray) -> FloatArray:
         weights = counts[:, place]
@@ -210,7 +209,9 @@ def level_agreement(
     return LevelAgreement(tuple(levels.tolist()), tuple(map(tuple, cells.tolist())), found)
 
 
-def _balanced(found: BoolArray, passes: BoolArray) -> Counted:
+def _balanced(verdicts: FloatArray, passes: BoolArray) -> Counted:
+    found = verdicts == 1
+
     def balanced(weights: FloatArray) -> FloatArray:
         low, high = (
             _ratio(weights @ ((found == level) & (passes == level)), weights @ (passes == level)) for level in (0, 1)
@@ -218,6 +219,28 @@ def _balanced(found: BoolArray, passes: BoolArray) -> Counted:
         return (low + high) / 2
 
     return balanced
+
+
+def _auroc(values: FloatArray, passes: BoolArray) -> Counted:
+    better, worse = values[passes][:, np.newaxis], values[~passes]
+    above = (better > worse) + 0.5 * (better == worse)
+
+    def auroc(weights: FloatArray) -> FloatArray:
+        passing, failing = weights[:, passes], weights[:, ~passes]
+        return _ratio(((passing @ above) * failing).sum(axis=1), passing.sum(axis=1) * failing.sum(axis=1))
+
+    return auroc
+
+
+def _brier(values: FloatArray, passes: BoolArray) -> Counted:
+    return lambda weights: _ratio(weights @ np.square(values - passes), weights.sum(axis=1))
+
+
+STATISTICS: Mapping[VerdictStatistic, Callable[[FloatArray, BoolArray], Counted]] = {
+    "balanced accuracy": _balanced,
+    "AUROC": _auroc,
+    "Brier score": _brier,
+}
 
 
 def _reliability(values: FloatArray, passes: BoolArray) -> tuple[ReliabilityBin, ...]:

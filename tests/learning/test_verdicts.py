@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from sklearn import metrics
+from sklearn.calibration import calibration_curve
 from sklearn.linear_model import LogisticRegression
 
 from rubriclab.data.scale import Scale
@@ -18,6 +19,7 @@ from rubriclab.learning.verdicts import (
     raters_verdicts,
     threshold_of,
     verdict_agreement,
+    verdict_difference,
 )
 
 NAMES = ("fail", "pass")
@@ -147,6 +149,33 @@ def test_a_share_of_all_texts_has_an_interval_by_the_number_of_groups():
     agreement = verdict_agreement("joint", labels * 0.8, labels, labels, [f"g{n // 4}" for n in range(24)])
     assert agreement.recalls[1].value == 1
     assert agreement.recalls[1].low == pytest.approx(0.61, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("statistic", "reference"),
+    [
+        ("balanced accuracy", metrics.balanced_accuracy_score),
+        ("AUROC", metrics.roc_auc_score),
+        ("Brier score", metrics.brier_score_loss),
+    ],
+)
+def test_paired_differences_are_those_of_scikit_learn(statistic, reference):
+    raw, labels = drawn(60)
+    first, second = (1 / (1 + np.exp(-values)) for values in (raw, np.random.default_rng(5).normal(size=60)))
+    if statistic == "balanced accuracy":
+        first, second = ((values > 0.5).astype(float) for values in (first, second))
+    found = verdict_difference(statistic, first, second, labels, [f"g{n % 12}" for n in range(60)])
+    assert found.value == pytest.approx(reference(labels, first) - reference(labels, second), abs=1e-6)
+    assert found.low < found.value < found.high
+
+
+def test_calibration_bins_are_those_of_scikit_learn():
+    raw, labels = drawn(50)
+    scores = 1 / (1 + np.exp(-raw))
+    shares, means = calibration_curve(labels, scores, n_bins=5, strategy="quantile")
+    bins = verdict_agreement("joint", scores, scores.round(), labels, [str(n) for n in range(50)]).reliability
+    assert [each.share.value for each in bins] == pytest.approx(shares.tolist(), abs=1e-4)
+    assert [each.score for each in bins] == pytest.approx(means.tolist(), abs=1e-4)
 
 
 def test_weighted_kappa_of_few_levels_is_that_of_scikit_learn():
