@@ -124,7 +124,7 @@ def _in_verdicts(effect: EditEffect, studies: tuple[Study, Study]) -> EditEffect
         before=verdicts[0].balanced_accuracy,
         after=verdicts[1].balanced_accuracy,
         difference=verdict_difference("balanced accuracy", new, old, labels, groups),
-        verdicts=verdicts,
+        verdicts=tuple(each.model_copy(update={"reliability": ()}) for each in verdicts),
     )
 
 

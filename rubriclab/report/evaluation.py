@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 from rubriclab.aggregation import Term
 from rubriclab.data.example import Example, labelled
 from rubriclab.evaluation import Result, baseline_evaluators
-from rubriclab.learning.verdicts import level_agreement, raters_verdicts, verdict_agreement, verdicts_of
-from rubriclab.methods.names import JOINT
+from rubriclab.learning.verdicts import LevelAgreement, level_agreement
 from rubriclab.report import charts, describe, version as versions, wording
 from rubriclab.report.conclusion import outcome
 from rubriclab.report.export import COMPARED_WITH
@@ -48,7 +48,7 @@ from rubriclab.report.texts import (
     rubric_scores,
     text_card,
 )
-from rubriclab.report.verdict_agreement import level_section, verdict_section
+from rubriclab.report.verdict_agreement import VerdictEvaluation, evaluate_verdicts, level_section
 from rubriclab.rubric import Criterion
 from rubriclab.scoring.score import CriterionScore, Score
 from rubriclab.training_record import RecordedText
@@ -84,19 +84,32 @@ def evaluation_view(
     """
     summaries = evaluation_summaries(versions, results, scored, examples)
     title = ("Agreement with the labels of ", quoted(wording.listed(summaries)) if summaries else "")
-    errors = paragraphs(error_sentence(version, _texts(version, scored, examples)) for version in versions)
-    summary = Section("Summary", (*_summaries(summaries), *errors), name="summary")
+    errors = paragraphs(
+        error_sentence(version, _texts(version, scored, examples))
+        for version in versions
+        if not version.rubric.scores_on.names
+    )
+    verdicts = tuple(each.section() for each in evaluations_of_verdicts(versions, scored, examples))
+    graded = {version.rubric.aspect.name for version in versions if not version.rubric.scores_on.names}
+    summary = Section(
+        "Summary",
+        (*_summaries({name: each for name, each in summaries.items() if name in graded}), *errors),
+        name="summary",
+    )
+    correlations = [result for result in results if result.aspect in graded]
     by_version = [(version, _texts(version, scored, examples)) for version in versions]
-    verdicts = [section for version, texts in by_version for section in _verdicts(version, texts)]
-    levels = [section for version, texts in by_version for section in _few_levels(version, texts)]
+    levels = [
+        section for version, texts in by_version for section in level_section(_few_levels(version, texts), version.ref)
+    ]
     if brief:
-        return View(title, (*verdicts, *_levels(results), *levels, summary), "rubriclab evaluation")
+        blocks = (*verdicts, *((*_levels(correlations), *levels, summary) if graded else ()))
+        return View(title, blocks, "rubriclab evaluation")
     rubrics = (
         _rubric(number, version, _texts(version, scored, examples), summaries[version.rubric.aspect.name])
         for number, version in enumerate(versions, 1)
     )
-    agreement = Section("Agreement by level", _levels(results), name="agreement")
-    blocks = (summary, *verdicts, agreement, *levels, *rubrics)
+    agreement = Section("Agreement by level", _levels(correlations), name="agreement")
+    blocks = (*verdicts, *((summary, agreement, *levels) if graded else ()), *rubrics)
     return View(title, blocks, "rubriclab evaluation")
 
 
@@ -116,18 +129,34 @@ def evaluation_summaries(
     return {aspect: _summary(aspect, versions, results, texts, examples) for aspect in aspects}
 
 
-def _verdicts(version: Version, texts: Sequence[JudgedText]) -> Iterator[Section]:
-    rubric, scores, groups = version.rubric, rubric_scores(texts), [text.example.group for text in texts]
-    if (names := rubric.scores_on.names) is None or rubric.threshold is None:
-        return
-    own = verdict_agreement(JOINT, scores, verdicts_of(scores, rubric.threshold), human_scores(texts), groups)
-    raters = raters_verdicts([text.example.annotations.get(rubric.aspect.name, ()) for text in texts], groups)
-    yield from verdict_section([own, *([raters] if raters else [])], names, f"by {version.ref}")
+def evaluations_of_verdicts(
+    versions: Sequence[Version], scored: Mapping[str, Sequence[Score]], examples: Sequence[Example]
+) -> Iterator[VerdictEvaluation]:
+    """Yield how the verdicts on each aspect agree with people's; arguments as for `evaluation_view`."""
+    for aspect in dict.fromkeys(version.rubric.aspect.name for version in versions):
+        chosen = [version for version in versions if version.rubric.aspect.name == aspect]
+        rubrics = {each.ref: (each.rubric, rubric_scores(_texts(each, scored, examples))) for each in chosen}
+        best = {version.ref: version.provenance.baseline for version in chosen if version.provenance.baseline}
+        texts = [text.example for text in _texts(chosen[0], scored, examples)]
+        if found := evaluate_verdicts(aspect, rubrics, baseline_evaluators(texts, best), texts):
+            yield found
 
 
-def _few_levels(version: Version, texts: Sequence[JudgedText]) -> Iterator[Section]:
+def level_rows(
+    versions: Sequence[Version], scored: Mapping[str, Sequence[Score]], examples: Sequence[Example]
+) -> list[dict[str, Any]]:
+    """Return how scores of few levels agree with people's; arguments as for `evaluation_view`."""
+    return [
+        {"evaluator": version.ref, "aspect": version.rubric.aspect.name, **asdict(agreement)}
+        for version in versions
+        if (agreement := _few_levels(version, _texts(version, scored, examples)))
+    ]
+
+
+def _few_levels(version: Version, texts: Sequence[JudgedText]) -> LevelAgreement | None:
+    """Return how a rubric's scores of few levels agree with people's; `None` for other scales."""
     groups, scale = [text.example.group for text in texts], version.rubric.scores_on
-    yield from level_section(level_agreement(rubric_scores(texts), human_scores(texts), groups, scale), version.ref)
+    return level_agreement(rubric_scores(texts), human_scores(texts), groups, scale)
 
 
 def _levels(results: Sequence[Result]) -> tuple[Block, ...]:

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
-from rubriclab.learning.verdicts import RATERS, LevelAgreement
+import numpy as np
+
+from rubriclab.data.example import Example
+from rubriclab.evaluation import Evaluator
+from rubriclab.learning.verdicts import (
+    RATERS,
+    LevelAgreement,
+    raters_verdicts,
+    verdict_agreement,
+    verdict_difference,
+    verdicts_of,
+)
 from rubriclab.methods.names import JOINT
 from rubriclab.report.model import Block, Figure, Paragraph, Row, Section, quoted, table
-from rubriclab.report.wording import count, estimate, figure
+from rubriclab.report.wording import count, estimate, evaluator_parts, figure
+from rubriclab.rubric import Rubric
+from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.interval import Interval
 from rubriclab.validation import Validation, VerdictAgreement
 
 NAMES = {JOINT: "this rubric", "direct": "the same judge asked directly"}
@@ -34,6 +50,92 @@ def asked_directly(validation: Validation) -> str:
         f"{estimate(direct.auroc)} and a Brier score of {estimate(direct.brier)}; the rubric's are "
         f"{estimate(rubric.balanced_accuracy)}, {estimate(rubric.auroc)} and {estimate(rubric.brier)}."
     )
+
+
+@dataclass(frozen=True)
+class VerdictEvaluation:
+    """How verdicts of rubrics on one aspect agree with people's on texts that they were not learned from.
+
+    Attributes:
+        names: of the levels.
+        agreements: of the rubrics, by their references, and of the raters among themselves where they are known.
+        baseline: the free baseline with the highest AUROC, and its AUROC.
+        gains: by rubric, its AUROC less that of the baseline on the same texts.
+    """
+
+    aspect: str
+    names: tuple[str, str]
+    agreements: tuple[VerdictAgreement, ...]
+    baseline: tuple[str, Interval]
+    gains: Mapping[str, Interval]
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return the figures of each rubric and of the raters as one JSON object each."""
+        name, auroc = self.baseline
+        return [
+            {
+                "evaluator": each.name,
+                "aspect": self.aspect,
+                "levels": self.names,
+                **each.model_dump(mode="json", exclude={"name"}),
+                **({"auroc_above": {name: asdict(self.gains[each.name])}} if each.name in self.gains else {}),
+            }
+            for each in self.agreements
+        ] + [{"evaluator": name, "aspect": self.aspect, "levels": self.names, "auroc": asdict(auroc)}]
+
+    def section(self) -> Section:
+        """Return the figures in sentences and tables."""
+        rubrics = [each for each in self.agreements if each.name in self.gains]
+        name, auroc = self.baseline
+        sentences = [
+            Paragraph(
+                quoted(
+                    f"{each.name}: {verdict_sentence(each, self.names)}, AUROC {estimate(each.auroc)}, Brier "
+                    f"score {estimate(each.brier)}, on {count(sum(each.cells), 'text')}."
+                ),
+                "lead",
+            )
+            for each in rubrics
+        ]
+        gains = "; ".join(f"{each.name} {estimate(self.gains[each.name])}" for each in rubrics)
+        above = f"The best free baseline, {name}, has an AUROC of {estimate(auroc)}; above it: {gains}."
+        (tables,) = verdict_section(self.agreements, self.names, "")
+        blocks = (*sentences, Paragraph(quoted(above)), *tables.blocks)
+        return Section(quoted(f"Verdicts: {self.aspect}"), blocks, "in brackets 95 % intervals", name="verdicts")
+
+
+def evaluate_verdicts(
+    aspect: str,
+    rubrics: Mapping[str, tuple[Rubric, FloatArray]],
+    baselines: Sequence[Evaluator],
+    texts: Sequence[Example],
+) -> VerdictEvaluation | None:
+    """Return how verdicts on one aspect agree with the labels of texts; `None` if no rubric gives verdicts.
+
+    Args:
+        rubrics: by reference, each with its scores of the texts, NaN where missing.
+        baselines: which never read a text.
+    """
+    groups, labels = [text.group for text in texts], np.array([text.scores[aspect] for text in texts], dtype=float)
+    found, scores = [], {}
+    names: tuple[str, str] | None = None
+    for ref, (rubric, values) in rubrics.items():
+        if rubric.threshold is not None:
+            names = names or rubric.scores_on.names
+            scores[ref] = values
+            found.append(verdict_agreement(ref, values, verdicts_of(values, rubric.threshold), labels, groups))
+    if names is None:
+        return None
+    free = {evaluator_parts(each.name)[0]: each.scores for each in baselines}
+    reached = {
+        name: verdict_agreement(name, values, verdicts_of(values, 0.5), labels, groups).auroc
+        for name, values in free.items()
+    }
+    best = max(reached, key=lambda name: reached[name].value or 0.0)
+    gains = {ref: verdict_difference("AUROC", values, free[best], labels, groups) for ref, values in scores.items()}
+    if raters := raters_verdicts([text.annotations.get(aspect, ()) for text in texts], groups):
+        found.append(raters)
+    return VerdictEvaluation(aspect, names, tuple(found), (best, reached[best]), gains)
 
 
 def verdict_section(
@@ -64,7 +166,7 @@ def verdict_section(
         table(("", *columns), figures, numeric=columns),
         Section("Texts", (table(("", *columns), cells, numeric=columns),)),
     ]
-    if agreements[0].name == JOINT and (bins := agreements[0].reliability):
+    if bins := agreements[0].reliability:
         shown = [(f"{each.n:,}", figure(each.score), Figure(each.share)) for each in bins]
         titles = ("texts", "mean score", f"share of {better!r}")
         note = "calibrated scores are near the share that people let pass"

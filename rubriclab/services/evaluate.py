@@ -76,11 +76,15 @@ class Evaluation(Answered, Displayed):
 
     def to_row(self) -> dict[str, Any]:
         """Return all figures, and the paired comparisons with the best free baseline and with each other."""
-        from rubriclab.report.evaluation import evaluation_summaries
+        from rubriclab.report.evaluation import evaluation_summaries, evaluations_of_verdicts, level_rows
 
+        evaluated = self.versions, self.scores, self.examples
+        verdicts = [row for each in evaluations_of_verdicts(*evaluated) for row in each.to_rows()]
         summaries = evaluation_summaries(self.versions, self.results, self.scores, self.examples).values()
         comparisons = [row for summary in summaries if summary for row in summary.to_rows()]
-        return {"results": [result.to_row() for result in self.results], "comparisons": comparisons}
+        found = {"verdicts": verdicts, "levels": level_rows(*evaluated)}
+        results = [result.to_row() for result in self.results]
+        return {"results": results, "comparisons": comparisons, **{name: rows for name, rows in found.items() if rows}}
 
 
 @dataclass(frozen=True)

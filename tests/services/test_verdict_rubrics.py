@@ -182,9 +182,22 @@ def test_every_view_of_the_rubric_shows_the_verdicts_held_out_beside_the_judge_a
 
 
 def test_an_evaluation_shows_the_verdicts_on_other_texts(lab: Lab, rubric: Version) -> None:
-    shown = str(lab.evaluate(as_verdicts(HELDOUT), rubric))
+    direct = lab.learn(as_verdicts(LABELLED), **LEARN, methods="direct", name="asked")
+    found = lab.evaluate(as_verdicts(HELDOUT), [rubric, direct])
+    shown, rows = str(found), {row["evaluator"]: row for row in found.to_row()["verdicts"]}
     assert "balanced accuracy" in shown
     assert "people 'pass', verdict 'fail'" in shown
+    assert "The best free baseline" in shown
+    assert not {"Pearson", "Spearman"} & set(shown.replace(",", " ").split())
+    assert [*rows][:2] == [rubric.ref, direct.ref]
+    for ref in (rubric.ref, direct.ref):
+        own = rows[ref]
+        assert sum(own["cells"]) == len(as_verdicts(HELDOUT))
+        assert all(own[name]["low"] <= own[name]["value"] <= own[name]["high"] for name in ("auroc", "brier", "kappa"))
+        ((baseline, above),) = own["auroc_above"].items()
+        assert above["value"] == pytest.approx(own["auroc"]["value"] - rows[baseline]["auroc"]["value"], abs=1e-5)
+    page = found.view().page()
+    assert "Score by score" not in page
 
 
 def test_tools_with_pass_and_fail_use_the_verdict(store: Path, rubric: Version) -> None:
