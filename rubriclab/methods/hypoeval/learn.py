@@ -260,15 +260,16 @@ class _HypoEvalRun:
         self, wrong: Mapping[str, tuple[Example, tuple[Prediction, ...]]], top: Sequence[Criterion], step: int
     ) -> None:
         settings = self.settings
-        # The paper and its code propose without showing the bank.
-        known = self.bank.alive if self._improved else ()
         texts = tuple(text for text, _ in wrong.values())
-        predictions = {name: predicted for name, (_, predicted) in wrong.items()}
-        material = ProposalContext(texts, (), known, predictions, tolerance(settings.theta, self.assignment.scale))
+        material = ProposalContext(texts)
+        if self._improved:
+            predictions = {name: predicted for name, (_, predicted) in wrong.items()}
+            close = tolerance(settings.theta, self.assignment.scale)
+            material = ProposalContext(texts, (), self._known, predictions, close)
         new = await self._proposed(settings.new_hypotheses, material)
         if not new:
             return
-        turns = (material, ProposalContext(findings=self.findings, known=known))
+        turns = (material, ProposalContext(findings=self.findings, known=self._known))
         new = await self._refined(new, turns[::-1] if settings.procedure == "published" else turns)
         added = await self._without_repetitions(self.bank.add(new))
         await self._visit(added, texts, step)
@@ -301,8 +302,13 @@ class _HypoEvalRun:
 
     async def _add_from_literature(self) -> None:
         await self._propose(
-            self.settings.from_literature, ProposalContext(findings=self.findings, known=self.bank.alive)
+            self.settings.from_literature, ProposalContext(findings=self.findings, known=self._known)
         )
+
+    @property
+    def _known(self) -> tuple[Criterion, ...]:
+        """The hypotheses that a proposal must not repeat: the bank, which the paper and its code do not show."""
+        return self.bank.alive if self._improved else ()
 
     async def _visit(self, criteria: Sequence[Criterion], examples: Sequence[Example], step: int) -> None:
         await self.ratings.fill(criteria, examples)

@@ -72,8 +72,10 @@ class HypoEvalSettings(BaseModel):
     one overall score by all criteria at once."""
 
     procedure: Procedure = "improved"
-    """The rules of ranking, comparing and joining hypotheses: ours, those of the paper, or those of its published code.
+    """The rules of proposing, ranking, comparing and joining hypotheses: ours, those of the paper, or those of its published code.
 
+    - Proposals and refinement are shown the other hypotheses of the bank, and what the best predicted for the wrong
+      examples; or (paper, code) neither.
     - The bonus of every reward is updated before ranking; or (paper, code) only that of a hypothesis just visited.
     - Candidates for the bank are all hypotheses and the new ones (also in the code); or (paper) the top k and the new
       ones, so that all others are dropped.

@@ -15,6 +15,7 @@ from rubriclab.methods.hypoeval.bank import Arm, final_bank, reward, utility
 from rubriclab.methods.hypoeval.learn import learn
 from rubriclab.methods.hypoeval.settings import PRESETS
 from rubriclab.methods.method import chosen_settings
+from rubriclab.prompts import render
 
 ONE_TO_FIVE = Scale(low=1, high=5, whole=False)
 
@@ -67,6 +68,28 @@ async def test_twenty_hypotheses_are_asked_of_literature_and_five_are_kept(name:
     assert len(rated) <= 20
     assert literature == (10 if name == "paper" else 20 - (len(rated) - literature))
     assert len(learned.part.criteria) == 5
+
+
+@pytest.mark.parametrize("procedure", ["improved", "paper", "published"])
+async def test_only_the_default_shows_the_data_s_hypotheses_where_literature_s_are_made(procedure: str):
+    """H_L = M_G(L): the literature alone is in the prompt."""
+    _, _, generator = await run(procedure=procedure)
+    (alone,) = [p for p in of_kind(generator, "propose") if not p.fields["observations"]]
+    assert alone.fields["findings"]
+    assert bool(alone.fields["known"]) == (procedure == "improved")
+
+
+@pytest.mark.parametrize("procedure", ["improved", "paper", "published"])
+async def test_only_the_default_shows_predictions_beside_wrong_examples(procedure: str):
+    """M_G(W) and M_R(H, W): texts with the raters' scores, as the paper's prompts show them."""
+    _, _, generator = await run(procedure=procedure, found=(), wrong_bank=2, theta=0.1)
+    shown = [*of_kind(generator, "propose")[1:], *of_kind(generator, "refine")]
+    assert {bool(p.fields["observations"]) for p in shown} == {True}
+    assert {p.name for p in shown} == {"hypoeval/propose", "hypoeval/refine"}
+    for prompt in shown:
+        text = render(prompt)[1]["content"]
+        assert all(item["predictions"] for item in prompt.fields["observations"]) == (procedure == "improved")
+        assert ("predicted" in text, "Predictions:" in text) == (procedure == "improved",) * 2
 
 
 async def test_every_further_text_is_rated_by_the_top_ten_at_most_and_the_final_bank_by_all():
