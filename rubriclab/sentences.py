@@ -7,7 +7,8 @@ that a sentence goes on only where the text has capitals.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from rubriclab.base_models import FrozenModel
@@ -53,6 +54,42 @@ _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 
 _REACH_BEFORE, _REACH_AFTER = 16, 120
 _CASED_SHARE, _TOO_FEW_TO_TELL = 0.01, 20
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of a text.
+
+    Attributes:
+        text: its words, as in the text.
+        places: indices, from 0, of the sentences by rules that overlap with it.
+    """
+
+    text: str
+    places: tuple[int, ...]
+
+
+def locate_sentences(text: str, sentences: Sequence[str]) -> tuple[Sentence, ...]:
+    """Return the sentences of someone else's split as they are in `text`.
+
+    Raises:
+        ValueError: if the sentences together are not the text, apart from white space.
+    """
+    if _visible("".join(sentences)) != _visible(text):
+        raise ValueError("the sentences together must be the text, word for word and with nothing left out")
+    visible = [at for at, character in enumerate(text) if not character.isspace()]
+    by_rule, located, first = sentence_spans(text), list[Sentence](), 0
+    for sentence in sentences:
+        last = first + len(_visible(sentence))
+        start, end = visible[first], visible[last - 1] + 1
+        places = tuple(n for n, (a, b) in enumerate(by_rule) if a < end and start < b)
+        located.append(Sentence(text[start:end], places))
+        first = last
+    return tuple(located)
+
+
+def _visible(text: str) -> str:
+    return "".join(text.split())
 
 
 def split_sentences(text: str) -> tuple[str, ...]:

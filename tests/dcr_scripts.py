@@ -73,9 +73,19 @@ def evaluation(prompt: Prompt[Any], of: Callable[[str], bool] = is_true) -> dict
     """Return a sound reply to an evaluate prompt."""
     entries = {}
     for each in prompt.fields["sentences"]:
-        verdict = {"consistent": "yes" if of(each["text"]) else "no"} if prompt.fields["verdict"] else {}
-        entries[f"sentence {each['id']}"] = {"reason": reason(each["text"], of), **verdict}
+        entries[f"sentence {each['id']}"] = finding(prompt, each["text"], of)
     return entries
+
+
+def finding(prompt: Prompt[Any], sentence: str, of: Callable[[str], bool] = is_true) -> dict[str, Any]:
+    """Return the usual reason for a sentence, with a verdict if the prompt asks for one."""
+    verdict = {"consistent": "yes" if of(sentence) else "no"} if prompt.fields["verdict"] else {}
+    return {"reason": reason(sentence, of), **verdict}
+
+
+def split_as(*sentences: str) -> Callable[[Prompt[Any]], dict[str, Any]]:
+    """Return the reply of a judge that splits the text into `sentences`."""
+    return lambda prompt: {"sentences": [{"sentence": each, **finding(prompt, each)} for each in sentences]}
 
 
 def marks(prompt: Prompt[Any]) -> dict[str, Any]:

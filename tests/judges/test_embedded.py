@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from dcr_scripts import part as dcr_part
 from holistic_scripts import OVERALL, learn, part, whole
 from hypoeval_scripts import ASPECT
 
@@ -19,6 +20,7 @@ from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.embedded.answers import ANSWERS
 from rubriclab.judges.embedded.reading import Reading, learned_readings, measure, own_readings, readings, worded
 from rubriclab.methods.catalogue import METHODS
+from rubriclab.methods.dcr import DCR
 from rubriclab.methods.seal import SEAL, SealSettings
 from rubriclab.methods.seal.learn import pack_questions
 from rubriclab.prompts import Prompt
@@ -228,6 +230,17 @@ def test_a_sentence_is_consistent_with_a_text_that_has_its_words_numbers_and_nam
     assert entry["consistent"] == consistent
     mark = ANSWERS["dcr/convert"]({"reasons": [{"id": 1, "text": entry["reason"]}]})["report 1"]["mark"]
     assert mark == (1 if consistent == "yes" else -1)
+
+
+@pytest.mark.parametrize("verdict", ["converted", "with the reason"])
+async def test_sentences_that_the_judge_splits_itself_have_the_verdicts_of_those_given(verdict: str) -> None:
+    text = Example("t", f"{OUTPUT} {WRONG}", "g", source=SOURCE)
+    results = [
+        await DCR.score(text, dcr_part(verdict=verdict, sentences=sentences), assignment(), JUDGE)
+        for sentences in ("rules", "judge")
+    ]
+    assert results[0] == results[1]
+    assert [unit.value for unit in results[1][1][0].units] == [1, 1, 0]
 
 
 def test_a_failing_sentence_is_replaced_by_one_of_the_source_or_removed() -> None:

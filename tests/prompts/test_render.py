@@ -67,6 +67,7 @@ UNITS = [
     ("seal", "fluency", {"sentences": "judge"}),
     ("dcr", "consistency", {"verdict": "converted"}),
     ("dcr", "consistency", {"verdict": "with the reason", "level": "paragraph"}),
+    ("dcr", "consistency", {"verdict": "with the reason", "sentences": "judge"}),
 ]
 
 

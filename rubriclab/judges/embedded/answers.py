@@ -308,12 +308,15 @@ def _propose_sub_dimensions(fields: Fields) -> Answer:
 def _compare(fields: Fields) -> Answer:
     """Return a reason for each sentence, which says whether the reference has its words; with a verdict if asked."""
     reference = split_sentences(fields["reference"])
+    own = [{"id": n, "text": text} for n, text in enumerate(split_sentences(fields["output"]), 1)]
     entries = {}
-    for sentence in fields["sentences"]:
+    for sentence in fields["sentences"] or own:
         holds, _, reason = _least_supported(sentence["text"], reference)
         finding = f"This is {'' if holds else 'not '}consistent with the {fields['label']}."
         verdict = {"consistent": _yes_no(holds)} if fields["verdict"] else {}
         entries[f"sentence {sentence['id']}"] = {"reason": f"{finding} {reason}", **verdict}
+    if not fields["sentences"]:
+        return {"sentences": [{"sentence": s["text"], **e} for s, e in zip(own, entries.values(), strict=True)]}
     return entries
 
 

@@ -85,5 +85,6 @@ def _comparable(training_input: TrainingInput, material: Material, settings: DCR
 def learning_calls(training_input: TrainingInput, settings: DCRSettings) -> LearningCalls:
     """Return the calls that compare each text with its reference, and those that convert the reasons."""
     sentences = [len(split_sentences(example.output)) for example in training_input.examples]
-    portions = sum(math.ceil(number / settings.most_per_call) for number in sentences)
+    by_rule = settings.sentences == "rules"
+    portions = sum(math.ceil(number / settings.most_per_call) if by_rule else 1 for number in sentences)
     return LearningCalls(portions * (1 + (settings.verdict == "converted")))

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    ValidationInfo,
+    WithJsonSchema,
+    model_validator,
+)
 
 from rubriclab.data.aspect import Words
 from rubriclab.judges.ask import ask
@@ -14,6 +22,7 @@ from rubriclab.methods.questions import YesOrNo
 from rubriclab.methods.replies import why_missing
 from rubriclab.prompts import Prompt
 from rubriclab.prompts.keyed import AskedEntry, KeyedReply, keyed_reply
+from rubriclab.sentences import locate_sentences
 
 Sign = Literal[1, -1]
 
@@ -46,6 +55,37 @@ class SentenceVerdict(Reason):
     """Whether a sentence is consistent, after the reason."""
 
     consistent: YesOrNo
+
+
+class _SplitSentence(BaseModel):
+    sentence: Words
+
+
+# Fields of the last base come first in the schema.
+class SplitReason(Reason, _SplitSentence):
+    """A sentence of the text, and why it is or is not consistent."""
+
+
+class SplitVerdict(SentenceVerdict, SplitReason):
+    """A sentence of the text, and whether it is consistent, after the reason."""
+
+
+class SplitReasons(BaseModel):
+    """The text's sentences with reasons; together they hold its words in their order."""
+
+    sentences: Sequence[SplitReason] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _complete(self, info: ValidationInfo) -> Self:
+        if info.context:
+            locate_sentences(info.context["output"], [each.sentence for each in self.sentences])
+        return self
+
+
+class SplitVerdicts(SplitReasons):
+    """The text's sentences with reasons and verdicts; together they hold its words in their order."""
+
+    sentences: Sequence[SplitVerdict] = Field(min_length=1)
 
 
 class Mark(BaseModel):

@@ -16,12 +16,17 @@ from rubriclab.checklist import Checklist, SeedQuestion
 from rubriclab.data.aspect import Assignment
 from rubriclab.data.example import Example
 from rubriclab.errors import ChecklistError
+from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
+from rubriclab.judges.price import BYTES_PER_TOKEN
 from rubriclab.methods.dcr.replies import (
     Mark,
     Reason,
     SentenceVerdict,
     Sign,
+    SplitReason,
+    SplitReasons,
+    SplitVerdicts,
     ask_each,
     of_each,
 )
@@ -31,7 +36,7 @@ from rubriclab.methods.prompting import chunks
 from rubriclab.prompts import Prompt
 from rubriclab.prompts.keyed import KeyedReply
 from rubriclab.rubric import Criterion, Evidence, Part
-from rubriclab.sentences import Material, Units, split_sentences
+from rubriclab.sentences import Material, Sentence, Units, locate_sentences, split_sentences
 from rubriclab.stats.interval import DIGITS
 
 _CHECK = "- "
@@ -94,14 +99,16 @@ class ReferenceComparison:
 
     Attributes:
         pieces: the pieces that are judged: the sentences of `output`; or all of it, if `whole`.
+        split: whether the judge splits `output` into the sentences that are judged instead.
     """
 
     output: str
     called: str
     reference: str
     label: str
-    pieces: tuple[str, ...]
+    pieces: tuple[Sentence, ...]
     whole: bool
+    split: bool
 
 
 def comparison_of(
@@ -115,14 +122,20 @@ def comparison_of(
     if not _holds_words(output):
         return f"there is no sentence in the {words.output}"
     whole = settings.level == "paragraph"
-    pieces = (output,) if whole else split_sentences(output)
-    return ReferenceComparison(output, words.output, reference, label, pieces, whole)
+    pieces = tuple(Sentence(text, (place,)) for place, text in enumerate(split_sentences(output)))
+    split = settings.sentences == "judge" and not whole
+    return ReferenceComparison(
+        output, words.output, reference, label, (Sentence(output, ()),) if whole else pieces, whole, split
+    )
 
 
 def evaluate_prompts(
     comparison: ReferenceComparison, checks: Sequence[str], assignment: Assignment, settings: DCRScoringSettings
-) -> list[Prompt[KeyedReply]]:
-    """Return the prompts about all sentences, chunk by chunk; sentences are numbered from 1."""
+) -> list[Prompt[Any]]:
+    """Return the prompts about all sentences, chunk by chunk; sentences are numbered from 1.
+
+    If the judge splits the text, there is one prompt without sentences.
+    """
     task_fields = assignment.fields()
     fields = {
         **task_fields,
@@ -133,8 +146,14 @@ def evaluate_prompts(
         "paragraph": comparison.whole,
         "output": comparison.output,
         "verdict": settings.verdict == "with the reason",
+        "sentences": [],
     }
-    sentences = [{"id": number, "text": text} for number, text in enumerate(comparison.pieces, 1)]
+    if comparison.split:
+        longest = LONGEST + PER_REASON * len(comparison.pieces) + 2 * len(comparison.output.encode()) // BYTES_PER_TOKEN
+        return [
+            Prompt("dcr/evaluate", fields, SplitVerdicts if fields["verdict"] else SplitReasons, max_tokens=longest)
+        ]
+    sentences = [{"id": number, "text": piece.text} for number, piece in enumerate(comparison.pieces, 1)]
     return [_prompt({**fields, "sentences": list(some)}) for some in chunks(sentences, settings.most_per_call)]
 
 
@@ -184,13 +203,14 @@ REPEATED = 3
 class JudgedSentence:
     """The mark of a sentence or a whole text with its reason, or no mark and what went wrong."""
 
+    sentence: Sentence
     mark: Sign | None
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedText:
-    """A comparison, and the result for each of its pieces, in order."""
+    """A comparison, and the result for each piece, in order."""
 
     comparison: ReferenceComparison
     judged: tuple[JudgedSentence, ...]
@@ -203,12 +223,14 @@ class ComparedText:
     @property
     def verdicts(self) -> tuple[UnitVerdict, ...]:
         """The verdicts; those on single sentences have the index of the sentence."""
-        whole = self.comparison.whole
         return tuple(
             UnitVerdict(
-                piece, () if whole else (place,), None if each.mark is None else float(each.mark == 1), each.reason
+                each.sentence.text,
+                each.sentence.places,
+                None if each.mark is None else float(each.mark == 1),
+                each.reason,
             )
-            for place, (piece, each) in enumerate(zip(self.comparison.pieces, self.judged, strict=True))
+            for each in self.judged
         )
 
     @property
@@ -264,7 +286,7 @@ async def rate(
     if isinstance(comparison, str):
         return CriterionRating(criterion.id, None, comparison)
     prompts = evaluate_prompts(comparison, listed_checks(criterion), assignment, settings)
-    chunks_judged = await asyncio.gather(*(_judge_chunk(prompt, judge) for prompt in prompts))
+    chunks_judged = await asyncio.gather(*(_judge_chunk(prompt, comparison, judge) for prompt in prompts))
     compared = ComparedText(comparison, tuple(chain.from_iterable(chunks_judged)))
     if compared.incomplete:
         return CriterionRating(criterion.id, None, compared.incomplete, units=compared.verdicts)
@@ -272,20 +294,31 @@ async def rate(
     return CriterionRating(criterion.id, round(score, DIGITS), compared.summary, units=compared.verdicts)
 
 
-async def _judge_chunk(prompt: Prompt[KeyedReply], judge: Judge) -> list[JudgedSentence]:
-    reasons_or_faults: Mapping[int, Reason | str] = await ask_each(judge, prompt)
+async def _judge_chunk(prompt: Prompt[Any], comparison: ReferenceComparison, judge: Judge) -> list[JudgedSentence]:
+    """Return the result for each of the sentences of `prompt`, in order."""
+    found: Mapping[int, Reason | str]
+    if comparison.split:
+        answer = await ask(judge, prompt)
+        if answer.value is None:
+            return [JudgedSentence(Sentence(comparison.output, ()), None, answer.missing)]
+        given: Sequence[SplitReason] = answer.value.sentences
+        sentences = dict(enumerate(locate_sentences(comparison.output, [each.sentence for each in given]), 1))
+        found = dict(enumerate(given, 1))
+    else:
+        sentences = dict(enumerate(comparison.pieces, 1))
+        found = await ask_each(judge, prompt)
     marks: Mapping[int, Mark | str] = {}
     if not prompt.fields["verdict"]:
-        reasons = {number: each.reason for number, each in reasons_or_faults.items() if isinstance(each, Reason)}
+        reasons = {number: each.reason for number, each in found.items() if isinstance(each, Reason)}
         marks = await convert_reasons(reasons, judge)
-    return [_judged(each, marks.get(number)) for number, each in reasons_or_faults.items()]
+    return [_judged(sentences[number], each, marks.get(number)) for number, each in found.items()]
 
 
-def _judged(reason: Reason | str, mark: Mark | str | None) -> JudgedSentence:
+def _judged(sentence: Sentence, reason: Reason | str, mark: Mark | str | None) -> JudgedSentence:
     if isinstance(reason, str):
-        return JudgedSentence(None, reason)
+        return JudgedSentence(sentence, None, reason)
     if isinstance(reason, SentenceVerdict):
-        return JudgedSentence(1 if reason.consistent == "yes" else -1, reason.reason)
+        return JudgedSentence(sentence, 1 if reason.consistent == "yes" else -1, reason.reason)
     if isinstance(mark, Mark):
-        return JudgedSentence(mark.mark, reason.reason)
-    return JudgedSentence(None, f"{reason.reason} (This reason has no mark: {mark})")
+        return JudgedSentence(sentence, mark.mark, reason.reason)
+    return JudgedSentence(sentence, None, f"{reason.reason} (This reason has no mark: {mark})")

@@ -9,9 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from rubriclab.methods.method import Presets
 from rubriclab.methods.replies import Whole
 
-# Section 3, appendices C.1 and E.2: reasons for all sentences in one call, converted to marks by a second one.
+# Section 3, appendices C.1 and E.2: one call splits the text and gives a reason for each sentence; a second one converts
+# the reasons to marks.
 # (`improve --take every` is the paper's improver.)
-PRESETS: Presets = {"paper": {"verdict": "converted", "most_per_call": 200}}
+PRESETS: Presets = {"paper": {"sentences": "judge", "verdict": "converted", "most_per_call": 200}}
 
 
 class DCRScoringSettings(BaseModel):
@@ -22,6 +23,10 @@ class DCRScoringSettings(BaseModel):
     level: Literal["sentence", "paragraph"] = "sentence"
     """What is compared with the reference: each sentence (paper), or the whole text at once (the paper's comparison in
     appendix C.3, which misses more inconsistent texts)."""
+
+    sentences: Literal["rules", "judge"] = "rules"
+    """What splits the text into sentences: rules, or the judge in the call that compares them (paper), which has all
+    sentences of the text then. A reply whose sentences are not the text, word for word, is not usable."""
 
     verdict: Literal["converted", "with the reason"] = "with the reason"
     """The source of a mark: a second call that reads only the reasons (the paper's AMC), or a verdict in the same reply

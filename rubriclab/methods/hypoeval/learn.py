@@ -301,9 +301,7 @@ class _HypoEvalRun:
         return new
 
     async def _add_from_literature(self) -> None:
-        await self._propose(
-            self.settings.from_literature, ProposalContext(findings=self.findings, known=self._known)
-        )
+        await self._propose(self.settings.from_literature, ProposalContext(findings=self.findings, known=self._known))
 
     @property
     def _known(self) -> tuple[Criterion, ...]:

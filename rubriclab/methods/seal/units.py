@@ -25,7 +25,7 @@ from rubriclab.methods.seal.settings import SealScoringSettings
 from rubriclab.prompts import Prompt
 from rubriclab.prompts.keyed import AskedEntry, KeyedReply, keyed_reply
 from rubriclab.prompts.prompt import is_salvage
-from rubriclab.sentences import Material, UnitKind, sentence_spans, split_sentences
+from rubriclab.sentences import Material, Sentence, UnitKind, locate_sentences, split_sentences
 
 # Sentences in one call, and preceding sentences shown as context for pronouns.
 PORTION = 20
@@ -107,19 +107,6 @@ def fact_prompts(text: str, what: Literal["output"] | Material, words: TaskWords
     return prompts
 
 
-@dataclass(frozen=True, slots=True)
-class Sentence:
-    """A sentence of a text.
-
-    Attributes:
-        text: its words, as in the text.
-        places: indices, from 0, of the sentences by rules that overlap with it.
-    """
-
-    text: str
-    places: tuple[int, ...]
-
-
 class SplitText(BaseModel):
     """A text's sentences, which together hold its words in their order."""
 
@@ -127,8 +114,8 @@ class SplitText(BaseModel):
 
     @model_validator(mode="after")
     def _complete(self, info: ValidationInfo) -> Self:
-        if info.context and _bare("".join(self.sentences)) != _bare(info.context["text"]):
-            raise ValueError("the sentences together must be the text, word for word and with nothing left out")
+        if info.context:
+            locate_sentences(info.context["text"], self.sentences)
         return self
 
 
@@ -137,30 +124,13 @@ async def sentences_by_judge(text: str, words: TaskWords, judge: Judge) -> tuple
     answer = await ask(judge, split_prompt(text, words))
     if answer.value is None:
         return f"the judge did not split the text into sentences: {answer.missing}"
-    return _located(text, answer.value.sentences)
+    return locate_sentences(text, answer.value.sentences)
 
 
 def split_prompt(text: str, words: TaskWords) -> Prompt[SplitText]:
     """Return the prompt for the sentences of a text."""
     longest = 256 + 2 * len(text.encode()) // BYTES_PER_TOKEN
     return Prompt("seal/split", {"words": words.model_dump(), "text": text}, SplitText, max_tokens=longest)
-
-
-def _located(text: str, sentences: list[str]) -> tuple[Sentence, ...]:
-    """Return the sentences as in the text."""
-    visible = [at for at, character in enumerate(text) if not character.isspace()]
-    by_rule, located, first = sentence_spans(text), list[Sentence](), 0
-    for sentence in sentences:
-        last = first + len(_bare(sentence))
-        start, end = visible[first], visible[last - 1] + 1
-        places = tuple(n for n, (a, b) in enumerate(by_rule) if a < end and start < b)
-        located.append(Sentence(text[start:end], places))
-        first = last
-    return tuple(located)
-
-
-def _bare(text: str) -> str:
-    return "".join(text.split())
 
 
 # The kind of the units of a text: that of the plan, or the whole text if it is too short.

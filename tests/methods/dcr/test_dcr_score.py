@@ -3,13 +3,14 @@
 import asyncio
 
 import pytest
-from dcr_scripts import evaluation, marks, of_kind, part, scripted, sentences, text
+from dcr_scripts import evaluation, marks, of_kind, part, repairs, scripted, sentences, split_as, text
 from hypoeval_scripts import assignment
 from hypothesis import given, settings as tries, strategies as st
 
 from rubriclab.data import Scale
 from rubriclab.errors import ChecklistError
 from rubriclab.methods.dcr import DCR
+from rubriclab.prompts import render
 from rubriclab.sentences import Units, split_sentences
 
 
@@ -73,6 +74,40 @@ async def test_each_sentence_and_each_reason_has_a_call_of_its_own():
     assert [len(prompt.fields["sentences"]) for prompt in of_kind(judge, "evaluate")] == [1, 1, 1]
     assert [[each["id"] for each in p.fields["reasons"]] for p in of_kind(judge, "convert")] == [[1], [2], [3]]
     assert rated == await rate(text(sentences(3, bad=[2])))
+
+
+# Sentences as the judge splits them, as in the paper
+
+SPLIT = "Ann is true. Bo is false! And so on"
+
+
+@pytest.mark.parametrize("verdict", ["converted", "with the reason"])
+async def test_the_paper_s_judge_splits_the_text_in_the_call_that_compares_it(verdict: str):
+    judge = scripted(evaluate=split_as("Ann is true. Bo is false!", "And so  on"))
+    rated = await rate(text(SPLIT), judge, sentences="judge", most_per_call=1, verdict=verdict)
+    (asked,) = of_kind(judge, "evaluate")
+    assert "To be judged" not in render(asked)[-1]["content"]
+    assert len(judge.prompts) == (2 if verdict == "converted" else 1)
+    assert [(unit.unit, unit.sentences, unit.value) for unit in rated.units] == [
+        ("Ann is true. Bo is false!", (0, 1), 0),
+        ("And so on", (2,), 1),
+    ]
+    assert rated.score == 3
+
+
+@pytest.mark.parametrize("parts", [["Ann is true.", "Bo is false!"], [SPLIT, "More."], []], ids=str)
+async def test_a_split_that_is_not_the_text_leaves_the_text_unscored(parts: list[str]):
+    judge = scripted(evaluate=split_as(*parts))
+    rated = await rate(text(SPLIT), judge, sentences="judge")
+    assert len(repairs(judge, "evaluate")) == 1
+    assert rated.score is None
+    assert [(unit.unit, unit.sentences) for unit in rated.units] == [(SPLIT, ())]
+
+
+async def test_a_whole_text_is_not_split():
+    judge = scripted()
+    rated = await rate(text(SPLIT), judge, sentences="judge", level="paragraph")
+    assert [unit.unit for unit in rated.units] == [SPLIT]
 
 
 # The whole text at once
