@@ -308,7 +308,7 @@ def _propose_sub_dimensions(fields: Fields) -> Answer:
 def _compare(fields: Fields) -> Answer:
     """Return a reason for each sentence, which says whether the reference has its words; with a verdict if asked."""
     reference = split_sentences(fields["reference"])
-    own = [{"id": n, "text": text} for n, text in enumerate(split_sentences(fields["output"]), 1)]
+    own: list[Fields] = [{"id": n, "text": text} for n, text in enumerate(split_sentences(fields["output"]), 1)]
     entries = {}
     for sentence in fields["sentences"] or own:
         holds, _, reason = _least_supported(sentence["text"], reference)

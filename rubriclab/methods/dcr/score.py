@@ -149,10 +149,9 @@ def evaluate_prompts(
         "sentences": [],
     }
     if comparison.split:
-        longest = LONGEST + PER_REASON * len(comparison.pieces) + 2 * len(comparison.output.encode()) // BYTES_PER_TOKEN
-        return [
-            Prompt("dcr/evaluate", fields, SplitVerdicts if fields["verdict"] else SplitReasons, max_tokens=longest)
-        ]
+        copied = 2 * len(comparison.output.encode()) // BYTES_PER_TOKEN
+        form = SplitVerdicts if fields["verdict"] else SplitReasons
+        return [Prompt("dcr/evaluate", fields, form, LONGEST + copied + PER_REASON * len(comparison.pieces))]
     sentences = [{"id": number, "text": piece.text} for number, piece in enumerate(comparison.pieces, 1)]
     return [_prompt({**fields, "sentences": list(some)}) for some in chunks(sentences, settings.most_per_call)]
 

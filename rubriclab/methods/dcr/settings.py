@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from rubriclab.methods.method import Presets
 from rubriclab.methods.replies import Whole
 
-# Section 3, appendices C.1 and E.2: one call splits the text and gives a reason for each sentence; a second one converts
-# the reasons to marks.
+# Section 3, appendices C.1 and E.2: one call splits the text and gives a reason for each sentence; a second one
+# converts the reasons to marks.
 # (`improve --take every` is the paper's improver.)
 PRESETS: Presets = {"paper": {"sentences": "judge", "verdict": "converted", "most_per_call": 200}}
 

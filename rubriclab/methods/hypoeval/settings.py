@@ -72,7 +72,8 @@ class HypoEvalSettings(BaseModel):
     one overall score by all criteria at once."""
 
     procedure: Procedure = "improved"
-    """The rules of proposing, ranking, comparing and joining hypotheses: ours, those of the paper, or those of its published code.
+    """The rules of proposing, ranking, comparing and joining hypotheses: ours, those of the paper, or those of its
+    published code.
 
     - Proposals and refinement are shown the other hypotheses of the bank, and what the best predicted for the wrong
       examples; or (paper, code) neither.
