@@ -110,8 +110,10 @@ class Scripted:
 
     def facts(self, prompt: Prompt[Any]) -> dict[str, Any]:
         """Return so many facts of each sentence."""
-        what, ids = prompt.fields["what"], [each["id"] for each in prompt.fields["sentences"]]
-        return {f"sentence {n}": [f"Fact {number} of {what} {n}." for number in range(self._facts)] for n in ids}
+        return {
+            f"sentence {each['id']}": [f"Fact {n} of {each['what']} {each['id']}." for n in range(self._facts)]
+            for each in prompt.fields["sentences"]
+        }
 
     def split(self, prompt: Prompt[Any]) -> dict[str, Any]:
         """Return the sentences of a text."""
@@ -143,14 +145,13 @@ class Scripted:
 
     def _of_each(self, prompt: Prompt[Any], verdict: Callable[[bool], dict[str, Any]]) -> dict[str, Any]:
         fields = prompt.fields
+
+        def entry(unit: Mapping[str, str], question: str) -> Any:
+            found = verdict(self._says(question, shown(unit), fields["output"]))
+            return next(iter(found.values())) if fields["bare"] else {"reason": f"Seen of {question}.", **found}
+
         return {
-            unit["id"]: {
-                each["id"]: {
-                    "reason": f"Seen of {each['id']}.",
-                    **verdict(self._says(each["id"], shown(unit), fields["output"])),
-                }
-                for each in fields["questions"]
-            }
+            unit["id"]: {each["id"]: entry(unit, each["id"]) for each in fields["questions"]}
             for unit in fields["units"]
         }
 

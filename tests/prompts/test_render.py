@@ -65,6 +65,8 @@ UNITS = [
     ("seal", "coherence", {"weights": "judge"}),
     ("seal", "fluency", {"decompose": False}),
     ("seal", "fluency", {"sentences": "judge"}),
+    ("seal", "consistency", {"facts": "one call", "answers": "bare"}),
+    ("seal", "relevance", {"verify": False, "answers": "bare"}),
     ("dcr", "consistency", {"verdict": "converted"}),
     ("dcr", "consistency", {"verdict": "with the reason", "level": "paragraph"}),
     ("dcr", "consistency", {"verdict": "with the reason", "sentences": "judge"}),

@@ -60,7 +60,7 @@ def about_another(prompt: Prompt[Any], names: set[str]) -> Prompt[Any]:
     changed = {name: reworded(value) for name, value in prompt.fields.items() if name in names and name != "label"}
     if prompt.name in ("seal/facts", "dcr/convert"):
         entries = "sentences" if prompt.name == "seal/facts" else "reasons"
-        changed[entries] = [*changed[entries], {"id": 99, "text": "One more."}]
+        changed[entries] = [*changed[entries], {**changed[entries][0], "id": 99, "text": "One more."}]
     return replace(prompt, fields={**prompt.fields, **changed})
 
 

@@ -260,7 +260,8 @@ def learning_calls(training_input: TrainingInput, settings: SealSettings) -> Lea
         units = 1 if kind == "response" else len(split_sentences(example.output))
         judge += math.ceil(questions * units / settings.most_per_call)
         # The facts of the text and of its source.
-        judge += 2 if kind == "fact" else int(split_by_judge(kind, settings))
+        facts = 1 if settings.facts == "one call" else 2
+        judge += facts if kind == "fact" else int(split_by_judge(kind, settings))
     return LearningCalls(judge, int(settings.proposed > 0), len(shown(training_input)))
 
 

@@ -151,6 +151,7 @@ def _prompt(
         **_compared_fields(verification, material),
         "output": verification.output,
         "weigh": False,
+        "bare": plan.settings.answers == "bare",
     }
     longest = 256 + TOKENS_PER_VERDICT * len(units) * len(questions)
     return Prompt(template, fields, unit_form(template, fields), max_tokens=longest)

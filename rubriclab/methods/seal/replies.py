@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, BeforeValidator, Field, ValidationInfo, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationInfo, model_validator
 
 from rubriclab.methods.questions import YesOrNo
-from rubriclab.methods.replies import Number, score_entry
+from rubriclab.methods.replies import Number, bare_score, score_entry
 from rubriclab.prompts.keyed import AskedEntry, KeyedReply, keyed_reply
 from rubriclab.prompts.prompt import is_salvage
 
@@ -47,19 +47,22 @@ class UnitVerdict(BaseModel):
     answer: YesOrNo
 
 
+def _shown(facts: list[str], info: ValidationInfo) -> list[str]:
+    known = list(shown_facts(info.context or {"facts": ()}))
+    if not is_salvage(info) and (unknown := [name for name in facts if name not in known]):
+        raise ValueError(f"there is no fact {unknown[0]!r:.60}; there are {known[0]} to {known[-1]}")
+    return facts
+
+
+# The ids of facts, all of them among those shown.
+ShownFacts = Annotated[list[Annotated[str, BeforeValidator(_as_fact)]], AfterValidator(_shown)]
+
+
 class UnitSupport(BaseModel):
-    """The facts that bear a unit out, all of them among those shown."""
+    """The facts that bear a unit out."""
 
     reason: str
-    facts: list[Annotated[str, BeforeValidator(_as_fact)]]
-
-    @field_validator("facts")
-    @classmethod
-    def _shown(cls, facts: list[str], info: ValidationInfo) -> list[str]:
-        known = list(shown_facts(info.context or {"facts": ()}))
-        if not is_salvage(info) and (unknown := [name for name in facts if name not in known]):
-            raise ValueError(f"there is no fact {unknown[0]!r:.60}; there are {known[0]} to {known[-1]}")
-        return facts
+    facts: ShownFacts
 
 
 class Weights(KeyedReply):
@@ -79,8 +82,12 @@ Weight = Annotated[Number, Field(ge=0, allow_inf_nan=False)]
 
 def unit_form(template: str, fields: Mapping[str, Any]) -> type[KeyedReply]:
     """Return the reply model of a template: an entry for each question about each unit, and weights if requested."""
-    forms: dict[str, type[BaseModel]] = {"seal/verify": UnitVerdict, "seal/support": UnitSupport}
-    entry = forms.get(template) or score_entry(fields)
+    forms: Mapping[str, tuple[Any, Any]] = {
+        "seal/verify": (UnitVerdict, YesOrNo),
+        "seal/support": (UnitSupport, ShownFacts),
+        "seal/rate": (score_entry(fields), bare_score(fields)),
+    }
+    entry = forms[template][fields["bare"]]
     questions = [(question["id"], (question["text"],)) for question in fields["questions"]]
     of_unit = keyed_reply(tuple(AskedEntry(name, entry, names=wording) for name, wording in questions))
     asked = [AskedEntry(unit, of_unit) for unit in asked_units(fields)]

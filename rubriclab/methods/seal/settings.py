@@ -11,8 +11,17 @@ from rubriclab.methods.replies import Whole
 from rubriclab.sentences import Units
 
 # Sections 3.3 to 3.5 and 4, table 19 and appendix D: sub-dimensions written by hand, no labels, the model splits texts
-# into sentences, one call for all verdicts. (The paper's prompts request no reasons; here every verdict has one.)
-PRESETS: Presets = {"paper": {"sentences": "judge", "proposed": 0, "filter": "off", "most_per_call": 200}}
+# into sentences, one call for all verdicts, and one for the facts of all texts. No prompt asks for reasons.
+PRESETS: Presets = {
+    "paper": {
+        "sentences": "judge",
+        "facts": "one call",
+        "answers": "bare",
+        "proposed": 0,
+        "filter": "off",
+        "most_per_call": 200,
+    }
+}
 
 # Without a pack, a text is judged whole, like a response.
 UNPACKED = Units(kind="response", beside=("source", "context"))
@@ -37,6 +46,14 @@ class SealScoringSettings(BaseModel):
     sentences: Literal["rules", "judge"] = "rules"
     """What splits a text into sentences, if units are sentences or pairs of them: rules, at no cost, or the judge in a
     separate call (paper). Facts are always extracted by the judge."""
+
+    facts: Literal["by text", "one call"] = "by text"
+    """How facts are extracted, if units are facts: text by text, in portions, so that those of a source are extracted
+    once for all its outputs; or those of the output and of all that it is compared with in one call (paper)."""
+
+    answers: Literal["with reasons", "bare"] = "with reasons"
+    """What a verdict contains: a reason and then the answer, the supporting facts or the score; or these alone
+    (paper)."""
 
     decompose: bool = True
     """Whether texts are decomposed into units; if not, each is verified whole (the paper's ablation w/o SD)."""

@@ -1,8 +1,8 @@
 """Decomposition of a text into units (SEAL, section 3.3, equations 1 and 2): sentences, or the facts that they state.
 
-A request for facts depends only on the text and its name, so the answer cache has one entry for a source of many
-outputs. If the judge splits a text into sentences, it returns them in full. A reply that omits, adds or changes a word
-is unusable: apart from white space, the sentences together must be the text.
+A request for the facts of one text depends only on the text and its name, so the answer cache has one entry for a
+source of many outputs. If the judge splits a text into sentences, it returns them in full. A reply that omits, adds or
+changes a word is unusable: apart from white space, the sentences together must be the text.
 """
 
 from __future__ import annotations
@@ -64,47 +64,65 @@ def _few_enough(facts: list[str], info: ValidationInfo) -> list[str]:
 Stated = Annotated[list[Words], AfterValidator(_few_enough)]
 
 
-async def extract_facts(text: str, what: Literal["output"] | Material, words: TaskWords, judge: Judge) -> Facts:
+# The example's field that a text is from.
+TextField = Literal["output"] | Material
+
+
+async def extract_facts(text: str, what: TextField, words: TaskWords, judge: Judge) -> Facts:
     """Return the facts that `text` states, at most `MOST_FACTS` of each sentence.
 
     A text that states nothing has its first sentence as its only fact.
-
-    Args:
-        what: the example's field that the text is from.
     """
-    prompts = fact_prompts(text, what, words)
-    answers = await asyncio.gather(*(ask(judge, prompt) for prompt in prompts))
-    stated_facts: dict[Fact, None] = {}
-    lost: dict[int, str] = {}
-    for prompt, answer in zip(prompts, answers, strict=True):
-        stated = {int(name.split()[1]): facts for name, facts in answer.value.entries.items()} if answer.value else {}
-        stated_facts |= {Fact(fact, number - 1): None for number, facts in stated.items() for fact in facts}
-        asked = [each["id"] for each in prompt.fields["sentences"]]
-        if without := [number for number in asked if number not in stated]:
-            lost |= dict.fromkeys((number - 1 for number in without), why_missing(prompt, answer, "facts"))
-    if prompts and not stated_facts and not lost:
-        stated_facts = {Fact(split_sentences(text)[0], 0): None}
-    return Facts(tuple(sorted(stated_facts, key=lambda fact: fact.sentence)), lost)
-
-
-def fact_prompts(text: str, what: Literal["output"] | Material, words: TaskWords) -> list[Prompt[KeyedReply]]:
-    """Return the prompts for the facts of a text, chunk by chunk."""
     sentences = split_sentences(text)
-    prompts = []
-    for places in chunks(range(len(sentences)), PORTION):
-        fields = {
-            "words": words.model_dump(),
-            "what": what,
-            "label": words.called(what),
-            "before": " ".join(sentences[max(0, places[0] - BEFORE) : places[0]]),
-            "sentences": [{"id": place + 1, "text": sentences[place]} for place in places],
-            "most": MOST_FACTS,
-        }
-        longest = 256 + TOKENS_PER_FACT * MOST_FACTS * len(places)
-        numbers = [str(place + 1) for place in places]
-        form = keyed_reply(tuple(AskedEntry(f"sentence {n}", Stated, names=(n,)) for n in numbers), of_text=True)
-        prompts.append(Prompt("seal/facts", fields, form, max_tokens=longest))
-    return prompts
+    prompts = [_facts_prompt({what: sentences}, words, places) for places in chunks(range(len(sentences)), PORTION)]
+    portions = await asyncio.gather(*(_stated(prompt, judge) for prompt in prompts))
+    return _facts(sentences, {number - 1: facts for portion in portions for number, facts in portion.items()})
+
+
+async def extract_all_facts(texts: Mapping[TextField, str], words: TaskWords, judge: Judge) -> dict[TextField, Facts]:
+    """Return the facts that each text states, all from one call (paper)."""
+    sentences = {what: split_sentences(text) for what, text in texts.items()}
+    prompt = _facts_prompt(sentences, words, range(sum(map(len, sentences.values()))))
+    stated = iter((await _stated(prompt, judge)).values())
+    return {
+        what: _facts(some, dict(enumerate(itertools.islice(stated, len(some))))) for what, some in sentences.items()
+    }
+
+
+async def _stated(prompt: Prompt[KeyedReply], judge: Judge) -> dict[int, list[str] | str]:
+    """Return the facts of each sentence in the prompt by its number, or why they could not be obtained."""
+    answer = await ask(judge, prompt)
+    stated = answer.value.entries if answer.value else {}
+    asked = [each["id"] for each in prompt.fields["sentences"]]
+    missing = why_missing(prompt, answer, "facts") if len(stated) < len(asked) else ""
+    return {number: stated.get(f"sentence {number}", missing) for number in asked}
+
+
+def _facts(sentences: Sequence[str], stated: Mapping[int, list[str] | str]) -> Facts:
+    found = {Fact(fact, place): None for place, facts in stated.items() if isinstance(facts, list) for fact in facts}
+    lost = {place: why for place, why in stated.items() if isinstance(why, str)}
+    if sentences and not found and not lost:
+        found = {Fact(sentences[0], 0): None}
+    return Facts(tuple(sorted(found, key=lambda fact: fact.sentence)), lost)
+
+
+def _facts_prompt(
+    sentences: Mapping[TextField, Sequence[str]], words: TaskWords, places: Sequence[int]
+) -> Prompt[KeyedReply]:
+    """Return the prompt for the facts of some sentences of all texts together, numbered from 1."""
+    every = [(what, sentence) for what, some in sentences.items() for sentence in some]
+    fields = {
+        "words": words.model_dump(),
+        "before": " ".join(text for _, text in every[max(0, places[0] - BEFORE) : places[0]]),
+        "sentences": [
+            {"id": place + 1, "text": text, "what": what, "label": words.called(what)}
+            for place, (what, text) in zip(places, (every[place] for place in places), strict=True)
+        ],
+        "most": MOST_FACTS,
+    }
+    numbers = [str(place + 1) for place in places]
+    form = keyed_reply(tuple(AskedEntry(f"sentence {n}", Stated, names=(n,)) for n in numbers), of_text=True)
+    return Prompt("seal/facts", fields, form, max_tokens=256 + TOKENS_PER_FACT * MOST_FACTS * len(places))
 
 
 class SplitText(BaseModel):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from rubriclab.data.example import Example
@@ -26,7 +26,17 @@ from rubriclab.methods.seal.replies import (
     asked_units,
     shown_facts,
 )
-from rubriclab.methods.seal.units import Decomposition, Facts, Unit, decompose, extract_facts, whole_text
+from rubriclab.methods.seal.units import (
+    Decomposition,
+    Facts,
+    TextField,
+    Unit,
+    decompose,
+    extract_all_facts,
+    extract_facts,
+    fact_units,
+    whole_text,
+)
 from rubriclab.prompts import Prompt
 from rubriclab.prompts.keyed import KeyedReply
 from rubriclab.rubric import Criterion
@@ -81,13 +91,19 @@ async def judge_text(example: Example, plan: VerificationPlan, judge: Judge) -> 
     lacking = plan.lacking(texts)
     if len(lacking) == len(plan.questions):
         return _all_verdicts(whole_text(example.output), plan, lacking, {})
-    decomposition = await decompose(example.output, plan.units.kind, words, judge, plan.settings)
+    facts: dict[TextField, Facts] = {}
+    if plan.units.kind == "fact" and plan.settings.decompose and plan.settings.facts == "one call":
+        everything: dict[TextField, str] = {"output": example.output} | texts
+        facts = await extract_all_facts(everything, words, judge)
+        decomposition = fact_units(example.output, facts["output"], plan.settings)
+    else:
+        decomposition = await decompose(example.output, plan.units.kind, words, judge, plan.settings)
     askable = tuple(unit for unit in decomposition.units if unit.lost is None)
     if not askable:
         return _all_verdicts(decomposition, plan, lacking, {})
     verification = TextVerification(plan, example.output, decomposition.kind, askable, texts, {}, frozenset(), lacking)
     if decomposition.kind == "fact":
-        verification = await with_facts(verification, judge)
+        verification = await with_facts(verification, facts, judge)
     return await _judged(verification, decomposition, judge)
 
 
@@ -113,23 +129,23 @@ def _verdicts(
     missing = PairVerdict(None, why_missing(prompt, answer, "verdict") if len(usable) < len(pairs) else "")
     for pair in pairs:
         entry = usable.get(pair)
-        yield pair, _verdict(entry, questions[pair[1]], prompt, verification) if entry else missing
+        yield pair, missing if entry is None else _verdict(entry, questions[pair[1]], prompt, verification)
 
 
 def _verdict(
-    entry: UnitVerdict | UnitSupport | ScoreEntry,
+    entry: UnitVerdict | UnitSupport | ScoreEntry | str | list[str] | float,
     question: Criterion,
     prompt: Prompt[KeyedReply],
     verification: TextVerification,
 ) -> PairVerdict:
-    reason = entry.reason.strip()
+    reason = "" if isinstance(entry, str | list | float) else entry.reason.strip()
     match entry:
-        case UnitVerdict():
-            return PairVerdict(_value(question, holds=entry.answer == "yes"), reason)
-        case ScoreEntry():
-            return PairVerdict(share_of_scale(entry.score, verification.plan.assignment.scale), reason)
-        case UnitSupport():
-            support, reason = supporting_facts(entry, shown_facts(prompt.fields))
+        case UnitVerdict(answer=answer) | (str() as answer):
+            return PairVerdict(_value(question, holds=answer == "yes"), reason)
+        case ScoreEntry(score=score) | (float() as score):
+            return PairVerdict(share_of_scale(score, verification.plan.assignment.scale), reason)
+        case UnitSupport(facts=facts) | (list() as facts):
+            support, reason = supporting_facts(facts, reason, shown_facts(prompt.fields))
             return PairVerdict(_value(question, holds=bool(support)), reason, support)
 
 
@@ -166,12 +182,15 @@ def _weighed(judged: TextVerdicts, prompt: Prompt[KeyedReply], answer: JudgeAnsw
     return replace(judged, weights=weights.entries)
 
 
-async def with_facts(verification: TextVerification, judge: Judge) -> TextVerification:
-    """Return the verification with facts in place of whole texts."""
+async def with_facts(
+    verification: TextVerification, known: Mapping[TextField, Facts], judge: Judge
+) -> TextVerification:
+    """Return the verification with facts in place of whole texts; those that are not known are extracted."""
     plan, texts = verification.plan, verification.texts
     words = plan.assignment.words
-    requests = (extract_facts(text, name, words, judge) for name, text in texts.items())
-    facts: dict[Material, Facts] = dict(zip(texts, await asyncio.gather(*requests), strict=True))
+    requests = (extract_facts(text, name, words, judge) for name, text in texts.items() if name not in known)
+    extracted = iter(await asyncio.gather(*requests))
+    facts: dict[Material, Facts] = {name: known[name] if name in known else next(extracted) for name in texts}
     # With only some of the facts, units that a lost fact supports would count as wrong.
     incomplete = {name: _why_incomplete(name, each, verification) for name, each in facts.items() if each.lost}
     needed = ((question.id, question_of(question).support) for question in plan.questions)
@@ -184,16 +203,16 @@ async def with_facts(verification: TextVerification, judge: Judge) -> TextVerifi
     )
 
 
-def supporting_facts(entry: UnitSupport, shown: Mapping[str, str]) -> tuple[tuple[str, ...], str]:
+def supporting_facts(facts: Sequence[str], reason: str, shown: Mapping[str, str]) -> tuple[tuple[str, ...], str]:
     """Return the texts of the named facts that exist, and the reason; it says so if none of those named exists.
 
     Args:
         shown: the facts in the prompt, by id.
     """
-    named = list(dict.fromkeys(entry.facts))
+    named = list(dict.fromkeys(facts))
     support = tuple(shown[name] for name in named if name in shown)
     unknown = f"the fact named does not exist: {', '.join(named)}" if named and not support else ""
-    return support, "; ".join(filter(None, (unknown, entry.reason.strip())))
+    return support, "; ".join(filter(None, (unknown, reason)))
 
 
 def _why_incomplete(material: Material, facts: Facts, verification: TextVerification) -> str:

@@ -9,6 +9,7 @@ from seal_scripts import of_kind, pack, part as part_of, scripted, text
 from rubriclab.checklist import load_checklist
 from rubriclab.methods.method import chosen_settings
 from rubriclab.methods.seal import SEAL
+from rubriclab.prompts import render
 from rubriclab.sentences import split_sentences
 
 ASPECTS = ("coherence", "consistency", "fluency", "relevance")
@@ -40,6 +41,59 @@ async def test_a_judge_may_give_a_question_the_weight_zero():
     value, ratings = await SEAL.score(text(1), given, assignment(), judge)
     assert value == 5
     assert [rating.weight for rating in ratings] == [1, 0]
+
+
+# Verdicts without reasons
+
+FACTS = pack("fact", sizes=(1,), support={"a1": "source"}, beside=("source",))
+UNPACKED_FACTS = pack("fact", sizes=(2,))
+BARE = [
+    (FACTS, "support", {}),
+    (UNPACKED_FACTS, "verify", {}),
+    (UNPACKED_FACTS, "rate", {"verify": False}),
+    (pack("sentence", sizes=(2,)), "verify", {}),
+    (pack("response", sizes=(2,), weights="judge"), "verify", {}),
+]
+
+
+@pytest.mark.parametrize(("asked", "template", "more"), BARE)
+async def test_no_reason_is_asked_for_and_the_score_is_that_of_verdicts_with_reasons(asked, template: str, more: dict):
+    example, judge = text(4, source="A source. It says so."), scripted()
+    value, ratings = await SEAL.score(example, part_of(asked, **paper(**more)), assignment(), judge)
+    explained, _ = await SEAL.score(
+        example, part_of(asked, **paper(answers="with reasons", **more)), assignment(), scripted()
+    )
+    assert value == explained is not None
+    prompts = of_kind(judge, template)
+    assert prompts
+    assert not [prompt for prompt in prompts if "`reason`" in render(prompt)[1]["content"]]
+    assert {unit.reason for rating in ratings for unit in rating.units} == {""}
+
+
+# Facts in one call
+
+
+async def test_the_facts_of_the_text_and_of_all_it_is_compared_with_come_from_one_call():
+    judge = scripted(lambda *_: True)
+    example = text(45, source="A source. It says so.", context="None.")
+    _, (rating,) = await SEAL.score(example, part_of(FACTS, **paper()), assignment(), judge)
+    (asked,) = of_kind(judge, "facts")
+    assert [each["what"] for each in asked.fields["sentences"]] == ["output"] * 45 + ["source"] * 2
+    shown = render(asked)[-1]["content"]
+    assert shown.count("Sentences from the summary") == shown.count("Sentences from the source text") == 1
+    by_text = scripted(lambda *_: True)
+    _, (rating_by_text,) = await SEAL.score(example, part_of(FACTS, **paper(facts="by text")), assignment(), by_text)
+    assert len(of_kind(by_text, "facts")) == 4
+    assert [unit.sentences for unit in rating.units] == [unit.sentences for unit in rating_by_text.units]
+    assert rating.units[-1].unit == "Fact 1 of output 45."
+    assert rating.units[-1].support == ("Fact 0 of source 46.",)
+
+
+async def test_facts_lost_in_the_one_call_are_lost_for_every_text():
+    judge = scripted(facts=lambda _: "nothing")
+    value, (rating,) = await SEAL.score(text(3, source="A."), part_of(FACTS, **paper()), assignment(), judge)
+    assert value is None
+    assert [unit.value for unit in rating.units] == [None] * 3
 
 
 # Decomposition by the judge

@@ -222,6 +222,7 @@ def test_every_form_has_a_strict_schema_with_the_reason_before_the_verdict_and_t
         "units": [{"id": "u1"}, {"id": "u2"}],
         "questions": [{"id": "a1", "text": "Is it?"}],
         "weigh": True,
+        "bare": False,
         "scale": {"low": 1, "high": 5, "whole": True},
     }
     schema = strict_schema(unit_form(template, fields))

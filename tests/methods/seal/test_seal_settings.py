@@ -11,7 +11,9 @@ from rubriclab.sentences import Units
 
 def test_the_paper_s_preset_proposes_nothing_and_leaves_the_labels_alone():
     settings = chosen_settings(SealSettings, PRESETS, {"preset": "paper"})
-    assert settings == SealSettings(proposed=0, filter="off", most_per_call=200, sentences="judge")
+    assert settings == SealSettings(
+        proposed=0, filter="off", most_per_call=200, sentences="judge", facts="one call", answers="bare"
+    )
     assert (SealSettings().whole_below_sentences, SealSettings().whole_below_facts) == (3, 6)
 
 

@@ -128,7 +128,7 @@ async def test_the_facts_of_a_source_are_asked_for_in_the_same_words_for_every_o
     for output in (3, 5):
         judge = scripted(per_sentence=2)
         await judge_text(text(output, source="A source."), exam(FACTS), judge)
-        prompts += [prompt for prompt in of_kind(judge, "facts") if prompt.fields["what"] == "source"]
+        prompts += [p for p in of_kind(judge, "facts") if p.fields["sentences"][0]["what"] == "source"]
     assert prompts[0] == prompts[1]
 
 
@@ -155,9 +155,8 @@ def losing(what: str, first: int = 1, **chosen: Any) -> FakeJudge:
     script = Scripted(**chosen)
 
     def said(prompt):
-        fields = prompt.fields
-        lost = prompt.name == "seal/facts" and fields["what"] == what and fields["sentences"][0]["id"] == first
-        return "no" if lost else script(prompt)
+        asked = prompt.fields["sentences"][0] if prompt.name == "seal/facts" else {}
+        return "no" if (asked.get("what"), asked.get("id")) == (what, first) else script(prompt)
 
     return FakeJudge(said)
 
@@ -190,7 +189,7 @@ def cutting(what: str, cut: Callable[[Any], Any], **chosen: Any) -> FakeJudge:
 
     def said(prompt):
         reply = script(prompt)
-        if prompt.name != "seal/facts" or prompt.fields["what"] != what:
+        if prompt.name != "seal/facts" or prompt.fields["sentences"][0]["what"] != what:
             return reply
         return cut(reply)
 
@@ -210,7 +209,7 @@ async def test_where_all_facts_of_the_output_are_lost_nothing_more_is_asked():
     judge = losing("output")
     found = await judge_text(text(3, source="A source."), exam(FACTS), judge)
     assert set(templates(judge)) == {"facts"}
-    assert {prompt.fields["what"] for prompt in judge.prompts} == {"output"}
+    assert {each["what"] for prompt in judge.prompts for each in prompt.fields["sentences"]} == {"output"}
     assert set(values(found).values()) == {None}
 
 
