@@ -79,9 +79,12 @@ async def extract_facts(text: str, what: TextField, words: TaskWords, judge: Jud
     return _facts(sentences, {number - 1: facts for portion in portions for number, facts in portion.items()})
 
 
-async def extract_all_facts(texts: Mapping[TextField, str], words: TaskWords, judge: Judge) -> dict[TextField, Facts]:
-    """Return the facts that each text states, all from one call (paper)."""
-    sentences = {what: split_sentences(text) for what, text in texts.items()}
+async def extract_all_facts(
+    output: str, beside: Mapping[Material, str], words: TaskWords, judge: Judge
+) -> dict[TextField, Facts]:
+    """Return the facts of an output and of the texts that it is compared with, all from one call (paper)."""
+    sentences: dict[TextField, tuple[str, ...]] = {"output": split_sentences(output)}
+    sentences.update({what: split_sentences(text) for what, text in beside.items()})
     prompt = _facts_prompt(sentences, words, range(sum(map(len, sentences.values()))))
     stated = iter((await _stated(prompt, judge)).values())
     return {

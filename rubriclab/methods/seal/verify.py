@@ -93,8 +93,7 @@ async def judge_text(example: Example, plan: VerificationPlan, judge: Judge) -> 
         return _all_verdicts(whole_text(example.output), plan, lacking, {})
     facts: dict[TextField, Facts] = {}
     if plan.units.kind == "fact" and plan.settings.decompose and plan.settings.facts == "one call":
-        everything: dict[TextField, str] = {"output": example.output} | texts
-        facts = await extract_all_facts(everything, words, judge)
+        facts = await extract_all_facts(example.output, texts, words, judge)
         decomposition = fact_units(example.output, facts["output"], plan.settings)
     else:
         decomposition = await decompose(example.output, plan.units.kind, words, judge, plan.settings)
