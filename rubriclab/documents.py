@@ -183,7 +183,8 @@ def _finite(text: str) -> float:
 
 
 _PACKAGE = Path(__file__).resolve().parent
-# Where a folder of another path is in a checkout.
+# The reviewed content that ships lies outside the package. A wheel carries copies under `rubriclab/_content/`, so that
+# nothing else lands beside the package in somebody's site-packages. Here is a folder of another path in a checkout.
 _IN_CHECKOUT = {"sample": Path("experiments", "sample")}
 
 

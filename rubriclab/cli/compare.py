@@ -269,7 +269,6 @@ def transfer(ref: str, *, target: str, dry_run: bool, as_json: bool, **values: A
 
 
 def _print(result: TransferResult, *, as_json: bool) -> None:
-
     saved = result.saved
     if as_json:
         row = {**result.transfer.model_dump(mode="json"), "saved": saved.ref if saved else None}

@@ -78,7 +78,6 @@ def evaluate(heldout: str, *, rubrics: tuple[str, ...], dry_run: bool, as_json: 
 
 
 def _print(evaluation: Evaluation, *, as_json: bool) -> None:
-
     if as_json:
         print_json(evaluation.to_row())
         return

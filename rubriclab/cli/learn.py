@@ -191,7 +191,6 @@ def _agreement(rubric: Rubric, agreement: TrainingAgreement) -> str:
 
 
 def _print_json(result: LearnResult) -> None:
-
     version, provenance = result.version, result.version.provenance
     row: dict[str, Any] = {
         "rubric": version.ref,

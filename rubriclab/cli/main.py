@@ -21,7 +21,6 @@ from rubriclab.cli import (
     check,
     compare,
     demo,
-    edit,
     evaluate,
     improve,
     label,
@@ -31,7 +30,6 @@ from rubriclab.cli import (
     score,
     serve,
     show,
-    split,
     store,
     versions,
 )
@@ -115,7 +113,7 @@ def _say_found(config: Config, commands: Sequence[Sequence[click.Parameter]]) ->
 
 _SECTIONS = {
     "Start": (demo.demo,),
-    "Data": (check.check, label.label, split.split),
+    "Data": (check.check, label.label, check.split),
     "Learn and score": (
         literature.literature,
         learn.learn,
@@ -124,7 +122,7 @@ _SECTIONS = {
         serve.serve,
         serve.mcp,
         improve.improve,
-        edit.edit,
+        improve.edit,
     ),
     "Inspect and evaluate": (
         show.show,

@@ -62,7 +62,6 @@ def plan(texts: str, *, rubric: str, output: str | None, dry_run: bool, as_json:
 
 
 def _check_output(output: str | None, *, as_json: bool) -> None:
-
     if not output:
         return
     if as_json and output == "-":
@@ -73,7 +72,6 @@ def _check_output(output: str | None, *, as_json: bool) -> None:
 
 
 def _write(result: PlanResult, output: str) -> None:
-
     with writing_rows(output) as write:
         for row in result.to_rows():
             write(row)

@@ -146,7 +146,6 @@ def score(
 
 
 def _check_output(output: str, *, as_json: bool) -> None:
-
     if as_json and output == "-":
         raise SettingsError(
             "--json prints a summary to standard output, but the scores are written there.", "Give --output PATH."
@@ -222,7 +221,6 @@ def _keep(scoring: Scoring, texts: str, output: str) -> int:
 
 
 def _print_json(scoring: Scoring, output: str, effort: Effort) -> None:
-
     counts = scoring.counts
     row: dict[str, Any] = {
         "rubric": scoring.name,

@@ -73,7 +73,6 @@ def show(rubric: str, *, evidence: bool, matrix: bool, output: str | None, store
 
 
 def _show_matrix(version: Version, record: TrainingRecord, output: str | None, *, as_json: bool) -> None:
-
     if output:
         _write(record, output)
     if as_json:

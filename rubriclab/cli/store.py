@@ -75,7 +75,6 @@ def vacuum(*, store: str | None, as_json: bool) -> None:
 
 
 def _print(result: StoreSize | PruneResult | VacuumResult, *, as_json: bool) -> None:
-
     if as_json:
         print_json(result.to_row())
     else:
@@ -138,17 +137,17 @@ def trust(context: click.Context, what: str | None, *, revoke: bool, store: str 
 
 
 def _trust_file(file: Path, *, revoke: bool, as_json: bool) -> None:
-    from rubriclab.cli import confirmed_files
+    from rubriclab.cli.config import confirm, revoke as revoke_file
 
     if revoke:
-        there = confirmed_files.revoke(file)
+        there = revoke_file(file)
         said = f"{file} is no longer confirmed" if there else f"{file} was not confirmed"
     else:
         config = load_config(file)
         if config is None:
             raise ValueError("expected the configuration file that was named, got none")
         said = f"{file} is confirmed as it is now; it sets {config.said() or 'nothing'}"
-        confirmed_files.confirm(file, config.content)
+        confirm(file, config.content)
     if as_json:
         print_json({"file": str(file.resolve()), "confirmed": not revoke})
     else:
@@ -193,7 +192,7 @@ def _consequence(version: Version) -> str:
 
 
 def _list(store: str | None, *, as_json: bool) -> None:
-    from rubriclab.cli.confirmed_files import confirmed_files, digest_of
+    from rubriclab.cli.config import confirmed_files, digest_of
     from rubriclab.report.lists import trust_view
     from rubriclab.services.versions import imported_versions
     from rubriclab.services.workspace import Workspace

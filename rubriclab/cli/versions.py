@@ -174,7 +174,6 @@ def _print_verified(result: VerifyResult, *, repair: bool) -> None:
 
 
 def _print_versions(versions: Sequence[Version], *, as_json: bool, view: str) -> None:
-
     if as_json:
         print_json({"versions": [_row(version) for version in versions]})
         return

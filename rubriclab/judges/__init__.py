@@ -4,8 +4,7 @@ from rubriclab.judges.ask import JudgeAnswer, ask
 from rubriclab.judges.budget import Budget, Budgeted, LocalBudget
 from rubriclab.judges.cache import AnswerCache, Cached, MemoryAnswers
 from rubriclab.judges.connect import connect
-from rubriclab.judges.fake import FakeJudge
-from rubriclab.judges.judge import Judge, Reply, Token, Usage
+from rubriclab.judges.judge import FakeJudge, Judge, Reply, Token, Usage
 from rubriclab.judges.language_model import LanguageModel, close_connections
 from rubriclab.judges.ledger import Ledger, Metered
 from rubriclab.judges.limits import Limited, Limits, LocalLimits

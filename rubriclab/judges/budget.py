@@ -114,11 +114,7 @@ class LocalBudget:
                 settled.set_result(None)
 
     def _reserve(self, cost: float) -> Future[None] | None:
-        """Reserve a call and its cost, or return what is done once another call has settled.
-
-        Raises:
-            BudgetReached: if a cap is reached and nothing is in flight.
-        """
+        """Reserve a call and its cost, or return what is done once another call has settled."""
         with self._lock:
             reached = self._reached(cost)
             if reached is None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import json
+import logging
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from rubriclab.prompts import Prompt
+from rubriclab.errors import JudgeUnavailable, PromptRejected, ReplyTooLarge
+from rubriclab.prompts import Prompt, render
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,3 +162,60 @@ class Interruptible(JudgeWrapper):
             if not request.cancelled() and request.exception() is None:
                 raise ReplyAfterCancellation(request.result()) from None
             raise
+
+
+NO_REPLY = "the judge gave no reply"
+REJECTED = "the judge cannot answer about this text"
+
+_log = logging.getLogger(__name__)
+
+
+class Discreet(JudgeWrapper):
+    """A judge for callers who do not run it: what the provider says of a failed request goes to the log only."""
+
+    async def reply(self, prompt: Prompt[Any]) -> Reply:
+        """Return the judge's reply.
+
+        Raises:
+            JudgeUnavailable, PromptRejected: as the judge does, in words of ours.
+        """
+        try:
+            return await self.judge.reply(prompt)
+        except ReplyTooLarge:
+            raise
+        except PromptRejected as error:
+            _log.warning("%s: %s", self.name, error)
+            raise PromptRejected(REJECTED) from error
+        except JudgeUnavailable as error:
+            _log.warning("%s: %s", self.name, error)
+            raise JudgeUnavailable(NO_REPLY) from error
+
+
+Script = Callable[[Prompt[Any]], "str | Mapping[str, Any] | Reply"]
+
+
+class FakeJudge:
+    """Replies to every prompt with `script(prompt)`: a text, a mapping (as JSON) or a `Reply`; errors are raised.
+
+    Prompts are rendered as for a real model, so that tests find faulty templates.
+
+    Attributes:
+        prompts: the prompts received, in order.
+    """
+
+    name = "fake"
+    identity: Mapping[str, Any] = {"model": "fake"}
+
+    def __init__(self, script: Script) -> None:
+        self._script = script
+        self.prompts: list[Prompt[Any]] = []
+
+    async def reply(self, prompt: Prompt[Any]) -> Reply:
+        """Return the scripted reply."""
+        messages = render(prompt)
+        self.prompts.append(prompt)
+        answer = self._script(prompt)
+        if isinstance(answer, Reply):
+            return answer
+        text = answer if isinstance(answer, str) else json.dumps(answer)
+        return Reply(text, self.name, Usage(sum(len(m["content"]) for m in messages) // 4, len(text) // 4))

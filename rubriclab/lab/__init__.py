@@ -22,7 +22,7 @@ from rubriclab.services import (
     explain as explaining,
     improve as improving,
     learn as learning,
-    literature_add as literature_adding,
+    literature as literature_adding,
     plan as planning,
     score as scoring,
     transfer as transferring,
@@ -36,7 +36,7 @@ from rubriclab.services.evaluate import EvaluateOptions
 from rubriclab.services.explain import ExplainOptions
 from rubriclab.services.improve import ImproveOptions
 from rubriclab.services.learn import LearnOptions
-from rubriclab.services.literature_add import LiteratureAddOptions
+from rubriclab.services.literature import LiteratureAddOptions
 from rubriclab.services.plan import PlanOptions
 from rubriclab.services.score import ScoreOptions
 from rubriclab.services.transfer import TransferOptions

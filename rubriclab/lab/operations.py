@@ -16,8 +16,7 @@ from rubriclab.services import (
     edit as editing,
     learn as learning,
     lint as linting,
-    literature_add as literature_adding,
-    literature_files,
+    literature as literature_adding,
     plan as planning,
     split as splitting,
     storage,
@@ -31,8 +30,13 @@ from rubriclab.services.inputs import Data
 from rubriclab.services.label_options import LabelOptions, LabelResult
 from rubriclab.services.learn import LearnOptions
 from rubriclab.services.lint import LintResult
-from rubriclab.services.literature_add import LiteratureAdded, LiteratureAddOptions
-from rubriclab.services.literature_files import FindingList, LiteratureOptions, LiteratureShowOptions
+from rubriclab.services.literature import (
+    FindingList,
+    LiteratureAdded,
+    LiteratureAddOptions,
+    LiteratureOptions,
+    LiteratureShowOptions,
+)
 from rubriclab.services.plan import PlanOptions, PlanResult
 from rubriclab.services.sample import SampleFiles, write_sample
 from rubriclab.services.split import SplitOptions, SplitResult
@@ -360,7 +364,7 @@ class Operations(LabBase):
         Raises:
             LiteratureError: if a file cannot be used, or there is no finding with an id.
         """
-        return literature_files.list_findings(self._options(LiteratureShowOptions, options), findings)
+        return literature_adding.list_findings(self._options(LiteratureShowOptions, options), findings)
 
     @with_options(LiteratureOptions)
     def literature_remove(self, /, *findings: str, **options: Any) -> FindingList:
@@ -369,7 +373,7 @@ class Operations(LabBase):
         Raises:
             LiteratureError: if there is none.
         """
-        return literature_files.remove(self._options(LiteratureOptions, options), findings)
+        return literature_adding.remove(self._options(LiteratureOptions, options), findings)
 
     literature_list_async = asynchronous(literature_list)
     literature_remove_async = asynchronous(literature_remove)

@@ -234,7 +234,11 @@ ROUNDED = 10.0**-DIGITS
 def within_limits(
     mean: FloatArray, precision: FloatArray, limits: FloatArray, signs: FloatArray, *, instead: FloatArray
 ) -> FloatArray:
-    """Return the most probable weights whose shares of the sum of sizes are within limits.
+    """Return the most probable weights whose shares of the sum of sizes are within limits that a person sets.
+
+    Once the signs of text features are fixed, the constraints are linear and homogeneous: a quadratic program over a
+    cone, solved as a least distance problem by nonnegative least squares (Lawson & Hanson 1974, "Solving Least Squares
+    Problems", chapter 23).
 
     Args:
         mean, precision: of the posterior without limits, shapes (m,) and (m, m).

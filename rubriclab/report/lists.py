@@ -28,13 +28,12 @@ from rubriclab.report.verdicts import recorded_agreement
 from rubriclab.report.wording import BLOCKS, byte_count, count, estimate, excerpt, figure
 
 if TYPE_CHECKING:
-    from rubriclab.labeling.progress import Consistency, RaterAgreement, RaterProgress
+    from rubriclab.labeling.judgment import Consistency, RaterAgreement, RaterProgress
     from rubriclab.literature import Finding
     from rubriclab.rubric import Rubric
     from rubriclab.scoring import Score
     from rubriclab.services.label_options import LabelResult
-    from rubriclab.services.literature_add import LiteratureAdded
-    from rubriclab.services.literature_files import FindingList
+    from rubriclab.services.literature import FindingList, LiteratureAdded
     from rubriclab.services.score_distribution import ScoreDistribution
     from rubriclab.services.scores import Scores
     from rubriclab.services.storage import PruneResult, StoreSize, VacuumResult

@@ -27,9 +27,12 @@ from rubriclab.labeling.judgment import (
     Item,
     ItemId,
     LabelQuestion,
+    RaterAgreement,
+    RaterProgress,
     deal,
+    progress_of,
+    rater_agreement,
 )
-from rubriclab.labeling.progress import RaterAgreement, RaterProgress, progress_of, rater_agreement
 from rubriclab.option_names import option
 from rubriclab.report.wording import count
 from rubriclab.services.inputs import Data, notify_skipped, own_columns, rows_of

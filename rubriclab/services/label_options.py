@@ -10,8 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.display import Displayed
-from rubriclab.labeling.judgment import rater_name
-from rubriclab.labeling.progress import RaterAgreement, RaterProgress
+from rubriclab.labeling.judgment import RaterAgreement, RaterProgress, rater_name
 from rubriclab.services.base import ScaleText
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ from rubriclab.services.base import JudgeOption, ScaleText, SettingsOption
 from rubriclab.services.inputs import Data, describe, rows_of
 from rubriclab.services.judge_choice import JudgeChoice, judge_named
 from rubriclab.services.lint import lint
-from rubriclab.services.literature_files import chosen_findings, left_out
+from rubriclab.services.literature import chosen_findings, left_out
 from rubriclab.services.settings import method_named, resolve_settings
 from rubriclab.services.training import TrainingRun
 from rubriclab.services.workspace import Notify, Workspace

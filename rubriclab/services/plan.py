@@ -159,11 +159,7 @@ async def plan(workspace: Workspace, data: Data, rubric: str | Version, options:
 
 
 def _pool(rows: Rows, version: Version, options: PlanOptions, notify: Notify) -> tuple[UnlabelledRow, ...]:
-    """Return the texts to rate, and say which rows are left out; a bounded number of rows is held at a time.
-
-    Raises:
-        DataError: if there are none, or fewer than are to be planned.
-    """
+    """Return the texts to rate, and say which rows are left out; a bounded number of rows is held at a time."""
     learned, aspect = frozenset(version.provenance.texts), version.rubric.aspect.name
     faults, counts = list[str](), Counter[str]()
 

@@ -126,9 +126,6 @@ def _share_of(options: JudgeOptions, workers: int, *, limited: bool) -> JudgeOpt
 
     Args:
         limited: whether the judge makes requests.
-
-    Raises:
-        SettingsError: if there are fewer requests than workers.
     """
     if limited and options.concurrency < workers:
         raise SettingsError(

@@ -93,14 +93,14 @@ def _variances(table: FloatArray, weights: FloatArray, raters_known: bool) -> Va
     n, texts = weights @ ratings, weights.sum(axis=1)
     total = weights @ (np.square(sums) / ratings)
     inside = weights @ np.square(filled).sum(axis=0) - total
-    among = total - _ratio(np.square(weights @ sums), n)
-    within = _ratio(inside, n - texts)
+    among = total - _quotient(np.square(weights @ sums), n)
+    within = _quotient(inside, n - texts)
     rest = _left_over(filled, present, weights, inside) if raters_known else within
     rest = np.where(np.isnan(rest), within, rest)
     severity = within - rest
-    shared = texts - _ratio(np.square(weights @ present.T).sum(axis=1), n)
-    spread = n - _ratio(weights @ np.square(ratings), n)
-    return Variances(_ratio(among - severity * shared - rest * (texts - 1), spread), severity, rest)
+    shared = texts - _quotient(np.square(weights @ present.T).sum(axis=1), n)
+    spread = n - _quotient(weights @ np.square(ratings), n)
+    return Variances(_quotient(among - severity * shared - rest * (texts - 1), spread), severity, rest)
 
 
 def _left_over(filled: FloatArray, present: FloatArray, weights: FloatArray, inside: FloatArray) -> FloatArray:
@@ -115,10 +115,10 @@ def _left_over(filled: FloatArray, present: FloatArray, weights: FloatArray, ins
     along = np.square((beyond[:, np.newaxis, :] @ vectors)[:, 0, :])
     explained = np.where(real, along / np.where(real, values, 1), 0).sum(axis=1)
     freedom = weights @ (ratings - 1) - real.sum(axis=1)
-    return _ratio(np.maximum(inside - explained, 0), freedom)
+    return _quotient(np.maximum(inside - explained, 0), freedom)
 
 
-def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
+def _quotient(above: FloatArray, below: FloatArray) -> FloatArray:
     """Quotients, nan if the denominator is 0 up to rounding."""
     ratio = np.full(np.shape(below), np.nan)
     np.divide(above, below, out=ratio, where=np.abs(below) > 1e-12)

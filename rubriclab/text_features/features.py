@@ -107,7 +107,12 @@ def share(part: float, whole: float) -> float:
 
 @dataclass(frozen=True)
 class Text:
-    """A text and its views; every view is computed when first asked for and kept."""
+    """A text and its views; every view is computed when first asked for and kept.
+
+    Cased running text stands beside lower-cased, tokenised machine output ("do n't", "u.s .", "`` so ''"). Words are
+    therefore compared in lower case, with contractions rejoined, hyphens split and quotes unified, so that an output
+    and its source meet whatever their spelling. Every pattern runs in linear time on any input.
+    """
 
     raw: str
 

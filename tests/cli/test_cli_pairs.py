@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from rubriclab.cli.edit import pairs_of
+from rubriclab.cli.improve import pairs_of
 from rubriclab.errors import SettingsError
 
 WORDS = st.text(min_size=1, max_size=12).map(str.strip).filter(bool)

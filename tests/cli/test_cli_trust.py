@@ -15,8 +15,7 @@ from commands import CHECKOUT, HELDOUT, LABELLED, Commands
 from server import RunningServer
 from sqlalchemy import make_url
 
-from rubriclab.cli.config import Config, defaults_from, options_of
-from rubriclab.cli.confirmed_files import confirm
+from rubriclab.cli.config import Config, confirm, defaults_from, options_of
 from rubriclab.cli.main import every_command
 from rubriclab.cli.places import STORE, PlaceType
 from rubriclab.errors import NotConfirmed, SettingsError

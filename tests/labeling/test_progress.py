@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from label_samples import judged, texts
 
-from rubriclab.labeling.judgment import History, deal
-from rubriclab.labeling.progress import Consistency, consistency_of, progress_of, rater_agreement
+from rubriclab.labeling.judgment import Consistency, History, consistency_of, deal, progress_of, rater_agreement
 from rubriclab.stats.reliability import krippendorff_alpha
 
 

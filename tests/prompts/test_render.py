@@ -34,7 +34,7 @@ from rubriclab.prompts import Prompt, Repair, prompts_digest, render, render_tur
 from rubriclab.prompts.keyed import KeyedReply
 from rubriclab.revision import improve_stream
 from rubriclab.rubric import Rubric
-from rubriclab.services.literature_add import LiteratureAddOptions, findings_prompts
+from rubriclab.services.literature import LiteratureAddOptions, findings_prompts
 
 # The package's function `render` hides the module of the same name.
 MODULE = sys.modules["rubriclab.prompts.render"]

@@ -12,7 +12,7 @@ from rubriclab.comparison import Comparison, Outputs, PairingRule
 from rubriclab.comparison.compare import summary
 from rubriclab.comparison.results import MAX_UNSCORED, LimitOutcome, SideSummary
 from rubriclab.errors import DataError, SettingsError
-from rubriclab.integrations.pytest import baselines, messages
+from rubriclab.integrations.pytest import run, tally
 from rubriclab.integrations.pytest.run import RubricRun, without_inner_frames
 from rubriclab.integrations.pytest.settings import UPDATE, Marked, OnInconclusive, on_inconclusive
 from rubriclab.integrations.pytest.tally import Tallies, Tally
@@ -63,9 +63,9 @@ class RubricFixture:
             SettingsError: if it is not a file name.
         """
         if name is not None:
-            return baselines.check_name(name)
+            return run.check_name(name)
         self._comparisons += 1
-        return baselines.name_of_test(self._node, self._comparisons)
+        return run.name_of_test(self._node, self._comparisons)
 
     def store_baseline(self, name: str, rows: list[dict[str, Any]]) -> None:
         """Store a baseline; another attempt of the same test replaces it.
@@ -80,7 +80,7 @@ class RubricFixture:
             raise SettingsError(
                 f"Two comparisons store the baseline {name}, in {tests}.", "Give each a name of its own."
             )
-        baselines.store_baseline(self.run.settings.baselines / f"{name}.jsonl", rows)
+        run.store_baseline(self.run.settings.baselines / f"{name}.jsonl", rows)
         self._stored.add(name)
         self.tallies.baselines[name] = None
 
@@ -134,9 +134,9 @@ class RubricChecker:
         self._check_threshold(threshold)
         score = self._scored_text(output, fields)
         if score.score is None:
-            self._fail(messages.unscored(score, self.scorer.rubric, output))
+            self._fail(tally.unscored(score, self.scorer.rubric, output))
         elif score.score < threshold:
-            self._fail(messages.below(score, self.scorer.rubric, threshold, output))
+            self._fail(tally.below(score, self.scorer.rubric, threshold, output))
         return score
 
     def assert_passes(self, output: str, **fields: Any) -> Score:
@@ -194,7 +194,7 @@ class RubricChecker:
         outcome = mean_outcome(side, threshold)
         if outcome != "within":
             unknown = outcome == "unknown"
-            message = messages.mean_below(side, tuple(scores), rubric, threshold, inconclusive=unknown)
+            message = tally.mean_below(side, tuple(scores), rubric, threshold, inconclusive=unknown)
             self._conclude(message, "fail" if outcome == "beyond" else chosen, inconclusive=unknown)
         return side
 
@@ -240,7 +240,7 @@ class RubricChecker:
             return None
         if not path.exists():
             self._fail(f"There is no baseline {path}: run pytest with {UPDATE} to store it.")
-        without_inner_frames(lambda: baselines.check_baseline(path))
+        without_inner_frames(lambda: run.check_baseline(path))
         with self._fixture.run.without_notes():  # that the rows carry their scores
             comparison = self._measured(lambda: self.scorer.compare(path, after, options)).result
         assert isinstance(comparison, Comparison)
@@ -248,8 +248,8 @@ class RubricChecker:
         if outcome != "within":
             unknown = outcome == "unknown"
             how = chosen if unknown else "fail"
-            self._conclude(messages.changed(comparison, name, inconclusive=unknown), how, inconclusive=unknown)
-        elif unpaired := messages.without_counterpart(comparison):
+            self._conclude(tally.changed(comparison, name, inconclusive=unknown), how, inconclusive=unknown)
+        elif unpaired := tally.without_counterpart(comparison):
             self._fixture.tallies.notes[f"{name}: {unpaired}"] = None
         return comparison
 
@@ -316,7 +316,7 @@ def _as_verdict(score: Score, rubric: Rubric) -> Score:
 def _check_rows(scores: Scores) -> list[dict[str, Any]]:
     if not len(scores):
         raise DataError("Expected texts, got no row.", "Give at least one.")
-    return baselines.rows_of(scores)
+    return run.rows_of(scores)
 
 
 def mean_outcome(side: SideSummary, threshold: float) -> LimitOutcome:

@@ -153,11 +153,7 @@ class _SealRun:
         )
 
     async def _judged(self) -> list[TextVerdicts]:
-        """Return the verdicts on each text.
-
-        Raises:
-            JudgeError: if there are texts, and no usable verdict.
-        """
+        """Return the verdicts on each text."""
         total = len(self.texts)
 
         def on_done(done: int) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from rubriclab.errors import SettingsError
 from rubriclab.judges.connect import is_language_model
-from rubriclab.judges.discreet import Discreet
+from rubriclab.judges.judge import Discreet
 from rubriclab.judges.ledger import Ledger
 from rubriclab.judges.providers import load_litellm
 from rubriclab.metrics import Metrics

@@ -21,8 +21,7 @@ from starlette.types import ASGIApp
 from rubriclab.base_models import FrozenModel
 from rubriclab.data.scale import Scale
 from rubriclab.errors import RubriclabError, SettingsError
-from rubriclab.labeling.judgment import rater_name
-from rubriclab.labeling.progress import RaterProgress
+from rubriclab.labeling.judgment import RaterProgress, rater_name
 from rubriclab.option_names import for_reader
 from rubriclab.pydantic_errors import first_fault
 from rubriclab.report.lists import agreement_words, consistency_words
@@ -172,11 +171,7 @@ class _LabelPage:
             raise SettingsError("Only the person who started this page can do that.", "Ask them.")
 
     def _rater(self, request: Request, given: str | None) -> str:
-        """Return who asks.
-
-        Raises:
-            SettingsError: for a name that cannot be used, or that belongs to another rater.
-        """
+        """Return who asks."""
         fixed = request.state.visitor or self._labeling.options.rater
         if fixed and given not in (None, fixed):
             raise SettingsError(f"This page belongs to {fixed}, not to {given!r}.", "Load the page again.")
@@ -220,11 +215,7 @@ def duration(seconds: float | None) -> str:
 
 
 async def _body(request: Request, model: type[BodyT]) -> BodyT:
-    """Return the request's body.
-
-    Raises:
-        SettingsError: if it is not of the expected form.
-    """
+    """Return the request's body."""
     try:
         return model.model_validate_json(await request.body())
     except ValidationError as error:

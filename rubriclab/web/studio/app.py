@@ -121,9 +121,9 @@ class Studio:
 
 def application(studio: Studio) -> ASGIApp:
     """Return the guarded application with all pages of the studio."""
-    from rubriclab.web.studio import compare, disagreements, edit, explain, texts, version
+    from rubriclab.web.studio import disagreements, edit, explain, texts, version
 
-    pages = (version, texts, disagreements, edit, explain, compare)
+    pages = (version, texts, disagreements, edit, explain)
     of_pages = (route for page in pages for route in page.routes(studio))
     routes: list[BaseRoute] = [*static_routes(), *operation_routes(studio.asking), *of_pages]
 

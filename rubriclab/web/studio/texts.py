@@ -48,11 +48,7 @@ _DEFAULTS = Query().model_dump()
 
 
 def _query(request: Request) -> Query:
-    """Return what the address asks for.
-
-    Raises:
-        SettingsError: for a value that no control of the page gives.
-    """
+    """Return what the address asks for."""
     given = {name: value for name, value in request.query_params.items() if value != ""}
     try:
         return Query.model_validate(given)
