@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pydantic import Field
 
@@ -19,12 +19,27 @@ MATTERS = 0.05
 # The reduction of the mean absolute error that would matter, as a share of the scale's width: 0.2 points from 1 to 5.
 MATTERS_IN_ERROR = 0.05
 
+# The same of the Brier score, as a share of a coin's, which is 0.25.
+MATTERS_IN_BRIER = MATTERS_IN_ERROR / 4
+
 # The same judge asked for one score by the plain question: as it comes, and on the raters' scale by the same labels.
 DIRECT = "direct"
 CALIBRATED = "direct, calibrated"
 
 # The largest number of further labels that is named: estimates of larger ones were too uncertain.
 MOST_LABELS = 300
+
+
+class Measures(NamedTuple):
+    """What the agreement of scores with labels is measured by: in order, and in error with its unit."""
+
+    order: str
+    error: str
+    unit: str
+
+
+GRADED = Measures("Pearson", "mean absolute error", " points")
+VERDICTS = Measures("AUROC", "Brier score", "")
 
 
 class ScoreErrors(FrozenModel):
@@ -54,6 +69,7 @@ class EvaluatorAgreement(FrozenModel):
         spearman, pearson: at the level of the report.
         calls: calls per text.
         errors: of held-out scores, for evaluators with scores on the labels' scale.
+        auroc, brier: over all texts, for labels of two levels; `brier` for evaluators with probabilities.
     """
 
     name: str
@@ -63,6 +79,18 @@ class EvaluatorAgreement(FrozenModel):
     pearson: Interval
     calls: float
     errors: ScoreErrors | None = None
+    auroc: Interval | None = Field(None, exclude_if=lambda found: found is None)
+    brier: Interval | None = Field(None, exclude_if=lambda found: found is None)
+
+    @property
+    def order(self) -> Interval:
+        """Agreement in order: AUROC for labels of two levels, else Pearson correlation."""
+        return self.auroc or self.pearson
+
+    @property
+    def error(self) -> Interval | None:
+        """Error of the scores: Brier score for labels of two levels, else mean absolute error; `None` if unknown."""
+        return self.brier or (self.errors.absolute if self.errors else None)
 
 
 class MoreLabels(FrozenModel):
@@ -86,10 +114,10 @@ class GateVerdict(FrozenModel):
 
     Attributes:
         against: the other one's name, as in `EvaluatorAgreement`.
-        outcome: in Pearson correlation.
-        difference: in Pearson correlation, paired, with its interval.
-        error_outcome: in mean absolute error.
-        less_error: the other's mean absolute error minus the rubric's, paired, where both have scores on the scale.
+        outcome: in order: Pearson correlation, or AUROC for labels of two levels.
+        difference: in order, paired, with its interval.
+        error_outcome: in mean absolute error, or the Brier score for labels of two levels.
+        less_error: the other's error minus the rubric's, paired, where both have scores on the scale.
         more_labels: about how many more labels would decide, where the outcome in correlation is inconclusive.
         few_groups: how many groups there were, where they were too few for an interval.
     """
@@ -186,6 +214,11 @@ class Validation(FrozenModel):
     verdicts: tuple[GateVerdict, ...]
     raters: Raters | None = None
     verdict_agreements: tuple[VerdictAgreement, ...] = Field((), exclude_if=lambda found: not found)
+
+    @property
+    def measures(self) -> Measures:
+        """What agreement is measured by."""
+        return VERDICTS if self.evaluators[0].auroc else GRADED
 
     def against(self, name: str) -> GateVerdict | None:
         """Return the comparison with an evaluator; `None` if there is none, or its correlation is undefined."""

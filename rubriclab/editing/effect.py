@@ -14,7 +14,7 @@ from rubriclab.learning.jackknife import refitted_agreement
 from rubriclab.learning.rating_matrix import RatingMatrix
 from rubriclab.learning.selection import SelectedRubric
 from rubriclab.learning.study import Study
-from rubriclab.learning.verdicts import verdict_agreement, verdict_difference
+from rubriclab.learning.verdicts import verdict_agreement, verdict_statistic
 from rubriclab.provenance import EditStatistic, HeldOutBy
 from rubriclab.rubric import Rubric
 from rubriclab.scoring.score import assignment_of
@@ -123,7 +123,7 @@ def _in_verdicts(effect: EditEffect, studies: tuple[Study, Study]) -> EditEffect
         statistic="balanced accuracy",
         before=verdicts[0].balanced_accuracy,
         after=verdicts[1].balanced_accuracy,
-        difference=verdict_difference("balanced accuracy", new, old, labels, groups),
+        difference=verdict_statistic("balanced accuracy", [new, old], labels, groups),
         verdicts=tuple(each.model_copy(update={"reliability": ()}) for each in verdicts),
     )
 

@@ -2,7 +2,8 @@
 
 A rubric passes if it is better than the plain question in correlation or in error, and worse in neither. It must not
 have a larger error than the plain question calibrated on the same labels, and has to be better than the best baseline
-that takes no calls: otherwise calibration to the mean label would pass.
+that takes no calls: otherwise calibration to the mean label would pass. For labels of two levels, AUROC takes the place
+of the correlation and the Brier score that of the error.
 
 All evaluators are compared on the same labelled texts, and each text is scored without the labels of its group.
 Correlations are within groups if enough groups can be compared, else over all texts. Groups with constant labels are
@@ -26,9 +27,10 @@ from typing import Literal
 import numpy as np
 
 from rubriclab.learning.baselines import CONSTANT, held_out_baselines
-from rubriclab.learning.calibration import linear
+from rubriclab.learning.calibration import linear, logistic
 from rubriclab.learning.labels_needed import more_labels
 from rubriclab.learning.rating_matrix import RatingMatrix
+from rubriclab.learning.verdicts import VerdictStatistic, verdict_statistic
 from rubriclab.methods.names import JOINT
 from rubriclab.stats.correlation import FloatArray, IntArray, is_constant, pearson_rows, spearman_rows
 from rubriclab.stats.interval import DIGITS, Interval
@@ -44,6 +46,7 @@ from rubriclab.validation import (
     CALIBRATED,
     DIRECT,
     MATTERS,
+    MATTERS_IN_BRIER,
     MATTERS_IN_ERROR,
     WORST_FIRST,
     EvaluatorAgreement,
@@ -99,7 +102,7 @@ def validation(
         alone: by method, held-out scores of each text by its own criteria.
         calls: calls per text of `joint` and each of `alone`.
         direct: each text's score by the same judge asked directly, in a call of its own; `None` if it was not asked.
-        points: the rubric's calibrated held-out scores, for its errors; none for labels of two levels.
+        points: the rubric's calibrated held-out scores, for its errors.
     """
     rubric = Scored(JOINT, "rubric", held_out, calls[JOINT], points)
     baselines = [
@@ -141,18 +144,16 @@ def gate_level(labels: FloatArray, groups: Sequence[str]) -> GateLevel:
 
 
 def _asked_directly(table: RatingMatrix, fold: IntArray, scores: FloatArray) -> list[Scored]:
-    """Return `direct` as it comes and, where errors are measured, calibrated on the labels of the other folds.
+    """Return `direct` as it comes, and calibrated on the labels of the other folds.
 
     The correlation of the second is that of the first: a line on all labels changes no order.
     """
-    if table.scale.names:
-        return [Scored(DIRECT, "judged", scores, 1.0)]
-    points = np.full(len(scores), np.nan)
+    fit, points = logistic if table.scale.names else linear, np.full(len(scores), np.nan)
     for number in np.unique(fold):
         inside, others = fold == number, (fold != number) & ~np.isnan(scores)
         if others.any():
             # The question was not fitted to labels, so there are no weights for which the slope is shrunk.
-            points[inside] = linear(scores[others], table.labels[others], 0).apply(scores[inside])
+            points[inside] = fit(scores[others], table.labels[others], 0).apply(scores[inside])
     calibrated = np.clip(points, table.scale.low, table.scale.high)
     return [Scored(DIRECT, "judged", scores, 1.0, scores), Scored(CALIBRATED, "judged", scores, 1.0, calibrated)]
 
@@ -171,9 +172,18 @@ class _Comparison:
     @cached_property
     def level(self) -> GateLevel:
         """Where correlations are taken."""
-        return gate_level(self.table.labels, self.table.groups)
+        return "dataset" if self.of_verdicts else gate_level(self.table.labels, self.table.groups)
+
+    @property
+    def of_verdicts(self) -> bool:
+        """Whether labels have two levels."""
+        return self.table.scale.names is not None
 
     def evaluator_agreement(self, evaluator: Scored) -> EvaluatorAgreement:
+        auroc = brier = None
+        if self.of_verdicts:
+            auroc = self._of_verdicts("AUROC", [evaluator.scores])
+            brier = None if evaluator.points is None else self._of_verdicts("Brier score", [evaluator.points])
         return EvaluatorAgreement(
             name=evaluator.name,
             kind=evaluator.kind,
@@ -181,7 +191,9 @@ class _Comparison:
             spearman=self._interval([evaluator.scores], spearman_rows),
             pearson=self._interval([evaluator.scores], pearson_rows),
             calls=evaluator.calls,
-            errors=self._errors(evaluator.points),
+            errors=None if self.of_verdicts else self._errors(evaluator.points),
+            auroc=auroc,
+            brier=brier,
         )
 
     def _errors(self, points: FloatArray | None) -> ScoreErrors | None:
@@ -199,9 +211,11 @@ class _Comparison:
         )
 
     def less_error(self, rubric: Scored, other: Scored) -> Interval | None:
-        """Return the other's mean absolute error minus the rubric's on the texts that both scored."""
+        """Return the other's mean absolute error, or Brier score, minus the rubric's on the texts that both scored."""
         if rubric.points is None or other.points is None or np.isnan(rubric.points + other.points).all():
             return None
+        if self.of_verdicts:
+            return self._of_verdicts("Brier score", [other.points, rubric.points])
         texts = scored_texts([rubric.points, other.points], self.table.labels, self.table.groups, None)
         own, others = np.abs(texts.predicted - texts.human)
         return _mean(others - own, texts)
@@ -222,13 +236,14 @@ class _Comparison:
         both = [rubric.scores, other.scores]
         difference, less_error = self.difference(*both), self.less_error(rubric, other)
         outcome = outcome_of(difference, MATTERS)
+        matters = MATTERS_IN_BRIER if self.of_verdicts else MATTERS_IN_ERROR * self.table.scale.width
         clusters = self._texts(both).clusters
         more = more_labels(difference, len(self.table.labels), clusters) if outcome == "inconclusive" else None
         return GateVerdict(
             against=other.name,
             outcome=outcome,
             difference=difference,
-            error_outcome=outcome_of(less_error, MATTERS_IN_ERROR * self.table.scale.width) if less_error else None,
+            error_outcome=outcome_of(less_error, matters) if less_error else None,
             less_error=less_error,
             more_labels=more,
             few_groups=self._few_groups(both),
@@ -241,7 +256,12 @@ class _Comparison:
 
     def difference(self, first: FloatArray, second: FloatArray) -> Interval:
         """Return the difference of the correlations with the labels; without ends if groups are too few."""
+        if self.of_verdicts:
+            return self._of_verdicts("AUROC", [first, second])
         return self._interval([first, second], pearson_rows)
+
+    def _of_verdicts(self, statistic: VerdictStatistic, scores: Sequence[FloatArray]) -> Interval:
+        return verdict_statistic(statistic, scores, self.table.labels, self.table.groups)
 
     def _interval(self, scores: Sequence[FloatArray], coefficient: Coefficient) -> Interval:
         """Return the first agreement, minus the second if there are two, on the texts that both scored."""
@@ -298,4 +318,4 @@ def _defined(coefficient: Coefficient) -> Coefficient:
 
 
 def _known(evaluator_agreement: EvaluatorAgreement) -> float:
-    return -math.inf if evaluator_agreement.pearson.value is None else evaluator_agreement.pearson.value
+    return -math.inf if evaluator_agreement.order.value is None else evaluator_agreement.order.value

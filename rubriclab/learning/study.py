@@ -36,7 +36,7 @@ from rubriclab.option_names import option
 from rubriclab.provenance import TrainingAgreement
 from rubriclab.rubric import Rubric
 from rubriclab.stats.correlation import FloatArray
-from rubriclab.stats.interval import DIGITS, wilson
+from rubriclab.stats.interval import DIGITS, Interval, wilson
 from rubriclab.stats.levels import Level
 from rubriclab.training_record import TrainingRecord
 from rubriclab.validation import DIRECT, EvaluatorAgreement, Validation, VerdictAgreement
@@ -203,13 +203,13 @@ class Study:
                 **{name: self.candidates.calls(ids, self.assignment, "by method") for name, ids in alone.items()},
             },
             direct=self.direct,
-            points=None if self.assignment.scale.names else self.held_out.scores,
+            points=self.held_out.scores,
         )
         joint, *others = result.evaluators
         updates: dict[str, Any] = {
             "evaluators": (self._refitted(joint, result.level), *others),
             "raters": raters(self.candidates.examples, self.assignment.aspect.name),
-            "verdict_agreements": tuple(self._verdict_agreements()),
+            "verdict_agreements": tuple(self._verdict_agreements(joint.auroc)),
         }
         return result.model_copy(update=updates)
 
@@ -223,12 +223,16 @@ class Study:
             return verdicts_of(held_out.scores, self.threshold_by_hand)
         return held_out_verdicts(held_out.scores, self.table.labels, held_out.folds[0], recall)
 
-    def _verdict_agreements(self) -> Iterator[VerdictAgreement]:
-        """Yield the agreement of the rubric's verdicts, the same judge's asked directly, and the raters'."""
+    def _verdict_agreements(self, auroc: Interval | None) -> Iterator[VerdictAgreement]:
+        """Yield the agreement of the rubric's verdicts, the same judge's asked directly, and the raters'.
+
+        Args:
+            auroc: of the rubric's held-out scores before calibration, whose order does not depend on the folds' labels.
+        """
         if self.verdicts is None:
             return
         labels, groups, examples = self.table.labels, self.table.groups, self.candidates.examples
-        yield verdict_agreement(JOINT, self.held_out.scores, self.verdicts, labels, groups)
+        yield verdict_agreement(JOINT, self.held_out.scores, self.verdicts, labels, groups, auroc=auroc)
         if (direct := self.direct) is not None:
             yield verdict_agreement(DIRECT, direct, verdicts_of(direct, 0.5), labels, groups)
         ratings = [example.annotations.get(self.assignment.aspect.name, ()) for example in examples]

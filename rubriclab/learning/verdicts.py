@@ -71,7 +71,13 @@ def held_out_verdicts(
 
 
 def verdict_agreement(
-    name: str, scores: FloatArray, verdicts: FloatArray, labels: FloatArray, groups: Sequence[str]
+    name: str,
+    scores: FloatArray,
+    verdicts: FloatArray,
+    labels: FloatArray,
+    groups: Sequence[str],
+    *,
+    auroc: Interval | None = None,
 ) -> VerdictAgreement:
     """Return how scores and verdicts agree with people's verdicts, with 95 % intervals over groups.
 
@@ -81,6 +87,7 @@ def verdict_agreement(
     Args:
         scores: from 0 to 1; NaN where missing.
         verdicts: 0 or 1; NaN where missing.
+        auroc: that of other scores, whose order is compared instead.
     """
     known = ~np.isnan(scores) & ~np.isnan(verdicts) & (labels != 0.5)
     values, found, passes = scores[known], verdicts[known] == 1, labels[known] > 0.5
@@ -119,29 +126,30 @@ def verdict_agreement(
         precisions=(share(~passes, ~found), share(passes, found)),
         balanced_accuracy=interval(_balanced(verdicts[known], passes)),
         kappa=interval(kappa, least=-1),
-        auroc=interval(_auroc(values, passes)),
+        auroc=auroc or interval(_auroc(values, passes)),
         brier=interval(_brier(values, passes)),
         reliability=_reliability(values, passes),
     )
 
 
-def verdict_difference(
-    statistic: VerdictStatistic, first: FloatArray, second: FloatArray, labels: FloatArray, groups: Sequence[str]
+def verdict_statistic(
+    statistic: VerdictStatistic, scores: Sequence[FloatArray], labels: FloatArray, groups: Sequence[str]
 ) -> Interval:
-    """Return a statistic of the first minus that of the second, on the texts that both have.
+    """Return a statistic of the first scores, minus that of the second if there are two, on the texts that all have.
 
     Args:
-        first, second: verdicts for balanced accuracy, else scores; NaN where missing.
+        scores: verdicts for balanced accuracy; NaN where missing.
     """
-    known = ~np.isnan(first + second) & (labels != 0.5)
+    known = ~np.isnan(sum(scores)) & (labels != 0.5)
     place, passes = units([group for group, there in zip(groups, known, strict=True) if there]), labels[known] > 0.5
-    one, other = (STATISTICS[statistic](values[known], passes) for values in (first, second))
+    counted = [STATISTICS[statistic](values[known], passes) for values in scores]
 
-    def difference(counts: FloatArray) -> FloatArray:
-        weights = counts[:, place]
-        return one(weights) - other(weights)
+    def value(counts: FloatArray) -> FloatArray:
+        first, *second = (each(counts[:, place]) for each in counted)
+        return first - second[0] if second else first
 
-    return estimate(difference, int(place.max(initial=-1)) + 1, elements=len(passes)).within(-1, 1).rounded()
+    found = estimate(value, int(place.max(initial=-1)) + 1, elements=len(passes))
+    return found.within(1 - len(scores), 1).rounded()
 
 
 def raters_verdicts(annotations: Sequence[Sequence[float]], groups: Sequence[str]) -> VerdictAgreement | None:

@@ -10,7 +10,7 @@ from rubriclab.option_names import by_reader, command
 from rubriclab.report import describe, verdicts
 from rubriclab.report.edit import edited_sentence
 from rubriclab.report.model import Badge, Block, Bullets, Paragraph, Section, Words, quoted
-from rubriclab.report.verdict_agreement import asked_directly, verdict_sentence
+from rubriclab.report.verdict_agreement import verdict_sentence
 from rubriclab.report.wording import count, estimate, figure
 from rubriclab.stats.interval import Interval
 from rubriclab.stats.jackknife import FEWEST_GROUPS
@@ -19,6 +19,7 @@ from rubriclab.validation import (
     DIRECT,
     MATTERS,
     MOST_LABELS,
+    VERDICTS,
     EvaluatorAgreement,
     Outcome,
     Validation,
@@ -100,17 +101,17 @@ def _against_direct(version: Version, validation: Validation) -> str:
     found, compared = validation.against(DIRECT), _by_name(validation)
     if found is None:
         return _not_compared(version)
-    rubric, direct = verdicts.rubric_agreement(validation), compared[DIRECT]
+    rubric, direct, measures = verdicts.rubric_agreement(validation), compared[DIRECT], validation.measures
     correlation = (
-        f"Pearson {figure(rubric.pearson.value)} instead of {figure(direct.pearson.value)} "
+        f"{measures.order} {figure(rubric.order.value)} instead of {figure(direct.order.value)} "
         f"({_found(found.outcome, found.difference)})"
     )
-    if rubric.errors is None or direct.errors is None or found.less_error is None:
+    if rubric.error is None or direct.error is None or found.less_error is None:
         words = f"{ASKED_DIRECTLY}: {correlation}."
     else:
         words = (
-            f"{ASKED_DIRECTLY}: mean absolute error {figure(rubric.errors.absolute.value)} instead of "
-            f"{figure(direct.errors.absolute.value)} points ({_found(found.error_outcome, found.less_error)}), "
+            f"{ASKED_DIRECTLY}: {measures.error} {figure(rubric.error.value)} instead of "
+            f"{figure(direct.error.value)}{measures.unit} ({_found(found.error_outcome, found.less_error)}), "
             f"{correlation}.{_against_calibrated(validation)}"
         )
     return words if validation.deciding is found else f"Compared with {words}"
@@ -118,11 +119,12 @@ def _against_direct(version: Version, validation: Validation) -> str:
 
 def _against_calibrated(validation: Validation) -> str:
     found = validation.against(CALIBRATED)
-    errors = _by_name(validation)[CALIBRATED].errors if found else None
-    if found is None or found.less_error is None or errors is None:
+    error = _by_name(validation)[CALIBRATED].error if found else None
+    if found is None or found.less_error is None or error is None:
         return ""
+    what = "a Brier score" if validation.measures == VERDICTS else "an error"
     return (
-        f" Calibrated on the same labels, the plain question has an error of {figure(errors.absolute.value)} "
+        f" Calibrated on the same labels, the plain question has {what} of {figure(error.value)} "
         f"({_found(found.error_outcome, found.less_error)})."
     )
 
@@ -130,7 +132,8 @@ def _against_calibrated(validation: Validation) -> str:
 def _against_free(validation: Validation) -> str:
     free = validation.free
     other = _by_name(validation).get(free.against)
-    reached = f"{verdicts.baseline_name(free.against)}, Pearson {figure(other.pearson.value if other else None)}"
+    order = figure(other.order.value if other else None)
+    reached = f"{verdicts.baseline_name(free.against)}, {validation.measures.order} {order}"
     return f"{reached} (difference {estimate(free.difference)}: {_found(free.outcome, free.difference)})"
 
 
@@ -150,8 +153,7 @@ def _summary(version: Version, validation: Validation) -> Words:
     judge = quoted(describe.judge(version), "strong")
     if (names := version.rubric.scores_on.names) and validation.verdict_agreements:
         found = verdict_sentence(validation.verdict_agreements[0], names)
-        direct = asked_directly(validation)
-        return "With the judge ", judge, f", {found}, {verdicts.procedure(validation)}. {direct}"
+        return "With the judge ", judge, f", {found}, {verdicts.procedure(validation)}."
     most = verdicts.ceiling(validation)
     perfect = "" if most is None else f" A perfect judge would reach about {figure(most)}, because the raters disagree."
     reached = f", the scores reach Pearson {estimate(rubric.pearson)} {verdicts.procedure(validation)}.{perfect}"

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from rubriclab.store.diff import FieldChange, VersionDiff, WeightPair
 
 STATISTICS = {
+    "heldout_auroc": "AUROC, held out",
+    "heldout_brier": "Brier score, held out",
     "heldout_pearson": "Pearson, held out",
     "heldout_spearman": "Spearman, held out",
     "spearman": "Spearman",

@@ -36,7 +36,14 @@ from rubriclab.report.model import (
 from rubriclab.report.verdict_agreement import level_section, verdict_section
 from rubriclab.rubric import Criterion
 from rubriclab.stats.interval import Interval
-from rubriclab.validation import MATTERS, MATTERS_IN_ERROR, EvaluatorAgreement, Validation
+from rubriclab.validation import (
+    MATTERS,
+    MATTERS_IN_BRIER,
+    MATTERS_IN_ERROR,
+    VERDICTS,
+    EvaluatorAgreement,
+    Validation,
+)
 
 if TYPE_CHECKING:
     from rubriclab.store.version import Version
@@ -131,7 +138,8 @@ def _levels(version: Version, record: TrainingRecord) -> LevelAgreement | None:
 
 def _comparisons(validation: Validation) -> Section:
     """Return the paired differences from other evaluators, with an outcome for those that decide."""
-    numeric = ("Pearson", "error")
+    measures = validation.measures
+    of_verdicts, numeric = measures == VERDICTS, (measures.order, "error")
     rows = [
         (
             quoted(verdicts.baseline_name(each.against)),
@@ -142,12 +150,13 @@ def _comparisons(validation: Validation) -> Section:
         )
         for each in validation.verdicts
     ]
+    least = f"{MATTERS_IN_BRIER}" if of_verdicts else f"{describe.percent(MATTERS_IN_ERROR)} of the scale"
     beside = (
-        "Pearson: the rubric's less the other's; error: the other's mean absolute error less the rubric's, in points. "
-        f"Less than {MATTERS} in correlation or {describe.percent(MATTERS_IN_ERROR)} of the scale in error does not "
-        "matter. Comparisons without an outcome decide nothing."
+        f"{measures.order}: the rubric's less the other's; error: the other's {measures.error} less the rubric's"
+        f"{', in points' if measures.unit else ''}. Less than {MATTERS} in {measures.order} or {least} in error does "
+        "not matter. Comparisons without an outcome decide nothing."
     )
-    shown = table(("", "Pearson", "", "error", ""), rows, numeric=numeric)
+    shown = table(("", measures.order, "", "error", ""), rows, numeric=numeric)
     return Section("Gain over others", (shown, Paragraph(beside, "quiet")), "paired, held out")
 
 
@@ -168,11 +177,10 @@ def _agreement(validation: Validation, version: Version | None = None, record: T
 
 
 def _evaluators(validation: Validation) -> Table:
-    """Return every evaluator by kind, the best by held-out Pearson correlation first, those without one last."""
-    axis = charts.correlation_axis(evaluator.pearson for evaluator in validation.evaluators)
-    ranked = sorted(
-        validation.evaluators, key=lambda each: math.inf if each.pearson.value is None else -each.pearson.value
-    )
+    """Return every evaluator by kind, the best by held-out agreement in order first, those without one last."""
+    measures = validation.measures
+    axis = charts.correlation_axis(evaluator.order for evaluator in validation.evaluators)
+    ranked = sorted(validation.evaluators, key=lambda each: math.inf if each.order.value is None else -each.order.value)
     rows: list[Row | str] = []
     for kind, title in KINDS.items():
         chosen = [evaluator for evaluator in ranked if evaluator.kind == kind]
@@ -180,22 +188,24 @@ def _evaluators(validation: Validation) -> Table:
         rows += [_evaluator(axis, evaluator, verdicts.name(evaluator)) for evaluator in chosen]
     optimistic = "this rubric on the labels it was fitted to (optimistic)"
     rows += ["for comparison:", _evaluator(axis, validation.training, optimistic)]
-    if (ceiling := verdicts.ceiling(validation)) is not None:
+    if measures != VERDICTS and (ceiling := verdicts.ceiling(validation)) is not None:
         drawing = Drawing(charts.whisker(axis, Interval(ceiling), baseline=True))
         rows.append(Row(("ceiling, as the raters differ", drawing, "", wording.figure(ceiling), "", "")))
+    error = "Brier score" if measures == VERDICTS else "mean absolute, in points of the scale"
     caption = (
-        "Pearson: filled dots have a judge, hollow diamonds are baselines without one; lines are 95 % intervals. "
-        "Error: mean absolute, in points of the scale."
+        f"{measures.order}: filled dots have a judge, hollow diamonds are baselines without one; lines are 95 % "
+        f"intervals. Error: {error}."
     )
-    numeric = ("Spearman", "Pearson", "error", "calls/text")
+    numeric = (*(() if measures == VERDICTS else ("Spearman",)), measures.order, "error", "calls/text")
     return table(("", "", *numeric), rows, numeric=numeric, caption=caption, ticks=charts.tick_row(axis))
 
 
 def _evaluator(axis: charts.Axis, evaluator: EvaluatorAgreement, name: str) -> Row:
     baseline = evaluator.kind == "baseline"
-    drawing = Drawing(charts.whisker(axis, evaluator.pearson, baseline=baseline))
-    error = wording.figure(evaluator.errors.absolute.value) if evaluator.errors else ""
-    figures = (Figure(evaluator.spearman), Figure(evaluator.pearson), error, verdicts.calls(evaluator.calls))
+    drawing = Drawing(charts.whisker(axis, evaluator.order, baseline=baseline))
+    error = wording.figure(evaluator.error.value) if evaluator.error else ""
+    order = (Figure(evaluator.auroc),) if evaluator.auroc else (Figure(evaluator.spearman), Figure(evaluator.pearson))
+    figures = (*order, error, verdicts.calls(evaluator.calls))
     return Row((quoted(name), drawing, *figures), KIND[evaluator.kind])
 
 

@@ -15,7 +15,7 @@ from rubriclab.learning.verdicts import (
     LevelAgreement,
     raters_verdicts,
     verdict_agreement,
-    verdict_difference,
+    verdict_statistic,
     verdicts_of,
 )
 from rubriclab.methods.names import JOINT
@@ -24,7 +24,7 @@ from rubriclab.report.wording import count, estimate, evaluator_parts, figure
 from rubriclab.rubric import Rubric
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.interval import Interval
-from rubriclab.validation import Validation, VerdictAgreement
+from rubriclab.validation import VerdictAgreement
 
 NAMES = {JOINT: "this rubric", "direct": "the same judge asked directly"}
 
@@ -36,19 +36,6 @@ def verdict_sentence(agreement: VerdictAgreement, names: tuple[str, str]) -> str
         f"the verdicts find {estimate(fails)} of the texts that people put at {names[0]!r} and {estimate(passes)} of "
         f"those at {names[1]!r} (balanced accuracy {estimate(agreement.balanced_accuracy)}, Cohen's kappa "
         f"{estimate(agreement.kappa)})"
-    )
-
-
-def asked_directly(validation: Validation) -> str:
-    """Return the same judge's verdicts without a rubric in a sentence; empty without verdicts."""
-    direct = next((each for each in validation.verdict_agreements if each.name == "direct"), None)
-    if direct is None:
-        return ""
-    rubric = validation.verdict_agreements[0]
-    return (
-        f"Asked directly, the same judge has a balanced accuracy of {estimate(direct.balanced_accuracy)}, an AUROC of "
-        f"{estimate(direct.auroc)} and a Brier score of {estimate(direct.brier)}; the rubric's are "
-        f"{estimate(rubric.balanced_accuracy)}, {estimate(rubric.auroc)} and {estimate(rubric.brier)}."
     )
 
 
@@ -127,12 +114,9 @@ def evaluate_verdicts(
     if names is None:
         return None
     free = {evaluator_parts(each.name)[0]: each.scores for each in baselines}
-    reached = {
-        name: verdict_agreement(name, values, verdicts_of(values, 0.5), labels, groups).auroc
-        for name, values in free.items()
-    }
+    reached = {name: verdict_statistic("AUROC", [values], labels, groups) for name, values in free.items()}
     best = max(reached, key=lambda name: reached[name].value or 0.0)
-    gains = {ref: verdict_difference("AUROC", values, free[best], labels, groups) for ref, values in scores.items()}
+    gains = {ref: verdict_statistic("AUROC", [values, free[best]], labels, groups) for ref, values in scores.items()}
     if raters := raters_verdicts([text.annotations.get(aspect, ()) for text in texts], groups):
         found.append(raters)
     return VerdictEvaluation(aspect, names, tuple(found), (best, reached[best]), gains)

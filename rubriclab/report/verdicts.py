@@ -9,6 +9,7 @@ from rubriclab.data.scale import show
 from rubriclab.report.wording import LEVELS, count, estimate, figure
 from rubriclab.stats.interval import Interval
 from rubriclab.validation import (
+    VERDICTS,
     EvaluatorAgreement,
     Validation,
 )
@@ -62,8 +63,8 @@ def recorded_agreement(version: Version) -> RecordedAgreement | None:
         if made.validation.verdict_agreements:
             name = "balanced accuracy of verdicts, cross-validated"
             return RecordedAgreement(name, made.validation.verdict_agreements[0].balanced_accuracy, made.validation.n)
-        name = f"Pearson, {LEVELS[made.validation.level]}, cross-validated"
-        return RecordedAgreement(name, rubric_agreement(made.validation).pearson, made.validation.n)
+        name = f"{made.validation.measures.order}, {LEVELS[made.validation.level]}, cross-validated"
+        return RecordedAgreement(name, rubric_agreement(made.validation).order, made.validation.n)
     if made.agreement is None:
         return None
     if made.agreement.optimistic:
@@ -94,16 +95,17 @@ def basis(validation: Validation) -> str:
         f"{count(validation.n, 'text')} in {count(validation.groups, 'group')}, by cross-validation in "
         f"{count(validation.folds, 'fold')}: the texts of each fold are scored by a rubric that is selected and "
         "weighted with the labels of the other folds only, and scores are averaged over several divisions into "
-        f"folds. Correlations are taken {LEVELS[validation.level]}; in brackets 95 % intervals over groups."
+        f"folds. {'AUROC is' if validation.measures == VERDICTS else 'Correlations are'} taken "
+        f"{LEVELS[validation.level]}; in brackets 95 % intervals over groups."
     )
 
 
 def optimism(validation: Validation) -> str:
     """Return how the agreement on the labels that the rubric was fitted to compares with the held-out one."""
-    fitted, held_out = validation.training.pearson, rubric_agreement(validation).pearson
+    fitted, held_out = validation.training.order, rubric_agreement(validation).order
     both = (
-        f"On the labels that it was fitted to, the rubric reaches Pearson {estimate(fitted)}, on held-out labels "
-        f"{estimate(held_out)}"
+        f"On the labels that it was fitted to, the rubric reaches {validation.measures.order} {estimate(fitted)}, on "
+        f"held-out labels {estimate(held_out)}"
     )
     if fitted.value is None or held_out.value is None or fitted.value <= held_out.value:
         return f"{both}."

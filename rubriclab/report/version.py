@@ -119,9 +119,12 @@ def agreement(version: Version) -> Iterator[Block]:
 
 def _held_out(validation: Validation) -> Iterator[tuple[str, str]]:
     rubric = verdicts.rubric_agreement(validation)
-    fitted = wording.figure(validation.training.pearson.value)
-    yield "Spearman", wording.estimate(rubric.spearman)
-    yield "Pearson", f"{wording.estimate(rubric.pearson)}; {fitted} on the labels it was fitted to"
+    fitted = wording.figure(validation.training.order.value)
+    if rubric.auroc is None:
+        yield "Spearman", wording.estimate(rubric.spearman)
+    yield validation.measures.order, f"{wording.estimate(rubric.order)}; {fitted} on the labels it was fitted to"
+    if rubric.brier:
+        yield "Brier score", wording.estimate(rubric.brier)
     if errors := rubric.errors:
         yield "mean absolute error", f"{wording.estimate(errors.absolute)} points, bias {wording.figure(errors.bias)}"
         within = "one point" if errors.point == 1 else f"{errors.point:g} points, a fifth of the scale"

@@ -27,6 +27,7 @@ ALIKE = 75.0
 COMPARED = 10_000
 
 HELD_OUT, FITTED = ("heldout_pearson", "heldout_spearman"), ("spearman", "pearson", "kendall")
+HELD_OUT_VERDICTS = ("heldout_auroc", "heldout_brier")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,8 @@ class AgreementChange:
     """One statistic of the agreement with the training labels; `None` if a version has none.
 
     Attributes:
-        statistic: `heldout_pearson` and `heldout_spearman` by the gate's cross-validation; `pearson`, `spearman` and
+        statistic: `heldout_pearson` and `heldout_spearman` by the gate's cross-validation, or for labels of two levels
+            `heldout_auroc` and `heldout_brier`; `pearson`, `spearman` and
             `kendall` with the labels that the rubric was fitted to, if it was fitted; `reselected`, the cross-validated
             Spearman correlation of a version without a gate.
     """
@@ -262,6 +264,8 @@ def _without(criteria: Sequence[Criterion], matched: Sequence[Criterion]) -> tup
 def _agreement(a: Provenance, b: Provenance) -> tuple[AgreementChange, ...]:
     if not (a.agreement or b.agreement):
         return ()
+    if any(made.validation and made.validation.evaluators[0].auroc for made in (a, b)):
+        return tuple(AgreementChange(name, _statistic(a, name), _statistic(b, name)) for name in HELD_OUT_VERDICTS)
     names = [*(HELD_OUT if a.validation or b.validation else ()), *FITTED]
     # Without label-based selection this figure equals Spearman's; with a gate it is the gate's own.
     names += ["reselected"] if _optimistic(a, b) and not (a.validation and b.validation) else []
@@ -271,7 +275,7 @@ def _agreement(a: Provenance, b: Provenance) -> tuple[AgreementChange, ...]:
 def _statistic(made: Provenance, name: str) -> Any:
     """Return a figure as the gate records it if it does, so that one figure has one interval wherever it is shown."""
     validation = made.validation
-    if name in HELD_OUT:
+    if name in (*HELD_OUT, *HELD_OUT_VERDICTS):
         return getattr(validation.evaluators[0], name.removeprefix("heldout_")) if validation else None
     if validation and name in ("pearson", "spearman"):
         return getattr(validation.training, name)

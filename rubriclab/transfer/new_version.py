@@ -86,6 +86,7 @@ def _provenance(
             scores,
             grouped_folds(table.groups, labelled.settings.folds, labelled.seed),
             alone={},
+            points=adapted.scores if table.scale.names else None,
             calls={JOINT: estimate_scoring(adapted.rubric, examples).calls / len(examples)},
             direct=table.values[:, table.methods.index(DIRECT)] if direct else None,
         ),

@@ -19,7 +19,7 @@ from rubriclab.learning.verdicts import (
     raters_verdicts,
     threshold_of,
     verdict_agreement,
-    verdict_difference,
+    verdict_statistic,
 )
 
 NAMES = ("fail", "pass")
@@ -164,7 +164,7 @@ def test_paired_differences_are_those_of_scikit_learn(statistic, reference):
     first, second = (1 / (1 + np.exp(-values)) for values in (raw, np.random.default_rng(5).normal(size=60)))
     if statistic == "balanced accuracy":
         first, second = ((values > 0.5).astype(float) for values in (first, second))
-    found = verdict_difference(statistic, first, second, labels, [f"g{n % 12}" for n in range(60)])
+    found = verdict_statistic(statistic, [first, second], labels, [f"g{n % 12}" for n in range(60)])
     assert found.value == pytest.approx(reference(labels, first) - reference(labels, second), abs=1e-6)
     assert found.low < found.value < found.high
 
