@@ -110,7 +110,7 @@ def gate(ref: str, *, as_json: bool, **values: Any) -> None:
     check_exports(values)
     with workspace_of(values) as workspace:
         result = service.gate(workspace, ref)
-    fields = {"level", "n", "groups", "folds", "evaluators", "verdicts"}
+    fields = {"level", "n", "groups", "folds", "evaluators", "verdicts", "verdict_agreements"}
     figures = result.validation.model_dump(mode="json", include=fields)
     row = {"rubric": result.version.ref, "outcome": result.outcome, **figures}
     print_result(result.view(), row, values, as_json=as_json)

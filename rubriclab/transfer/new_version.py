@@ -7,19 +7,22 @@ from typing import Any
 
 import numpy as np
 
+from rubriclab.aggregation import threshold_by_hand
 from rubriclab.estimate import estimate_scoring
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.baselines import FEATURE_NAMES, best_feature, feature_values
 from rubriclab.learning.calibration import bounds
 from rubriclab.learning.gate import validation
 from rubriclab.learning.single_method import Trained, origins, recorded_texts, training_agreement
+from rubriclab.learning.verdicts import held_out_verdicts, verdict_agreement, verdicts_of
 from rubriclab.methods.names import JOINT
 from rubriclab.provenance import Action, Provenance, TransferOrigin, fields_of_both
+from rubriclab.stats.correlation import IntArray
 from rubriclab.stats.folds import grouped_folds
 from rubriclab.training_record import TrainingRecord
 from rubriclab.transfer.adaptation import AdaptedRubric, LabelledTarget, aggregate_scores, rescaled
 from rubriclab.transfer.run import FittedTransfer, SourceRubric
-from rubriclab.validation import DIRECT
+from rubriclab.validation import DIRECT, Validation, VerdictAgreement
 
 
 def as_trained(
@@ -72,6 +75,18 @@ def _provenance(
     aggregation = adapted.rubric.aggregation
     # In one call with criteria, the judge is not asked directly.
     direct = DIRECT in table.methods and aggregation is not None and aggregation.ask == "by method"
+    fold = grouped_folds(table.groups, labelled.settings.folds, labelled.seed)
+    found = validation(
+        table,
+        feature_values(examples, FEATURE_NAMES),
+        adapted.raw,
+        scores,
+        fold,
+        alone={},
+        points=adapted.scores if table.scale.names else None,
+        calls={JOINT: estimate_scoring(adapted.rubric, examples).calls / len(examples)},
+        direct=table.values[:, table.methods.index(DIRECT)] if direct else None,
+    )
     return Provenance(
         **{**fields, "generator": before.generator, "generator_address": before.generator_address},
         settings=before.settings,
@@ -79,18 +94,23 @@ def _provenance(
         seed=labelled.seed,
         agreement=training_agreement(scores, adapted.raw, table.labels, table.groups, optimistic=not reused),
         baseline=best_feature(examples, labelled.aspect),
-        validation=validation(
-            table,
-            feature_values(examples, FEATURE_NAMES),
-            adapted.raw,
-            scores,
-            grouped_folds(table.groups, labelled.settings.folds, labelled.seed),
-            alone={},
-            points=adapted.scores if table.scale.names else None,
-            calls={JOINT: estimate_scoring(adapted.rubric, examples).calls / len(examples)},
-            direct=table.values[:, table.methods.index(DIRECT)] if direct else None,
-        ),
+        validation=found.model_copy(update={"verdict_agreements": _verdicts(adapted, labelled, fold, found)}),
     )
+
+
+def _verdicts(
+    adapted: AdaptedRubric, labelled: LabelledTarget, fold: IntArray, found: Validation
+) -> tuple[VerdictAgreement, ...]:
+    """Return how the verdicts on the target texts agree with the labels; none for other labels than verdicts."""
+    table, threshold = labelled.table, adapted.rubric.threshold
+    if table.scale.names is None or threshold is None:
+        return ()
+    verdicts = verdicts_of(adapted.scores, threshold)
+    if adapted.action == "recalibrate" and threshold_by_hand(adapted.rubric.aggregation) is None:
+        recall = labelled.settings.recall(table.scale.names)
+        verdicts = held_out_verdicts(adapted.scores, table.labels, fold, recall)
+    auroc = found.evaluators[0].auroc
+    return (verdict_agreement(JOINT, adapted.scores, verdicts, table.labels, table.groups, auroc=auroc),)
 
 
 def _record(adapted: AdaptedRubric, labelled: LabelledTarget) -> TrainingRecord:

@@ -83,6 +83,11 @@ def test_a_transfer_recalibrates_the_threshold_and_keeps_the_levels(lab: Lab, ru
     assert adapted.rubric.aggregation.calibration.kind == "logistic"
     assert adapted.rubric.aggregation.threshold is not None
     assert adapted.rubric.aggregation.conformal is None
+    validation = adapted.provenance.validation
+    assert validation is not None
+    (own,) = validation.verdict_agreements
+    assert sum(own.cells) == len(as_verdicts(HELDOUT))
+    assert own.auroc == validation.evaluators[0].auroc
 
 
 def test_a_threshold_set_by_hand_is_used_recorded_and_kept_by_edits_and_transfers_until_it_is_lifted(
@@ -155,6 +160,32 @@ def test_a_test_asserts_the_share_that_passes(store: Path, rubric: Version, lab:
         assert side.mean.value == pytest.approx(passing, abs=1e-5)
         with pytest.raises(AssertionError, match="share of 'pass'"):
             checker.assert_mean_at_least(rows, 1.0, inconclusive="fail")
+
+
+def test_the_gate_compares_auroc_and_brier_score_with_the_judge_asked_directly(lab: Lab, rubric: Version) -> None:
+    validation = rubric.provenance.validation
+    assert validation is not None
+    own, direct, calibrated = (
+        next(each for each in validation.evaluators if each.name == name)
+        for name in ("joint", "direct", "direct, calibrated")
+    )
+    found, against_calibrated = validation.against("direct"), validation.against("direct, calibrated")
+    assert found is not None
+    assert found.less_error is not None
+    assert against_calibrated is not None
+    assert found.difference.value == pytest.approx(own.auroc.value - direct.auroc.value, abs=1e-5)
+    assert found.less_error.value == pytest.approx(direct.brier.value - own.brier.value, abs=1e-5)
+    assert calibrated.auroc == direct.auroc
+    assert calibrated.brier != direct.brier
+    agreement = {each.name: each for each in validation.verdict_agreements}
+    assert (agreement["joint"].auroc, agreement["joint"].brier) == (own.auroc, own.brier)
+    assert (agreement["direct"].auroc, agreement["direct"].brier) == (direct.auroc, direct.brier)
+    gate = lab.gate(rubric)
+    for words in ("AUROC", "Brier score"):
+        assert words in str(gate)
+    for shown in (str(gate), str(lab.versions()), str(rubric).partition("8 criteria")[0]):
+        assert "Pearson" not in shown
+        assert "Spearman" not in shown
 
 
 def test_graded_rubrics_have_no_verdicts(lab: Lab) -> None:
