@@ -105,6 +105,12 @@ ORDER = "REF [REF] TEXTS"
     metavar="SCORE",
     help="The threshold; a text flips if only one of its scores reaches it.  [default: the middle of the scale]",
 )
+@option(
+    "--anchor",
+    type=FILE,
+    metavar="FILE",
+    help="In place of TEXTS, labelled texts that REF scores again at each look; FILE.looks.json keeps the sums.",
+)
 @option("--max-shift", type=click.FloatRange(min=0), metavar="POINTS", help="Fail if the mean score shifts by more.")
 @option("--max-flips", type=click.FloatRange(0, 1), metavar="SHARE", help="Fail if a larger share of texts flips.")
 @option(
@@ -124,24 +130,35 @@ ORDER = "REF [REF] TEXTS"
 @asking_options
 @measurement_options
 def drift(
-    named: Sequence[str], *, output: str | None, write_all: bool, dry_run: bool, as_json: bool, **values: Any
+    named: Sequence[str],
+    *,
+    output: str | None,
+    write_all: bool,
+    anchor: str | None,
+    dry_run: bool,
+    as_json: bool,
+    **values: Any,
 ) -> None:
     """Measure how the scores of TEXTS change from one version REF or judge to another.
 
     \b
     rubriclab drift news@1 news@2 texts.jsonl
     rubriclab drift news@2 texts.jsonl --judge JUDGE --judge OTHER
+    rubriclab drift news@2 --anchor labelled.jsonl
 
     The result has the shift of the scores, the changes of rank, the texts that cross a threshold, and the criteria that
     cause the changes. The exit code is 1 if a limit is exceeded (--max-shift, --max-flips, --min-rank), and 3 if
-    inconclusive.
+    inconclusive. With --anchor it is 1 if the errors of the labelled texts have changed since the first look; however
+    often one looks, at most one judge in twenty that does not change is reported.
     """
     from rubriclab.services import drift as service
     from rubriclab.services.running import finish
 
-    before, after, texts = _sides(named)
-    options = options_of(service.DriftOptions, values)
+    before, after, texts = _sides([*named, anchor] if anchor else named)
+    options = options_of(service.DriftOptions, {**values, "anchor": anchor is not None})
     check_exports(values)
+    if anchor and output:
+        raise SettingsError("--output: with --anchor no text is compared.", "Leave --output out.")
     if write_all and not output:
         raise SettingsError("--all needs --output.", "Give --output PATH.")
     if output == "-":

@@ -4,9 +4,10 @@ from rubriclab.comparison.columns import PairedScore, RubricPair, paired_rubrics
 from rubriclab.comparison.compare import compare_columns, compare_outputs
 from rubriclab.comparison.pairing import Outputs, PairingRule
 from rubriclab.comparison.ranking import SystemRanking, rank_systems
-from rubriclab.comparison.results import Comparison, DriftLimits, LimitCheck, LimitOutcome
+from rubriclab.comparison.results import AnchorLook, Comparison, DriftLimits, LimitCheck, LimitOutcome
 
 __all__ = [
+    "AnchorLook",
     "Comparison",
     "DriftLimits",
     "LimitCheck",

@@ -208,6 +208,31 @@ class Comparison(FrozenModel):
         return all(side.scored >= (1 - MAX_UNSCORED) * side.texts for side in (self.before, self.after))
 
 
+class AnchorLook(FrozenModel):
+    """Labelled texts scored once more, and how their errors have changed since the first look.
+
+    Attributes:
+        looks: how many there were, this one included.
+        bias, absolute_error: the mean of score less label at this look, and of its absolute value.
+        bias_change, error_change: of a look from the mean of the looks before it, the mean over all looks, with the
+            interval of a confidence sequence: looking often does not make false alarms more frequent.
+        outcome: `beyond` if an interval excludes 0, or did at an earlier look; `unknown` if too many texts lack a
+            score.
+    """
+
+    rubric: str
+    judge: str
+    looks: int
+    texts: int
+    scored: int
+    groups: int
+    bias: float | None
+    absolute_error: float | None
+    bias_change: Interval
+    error_change: Interval
+    outcome: LimitOutcome
+
+
 class DriftLimits(NamedTuple):
     """Limits on the scores of the same texts; `None` for no limit.
 

@@ -31,6 +31,7 @@ from rubriclab.stats.interval import Interval
 if TYPE_CHECKING:
     from rubriclab.comparison.ranking import RankedSystem, SystemDifference, SystemRanking
     from rubriclab.comparison.results import (
+        AnchorLook,
         Comparison,
         CriterionScoreChange,
         HumanDifference,
@@ -98,7 +99,7 @@ def _no_limit() -> Iterator[Paragraph]:
     yield Paragraph(f"No limit was given ({limits}), so {code}.", "quiet")
 
 
-def _scorer(result: Comparison | SystemRanking) -> tuple[str | Span, ...]:
+def _scorer(result: Comparison | AnchorLook | SystemRanking) -> tuple[str | Span, ...]:
     return "scored with ", quoted(result.rubric), " by ", quoted(result.judge)
 
 
@@ -286,6 +287,31 @@ def _card(change: TextChange, titles: Mapping[str, str]) -> Card:
     )
     texts = (("before", quoted(excerpt(change.text_before, TEXT))), ("after", quoted(excerpt(change.text_after, TEXT))))
     return Card(title, (*reasons, Pairs(texts)), text=True)
+
+
+def anchor_view(look: AnchorLook) -> View:
+    """Return whether the errors of labelled texts have changed since the first look."""
+    changes = (
+        ("bias (score less label)", look.bias, look.bias_change),
+        ("error", look.absolute_error, look.error_change),
+    )
+    rows = [(name, figure(now), Figure(change)) for name, now, change in changes]
+    badges = {
+        "within": Badge("no change seen", "good"),
+        "beyond": Badge("changed", "bad", "the errors are not those of the first looks"),
+        "unknown": Badge("not counted", "warning", "more than a tenth of the texts have no score"),
+    }
+    blocks = (
+        badges[look.outcome],
+        Paragraph((*_scorer(look), f"; {count(look.texts, 'text')} in {count(look.groups, 'group')}"), "quiet"),
+        table(("", "at this look", "change"), rows, numeric=("at this look", "change")),
+        Paragraph(
+            "change: of a look from the mean of the looks before it, the mean over all looks. However often one looks, "
+            "at most one judge in twenty that does not change is reported as changed.",
+            "quiet",
+        ),
+    )
+    return View(f"Look {look.looks}", blocks, "rubriclab drift")
 
 
 def ranking_view(ranking: SystemRanking, version: Version | None = None) -> View:

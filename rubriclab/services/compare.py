@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pydantic import Field, TypeAdapter, ValidationError
 
 from rubriclab.comparison import (
+    AnchorLook,
     Comparison,
     LimitOutcome,
     Outputs,
@@ -64,14 +65,14 @@ class OutputRow(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class CompareResult(Displayed):
-    """The comparison of two sets of outputs, versions or judges, or the ranking of the systems in one set.
+    """The comparison of two sets of outputs, versions or judges, a look at an anchor, or the ranking of systems.
 
     Attributes:
         version: the rubric that outputs were scored with; `None` where versions or judges are compared.
         unanswered: which side has no score at all, after replies have failed.
     """
 
-    result: Comparison | SystemRanking
+    result: Comparison | AnchorLook | SystemRanking
     effort: Effort
     version: Version | None = None
     unanswered: str | None = None
@@ -79,7 +80,7 @@ class CompareResult(Displayed):
     @property
     def outcome(self) -> LimitOutcome:
         """`within` the limits, `beyond` one, or `unknown`; a ranking is always `within`."""
-        return self.result.outcome if isinstance(self.result, Comparison) else "within"
+        return "within" if isinstance(self.result, SystemRanking) else self.result.outcome
 
     def check_answered(self) -> None:
         """Return if both sides have a score, or no reply failed.
@@ -92,8 +93,10 @@ class CompareResult(Displayed):
 
     def view(self) -> View:
         """Return what is shown in a terminal and a notebook."""
-        from rubriclab.report.comparison import comparison_view, ranking_view
+        from rubriclab.report.comparison import anchor_view, comparison_view, ranking_view
 
+        if isinstance(self.result, AnchorLook):
+            return anchor_view(self.result)
         if isinstance(self.result, Comparison):
             return comparison_view(self.result, self.version)
         return ranking_view(self.result, self.version)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from pydantic import Field
@@ -14,6 +15,7 @@ from rubriclab.data.scale import show
 from rubriclab.errors import SettingsError
 from rubriclab.estimate import DryRun
 from rubriclab.option_names import option
+from rubriclab.services.anchor import look
 from rubriclab.services.compare import CompareResult
 from rubriclab.services.inputs import Data
 from rubriclab.services.judge_choice import judge_of
@@ -40,6 +42,9 @@ class DriftOptions(ReadingOptions):
     min_rank: float | None = Field(default=None, ge=-1, le=1)
     """The lowest Spearman correlation of the two rankings, within groups if groups have several texts."""
 
+    anchor: bool = False
+    """Whether the texts are a file of labelled ones that are scored again at each look, by one version and judge."""
+
 
 async def drift(
     workspace: Workspace,
@@ -52,6 +57,8 @@ async def drift(
 ) -> CompareResult:
     """Return how the scores of `data` change from `before` to `after`; to another judge if `after` is `None`.
 
+    For an anchor, how the errors of the scores by `before` have changed since the first look.
+
     Args:
         on_row: called for each text, in order, with both scores, their reasons, and whether the text flips.
 
@@ -62,6 +69,9 @@ async def drift(
         DataError: if no text can be used.
         JudgeRefused, BudgetReached, ReplayMiss, ProviderDown: from the judges; they concern every text.
     """
+    if options.anchor:
+        scoring = await workspace.off_event_loop(_anchored, workspace, data, before, after, options)
+        return CompareResult(await look(scoring, str(data)), workspace.effort())
     prepared = await workspace.off_event_loop(_prepare, workspace, data, before, after, options)
     scoring, rubrics, threshold = prepared
     pairs: list[PairedScore] = []
@@ -79,8 +89,24 @@ def drift_estimate(
     workspace: Workspace, data: Data, before: str | Version, after: str | Version | None, options: DriftOptions
 ) -> DryRun:
     """Return an estimate of what `drift` asks of either judge."""
+    if options.anchor:
+        return _anchored(workspace, data, before, after, options).estimate(("judge",))
     scoring, _, _ = _prepare(workspace, data, before, after, options)
     return scoring.estimate(("before", "after"))
+
+
+def _anchored(
+    workspace: Workspace, data: Data, version: str | Version, after: str | Version | None, options: DriftOptions
+) -> ColumnScoring:
+    limits = [name for name in ("flip_at", "max_shift", "max_flips", "min_rank") if getattr(options, name) is not None]
+    if after is not None or len(options.judges) > 1 or limits or not isinstance(data, str | Path):
+        raise SettingsError(
+            f"{option('anchor')}: a file of texts is scored again by one version and judge, without limits.",
+            "Name one file, one version and at most one judge.",
+        )
+    found = version_of(workspace, version)
+    choice = judge_of(found, options.judges[0] if options.judges else None, workspace.store, workspace.notify)
+    return ColumnScoring(workspace, [ColumnScorer(found, choice)], data, options)
 
 
 def _prepare(

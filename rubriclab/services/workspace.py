@@ -140,15 +140,15 @@ class Workspace:
         if judge and self.given_address:
             self.given_address.for_judge(judge)
 
-    def judge(self, choice: JudgeChoice) -> Judge:
-        """Return the judge chosen, connected to the store's answers; a given address comes first."""
+    def judge(self, choice: JudgeChoice, *, fresh: bool = False) -> Judge:
+        """Return the judge chosen, connected to the store's answers unless `fresh`; a given address comes first."""
         assert self.given_address
         given = None if choice.is_apart else self.given_address.for_judge(choice.spec)
         return connect(
             choice.spec,
             options=self.options.model_copy(update={"api_base": given or choice.address}),
             ledger=self.ledger,
-            answers=self.store.answers,
+            answers=None if fresh else self.store.answers,
             record=self.record,
             budget=self.budget,
             limits=self.limits,

@@ -121,3 +121,62 @@ def test_what_cannot_be_compared_is_refused(offline: Commands, arguments: tuple[
     done = offline("drift", *arguments)
     assert done.code == 2
     assert words in done.error
+
+
+def anchored(asking: Commands, models: RunningServer) -> tuple[str, ...]:
+    """Write the held-out texts as an anchor of twelve groups."""
+    (asking.folder / "anchor.jsonl").write_bytes(HELDOUT.read_bytes())
+    return ("drift", "news@1", "--anchor", "anchor.jsonl", "--judge", "openai/strict", "--json")
+
+
+def test_each_look_at_an_anchor_asks_the_judge_again_and_finds_that_it_changed(
+    asking: Commands, models: RunningServer
+) -> None:
+    look = anchored(asking, models)
+    first = succeeded(asking(*look)).json
+    assert (first["looks"], first["texts"], first["groups"], first["outcome"]) == (1, 72, 12, "within")
+    assert first["bias_change"] == {"value": None, "low": None, "high": None}
+    second = succeeded(asking(*look)).json
+    assert (second["looks"], second["bias"], second["calls"]["made"]) == (2, first["bias"], first["calls"]["made"])
+    assert second["bias_change"] == {"value": 0, "low": 0, "high": 0}
+    # From now on the provider answers with its mild model under the same name.
+    models.brain = lambda messages, body: hypoeval_brain.two_minds(messages, {**body, "model": "mild"})
+    changed = [asking(*look) for _ in range(3)]
+    assert changed[0].json["bias"] > first["bias"]
+    assert (changed[-1].code, changed[-1].json["outcome"]) == (1, "beyond")
+    models.brain = hypoeval_brain.two_minds
+    assert asking(*look[:-1]).code == 1
+    assert "CHANGED" in asking(*look[:-1]).out
+
+
+def test_a_look_with_too_many_unscored_texts_is_not_counted(asking: Commands, models: RunningServer) -> None:
+    look = anchored(asking, models)
+    succeeded(asking(*look))
+    models.brain = lambda _messages, _body: "no idea"
+    done = asking(*look)
+    assert (done.code, done.json["outcome"], done.json["looks"]) == (3, "unknown", 1)
+
+
+def test_looks_of_another_judge_or_damaged_ones_are_refused(asking: Commands, models: RunningServer) -> None:
+    look = anchored(asking, models)
+    succeeded(asking(*look))
+    other = asking(*look[:4], "--judge", "openai/mild")
+    assert other.code == 2
+    assert "anchor.jsonl.looks.json holds looks by another rubric or judge than openai/mild" in other.error
+    (asking.folder / "anchor.jsonl.looks.json").write_text("{")
+    assert asking(*look).code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("news@1", "news@2", "--anchor", "texts.jsonl"), "Name one file, one version and at most one judge"),
+        (("news@1", "--anchor", "texts.jsonl", "--max-shift", 1), "without limits"),
+        (("news@1", "--anchor", "texts.jsonl"), "labels of coherence in 2 groups, expected at least 10 groups"),
+        (("news@1", "--anchor", "texts.jsonl", "-o", "x.jsonl"), "Leave --output out"),
+    ],
+)
+def test_what_is_no_anchor_is_refused(offline: Commands, arguments: tuple[object, ...], words: str) -> None:
+    done = offline("drift", *arguments)
+    assert done.code == 2
+    assert words in done.error
