@@ -150,11 +150,12 @@ def _comparisons(validation: Validation) -> Section:
         )
         for each in validation.verdicts
     ]
+    order = measures.order if of_verdicts else "correlation"
     least = f"{MATTERS_IN_BRIER}" if of_verdicts else f"{describe.percent(MATTERS_IN_ERROR)} of the scale"
     beside = (
         f"{measures.order}: the rubric's less the other's; error: the other's {measures.error} less the rubric's"
-        f"{', in points' if measures.unit else ''}. Less than {MATTERS} in {measures.order} or {least} in error does "
-        "not matter. Comparisons without an outcome decide nothing."
+        f"{', in points' if measures.unit else ''}. Less than {MATTERS} in {order} or {least} in error does not "
+        "matter. Comparisons without an outcome decide nothing."
     )
     shown = table(("", measures.order, "", "error", ""), rows, numeric=numeric)
     return Section("Gain over others", (shown, Paragraph(beside, "quiet")), "paired, held out")
