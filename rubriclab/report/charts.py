@@ -113,13 +113,33 @@ def scatter(pairs: Sequence[tuple[float, float]], scale: Scale, name: str) -> Ma
         Markup('<circle class="dot" cx="{}" cy="{}" r="4" opacity="{:.2f}"/>').format(*spot, 1 - (1 - DOT) ** many)
         for spot, many in sorted(dots.items())
     )
+    label = f"Scatter of {count(len(pairs), 'text')}: label across, {plain(name)} up"
+    return _plot(x, y, ("label", name), drawn, label)
+
+
+def reliability(points: Sequence[tuple[float, Interval]], share: str) -> Markup:
+    """Return a reliability curve: mean scores (across) against the shares of texts that pass, with their intervals."""
+    axis = axis_of((), 0.0, 1.0)
+    drawn = Markup("")
+    for score, found in points:
+        x, low, high = _across(axis, score), found.low, found.high
+        if low is not None and high is not None:
+            drawn += Markup('<line class="whisker" x1="{0:.1f}" x2="{0:.1f}" y1="{1:.1f}" y2="{2:.1f}"/>').format(
+                x, _up(axis, low), _up(axis, high)
+            )
+        drawn += Markup('<circle class="dot" cx="{:.1f}" cy="{:.1f}" r="5"/>').format(x, _up(axis, found.value or 0.0))
+    label = f"Reliability curve: mean score across, {plain(share)} up"
+    return _plot(axis, axis, ("mean score", share), drawn, label)
+
+
+def _plot(x: Axis, y: Axis, titles: tuple[str, str], drawn: Markup, label: str) -> Markup:
+    """Return a plot with a broken line on which both values are equal."""
     low, high = max(x.low, y.low), min(x.high, y.high)
     equal = Markup('<line class="equal" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>').format(
         _across(x, low), _up(y, low), _across(x, high), _up(y, high)
     )
-    label = f"Scatter of {count(len(pairs), 'text')}: label across, {plain(name)} up"
     return Markup('<svg class="scatter" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
-        WIDTH, HEIGHT, label, _frame(x, y, "label", name) + equal + drawn
+        WIDTH, HEIGHT, label, _frame(x, y, *titles) + equal + drawn
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rubriclab.aggregation import Term
 from rubriclab.data.example import Example, labelled
 from rubriclab.evaluation import Result, baseline_evaluators
-from rubriclab.learning.verdicts import LevelAgreement, level_agreement
+from rubriclab.learning.verdicts import LevelAgreement, level_agreement, verdict_statistic
 from rubriclab.report import charts, describe, version as versions, wording
 from rubriclab.report.conclusion import outcome
 from rubriclab.report.export import COMPARED_WITH
@@ -260,7 +260,8 @@ def _rubric(number: int, version: Version, texts: Sequence[JudgedText], summary:
     """Return what the page shows of one rubric; its criteria in full are on the page of `rubriclab report`."""
     learned = Section("When it was learned", outcome(version), "not on the texts of this page")
     blocks: list[Block] = [versions.definition(version.rubric), learned]
-    if pairs := [(text.human, text.score.score) for text in texts if text.score.score is not None]:
+    pairs = [(text.human, text.score.score) for text in texts if text.score.score is not None]
+    if pairs and not version.rubric.scores_on.names:
         caption = (
             "Each dot is a text; texts of equal scores share a dot, which is darker the more there are. On the broken "
             "line both scores are equal."
@@ -283,13 +284,18 @@ def _criteria(version: Version, texts: Sequence[JudgedText], summary: Evaluation
     rows = criterion_agreements(version.rubric, texts, summary.level, constant)
     if len(rows) < 2:
         return
+    of_verdicts = version.rubric.scores_on.names is not None
     whole = [row.result.agreement.spearman for row in summary.evaluators if row.ref == version.ref]
-    axis = charts.correlation_axis([*(row.spearman for row in rows), *whole])
+    if of_verdicts:
+        groups = [text.example.group for text in texts]
+        whole = [verdict_statistic("AUROC", [rubric_scores(texts)], human_scores(texts), groups)]
+    axis = charts.correlation_axis([*(row.agreement for row in rows), *whole])
     terms = describe.terms(version.rubric)
     shown = [_criterion(axis, row, terms.get(row.id)) for row in rows]
     shown += [Row(("the rubric", Drawing(charts.bar(axis, each, total=True)), Figure(each)), "total") for each in whole]
-    drawn = table(("", "", "Spearman"), shown, numeric=("Spearman",), ticks=charts.tick_row(axis))
-    note = f"{wording.LEVELS[summary.level]}, with 95 % intervals"
+    name, level = ("AUROC", "dataset") if of_verdicts else ("Spearman", summary.level)
+    drawn = table(("", "", name), shown, numeric=(name,), ticks=charts.tick_row(axis))
+    note = f"{wording.LEVELS[level]}, with 95 % intervals"
     yield Section("Criterion by criterion", (drawn,), note, page_only=True)
 
 
@@ -299,7 +305,7 @@ def _criterion(axis: charts.Axis, row: CriterionRow, term: Term | None) -> Row:
     remarks += [f"{row.inapplicable} n/a" if row.inapplicable else ""]
     remarks += [f"{wording.count(row.unscored, 'text')} unscored" if row.unscored else ""]
     name = line(quoted(title), quoted(", ".join(filter(None, remarks)), "quiet"))
-    return Row((name, Drawing(charts.bar(axis, row.spearman, total=False)), Figure(row.spearman)))
+    return Row((name, Drawing(charts.bar(axis, row.agreement, total=False)), Figure(row.agreement)))
 
 
 def _disagreements(version: Version, texts: Sequence[JudgedText]) -> Iterator[Section]:

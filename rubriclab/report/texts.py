@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rubriclab.data.example import Example, labelled
+from rubriclab.learning.verdicts import verdict_statistic
 from rubriclab.report import charts, describe
 from rubriclab.report.model import (
     Block,
@@ -51,9 +52,10 @@ class JudgedText:
 
 @dataclass(frozen=True, slots=True)
 class CriterionRow:
-    """One criterion's Spearman correlation with the labels.
+    """One criterion's agreement with the labels.
 
     Attributes:
+        agreement: AUROC for labels of two levels, else Spearman correlation.
         id: the criterion's.
         criterion: `None` for scores under an id that the rubric does not have.
         inapplicable: texts of which the judge found that it cannot be asked.
@@ -62,7 +64,7 @@ class CriterionRow:
 
     id: str
     criterion: Criterion | None
-    spearman: Interval
+    agreement: Interval
     inapplicable: int
     unscored: int
 
@@ -132,11 +134,15 @@ def criterion_agreements(
         ratings = [next((part for part in text.score.criteria if part.id == name), None) for text in texts]
         inapplicable = sum(part is not None and part.score is None and not part.applies for part in ratings)
         scores = floats(part.score if part else None for part in ratings)
-        spearman = _spearman(scores, texts, level, constant)
+        agreement = _auroc(scores, texts) if rubric.scores_on.names else _spearman(scores, texts, level, constant)
         found.append(
-            CriterionRow(name, by_id.get(name), spearman, inapplicable, int(np.isnan(scores).sum()) - inapplicable)
+            CriterionRow(name, by_id.get(name), agreement, inapplicable, int(np.isnan(scores).sum()) - inapplicable)
         )
     return found
+
+
+def _auroc(scores: FloatArray, texts: Sequence[JudgedText]) -> Interval:
+    return verdict_statistic("AUROC", [scores], human_scores(texts), [text.example.group for text in texts])
 
 
 def _spearman(scores: FloatArray, texts: Sequence[JudgedText], level: Level, constant: ConstantRule) -> Interval:

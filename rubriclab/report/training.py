@@ -211,9 +211,12 @@ def _evaluator(axis: charts.Axis, evaluator: EvaluatorAgreement, name: str) -> R
 
 
 def _predictions(version: Version, record: TrainingRecord) -> Iterator[Section]:
-    """Yield each text with its label and held-out score, and how many labels the intervals of the scores hold."""
+    """Yield each text with its label and held-out score, and how many labels the intervals of the scores hold.
+
+    Verdicts have no such plot: their scores are probabilities, for which the reliability curve stands.
+    """
     pairs = [(text.label, text.predicted) for text in record.texts if text.predicted is not None]
-    if not pairs:
+    if not pairs or version.rubric.scores_on.names:
         return
     conformal = version.rubric.aggregation and version.rubric.aggregation.conformal
     intervals = [(text.label, text.low, text.high) for text in record.texts]
@@ -312,11 +315,11 @@ def weight_blocks(version: Version, rows: Sequence[WeightedCriterion]) -> Iterat
     shown = [_weight_row(axis, row) for row in rows]
     yield table(("", "", *numeric), shown, numeric=numeric, ticks=charts.tick_row(axis))
     yield from paragraphs(weight_sentences(rows))
+    correlation = "point-biserial correlation" if version.rubric.scores_on.names else "Pearson correlation"
     yield Paragraph(
         f"weight: share of the weights, with its {describe.percent(INTERVAL_CONFIDENCE)} posterior interval; below "
         "zero, less is better; chosen: share of the rubrics fitted without some of the groups that have it; alone: its "
-        "own Pearson correlation with the "
-        "training labels.",
+        f"own {correlation} with the training labels.",
         "quiet",
     )
     if dropped := version.rubric.all_dropped:

@@ -19,7 +19,8 @@ from rubriclab.learning.verdicts import (
     verdicts_of,
 )
 from rubriclab.methods.names import JOINT
-from rubriclab.report.model import Block, Figure, Paragraph, Row, Section, quoted, table
+from rubriclab.report import charts
+from rubriclab.report.model import Block, Figure, Paragraph, Plot, Row, Section, quoted, table
 from rubriclab.report.wording import count, estimate, evaluator_parts, figure
 from rubriclab.rubric import Rubric
 from rubriclab.stats.correlation import FloatArray
@@ -153,8 +154,14 @@ def verdict_section(
     if bins := agreements[0].reliability:
         shown = [(f"{each.n:,}", figure(each.score), Figure(each.share)) for each in bins]
         titles = ("texts", "mean score", f"share of {better!r}")
+        caption = (
+            f"Each dot is a fifth of the texts, by score, with the 95 % interval of the share that people put at "
+            f"{better!r}; on the broken line scores are calibrated."
+        )
+        points = [(each.score, each.share) for each in bins]
+        plot = Plot(quoted(caption), charts.reliability(points, f"share of {better!r}"))
         note = "calibrated scores are near the share that people let pass"
-        blocks.append(Section("Calibration", (table(titles, shown, numeric=titles),), note))
+        blocks.append(Section("Calibration", (plot, table(titles, shown, numeric=titles)), note))
     if agreements[-1].name == RATERS:
         blocks.append(Paragraph("Each rater is compared with the majority of the others.", "quiet"))
     yield Section("Verdicts", tuple(blocks), measured, name=name)

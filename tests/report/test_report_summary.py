@@ -211,7 +211,7 @@ def test_a_criterions_agreement_is_that_of_the_statistics(level: Any) -> None:
             [text.system or "" for text in texts],
             level=level,
         )
-        assert one.spearman == expected.spearman
+        assert one.agreement == expected.spearman
 
 
 def test_missing_ratings_are_counted_and_scores_by_all_criteria_at_once_keep_their_id() -> None:
@@ -230,7 +230,7 @@ def test_missing_ratings_are_counted_and_scores_by_all_criteria_at_once_keep_the
     ]
     found = criterion_agreements(news.rubric, judged_texts(texts, scores, news.ref, "coherence"), "dataset", "skip")
     assert [(one.id, one.unscored) for one in found] == [("h01", 2), ("overall", 0)]
-    assert found[0].spearman.value is None
+    assert found[0].agreement.value is None
 
 
 def test_what_cannot_be_asked_of_a_text_is_no_missing_rating() -> None:

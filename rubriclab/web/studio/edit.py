@@ -17,6 +17,7 @@ from starlette.routing import BaseRoute, Route
 from rubriclab.aggregation import Term, threshold_by_hand
 from rubriclab.base_models import Bounded, FrozenModel
 from rubriclab.characters import plain
+from rubriclab.data.scale import show
 from rubriclab.editing.edits import Threshold
 from rubriclab.editing.effect import EditEffect
 from rubriclab.report import charts, describe
@@ -174,7 +175,7 @@ def _verdicts(rubric: Rubric) -> dict[str, Any] | None:
         return None
     return {
         "better": names[1],
-        "threshold": f"{threshold:g}",
+        "threshold": show(threshold),
         "by_hand": threshold_by_hand(rubric.aggregation) is not None,
     }
 
