@@ -155,7 +155,7 @@ def verdict_section(
         shown = [(f"{each.n:,}", figure(each.score), Figure(each.share)) for each in bins]
         titles = ("texts", "mean score", f"share of {better!r}")
         caption = (
-            f"Each dot is a fifth of the texts, by score, with the 95 % interval of the share that people put at "
+            f"Each dot is a part of the texts, by score, with the 95 % interval of the share that people put at "
             f"{better!r}; on the broken line scores are calibrated."
         )
         points = [(each.score, each.share) for each in bins]

@@ -14,6 +14,7 @@ from rubriclab.integrations.evaluator import metadata_of, rationale
 from rubriclab.integrations.promptfoo import get_assert
 from rubriclab.integrations.pytest.checker import RubricChecker, RubricFixture
 from rubriclab.integrations.pytest.tally import Tallies
+from rubriclab.report.evaluation import evaluation_view
 from rubriclab.services.score_distribution import summarize_scores
 from rubriclab.web.api.models import ScoreResult, score_row
 
@@ -209,7 +210,9 @@ def test_every_view_of_the_rubric_shows_the_verdicts_held_out_beside_the_judge_a
         "Calibration",
     ):
         assert words in text, words
-    assert "reach Pearson" not in text
+    assert "Reliability curve: mean score across" in text
+    for absent in ("reach Pearson", "Spearman", "Text by text", "mean absolute"):
+        assert absent not in text
 
 
 def test_an_evaluation_shows_the_verdicts_on_other_texts(lab: Lab, rubric: Version) -> None:
@@ -227,8 +230,10 @@ def test_an_evaluation_shows_the_verdicts_on_other_texts(lab: Lab, rubric: Versi
         assert all(own[name]["low"] <= own[name]["value"] <= own[name]["high"] for name in ("auroc", "brier", "kappa"))
         ((baseline, above),) = own["auroc_above"].items()
         assert above["value"] == pytest.approx(own["auroc"]["value"] - rows[baseline]["auroc"]["value"], abs=1e-5)
-    page = found.view().page()
-    assert "Score by score" not in page
+    page = evaluation_view(found.versions, found.results, found.scores, found.examples).page()
+    assert page.count("Reliability curve: mean score across") == 1
+    for absent in ("Score by score", "Agreement by level", "Pearson", "Spearman", "<h2>Summary"):
+        assert absent not in page
 
 
 def test_tools_with_pass_and_fail_use_the_verdict(store: Path, rubric: Version) -> None:
