@@ -22,7 +22,10 @@ from rubriclab.pydantic_errors import first_fault
 StoredRow = dict[str, Any]
 
 # The module that defines each measurement, as `MEASUREMENT`.
-MODULES = {name: f"experiments.{name}.{name}" for name in ("agreement", "coverage", "gate", "intervals", "small_judge")}
+MODULES = {
+    name: f"experiments.{name}.{name}"
+    for name in ("agreement", "coverage", "gate", "inference", "intervals", "small_judge")
+}
 
 
 class Options(FrozenModel):
