@@ -17,6 +17,7 @@ SMALL = {
     "agreement": ("sets=hanna:empathy,hanna:surprise", "variants=direct", "test_groups=3"),
     "gate": ("sets=hanna:empathy", "runs=1", "whole=0"),
     "coverage": ("aspects=", "runs=1", "population=100"),
+    "inference": ("sets=hanna:empathy", "runs=1", "simulated=2"),
     "intervals": ("aspects=", "runs=1"),
     "small_judge": ("sets=hanna:empathy", "groups=2", "size=3", "criteria=."),
 }
