@@ -1,4 +1,4 @@
-"""scikit-learn: an estimator that learns a rubric from texts and their scores, and predicts the scores of others."""
+"""scikit-learn: a regressor of scores and a classifier of two levels, which learn a rubric from labelled texts."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, RegressorMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
 from sklearn.metrics import r2_score
 from sklearn.utils import Tags, check_array, check_consistent_length, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted
 
+from rubriclab.data.cells import VERDICT_WORDS
 from rubriclab.data.mapping import ABSENT, look_up
 from rubriclab.data.raw_rows import raw_table
 from rubriclab.data.reading import ReadingOptions
@@ -31,8 +33,8 @@ from rubriclab.store.engine import moved
 LABELS = ("scores", "annotations")
 
 
-class RubricRegressor(TransformerMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """A regressor of texts, and a transformer to their ratings by each criterion.
+class RubricEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """A transformer of texts to their ratings by each criterion of a rubric, which is learned from their labels.
 
     `X` is a one-dimensional array, series or list of n texts, or n rows with the fields of a text (`output`, `source`,
     `context`, `reference`, `group` and others) as mappings or as a data frame. Labels among the fields are not read.
@@ -95,20 +97,20 @@ class RubricRegressor(TransformerMixin, RegressorMixin, BaseEstimator):  # type:
 
         Args:
             X: n texts.
-            y: n scores.
+            y: n labels.
             groups: n names of what the texts are about, which take the place of the field `group`.
 
         Raises:
-            ValueError: if `y` or `groups` is not a one-dimensional array of n values, or a score is not finite.
+            ValueError: if `y` or `groups` is not a one-dimensional array of n values, or a label cannot be used.
             DataError: if the texts cannot be learned from.
             RubriclabError: as `Lab.learn` does.
         """
         if y is None:
-            raise ValueError("RubricRegressor requires y to be passed, but the target y is None.")
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         rows = self._rows(X)
-        labels = column_or_1d(check_array(y, ensure_2d=False, dtype="numeric", input_name="y"), warn=True)
+        labels, reading = self._labels(y)
         check_consistent_length(rows, labels)
-        for row, label in zip(rows, labels.tolist(), strict=True):
+        for row, label in zip(rows, labels, strict=True):
             row["scores"] = {self.aspect: label}
         if groups is not None:
             names = column_or_1d(groups, input_name="groups")
@@ -125,6 +127,7 @@ class RubricRegressor(TransformerMixin, RegressorMixin, BaseEstimator):  # type:
             "name": self.name,
             "methods": (self.methods,) if isinstance(self.methods, str) else tuple(self.methods),
             "seed": self.seed,
+            **reading,
             **(self.learn_options or {}),
         }
         # Absolute, so that a copy in a process with another working folder finds it.
@@ -132,31 +135,6 @@ class RubricRegressor(TransformerMixin, RegressorMixin, BaseEstimator):  # type:
         with self._lab() as lab:
             self.version_: Version = lab.learn(rows, **options)
         return self
-
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """Return the scores of n texts, an array of shape (n,).
-
-        A text without a score is NaN, and a warning says why.
-
-        Raises:
-            DataError: if there is no text, or no row has the field `output`.
-            RubriclabError: as `Lab.score` does.
-        """
-        scores = self._scores(X)
-        if scores.unscored:
-            warnings.warn(_unscored(scores), UserWarning, stacklevel=2)
-        return np.array(scores.values, dtype=np.float64)
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the coefficient of determination R² of the predicted scores.
-
-        Raises:
-            DataError: if a text has no score.
-        """
-        scores = self._scores(X)
-        if scores.unscored:
-            raise DataError(_unscored(scores), "Leave out these texts, or use predict, which returns NaN for them.")
-        return float(r2_score(y, np.array(scores.values, dtype=np.float64), sample_weight=sample_weight))
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Return the ratings of n texts by each criterion, an array of shape (n, criteria); NaN where there is none."""
@@ -179,6 +157,23 @@ class RubricRegressor(TransformerMixin, RegressorMixin, BaseEstimator):  # type:
         tags.input_tags.dict = True
         tags.target_tags.required = True
         return tags
+
+    def _labels(self, y: Any) -> tuple[list[Any], dict[str, Any]]:
+        """Return the labels as rows hold them, and the options to read them by."""
+        raise NotImplementedError
+
+    def _values(self, X: Any) -> NDArray[np.float64]:
+        """Return the scores of n texts; a text without one is NaN, and a warning says why."""
+        scores = self._scores(X)
+        if scores.unscored:
+            warnings.warn(_unscored(scores), UserWarning, stacklevel=3)
+        return np.array(scores.values, dtype=np.float64)
+
+    def _all_values(self, X: Any, instead: str) -> NDArray[np.float64]:
+        scores = self._scores(X)
+        if scores.unscored:
+            raise DataError(_unscored(scores), f"Leave out these texts, or use {instead}, which returns NaN for them.")
+        return np.array(scores.values, dtype=np.float64)
 
     def _scores(self, X: Any) -> Scores:
         check_is_fitted(self, "version_")
@@ -221,6 +216,87 @@ class RubricRegressor(TransformerMixin, RegressorMixin, BaseEstimator):  # type:
         if raw.table or all(look_up(row, column) is ABSENT for row in rows):
             check_columns(rows[0], "X", options.mapping)
         return rows
+
+
+class RubricRegressor(RegressorMixin, RubricEstimator):  # type: ignore[misc]
+    """A regressor of texts: `y` are scores. Arguments and attributes are those of `RubricEstimator`."""
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Return the scores of n texts, an array of shape (n,).
+
+        A text without a score is NaN, and a warning says why.
+
+        Raises:
+            DataError: if there is no text, or no row has the field `output`.
+            RubriclabError: as `Lab.score` does.
+        """
+        return self._values(X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the coefficient of determination R² of the predicted scores.
+
+        Raises:
+            DataError: if a text has no score.
+        """
+        return float(r2_score(y, self._all_values(X, "predict"), sample_weight=sample_weight))
+
+    def _labels(self, y: Any) -> tuple[list[Any], dict[str, Any]]:
+        return column_or_1d(check_array(y, ensure_2d=False, dtype="numeric", input_name="y"), warn=True).tolist(), {}
+
+
+class RubricClassifier(ClassifierMixin, RubricEstimator):  # type: ignore[misc]
+    """A classifier of texts by labels of two levels: words such as pass and fail, booleans, or any two values.
+
+    Usual words for verdicts say which level is the better one; of other values it is the larger. Arguments and other
+    attributes are those of `RubricEstimator`.
+
+    Attributes:
+        classes_: the two levels, sorted.
+    """
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the levels of n texts by the rubric's threshold, an array of shape (n,).
+
+        Raises:
+            DataError: if a text has no score, there is no text, or no row has the field `output`.
+            RubriclabError: as `Lab.score` does.
+        """
+        passes = self._all_values(X, "predict_proba") >= (self.version_.rubric.threshold or 0.0)
+        return np.asarray(self.classes_)[np.where(passes, self._better, 1 - self._better)]
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the probability of each level, an array of shape (n, 2) in the order of `classes_`.
+
+        A text without a score has NaN, and a warning says why.
+        """
+        better = self._values(X)
+        return np.stack([1 - better, better] if self._better else [better, 1 - better], axis=1)
+
+    @property
+    def _better(self) -> int:
+        """The place of the better level in `classes_`."""
+        first, second = (VERDICT_WORDS.get(str(each).casefold()) for each in self.classes_)
+        return 0 if (first, second) == (1.0, 0.0) else 1
+
+    def _labels(self, y: Any) -> tuple[list[Any], dict[str, Any]]:
+        values = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True)
+        check_classification_targets(values)
+        self.classes_ = unique_labels(values)
+        if len(self.classes_) != 2:
+            raise ValueError(
+                f"y: expected two classes, got {len(self.classes_)}. Only binary classification is supported; a "
+                "classifier cannot be trained on one class, and scores of several levels are for RubricRegressor."
+            )
+        better = self.classes_[self._better]
+        if not isinstance(better, str):
+            return (values == better).astype(int).tolist(), {}
+        worse = self.classes_[1 - self._better]
+        return values.tolist(), {"level_scores": {worse: 0, better: 1}}
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
 
 
 def _unscored(scores: Scores) -> str:

@@ -17,6 +17,7 @@ from pytest_projects import brain
 from server import RunningServer
 from sklearn import config_context
 from sklearn.base import clone
+from sklearn.metrics import accuracy_score
 from sklearn.model_selection import GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -24,7 +25,7 @@ from sklearn.utils import Tags, check_array
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rubriclab.errors import DataError, SettingsError
-from rubriclab.integrations.sklearn import RubricRegressor
+from rubriclab.integrations.sklearn import RubricClassifier, RubricEstimator, RubricRegressor
 
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in LABELLED.read_text("utf-8").splitlines()]
 FRAME = pd.DataFrame([{name: row[name] for name in ("id", "group", "source", "output")} for row in ROWS])
@@ -153,7 +154,36 @@ def test_what_is_no_texts_or_has_too_few_scores_is_refused() -> None:
         regressor().fit(TEXTS, np.where(SCORES[0] == SCORES, np.nan, SCORES))
 
 
-class NumbersAsTexts(RubricRegressor):
+@pytest.mark.parametrize(
+    ("worse", "better"), [("fail", "pass"), ("incorrect", "correct"), ("bad", "good"), (0, 1), (False, True)]
+)
+def test_a_classifier_predicts_levels_by_the_threshold_and_their_probabilities(worse: Any, better: Any) -> None:
+    levels = np.where(SCORES >= 4, better, worse)
+    classifier = RubricClassifier(**{**regressor().get_params(), "scale": None}).fit(FRAME, levels)
+    rubric, better_at = classifier.version_.rubric, classifier.classes_.tolist().index(better)
+    assert rubric.scores_on.names is not None
+    shares = classifier.predict_proba(FRAME)
+    assert shares.sum(axis=1) == pytest.approx(1)
+    passes = shares[:, better_at] >= rubric.threshold
+    assert classifier.predict(FRAME).tolist() == np.where(passes, better, worse).tolist()
+    assert shares[:, better_at][levels == better].mean() > shares[:, better_at][levels == worse].mean()
+    assert classifier.score(FRAME, levels) == pytest.approx(accuracy_score(levels, classifier.predict(FRAME)))
+
+
+def test_a_classifier_has_two_levels_and_no_level_for_a_text_without_a_score() -> None:
+    classifier = RubricClassifier(**{**regressor().get_params(), "scale": None})
+    for levels in (SCORES >= 0, [*"abc" * 12]):
+        with pytest.raises(ValueError, match="two classes"):
+            classifier.fit(FRAME, levels)
+    classifier.fit(FRAME, SCORES >= 4)
+    faulty = FRAME.head(3).assign(output=[*TEXTS[:2], None])
+    with pytest.warns(UserWarning, match="1 text of 3 without a score"):
+        assert np.isnan(classifier.predict_proba(faulty)).any(axis=1).tolist() == [False, False, True]
+    with pytest.raises(DataError, match="use predict_proba"):
+        classifier.predict(faulty)
+
+
+class NumbersAsTexts(RubricEstimator):
     """Writes rows of numbers, which are all that scikit-learn's checks give, as texts."""
 
     def _rows(self, X: Any) -> list[dict[str, Any]]:  # noqa: N803
@@ -163,7 +193,9 @@ class NumbersAsTexts(RubricRegressor):
         tags = super().__sklearn_tags__()
         given = tags.input_tags
         given.two_d_array, given.one_d_array, given.string, given.dict = True, False, False, False
-        tags.regressor_tags.poor_score = True  # nothing is to be learned from how numbers read
+        # Nothing is to be learned from how numbers read.
+        for kind in filter(None, (tags.regressor_tags, tags.classifier_tags)):
+            kind.poor_score = True
         return tags
 
     @classmethod
@@ -172,25 +204,35 @@ class NumbersAsTexts(RubricRegressor):
         return names
 
 
+class Regressor(NumbersAsTexts, RubricRegressor):
+    """The regressor of numbers as texts."""
+
+
+class Classifier(NumbersAsTexts, RubricClassifier):
+    """The classifier of numbers as texts."""
+
+
 NO_COLUMNS = "texts have no columns, so their number is neither kept nor compared"
 EXPECTED_TO_FAIL = {
     "check_n_features_in": NO_COLUMNS,
     "check_n_features_in_after_fitting": NO_COLUMNS,
     "check_transformer_general": NO_COLUMNS,
+    "check_classifiers_train": NO_COLUMNS,
 }
 
 
 @in_full
 @parametrize_with_checks(
     [
-        NumbersAsTexts(
+        estimator(
             task="text",
             aspect="size",
             definition="The size of the numbers.",
-            scale="-1000:1000:any",
+            scale=scale,
             judge="embedded",
             methods=("direct",),
         )
+        for estimator, scale in ((Regressor, "-1000:1000:any"), (Classifier, None))
     ],
     expected_failed_checks=lambda _estimator: EXPECTED_TO_FAIL,
 )
