@@ -107,9 +107,9 @@ def row(learned_from: Texts, texts: Texts, rng: np.random.Generator) -> dict[str
         for method, each, true in difference(pairs[place], texts, own, labelled):
             found.setdefault(f"difference {method}", []).append((each, true))
     shares: dict[str, Any] = {}
-    for name, each in found.items():
-        held = [hold for interval, true in each if (hold := holds(interval, true)) is not None]
-        widths = [(one.high or 0.0) - (one.low or 0.0) for one, _ in each if one.low is not None]
+    for name, pairs_found in found.items():
+        held = [hold for interval, true in pairs_found if (hold := holds(interval, true)) is not None]
+        widths = [(one.high or 0.0) - (one.low or 0.0) for one, _ in pairs_found if one.low is not None]
         if held:
             shares |= {name: float(np.mean(held)), f"{name} width": float(np.mean(widths) / np.std(texts.labels))}
     return {name: round(value, 4) for name, value in shares.items()}
@@ -125,14 +125,14 @@ def difference(
         return
     unit = np.arange(len(shared))
     places = [np.array([side[group] for group in shared]) for side in (first, second)]
-    sets = [ScoredSet(texts.scores[at], own[at], np.full(len(at), 1 / len(at)), unit) for at in places]
+    one, other = (ScoredSet(texts.scores[at], own[at], np.full(len(at), 1 / len(at)), unit) for at in places)
     before, after = places
     people = texts.labels if texts.expected is None else texts.expected
     true = float((people[after] - people[before]).mean())
     found = (
         paired_mean(texts.scores[after] - texts.scores[before], unit),
-        difference_by_other_labels(*sets, labelled),
-        difference_by_own_labels(*sets),
+        difference_by_other_labels(one, other, labelled),
+        difference_by_own_labels(one, other),
     )
     yield from ((method, each.interval, true) for method, each in zip(METHODS, found, strict=True))
 
