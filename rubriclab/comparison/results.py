@@ -224,7 +224,6 @@ class AnchorLook(FrozenModel):
     judge: str
     looks: int
     texts: int
-    scored: int
     groups: int
     bias: float | None
     absolute_error: float | None

@@ -1,26 +1,27 @@
 """Labelled texts that are scored again and again, to see whether their judge still agrees with people as it did.
 
-`NAME.looks.json` beside the file of texts holds the sums of all looks. An observation is the difference of a group's
+`NAME.looks.json` beside the file of texts holds the errors of all looks. An observation is the difference of a group's
 mean from its mean over the looks before it: without a change these are independent with mean 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
 from rubriclab.base_models import FrozenModel
 from rubriclab.comparison.columns import score_columns
 from rubriclab.comparison.results import MAX_UNSCORED, AnchorLook
-from rubriclab.data import Example, labelled
+from rubriclab.data import labelled
 from rubriclab.data.example import text_digest
 from rubriclab.digest import digest
 from rubriclab.errors import DataError
 from rubriclab.services.scores import ColumnScoring
-from rubriclab.stats.confidence_sequence import MeanSequence
+from rubriclab.stats.confidence_sequence import confidence_sequence
+from rubriclab.stats.correlation import FloatArray, IntArray
 from rubriclab.stats.folds import renumbered
 
 ERROR_RATE = 0.05
@@ -34,20 +35,11 @@ TIGHTEST_LOOK = 10
 
 
 class _Looks(FrozenModel):
-    """What is kept of the looks so far.
-
-    Attributes:
-        rubric, judge: the digest of the version, and what scores by it.
-        texts: for each text and label, by digest: in how many looks it was scored, the sum of its errors, and that of
-            their absolute values.
-    """
+    """The looks so far: for each text and label, by digest, the score less the label."""
 
     rubric: str
     judge: str
-    looks: int = 0
-    texts: dict[str, tuple[int, float, float]] = Field(default_factory=dict)
-    bias: MeanSequence = MeanSequence()
-    error: MeanSequence = MeanSequence()
+    looks: tuple[Mapping[str, float], ...] = ()
 
 
 async def look(scoring: ColumnScoring, place: str) -> AnchorLook:
@@ -61,34 +53,44 @@ async def look(scoring: ColumnScoring, place: str) -> AnchorLook:
     workspace, (version, choice) = scoring.workspace, scoring.scorers[0]
     earlier = _read(place, _Looks(rubric=version.digest, judge=choice.spec))
     aspect = version.rubric.aspect.name
-    examples = labelled(scoring.texts(), aspect)
+    texts = {digest([text_digest(each), each.scores[aspect]]): each for each in labelled(scoring.texts(), aspect)}
+    examples = tuple(texts.values())
     if (groups := len({example.group for example in examples})) < FEWEST:
         raise DataError(
             f"{place}: got texts with labels of {aspect} in {groups} groups, expected at least {FEWEST} groups.",
             "Label more texts.",
         )
     judge = workspace.judge(choice, fresh=True)
-    pairs = [pair async for pair in score_columns([(version, judge)], examples, workspace.under_way)]
-    scored = [(example, score.score) for example, (score,) in pairs if score.score is not None]
-    errors = np.array([score - example.scores[aspect] for example, score in scored])
-    complete = len(scored) >= (1 - MAX_UNSCORED) * len(examples)
-    looks = _after(earlier, [example for example, _ in scored], errors, aspect) if complete else earlier
-    if complete:
-        _looks_of(place).write_text(looks.model_dump_json(), "utf-8")
+    scored = score_columns([(version, judge)], examples, workspace.under_way)
+    scores = [score.score async for _, (score,) in scored]
+    errors = {
+        key: score - each.scores[aspect]
+        for (key, each), score in zip(texts.items(), scores, strict=True)
+        if score is not None
+    }
+    counted = len(errors) >= (1 - MAX_UNSCORED) * len(texts)
+    looks = (*earlier.looks, errors) if counted else earlier.looks
+    if counted:
+        _looks_of(place).write_text(earlier.model_copy(update={"looks": looks}).model_dump_json(), "utf-8")
+    table = np.array([[each.get(key, np.nan) for key in texts] for each in looks]).reshape(len(looks), len(texts))
+    unit = renumbered(np.array([each.group for each in examples]))
+    bias, error = (
+        confidence_sequence(_changes(values, unit), error_rate=ERROR_RATE / 2, tightest=TIGHTEST_LOOK * groups)
+        for values in (table, np.abs(table))
+    )
+    changed = any((each.low or 0.0) > 0 or (each.high or 0.0) < 0 for each in (bias, error))
+    now = np.array([*errors.values()])
     return AnchorLook(
         rubric=version.ref,
         judge=choice.spec,
-        looks=looks.looks,
-        texts=len(examples),
-        scored=len(scored),
+        looks=len(looks),
+        texts=len(texts),
         groups=groups,
-        bias=float(errors.mean()) if scored else None,
-        absolute_error=float(np.abs(errors).mean()) if scored else None,
-        bias_change=looks.bias.interval.rounded(),
-        error_change=looks.error.interval.rounded(),
-        outcome=(
-            "beyond" if looks.bias.excludes_zero or looks.error.excludes_zero else "within" if complete else "unknown"
-        ),
+        bias=float(now.mean()) if errors else None,
+        absolute_error=float(np.abs(now).mean()) if errors else None,
+        bias_change=bias.rounded(),
+        error_change=error.rounded(),
+        outcome="beyond" if changed else "within" if counted else "unknown",
     )
 
 
@@ -117,24 +119,14 @@ def _read(place: str, first: _Looks) -> _Looks:
     return found
 
 
-def _after(earlier: _Looks, examples: Iterable[Example], errors: np.ndarray, aspect: str) -> _Looks:
-    """Return the looks with one more; texts that were not scored before begin with it."""
-    texts, changes, groups = dict(earlier.texts), [], []
-    for example, error in zip(examples, errors.tolist(), strict=True):
-        key = digest([text_digest(example), example.scores[aspect]])
-        number, total, absolute = texts.get(key, (0, 0.0, 0.0))
-        if number:
-            changes.append((error - total / number, abs(error) - absolute / number))
-            groups.append(example.group)
-        texts[key] = (number + 1, total + error, absolute + abs(error))
-    found = earlier.model_copy(update={"looks": earlier.looks + 1, "texts": texts})
-    unit = renumbered(np.array(groups, dtype=str))
-    if len(changes) == 0 or unit.max() == 0:
-        return found
-    sums = [np.bincount(unit, column) / np.bincount(unit) for column in np.array(changes).T]
-    tightest = TIGHTEST_LOOK * (int(unit.max()) + 1)
-    bias, error = (
-        sequence.after(observations, error_rate=ERROR_RATE / 2, tightest=tightest)
-        for sequence, observations in zip((earlier.bias, earlier.error), sums, strict=True)
-    )
-    return found.model_copy(update={"bias": bias, "error": error})
+def _changes(values: FloatArray, unit: IntArray) -> list[FloatArray]:
+    """Return for each look but the first the mean change of each group from its texts' means over the looks before.
+
+    Args:
+        values: shape (looks, texts), NaN where a text has no score.
+        unit: the group of each text.
+    """
+    counts = np.cumsum(~np.isnan(values), axis=0)[:-1]
+    changes = values[1:] - np.nancumsum(values, axis=0)[:-1] / np.where(counts, counts, np.nan)
+    known = [(row[~np.isnan(row)], renumbered(unit[~np.isnan(row)])) for row in changes]
+    return [np.bincount(group, row) / np.bincount(group) for row, group in known if group.max(initial=0) > 0]
