@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rubriclab.comparison.columns import CriterionPair, PairedScore, RubricPair
-from rubriclab.comparison.human_difference import ScoredOutput, human_difference
+from rubriclab.comparison.human_difference import human_difference
 from rubriclab.comparison.pairing import Outputs, PairingRule, pair_outputs
 from rubriclab.comparison.results import (
     Comparison,
@@ -70,6 +70,15 @@ def compare_outputs(
         for first, second in places
         if before.scores[first].score is not None and after.scores[second].score is not None
     ]
+    first, second = before.scored, after.scored
+    if places:
+        first, second = (
+            [(old, score.score or 0.0) for old, score, _, _ in both],
+            [(new, score.score or 0.0) for _, _, new, score in both],
+        )
+    elif rule:
+        shared = {each.group for each, _ in first} & {each.group for each, _ in second}
+        first, second = ([each for each in side if each[0].group in shared] for side in (first, second))
     rubrics = RubricPair(rubric, rubric, tuple(CriterionPair(each, each, "kept") for each in rubric.criteria))
     pairs = [rubrics.pair(old.group, first, second) for old, first, _, second in both]
     differences = np.array([(pair.after or 0.0) - (pair.before or 0.0) for pair in pairs])
@@ -86,7 +95,8 @@ def compare_outputs(
         max_drop=max_drop,
         human=human_difference(
             rubric,
-            *_compared(before, after, both, paired=rule is not None),
+            first,
+            second,
             paired=bool(places),
             learned=learned,
             learned_from=learned_from,
@@ -200,20 +210,6 @@ def _by_groups(before: Outputs, after: Outputs, *, paired: bool) -> PairedMean:
     test = ttest_ind(second, first, equal_var=False)
     low, high = test.confidence_interval(0.95)
     return PairedMean(Interval(difference, float(low), float(high)), float(test.pvalue))
-
-
-def _compared(
-    before: Outputs, after: Outputs, pairs: Sequence[tuple[Example, Score, Example, Score]], *, paired: bool
-) -> tuple[Sequence[ScoredOutput], Sequence[ScoredOutput]]:
-    """Return the outputs that are compared: those in pairs; without any, all, or those of shared groups if `paired`."""
-    if pairs:
-        return [(old, score.score or 0.0) for old, score, _, _ in pairs], [
-            (new, score.score or 0.0) for _, _, new, score in pairs
-        ]
-    groups = [{example.group for example, _ in side.scored} for side in (before, after)]
-    kept = groups[0] & groups[1] if paired else groups[0] | groups[1]
-    first, second = ([each for each in side.scored if each[0].group in kept] for side in (before, after))
-    return first, second
 
 
 def _group_means(outputs: Outputs) -> dict[str, float]:

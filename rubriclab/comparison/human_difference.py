@@ -13,7 +13,6 @@ from rubriclab.rubric import Rubric
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.folds import units
 from rubriclab.stats.jackknife import FEWEST_GROUPS
-from rubriclab.stats.paired import PairedMean
 from rubriclab.stats.prediction_powered import (
     LabelledScores,
     ScoredSet,
@@ -23,6 +22,7 @@ from rubriclab.stats.prediction_powered import (
 
 # So many pairs of different outputs do not all get equal labels by chance.
 SUSPICIOUS = 10
+LABELS_OF: tuple[LabelSource, ...] = ("both", "before", "after")
 ScoredOutput = tuple[Example, float]
 
 
@@ -47,49 +47,36 @@ def human_difference(
         return None
     sets = _scored_sets(rubric.aspect.name, before, after, paired=paired, learned_from=learned_from)
     own = [each.labelled for each in sets]
-    found = difference_by_own_labels(*sets)
-    if found.interval.value is not None:
-        if paired:
-            _check_own_labels(before, after, sets)
-        return _result(found, sum(len(each.labels) for each in own), "both", rubric)
-    one_set: list[tuple[LabelSource, LabelledScores]] = [("before", own[0]), ("after", own[1])]
-    one_set.sort(key=lambda each: -each[1].groups)
-    sources: list[tuple[LabelSource, LabelledScores | None]] = [one_set[0], ("learning", learned)]
-    changed = (
-        float(np.mean([old.output != new.output for (old, _), (new, _) in zip(before, after, strict=True)]))
-        if paired
-        else 1.0
+    changed = np.array(
+        [not paired or old.output != new.output for (old, _), (new, _) in zip(before, after, strict=paired)]
     )
-    for name, labels in sources:
-        if labels and labels.groups >= FEWEST_GROUPS:
-            found = difference_by_other_labels(*sets, labels, changed=changed)
-            return _result(found, len(labels.labels), name, rubric)
-    return None
-
-
-def _check_own_labels(before: Sequence[ScoredOutput], after: Sequence[ScoredOutput], sets: Sequence[ScoredSet]) -> None:
-    """Return unless the labels of the outputs before seem to have been copied to other outputs.
-
-    Raises:
-        DataError: otherwise.
-    """
-    changed = np.array([old.output != new.output for (old, _), (new, _) in zip(before, after, strict=True)])
-    pairs = np.array([side.labels for side in sets])[:, changed]
-    pairs = pairs[:, ~np.isnan(pairs).any(axis=0)]
-    if pairs.shape[1] >= SUSPICIOUS and (pairs[0] == pairs[1]).all():
-        raise DataError(
-            f"All {pairs.shape[1]} labelled pairs of different outputs have the same label on both sides, so labels "
-            "of the outputs before seem to have been copied.",
-            "Leave the labels out of the second set, or give those of its own outputs.",
-        )
-
-
-def _result(found: PairedMean, labels: int, labels_of: LabelSource, rubric: Rubric) -> HumanDifference | None:
+    found, labels, labels_of = difference_by_own_labels(*sets), sum(len(each.labels) for each in own), LABELS_OF[0]
     if found.interval.value is None:
-        return None
+        place = int(own[1].groups > own[0].groups)
+        pool, labels_of = own[place], LABELS_OF[1 + place]
+        if pool.groups < FEWEST_GROUPS:
+            if learned is None:
+                return None
+            pool, labels_of = learned, "learning"
+        found, labels = difference_by_other_labels(*sets, pool, changed=float(changed.mean())), len(pool.labels)
+        if found.interval.value is None:
+            return None
+    elif paired:
+        _check_own_labels(*(side.labels[changed] for side in sets))
     width = rubric.scores_on.width
     interval = found.interval.within(-width, width).rounded()
     return HumanDifference(difference=interval, p=found.p, labels=labels, labels_of=labels_of)
+
+
+def _check_own_labels(before: FloatArray, after: FloatArray) -> None:
+    """Raise `DataError` if the labels of outputs that differ seem to have been copied from one set to the other."""
+    both = ~np.isnan(before + after)
+    if both.sum() >= SUSPICIOUS and (before[both] == after[both]).all():
+        raise DataError(
+            f"All {both.sum()} labelled pairs of different outputs have the same label on both sides, so labels of the "
+            "outputs before seem to have been copied.",
+            "Leave the labels out of the second set, or give those of its own outputs.",
+        )
 
 
 def _scored_sets(
