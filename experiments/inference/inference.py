@@ -99,7 +99,7 @@ def row(learned_from: Texts, texts: Texts, rng: np.random.Generator) -> dict[str
     intervals = (
         paired_mean(texts.scores, texts.unit).interval,
         corrected_mean(float(texts.scores.mean()), len(texts.unit), int(texts.unit.max()) + 1, labelled),
-        mean_by_own_labels(texts.scores, own, texts.unit, np.zeros_like(texts.unit)),
+        mean_by_own_labels(ScoredSet(texts.scores, own, texts.unit, np.ones(len(own))), np.zeros_like(texts.unit)),
     )
     found |= {f"mean {method}": [(each, mean)] for method, each in zip(METHODS, intervals, strict=True)}
     pairs = list(combinations(np.unique(texts.system).tolist(), 2))
@@ -125,7 +125,7 @@ def difference(
         return
     unit = np.arange(len(shared))
     places = [np.array([side[group] for group in shared]) for side in (first, second)]
-    one, other = (ScoredSet(texts.scores[at], own[at], np.full(len(at), 1 / len(at)), unit) for at in places)
+    one, other = (ScoredSet(texts.scores[at], own[at], unit, np.full(len(at), 1 / len(at))) for at in places)
     before, after = places
     people = texts.labels if texts.expected is None else texts.expected
     true = float((people[after] - people[before]).mean())

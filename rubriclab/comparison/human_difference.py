@@ -93,8 +93,8 @@ def _scored_sets(
         ScoredSet(
             np.array([score for _, score in side]),
             np.array([_label(example, aspect, learned_from) for example, _ in side]),
-            np.full(len(side), 1 / len(side)) if paired else _weights(of_side),
             of_side,
+            np.full(len(side), 1 / len(side)) if paired else _weights(of_side),
         )
         for side, of_side in zip((before, after), unit, strict=True)
     )

@@ -13,7 +13,9 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
+from rubriclab.base_models import FrozenModel
 from rubriclab.comparison.results import MAX_UNSCORED
 from rubriclab.data.scale import Scale
 from rubriclab.judges.recording import recorded_name
@@ -22,6 +24,7 @@ from rubriclab.stats.folds import renumbered, units
 from rubriclab.stats.interval import Interval
 from rubriclab.stats.prediction_powered import (
     LabelledScores,
+    ScoredSet,
     corrected_mean,
     labels_for_margin,
     mean_by_own_labels,
@@ -43,23 +46,14 @@ OTHERS = "other values"
 MARGIN = 0.05
 
 
-@dataclass(frozen=True, slots=True)
-class SliceSummary:
-    """The texts of a slice that have a score.
-
-    Attributes:
-        labels: how many of them have a label.
-    """
+class SliceSummary(FrozenModel):
+    """The texts of a slice that have a score; `labels` of them have a label."""
 
     name: str
     texts: int
     labels: int
     mean: float
     human_mean: Interval
-
-    def to_row(self) -> dict[str, Any]:
-        """Return the summary as one JSON object."""
-        return {**asdict(self), "human_mean": asdict(self.human_mean.rounded())}
 
 
 @dataclass(slots=True)
@@ -133,46 +127,46 @@ class ScoreDistribution:
 
         By labels of the texts themselves if there are any, stratified by slice if each slice has enough.
         """
-        stratified = self._human_mean(None)
-        return self._human_mean(None, stratify=False) if stratified.value is None else stratified
+        texts, slices = self._texts(), np.array(self.slices, dtype=np.int64)
+        stratified = mean_by_own_labels(texts, slices) if self.own_labels else Interval(None)
+        return self._human_mean(texts) if stratified.value is None else stratified.within(*self._ends)
 
     def slice_rows(self) -> list[SliceSummary]:
         """Return the texts of each slice, with their mean score and estimated mean human score, in order of names."""
-        values, labels, slices = np.array(self.values), np.array(self.labels), np.array(self.slices)
-        rows = []
+        rows, slices = [], np.array(self.slices)
         for name, number in sorted(self.names.items()):
-            chosen = slices == number
-            given = int((~np.isnan(labels[chosen])).sum())
-            mean = float(values[chosen].mean())
-            rows.append(SliceSummary(name, int(chosen.sum()), given, mean, self._human_mean(number)))
+            texts = self._texts(slices == number)
+            mean, human_mean = float(texts.scores.mean()), self._human_mean(texts).rounded()
+            labels = len(texts.labelled.labels)
+            rows.append(
+                SliceSummary(name=name, texts=len(texts.scores), labels=labels, mean=mean, human_mean=human_mean)
+            )
         return rows
 
-    def _human_mean(self, only: int | None, *, stratify: bool = True) -> Interval:
-        """Return the estimated mean human score of one slice, or of all texts."""
-        values, labels, slices = np.array(self.values), np.array(self.labels), np.array(self.slices)
-        chosen = np.full(len(values), True) if only is None else slices == only
-        if not chosen.any():
+    def _texts(self, chosen: npt.NDArray[np.bool_] | slice = slice(None)) -> ScoredSet:
+        values, labels = (np.array(each)[chosen] for each in (self.values, self.labels))
+        return ScoredSet(values, labels, renumbered(np.array(self.groups)[chosen]), np.ones(len(values)))
+
+    def _human_mean(self, texts: ScoredSet) -> Interval:
+        if not len(texts.scores):
             return Interval(None)
-        unit = renumbered(np.array(self.groups)[chosen])
-        if not np.isnan(labels).all():
-            strata = slices[chosen] if only is None and stratify else np.zeros(int(chosen.sum()), dtype=np.int64)
-            found = mean_by_own_labels(values[chosen], labels[chosen], unit, strata)
-        elif self.learned is None:
-            return Interval(None)
+        if self.own_labels:
+            found = mean_by_own_labels(texts, np.zeros_like(texts.unit))
+        elif self.learned:
+            groups = int(texts.unit.max()) + 1
+            found = corrected_mean(float(texts.scores.mean()), len(texts.scores), groups, self.learned)
         else:
-            mean = float(values[chosen].mean())
-            found = corrected_mean(mean, len(unit), int(unit.max()) + 1, self.learned)
-        return found.within(self.scale.low, self.scale.high)
+            return Interval(None)
+        return found.within(*self._ends)
+
+    @property
+    def _ends(self) -> tuple[float, float]:
+        return self.scale.low, self.scale.high
 
     @property
     def labelled(self) -> LabelledScores | None:
         """The labels that correct the mean, of the texts themselves or of learning; `None` without any."""
-        labels = np.array(self.labels)
-        has = ~np.isnan(labels)
-        if not has.any():
-            return self.learned
-        unit = renumbered(np.array(self.groups)[has])
-        return LabelledScores(labels[has], np.array(self.values)[has], unit, np.arange(len(unit)))
+        return self._texts().labelled if self.own_labels else self.learned
 
     @property
     def own_labels(self) -> bool:
@@ -185,8 +179,7 @@ class ScoreDistribution:
         labelled = self.labelled
         if labelled is None or self.human_mean.value is None:
             return None
-        groups = len(np.unique(np.array(self.groups, dtype=np.int64)))
-        if not unlike(np.array(self.values), groups, labelled):
+        if not unlike(np.array(self.values), len(set(self.groups)), labelled):
             return None
         return labels_for_margin(labelled, self.margin)
 
@@ -223,7 +216,7 @@ class ScoreDistribution:
             "standard_deviation": self.standard_deviation,
             "histogram": list(self.histogram),
             "unscored_by_reason": dict(self.unscored),
-            "slices": [each.to_row() for each in self.slice_rows()] if set(self.names) - {""} else [],
+            "slices": [each.model_dump(mode="json") for each in self.slice_rows()] if set(self.names) - {""} else [],
         }
 
 

@@ -5,9 +5,10 @@ Science 382) corrects the mean of the judge's scores by the labelled texts' mean
 by a factor from 0 to 1 with which the estimate is most precise (Angelopoulos, Duchi & Zrnic 2023, "PPI++: Efficient
 Prediction-Powered Inference", section 6), so that scores without information do no harm.
 
-The estimate is of these very texts, not of a population that they are drawn from. Its error is therefore that of two
-means of the residuals, over the labelled texts and over these. The factor is the slope of the labels over the scores of
-the labelled texts; PPI++'s, which also uses the variance of the other scores, approaches it for many texts.
+The estimated mean is of these very texts, not of a population that they are drawn from; a difference is of the groups
+in general that two sets have texts of. The error of the mean is therefore that of two means of the
+residuals, over the labelled texts and over these. The factor is the slope of the labels over the scores of the labelled
+texts; PPI++'s, which also uses the variance of the other scores, approaches it for many texts.
 """
 
 from __future__ import annotations
@@ -73,14 +74,18 @@ def corrected_mean(
         labelled: texts like them.
         confidence: of the interval.
     """
-    from scipy.special import stdtrit
-
     if labelled.groups < FEWEST_GROUPS or not texts:
         return Interval(None)
     value = labelled.factor * mean + float(labelled.residuals.mean())
     error = standard_error(labelled.residuals, labelled.unit) * math.sqrt(1 + _ratio(labelled, groups, texts))
     # The residuals' mean and the factor are estimated.
-    margin = float(stdtrit(labelled.groups - 2, (1 + confidence) / 2)) * error
+    return _student(value, error, labelled.groups - 2, confidence)
+
+
+def _student(value: float, error: float, freedom: int, confidence: float = CONFIDENCE) -> Interval:
+    from scipy.special import stdtrit
+
+    margin = float(stdtrit(freedom, (1 + confidence) / 2)) * error
     return Interval(value, value - margin, value + margin)
 
 
@@ -92,59 +97,21 @@ def _ratio(labelled: LabelledScores, groups: int, texts: int) -> float:
     return max(labelled.groups / groups, len(labelled.labels) / texts)
 
 
-def mean_by_own_labels(scores: FloatArray, labels: FloatArray, unit: IntArray, stratum: IntArray) -> Interval:
-    """Return the mean human score of texts some of which have labels, with Student's interval over groups.
-
-    Each stratum is corrected by its own labels, and counts by its number of texts. Without `FEWEST_GROUPS` groups with
-    labels in each stratum there is no estimate.
-
-    Args:
-        scores: shape (n,), without NaN.
-        labels: of the same texts, NaN where there is none; those of a stratum are drawn at random.
-        unit: the group of each text, numbered from 0.
-        stratum: of each text, numbered from 0 without gaps.
-    """
-    from scipy.special import stdtrit
-
-    has = ~np.isnan(labels)
-    influence, value, fewest = np.zeros(len(scores)), 0.0, len(scores)
-    for number in range(int(stratum.max(initial=-1)) + 1):
-        own, left = has & (stratum == number), ~has & (stratum == number)
-        labelled = LabelledScores(labels[own], scores[own], renumbered(unit[own]), np.arange(int(own.sum())))
-        fewest = min(fewest, labelled.groups)
-        if fewest < FEWEST_GROUPS:
-            return Interval(None)
-        center = float(labelled.residuals.mean())
-        value += float(labels[own].sum() + (labelled.factor * scores[left] + center).sum()) / len(scores)
-        if left.any():
-            number_left = int(left.sum())
-            ratio = _ratio(labelled, len(np.unique(unit[left])), number_left)
-            weight = number_left / len(scores) * math.sqrt(1 + ratio)
-            influence[own] = weight * (labelled.residuals - center) / own.sum()
-    if has.all():
-        return Interval(value, value, value)
-    groups = len(np.unique(unit[has]))
-    error = math.sqrt(groups / (groups - 1) * np.square(np.bincount(unit, influence)).sum())
-    freedom = max(groups - 2 - int(stratum.max()), fewest - 2)
-    margin = float(stdtrit(freedom, (1 + CONFIDENCE) / 2)) * error
-    return Interval(value, value - margin, value + margin)
-
-
 @dataclass(frozen=True, eq=False)
 class ScoredSet:
-    """One of two sets of texts whose means are compared.
+    """Texts with scores, some of which have labels.
 
     Attributes:
         scores: shape (n,), without NaN.
         labels: of the same texts, NaN where there is none.
-        weights: of the texts in the mean; their sum is 1.
-        unit: the group of each; groups of both sets are numbered together.
+        unit: the group of each, numbered from 0; for a difference, groups of both sets are numbered together.
+        weights: of the texts in a mean that is compared; their sum is 1.
     """
 
     scores: FloatArray
     labels: FloatArray
-    weights: FloatArray
     unit: IntArray
+    weights: FloatArray
 
     @property
     def labelled(self) -> LabelledScores:
@@ -165,6 +132,35 @@ class ScoredSet:
         return factor * mean + float(weights @ residuals), influence
 
 
+def mean_by_own_labels(texts: ScoredSet, stratum: IntArray) -> Interval:
+    """Return the mean human score of texts some of which have labels, with Student's interval over groups.
+
+    Each stratum is corrected by its own labels, which are of texts drawn at random, and counts by its number of texts.
+    Without `FEWEST_GROUPS` groups with labels in each stratum there is no estimate.
+
+    Args:
+        stratum: of each text, numbered from 0 without gaps.
+    """
+    has, count = ~np.isnan(texts.labels), len(texts.scores)
+    influence, value, fewest = np.zeros(count), 0.0, count
+    for number in range(int(stratum.max(initial=-1)) + 1):
+        own, left = has & (stratum == number), ~has & (stratum == number)
+        labelled = replace(texts, labels=np.where(own, texts.labels, np.nan)).labelled
+        fewest = min(fewest, labelled.groups)
+        if fewest < FEWEST_GROUPS:
+            return Interval(None)
+        factor, center, number_left = labelled.factor, float(labelled.residuals.mean()), int(left.sum())
+        value += float(labelled.labels.sum() + (factor * texts.scores[left] + center).sum()) / count
+        if number_left:
+            ratio = _ratio(labelled, len(np.unique(texts.unit[left])), number_left)
+            weight = number_left / count * math.sqrt(1 + ratio)
+            influence[own] = weight * (labelled.residuals - center) / own.sum()
+    groups = len(np.unique(texts.unit[has]))
+    squares = float(np.square(np.bincount(texts.unit, influence)).sum())
+    freedom = max(groups - 2 - int(stratum.max()), fewest - 2)
+    return _student(value, math.sqrt(groups / (groups - 1) * squares), freedom)
+
+
 def difference_by_own_labels(before: ScoredSet, after: ScoredSet) -> PairedMean:
     """Return the difference of the mean human scores of two sets that have labels, with Student's interval.
 
@@ -178,7 +174,7 @@ def difference_by_own_labels(before: ScoredSet, after: ScoredSet) -> PairedMean:
     centered = [(each.scores - each.scores.mean(), each.labels - each.labels.mean()) for each in labelled]
     factor = _factor(*map(np.concatenate, zip(*centered, strict=True)))
     value, squares = _difference(before, after, factor)
-    return _student(value, math.sqrt(groups / (groups - 1) * squares), groups - 2)
+    return _tested(value, math.sqrt(groups / (groups - 1) * squares), groups - 2)
 
 
 def difference_by_other_labels(
@@ -206,7 +202,7 @@ def difference_by_other_labels(
     spread = float(np.square(labelled.scores - labelled.scores.mean()).sum())
     of_factor = (value / factor) ** 2 * float(labelled.residuals.var()) / spread if factor else 0.0
     error = math.sqrt(min(groups) / (min(groups) - 1) * squares + of_factor + float(variances @ of_sets))
-    return _student(value, error, count - 2)
+    return _tested(value, error, count - 2)
 
 
 def _difference(before: ScoredSet, after: ScoredSet, factor: float) -> tuple[float, float]:
@@ -217,13 +213,12 @@ def _difference(before: ScoredSet, after: ScoredSet, factor: float) -> tuple[flo
     return second - first, float(np.square(sums).sum())
 
 
-def _student(value: float, error: float, freedom: int) -> PairedMean:
-    from scipy.special import stdtr, stdtrit
+def _tested(value: float, error: float, freedom: int) -> PairedMean:
+    from scipy.special import stdtr
 
     if error <= NO_SPREAD:
         return constant(value, 0.5**freedom)
-    margin = float(stdtrit(freedom, (1 + CONFIDENCE) / 2)) * error
-    return PairedMean(Interval(value, value - margin, value + margin), 2 * float(stdtr(freedom, -abs(value) / error)))
+    return PairedMean(_student(value, error, freedom), 2 * float(stdtr(freedom, -abs(value) / error)))
 
 
 def _factor(scores: FloatArray, labels: FloatArray) -> float:

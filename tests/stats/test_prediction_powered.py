@@ -94,7 +94,7 @@ def test_difference_and_interval_of_independent_sets_are_those_of_ppi_python() -
     for shift, units in ((0.0, np.arange(300)), (-0.3, 300 + np.arange(300))):
         quality = rng.normal(3 + shift, 1, 300)
         labels = np.where(np.arange(300) < 100, quality + rng.normal(0, 0.5, 300), np.nan)
-        sets.append(ScoredSet(quality + rng.normal(0, 0.5, 300), labels, np.full(300, 1 / 300), units))
+        sets.append(ScoredSet(quality + rng.normal(0, 0.5, 300), labels, units, np.full(300, 1 / 300)))
     found = difference_by_own_labels(*sets)
     # By ppi_mean_pointestimate and ppi_mean_ci of ppi-python 0.2.3 for each set, the margins added in quadrature. Its
     # scores are of the unlabelled texts only, so that its `lam` is two thirds of the factor.
@@ -109,7 +109,7 @@ def test_mean_by_own_labels_is_that_of_ppi_python_for_many_texts_without_groups(
     scores = np.concatenate([rng.normal(3, 1, 200), rng.normal(3, 1, 200_000)])
     labels = np.where(np.arange(len(scores)) < 200, 0.3 + 0.6 * scores + rng.normal(0, 0.5, len(scores)), np.nan)
     unit = np.arange(len(scores))
-    found = mean_by_own_labels(scores, labels, unit, np.zeros_like(unit))
+    found = mean_by_own_labels(ScoredSet(scores, labels, unit, np.ones(len(unit))), np.zeros_like(unit))
     # By ppi_mean_ci of ppi-python 0.2.3 with the labels, their scores, the other scores and the factor 0.678249.
     assert found.value == pytest.approx(2.1321143, abs=1e-3)
     assert found.low == pytest.approx(2.0631868, abs=2e-3)
@@ -128,7 +128,7 @@ def test_intervals_by_own_labels_hold_the_mean_label_in_about_95_percent(strata:
             [rng.permutation(np.unique(unit[stratum == s]))[: round(60 / strata * shares[s])] for s in range(strata)]
         )
         given = np.where(np.isin(unit, chosen), labels + 0.3 * stratum, np.nan)
-        found = mean_by_own_labels(scores, given, unit, stratum)
+        found = mean_by_own_labels(ScoredSet(scores, given, unit, np.ones(len(unit))), stratum)
         assert found.low is not None
         assert found.high is not None
         held_shares.append(found.low <= (labels + 0.3 * stratum).mean() <= found.high)
@@ -146,7 +146,7 @@ def two_systems(
         quality = level + of_group + rng.normal(0, 0.6, groups)
         scores = quality + rng.normal(0, of_system) + rng.normal(0, 0.3, groups)
         labels = np.where(np.arange(groups) < labelled, quality, np.nan)
-        sets.append(ScoredSet(scores, labels, np.full(groups, 1 / groups), np.arange(groups)))
+        sets.append(ScoredSet(scores, labels, np.arange(groups), np.full(groups, 1 / groups)))
     return sets[0], sets[1], 0.2
 
 
