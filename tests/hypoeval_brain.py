@@ -47,7 +47,7 @@ FEWEST, MOST = 40, 80
 
 _FENCED = re.compile(r"<<<([^>]+) ([0-9a-f]{16})>>>\n(.*?)\n<<<end of \1 \2>>>", re.DOTALL)
 _CRITERION = re.compile(r"^(?:\[([\w.-]+)\] |\d+\. )?([^\s:][^:\n]*): .+\n {3}-?[\d.]+: ", re.MULTILINE)
-_SCALE = re.compile(r"(-?[\d.]+) \(lowest\) to (-?[\d.]+) \(highest\)(, whole numbers only)?")
+_SCALE = re.compile(r"(-?[\d.]+) \((?:lowest|certainly '.*')\) to (-?[\d.]+) \([^)]+\)(, whole numbers only)?")
 SCHEMA = re.compile(r"^Answer with one JSON object .*:\n(\{.*\})$", re.MULTILINE)
 _PLACEHOLDER = re.compile(r"<[^<>]+>(?=[,}])")
 _ANCHORS = re.compile(r"scores ((?:-?[\d.]+, )+-?[\d.]+)")

@@ -20,7 +20,7 @@ from rubriclab.learning.verdicts import (
 )
 from rubriclab.methods.names import JOINT
 from rubriclab.report import charts
-from rubriclab.report.model import Block, Figure, Paragraph, Plot, Row, Section, quoted, table
+from rubriclab.report.model import NO_BASIS, Basis, Block, Figure, Paragraph, Plot, Row, Section, quoted, table
 from rubriclab.report.wording import count, estimate, evaluator_parts, figure
 from rubriclab.rubric import Rubric
 from rubriclab.stats.correlation import FloatArray
@@ -47,6 +47,7 @@ class VerdictEvaluation:
     Attributes:
         names: of the levels.
         agreements: of the rubrics, by their references, and of the raters among themselves where they are known.
+        groups: of the texts.
         baseline: the free baseline with the highest AUROC, and its AUROC.
         gains: by rubric, its AUROC less that of the baseline on the same texts.
     """
@@ -54,6 +55,7 @@ class VerdictEvaluation:
     aspect: str
     names: tuple[str, str]
     agreements: tuple[VerdictAgreement, ...]
+    groups: int
     baseline: tuple[str, Interval]
     gains: Mapping[str, Interval]
 
@@ -87,7 +89,8 @@ class VerdictEvaluation:
         ]
         gains = "; ".join(f"{each.name} {estimate(self.gains[each.name])}" for each in rubrics)
         above = f"The best free baseline, {name}, has an AUROC of {estimate(auroc)}; above it: {gains}."
-        (tables,) = verdict_section(self.agreements, self.names, "")
+        basis = Basis(aspect=self.aspect, level="dataset", n=sum(rubrics[0].cells), groups=self.groups)
+        (tables,) = verdict_section(self.agreements, self.names, "", basis=basis)
         blocks = (*sentences, Paragraph(quoted(above)), *tables.blocks)
         return Section(quoted(f"Verdicts: {self.aspect}"), blocks, "in brackets 95 % intervals", name="verdicts")
 
@@ -120,11 +123,16 @@ def evaluate_verdicts(
     gains = {ref: verdict_statistic("AUROC", [values, free[best]], labels, groups) for ref, values in scores.items()}
     if raters := raters_verdicts([text.annotations.get(aspect, ()) for text in texts], groups):
         found.append(raters)
-    return VerdictEvaluation(aspect, names, tuple(found), (best, reached[best]), gains)
+    return VerdictEvaluation(aspect, names, tuple(found), len(set(groups)), (best, reached[best]), gains)
 
 
 def verdict_section(
-    agreements: Sequence[VerdictAgreement], names: tuple[str, str], measured: str, name: str = ""
+    agreements: Sequence[VerdictAgreement],
+    names: tuple[str, str],
+    measured: str,
+    name: str = "",
+    *,
+    basis: Basis = NO_BASIS,
 ) -> Iterator[Section]:
     """Yield the figures of every evaluator, its four cells, and the calibration of the first; none without verdicts."""
     if not agreements:
@@ -141,7 +149,7 @@ def verdict_section(
         ("Brier score", [each.brier for each in agreements]),
     ]
     columns = [NAMES.get(each.name, each.name) for each in agreements]
-    figures = [Row((quoted(title), *map(Figure, found))) for title, found in rows]
+    figures = [Row((quoted(title), *map(Figure, found)), basis=basis) for title, found in rows]
     pairs = [(said, judged) for said in names for judged in names]
     cells = [
         Row((quoted(f"people {said!r}, verdict {judged!r}"), *(f"{each.cells[place]:,}" for each in agreements)))

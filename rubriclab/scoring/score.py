@@ -228,7 +228,7 @@ def _score(
         aspect=rubric.aspect.name,
         score=value,
         criteria=criteria,
-        unscored=_why(criteria) if value is None else None,
+        unscored=_why(rubric, criteria) if value is None else None,
         rubric=name,
         judge=judge.name,
         interval=interval,
@@ -328,9 +328,9 @@ def _criterion(rated: CriterionRating, contribution: float | None = None) -> Cri
     )
 
 
-def _why(criteria: Sequence[CriterionScore]) -> str:
+def _why(rubric: Rubric, criteria: Sequence[CriterionScore]) -> str:
     failed = [criterion for criterion in criteria if criterion.score is None and criterion.applies]
-    if not failed and any(criterion.score is not None for criterion in criteria):
+    if not failed and rubric.scores_on.names:
         return CANNOT_ASSESS
     if not failed:
         return f"none of the {len(criteria)} criteria can be asked of this text"

@@ -1,0 +1,119 @@
+"""Labels of two levels from file to report, by the command line and a server that sometimes cannot assess a text."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import hypoeval_brain
+import methods_brain
+import pytest
+from commands import HELDOUT, LABELLED, Commands
+from flow_server import LITTLE, commands_at
+from server import RunningServer
+
+RATERS = ("anna", "ben", "cleo")
+UNASSESSABLE = "Nothing can be made of this."
+LEARN = ("--task", "summarization", "--aspect", "ok", "--definition", "It is coherent.", "--name", "ok")
+
+
+def reply(messages: list[dict[str, str]], body: dict[str, Any]) -> str:
+    """Answer all methods' prompts; the whole of some texts cannot be assessed."""
+    asked = methods_brain.question_in(messages, body)
+    brain = hypoeval_brain if asked.verdict == "hypotheses" or "hypotheses are for" in asked.text else methods_brain
+    answer = json.loads(brain.reply(messages, body))
+    if UNASSESSABLE in asked.text and "or n/a if nothing here lets you tell" in asked.text:
+        for entry in [answer] if "score" in answer else answer.values():
+            entry["score"] = "n/a"
+    return json.dumps(answer)
+
+
+def rows(path: Path, number: int, unassessable: int = 0) -> list[dict[str, Any]]:
+    """Return texts of the sample, which pass from a score of 4 on; one rater in turn says the opposite or nothing."""
+    found = []
+    for place, line in enumerate(path.read_text("utf-8").splitlines()[:number]):
+        row = json.loads(line)
+        passes = row["scores"]["coherence"] >= 4
+        said: list[Any] = [passes, passes, passes]
+        if place % 3 == 0:
+            said[place % 2] = not passes
+        if place % 5 == 0:
+            said[2] = "cannot assess"
+        output = f"{row['output']} {UNASSESSABLE}" if place < unassessable else row["output"]
+        kept = {name: row[name] for name in ("id", "group", "source")}
+        found.append({**kept, "output": output, "annotations": {"ok": dict(zip(RATERS, said, strict=True))}})
+    return found
+
+
+def written(folder: Path, name: str, given: list[dict[str, Any]]) -> str:
+    (folder / name).write_text("".join(f"{json.dumps(row)}\n" for row in given))
+    return name
+
+
+@pytest.fixture
+def asking(_running_server: RunningServer, tmp_path: Path) -> Commands:
+    _running_server.reset()
+    _running_server.brain = reply
+    return commands_at(_running_server, tmp_path)
+
+
+def test_verdicts_from_labels_to_scores_evaluation_and_report(asking: Commands) -> None:
+    folder = asking.folder
+    labelled, heldout = rows(LABELLED, 30, unassessable=2), rows(HELDOUT, 48, unassessable=1)
+    texts = written(folder, "labelled.jsonl", labelled)
+    methods = ("--method", "hypoeval", "--method", "direct", *LITTLE)
+    learned = asking("learn", texts, *LEARN, *methods, "--prefer-recall-of", "false=0.9")
+    assert learned.code == 0, learned.err
+    assert "two levels, 'false' and 'true': scores are probabilities of 'true'" in learned.err
+    assert "answers that a text cannot be assessed, which are no labels: 6" in learned.err
+    assert "the judge says of 2 of 30 texts that the whole cannot be assessed: no scores" in learned.err
+    assert "the verdicts find" in learned.out
+    assert "Each rater is compared with the majority of the others." in learned.out
+
+    gate = asking("gate", "ok", "--json")
+    assert gate.code in (0, 1, 3)
+    own = next(each for each in gate.json["evaluators"] if each["kind"] == "rubric")
+    assert own["auroc"]["low"] < own["auroc"]["value"] < own["auroc"]["high"]
+
+    scored = asking("score", written(folder, "heldout.jsonl", heldout), "--rubric", "ok", "--fail-under", 1)
+    assert scored.code == 1, scored.err
+    first, *others = scored.rows
+    assert (first["score"], first["unscored"]) == (
+        None,
+        "the judge says that the whole of this text cannot be assessed",
+    )
+    assert "verdict" not in first
+    assert {row["verdict"] for row in others} <= {"false", "true"}
+    assert "1 unscored" in scored.err
+
+    files = ("--csv", "evaluation.csv", "--html", "evaluation.html")
+    evaluated = asking("evaluate", "heldout.jsonl", "--rubric", "ok", "--json", *files)
+    assert evaluated.code == 0, evaluated.err
+    assert "1 text left out of all figures" in evaluated.err
+    rubric, raters, _baseline = evaluated.json["verdicts"]
+    assert (rubric["evaluator"], raters["evaluator"]) == ("ok@1", "raters among themselves")
+    # Two raters of three texts disagree, and the third cannot assess them.
+    assert sum(rubric["cells"]) == len(others) - 3
+    with (folder / "evaluation.csv").open(encoding="utf-8") as file:
+        found = {row["row"]: row for row in csv.DictReader(file) if row["column"] == "ok@1" and row["value"]}
+    for name, key in (("AUROC", "auroc"), ("Cohen's kappa", "kappa"), ("Brier score", "brier")):
+        shown = found[name]
+        assert (shown["aspect"], shown["level"], int(shown["n"])) == ("ok", "dataset", sum(rubric["cells"]))
+        assert [float(shown[end]) for end in ("value", "low", "high")] == [
+            rubric[key][end] for end in ("value", "low", "high")
+        ]
+
+    report = asking("report", "ok", "--output", "report.html")
+    assert report.code == 0, report.err
+    for page in ("report.html", "evaluation.html"):
+        words = (folder / page).read_text("utf-8")
+        assert "Reliability curve" in words, page
+        assert "balanced accuracy" in words, page
+
+    edited = asking("edit", "ok", "--threshold", 0.9, "--by", "anna", "--because", "faults cost more", "--json")
+    assert edited.code == 0, edited.err
+    assert (edited.json["saved"], edited.json["statistic"]) == ("ok@2", "balanced accuracy")
+    again = asking("score", "heldout.jsonl", "--rubric", "ok").rows[1:]
+    assert [row["verdict"] for row in again] == ["true" if row["score"] >= 0.9 else "false" for row in others]
