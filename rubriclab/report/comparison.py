@@ -53,6 +53,7 @@ BADGES: Mapping[LimitOutcome, tuple[str, Literal["good", "bad", "warning"]]] = {
 }
 LIMITS: Mapping[str, str] = {
     "max_drop": "the mean score drops by {} points",
+    "max_human_drop": "the mean human score drops by {} points",
     "max_shift": "the mean score moves by {} points",
     "max_flips": "a share of {} of the texts flips",
     "min_rank": "the rankings correlate by {}",
@@ -68,7 +69,7 @@ def comparison_view(comparison: Comparison, version: Version | None = None) -> V
     title = (quoted(comparison.before.name), " to ", quoted(comparison.after.name))
     scorer = _scorer(comparison) if version else ()
     blocks = (
-        *map(_limit, comparison.checks),
+        *(_limit(check, human=comparison.human is not None) for check in comparison.checks),
         *([] if comparison.checks else _no_limit()),
         Paragraph(change_sentence(comparison), "lead"),
         *(verdict_line(version) if version else ()),
@@ -84,17 +85,18 @@ def comparison_view(comparison: Comparison, version: Version | None = None) -> V
     return View(title, blocks, "rubriclab comparison")
 
 
-def _limit(check: LimitCheck) -> Badge:
-    """Return the outcome of a limit, with the figure and the limit if one was given."""
+def _limit(check: LimitCheck, *, human: bool) -> Badge:
+    """Return the outcome of a limit, with the figure, of `human` scores or the judge's, and the limit if any."""
     words, tone = BADGES[check.outcome]
     if check.allowed is None:
         return Badge({"within": "no significant drop", "beyond": "worse"}.get(check.outcome, words), tone)
     found = "an undefined figure" if check.value is None else show(round(check.value, 4))
-    return Badge(words, tone, f"{LIMITS[check.limit].format(found)}, limit {show(check.allowed)}")
+    figures = LIMITS["max_human_drop" if human else check.limit].format(found)
+    return Badge(words, tone, f"{figures}, limit {show(check.allowed)}")
 
 
 def _no_limit() -> Iterator[Paragraph]:
-    limits = " or ".join(option(name) for name in LIMITS if name != "max_drop")
+    limits = " or ".join(option(name) for name in LIMITS if not name.endswith("drop"))
     code = by_reader(python="the outcome is `within`", command_line="the exit code is 0")
     yield Paragraph(f"No limit was given ({limits}), so {code}.", "quiet")
 
@@ -124,7 +126,7 @@ def change_sentence(comparison: Comparison) -> str:
     meaning = {
         "within": f"The interval excludes more than {limit}.",
         "beyond": f"The whole interval lies beyond {limit}.",
-        "unknown": f"The interval includes {limit}: more texts are needed.",
+        "unknown": f"The interval includes {limit}: more {'labels' if comparison.human else 'texts'} are needed.",
     }
     return f"{changed} {meaning[comparison.outcome]}"
 
@@ -292,12 +294,12 @@ def _card(change: TextChange, titles: Mapping[str, str]) -> Card:
 def anchor_view(look: AnchorLook) -> View:
     """Return whether the errors of labelled texts have changed since the first look."""
     changes = (
-        ("bias (score less label)", look.bias, look.bias_change),
-        ("error", look.absolute_error, look.error_change),
+        ("score less label", look.bias, look.bias_change),
+        ("absolute error", look.absolute_error, look.error_change),
     )
     rows = [(name, figure(now), Figure(change)) for name, now, change in changes]
     badges = {
-        "within": Badge("no change seen", "good"),
+        "within": Badge("no change seen" if look.looks > 1 else "first look", "good"),
         "beyond": Badge("changed", "bad", "the errors are not those of the first looks"),
         "unknown": Badge("not counted", "warning", "more than a tenth of the texts have no score"),
     }

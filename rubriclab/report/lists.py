@@ -315,7 +315,9 @@ def summary_blocks(summary: ScoreDistribution) -> tuple[Block, ...]:
     """Return the mean human score, the scores' mean, spread and histogram, and the main reasons for missing scores."""
     blocks: list[Block] = []
     if summary.labelled and summary.human_mean.value is not None:
-        labels = f"{count(len(summary.labelled.labels), 'label')} of {'them' if summary.own_labels else 'learning'}"
+        labels = (
+            f"{count(len(summary.labelled.labels), 'label')} of {'these texts' if summary.own_labels else 'learning'}"
+        )
         what = f"share that people put at {summary.scale.names[1]!r}" if summary.scale.names else "mean human score"
         blocks.append(Paragraph(quoted(f"estimated {what} {estimate(summary.human_mean)}, by {labels}")))
     if summary.labels_needed:

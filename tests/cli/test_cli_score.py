@@ -169,7 +169,7 @@ def test_labels_in_the_scored_file_correct_the_mean_of_the_whole_and_of_each_sli
     true = np.mean([json.loads(line)["scores"]["coherence"] for line in HELDOUT.read_bytes().splitlines()])
     assert whole["low"] < true < whole["high"]
     shown = learned("score", texts, *options, "-o", "shown.jsonl").err
-    assert "by 30 labels of them" in shown
+    assert "by 30 labels of these texts" in shown
     assert "half 1" in shown
 
 

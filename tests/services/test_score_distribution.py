@@ -109,7 +109,7 @@ def test_labels_of_the_texts_themselves_come_before_those_of_learning() -> None:
     result.learned = LabelledScores(np.linspace(4, 5, 20), np.linspace(1, 2, 20), np.arange(20), np.arange(20))
     assert result.human_mean.value == pytest.approx(2.5, abs=0.05)
     assert (result.to_row()["labels"], result.to_row()["labels_of"]) == (20, "texts")
-    assert "by 20 labels of them" in str(summary_blocks(result)[0])
+    assert "by 20 labels of these texts" in str(summary_blocks(result)[0])
 
 
 def test_with_a_label_for_each_text_the_mean_is_theirs() -> None:
