@@ -310,7 +310,8 @@ def _duplicates(placed: Iterable[NumberedExample]) -> Iterator[RowError]:
         earlier = first.setdefault(row.example.id, row)
         if earlier is not row:
             texts = {(each.example.output, each.example.source, each.example.context) for each in (row, earlier)}
-            same = "; both hold the same text: if two people rated it, write one row with their mean"
+            mapped = option("mapping", "rater=COLUMN")
+            same = f"; both hold the same text: if two people rated it, add {mapped}, or write one row with their mean"
             got = f"{row.example.id!r}, which line {earlier.line} also has"
             yield row.fault("id", got, f"an id of its own{same if len(texts) == 1 else ''}")
 

@@ -6,12 +6,11 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from types import MappingProxyType
 from typing import Any, Final
 
 from rubriclab.characters import comma_list, comma_values
-from rubriclab.data.cells import MOST_WORDS, CellRules
+from rubriclab.data.cells import MOST_WORDS, VERDICT_WORDS, CellRules, is_level_word
 from rubriclab.errors import SettingsError
 
 TEXT_FIELDS = ("source", "context", "reference")
@@ -35,7 +34,20 @@ _NAMES = {
     "group": "group group-id doc-id document-id article-id source-id prompt-id topic gruppe thema",
     "system": "system model model-name system-id modell",
 }
+# Columns of tables with a row for each rating.
+_RATING_NAMES = {
+    "aspect": "aspect dimension criterion kriterium aspekt",
+    "rater": "rater annotator worker coder reviewer judge user rater-id annotator-id worker-id user-id bewerter "
+    "gutachter",
+}
 _SCORE_NAMES = ("score", "rating", "label", "grade", "mean", "human", "bewertung", "note", "punkte", "wertung")
+# Words in the names of columns of numbers that are not people's scores.
+_MEASURED = re.compile(
+    "bertscore|bleu|bleurt|char(acter)?s|chrf|comet|cost|count|duration|latency|length|logprob|loss|meteor|ms|perplexity"
+    r"|price|probability|rouge\w*|seconds|similarity|time|tokens|words"
+)
+# Columns of a form with a question for each text: How good? [The text].
+_FORM = re.compile(r"(.+?)\s*\[.+\]", re.DOTALL)
 _RATER = re.compile(r"(?:rater|annotator|judge|coder|reviewer|person|bewerter|gutachter)[-]?\w+")
 _TEXTS = ("output", "source", "context", "reference")
 # Minimum similarity (0 to 100) of two names that are considered the same.
@@ -45,7 +57,7 @@ _SHORTEST_HEAD = 5
 _GENERIC = ("input", "number", "passage", "original", "group", "model")
 # Minimum characters of texts that are considered more than names.
 _TEXT = 25
-# The highest rating by which columns of numbers with any names are taken for raters.
+# The highest rating in columns of numbers whose names say nothing.
 MOST_RATED = 10
 _RULES = (CellRules(typed=False), CellRules(typed=False, decimal_comma=True))
 
@@ -156,26 +168,60 @@ def proposed_mapping(
 
     Columns are matched by usual names; without a match, the column with the longest texts is the output. Columns of
     numbers become scores of `aspect`, or annotations if several columns are named after the aspect or after raters, or
-    hold numbers of one small range.
+    hold numbers of one small range; so do columns of usual words for levels if there are no others.
     """
     cells = {column: [row.get(column) for row in rows] for column in _columns(rows)}
     native = {column for column in cells if column.partition(".")[0] in (*FIELDS, *TABLES)} | mapped.keys()
     free = {column: values for column, values in cells.items() if column not in (*native, *mapped.values())}
     proposal: dict[str, str] = {}
     numbers = {column for column, values in free.items() if _are_numbers(values)}
+    about = _plain(aspect or "")
     for match in (_named, _compound):
         for name, words in _NAMES.items():
-            usable = [c for c in free if c not in proposal.values() and (c not in numbers if name in _TEXTS else True)]
+            untaken = [column for column in free if column not in proposal.values() and _plain(column) != about]
+            usable = [column for column in untaken if name not in _TEXTS or column not in numbers]
             if name not in native and name not in proposal and (column := match(usable, words.split())):
                 proposal[name] = column
     if "output" not in proposal and "output" not in native and (column := _longest(free, proposal)):
         proposal["output"] = column
-    worded = _levels({column: values for column, values in free.items() if column not in proposal.values()})
-    taken = {*proposal.values(), *(column for column in numbers if _are_distinct(column, free[column], aspect))}
-    scored = [column for column in free if column in (*numbers, *worded) and column not in taken]
-    if aspect and not any(column.startswith((f"scores.{aspect}", f"annotations.{aspect}")) for column in native):
-        proposal |= dict(_scores({column: free[column] for column in scored}, aspect))
+    output = proposal.get("output") or mapped.get("output", "output")
+    if output not in cells and len(form_columns(cells)) > 1:
+        return {}
+    proposal |= _rating_columns(free, cells.get(output, ()), {*proposal.values(), *native})
+    left = {column: values for column, values in free.items() if column not in proposal.values()}
+    worded, usual = _levels(left, aspect)
+    found = numbers - {column for column in numbers if _are_measured(column, free[column], aspect)} | worded
+    scored = {column: values for column, values in left.items() if column in (found & left.keys() or usual)}
+    is_scored = any(column.startswith((f"scores.{aspect}", f"annotations.{aspect}")) for column in native)
+    others = rated_aspects(rows, proposal.get("aspect") or mapped.get("aspect", "aspect"))
+    if aspect and not is_scored and (not others or about in map(_plain, others)):
+        proposal |= dict(_scores(scored, aspect))
     return proposal
+
+
+def _rating_columns(free: Mapping[str, Sequence[Any]], outputs: Sequence[Any], taken: set[str]) -> dict[str, str]:
+    """Return the columns of the aspects and, if texts repeat, of the raters of a table with a row for each rating."""
+    found: dict[str, str] = {}
+    repeat = len(set(map(str, outputs))) < len(outputs)
+    for name, words in _RATING_NAMES.items():
+        untaken = {column: values for column, values in free.items() if column not in (*taken, *found.values())}
+        few = [column for column, values in untaken.items() if 1 < len(set(map(str, values))) <= len(values) / 2]
+        column = _named(few, words.split())
+        if name not in taken and column and (repeat if name == "rater" else not _are_numbers(free[column])):
+            found[name] = column
+    return found
+
+
+def rated_aspects(rows: Sequence[Mapping[str, Any]], column: str) -> list[str]:
+    """Return the aspects that a table with a row for each rating names in a column."""
+    named = dict.fromkeys(row.get(column) for row in rows)
+    return [name.strip() for name in named if isinstance(name, str) and name.strip()]
+
+
+def form_columns(columns: Iterable[str]) -> list[str]:
+    """Return the columns of a form that asks one question for each of several texts: `How good? [The text]`."""
+    asked = {column: match[1] for column in columns if (match := _FORM.fullmatch(column))}
+    return [column for column, question in asked.items() if list(asked.values()).count(question) > 1]
 
 
 def output_columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -228,26 +274,43 @@ def _compound(columns: Sequence[str], names: Sequence[str]) -> str | None:
 
 
 def _longest(cells: Mapping[str, Sequence[Any]], mapped: Mapping[str, str]) -> str | None:
-    lengths = {column: _mean_length(values) for column, values in cells.items() if column not in mapped.values()}
+    lengths = {
+        column: _mean_length(values)
+        for column, values in cells.items()
+        if column not in mapped.values() and _are_wordy(values)
+    }
     column = max(lengths, key=lambda name: lengths[name], default=None)
     return column if column is not None and lengths[column] >= _TEXT else None
+
+
+def _are_wordy(cells: Sequence[Any]) -> bool:
+    """Return whether texts are mostly of letters, unlike dates and numbers."""
+    characters = "".join("".join(cell.split()) for cell in cells if isinstance(cell, str))
+    return sum(map(str.isalpha, characters)) > len(characters) / 2
 
 
 def _mean_length(cells: Sequence[Any]) -> float:
     return sum(len(cell) for cell in cells if isinstance(cell, str)) / max(len(cells), 1)
 
 
-def _levels(cells: Mapping[str, Sequence[Any]]) -> set[str]:
-    """Return the columns of a few short words that are named like scores or hold the words of another such column."""
-    words = {
-        column: {cell.strip().casefold() for cell in values if isinstance(cell, str) and 0 < len(cell.strip()) < _TEXT}
+def _levels(cells: Mapping[str, Sequence[Any]], aspect: str | None) -> tuple[set[str], set[str]]:
+    """Return the columns of a few short words that are scores by their names or another such column, or by their words.
+
+    The names are those of scores or of the aspect; the words are those of another column of the first kind, or, for the
+    second set, usual ones for levels.
+    """
+    texts = {
+        column: [str(cell).strip().casefold() for cell in values if isinstance(cell, str | bool)]
         for column, values in cells.items()
     }
-    few = {column: found for column, found in words.items() if 1 < len(found) <= MOST_WORDS}
+    words = {column: {text for text in found if 0 < len(text) < _TEXT} for column, found in texts.items()}
+    named = {column for column in cells if is_score_name(column) or (aspect and _is_similar(column, aspect))}
+    few = {column: found for column, found in words.items() if (column not in named) < len(found) <= MOST_WORDS}
     many = [column for column in few if len(cells[column]) > MOST_WORDS]
     pairs = [(one, two) for one in many for two in many if one != two]
     alike = {one for one, two in pairs if 2 * len(few[one] & few[two]) >= len(few[one] | few[two])}
-    return alike | {column for column in few if is_score_name(column)}
+    usual = {column for column, found in few.items() if all(w in VERDICT_WORDS or is_level_word(w) for w in found)}
+    return alike | (named & few.keys()), usual
 
 
 def _are_numbers(cells: Sequence[Any]) -> bool:
@@ -255,11 +318,19 @@ def _are_numbers(cells: Sequence[Any]) -> bool:
     return len(present) > 0 and len(_numbers(present)) >= 0.8 * len(present)
 
 
-def _are_distinct(column: str, cells: Sequence[Any], aspect: str | None) -> bool:
-    """Return whether numbers look like identifiers or measurements: all differ, and their name says no score."""
+def _are_measured(column: str, cells: Sequence[Any], aspect: str | None) -> bool:
+    """Return whether numbers look like identifiers or measurements, and their name says no score.
+
+    They mostly differ, lie beyond 0 to 10, or have the name of a usual measurement.
+    """
+    if aspect is not None and _is_similar(column, aspect):
+        return False
+    if any(map(_MEASURED.fullmatch, _plain(column).split("-"))):
+        return True
     numbers = _numbers(cells)
-    is_named = is_score_name(column) or (aspect is not None and _is_similar(column, aspect))
-    return len(numbers) > MOST_RATED and len(set(numbers)) == len(numbers) and not is_named
+    differ = len(numbers) > MOST_RATED and len(set(numbers)) > len(numbers) / 2
+    beyond = sum(not 0 <= number <= MOST_RATED for number in numbers) > 0.1 * len(numbers)
+    return (differ or beyond) and not is_score_name(column)
 
 
 def _is_similar(column: str, aspect: str) -> bool:
@@ -282,7 +353,8 @@ def _numbers(cells: Iterable[Any]) -> list[float]:
 def _scores(cells: Mapping[str, Sequence[Any]], aspect: str) -> Iterator[tuple[str, str]]:
     """Yield the fields of the columns that hold scores of `aspect`."""
     columns, plain_aspect = list(cells), _plain(aspect)
-    similar = [column for column in columns if _is_similar(column, aspect)]
+    same = [column for column in columns if _plain(column) == plain_aspect]
+    similar = same if len(same) == 1 else [column for column in columns if _is_similar(column, aspect)]
     raters = similar if len(similar) > 1 else [column for column in columns if _RATER.fullmatch(_plain(column))]
     first = {_plain(column).partition("-")[0] for column in columns}
     if len(similar) == 1:
@@ -294,10 +366,7 @@ def _scores(cells: Mapping[str, Sequence[Any]], aspect: str) -> Iterator[tuple[s
     elif column := _named(columns, _SCORE_NAMES) or (columns[0] if len(columns) == 1 else None):
         yield f"scores.{aspect}", column
     elif len(columns) > 1:
-        # Ratings lie between 0 and 10; words may be levels.
-        numbers = _numbers(chain.from_iterable(cells.values()))
-        if sum(0 <= number <= MOST_RATED for number in numbers) >= 0.9 * len(numbers):
-            yield from ((f"annotations.{aspect}.{_plain(column)}", column) for column in columns)
+        yield from ((f"annotations.{aspect}.{_plain(column)}", column) for column in columns)
 
 
 def _rater(column: str, aspect: str) -> str:

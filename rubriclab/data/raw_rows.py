@@ -32,6 +32,7 @@ from rubriclab.data.formats import (
     sample_of,
 )
 from rubriclab.data.json_document import document_rows
+from rubriclab.data.long_table import NAME, is_rating, joined_ratings
 from rubriclab.data.mapping import FieldMap
 from rubriclab.data.parquet import parquet_rows
 from rubriclab.data.reading import DEFAULTS, ReadingOptions, SourceFormat
@@ -92,8 +93,8 @@ def raw_rows(source: str | Path | Lines, options: ReadingOptions) -> RawRows:
     _check_readable(path, kind)
     _check_options(path, kind, options)
     if kind in WORKBOOK:
-        return _sheet(path, options)
-    if kind == PARQUET:
+        raw = _sheet(path, options)
+    elif kind == PARQUET:
         rows = parquet_rows(path, options.longest)
         raw = RawRows(SourceFormat(str(path), "Parquet"), rows, options.rules(typed=True), table=True)
     else:
@@ -121,11 +122,14 @@ def raw_table(rows: Any, where: str, options: ReadingOptions) -> RawRows:
 
 
 def _own_rows(raw: RawRows, options: ReadingOptions) -> RawRows:
-    """Return the rows, those that an annotation tool exported with annotations and reasons."""
+    """Return the rows, ratings of one text joined, and those of an annotation tool with annotations and reasons."""
     first = next(raw.numbered, None)
     if first is None:
         return raw
     numbered = chain([first], raw.numbered)
+    if is_rating(first[1], options.mapping, raw.rules):
+        joined, details = joined_ratings(raw.source.where, numbered, options.mapping, raw.rules)
+        return replace(raw, source=replace(raw.source, tool=NAME, details=details), numbered=iter(joined))
     convert = converter(first[1], raw.source.format)
     if convert is None:
         return replace(raw, numbered=numbered)

@@ -28,7 +28,16 @@ from rubriclab.characters import is_blank
 from rubriclab.data.cells import TYPED, UNTYPED, CellRules
 from rubriclab.data.example import Example
 from rubriclab.data.fields import LONGEST_NAME, FieldError, Fields, in_unicode
-from rubriclab.data.mapping import ABSENT, NATIVE, FieldMap, closest_column, look_up, mapping_text, proposed_mapping
+from rubriclab.data.mapping import (
+    ABSENT,
+    NATIVE,
+    FieldMap,
+    closest_column,
+    form_columns,
+    look_up,
+    mapping_text,
+    proposed_mapping,
+)
 from rubriclab.descriptions import describe
 from rubriclab.digest import digest
 from rubriclab.errors import DataError
@@ -100,11 +109,12 @@ def example_of(
     example = _example(fields, field_errors)
     if example is not None and not field_errors:
         return example
-    faults = [_fault(fault, where, line, fields) for fault in field_errors]
+    faults = [fault_of(fault, where, line, fields) for fault in field_errors]
     return replace(faults[0], more=tuple(faults[1:]), usable=example)
 
 
-def _fault(error: FieldError, where: str, line: int, fields: Fields) -> RowError:
+def fault_of(error: FieldError, where: str, line: int, fields: Fields) -> RowError:
+    """Return the fault of a row with an invalid value of a field."""
     column = fields.mapping.columns.get(error.field)
     column = column if column and look_up(fields.row, column) is not ABSENT else None
     return RowError(where, line, error.field, error.got, error.expected, fields.known_id(), column, error.word)
@@ -126,6 +136,11 @@ def check_columns(row: Mapping[str, Any], where: str, mapping: FieldMap) -> None
         for name in ("output", *mapping.columns):
             fields.check_column(name)
     except FieldError as error:
+        if error.field == "output" and len(asked := form_columns(map(str, row))) > 1:
+            raise DataError(
+                f"{where}: the columns {asked[0]!r}, {asked[1]!r} and so on seem to be a form's questions, each about "
+                "one text; write a row for each rating, with the columns output, rater and score."
+            ) from None
         mapped = mapping.columns.get(error.field)
         proposed = proposed_mapping([row]) if mapped is None else {}
         if mapped is not None or error.field not in proposed:
@@ -172,16 +187,26 @@ def _example(fields: Fields, faults: list[FieldError]) -> Example | None:
     )
 
 
+def mapped_aspects(mapping: FieldMap) -> set[str]:
+    """Return the aspects whose scores or annotations are mapped to columns, in lower case."""
+    tables = (mapping.aspects(table) for table in ("scores", "annotations"))
+    return {name.partition(".")[0].strip().casefold() for names in tables for name in names}
+
+
+def other_aspect(fields: Fields) -> str | None:
+    """Return the aspect that a row names for its rating if it is not a mapped one."""
+    named, mapped = look_up(fields.row, fields.mapping.columns.get("aspect", "aspect")), mapped_aspects(fields.mapping)
+    is_other = (
+        bool(mapped) and isinstance(named, str) and not is_blank(named) and named.strip().casefold() not in mapped
+    )
+    return named.strip() if is_other else None
+
+
 def _check_aspect(fields: Fields) -> None:
-    """Check that a row that names the aspect of its rating (a table with a row for each rating) names a mapped one."""
-    column = fields.mapping.columns.get("aspect", "aspect")
-    named = look_up(fields.row, column)
-    mapped = {name.partition(".")[0] for table in ("scores", "annotations") for name in fields.mapping.aspects(table)}
-    if not mapped or not isinstance(named, str) or is_blank(named):
-        return
-    if named.strip().casefold() not in {name.strip().casefold() for name in mapped}:
-        aspects = " or ".join(map(repr, sorted(mapped)))
-        raise FieldError("aspect", describe(named), f"{aspects}, which the ratings are mapped to; leave out other rows")
+    """Check that a row that names the aspect of its rating names a mapped one; only rows of a stream may not."""
+    if other := other_aspect(fields):
+        aspects = " or ".join(map(repr, sorted(mapped_aspects(fields.mapping))))
+        raise FieldError("aspect", describe(other), f"{aspects}, which the ratings are mapped to; leave out other rows")
 
 
 def _annotations(fields: Fields, faults: list[FieldError]) -> dict[str, tuple[tuple[str, ...], tuple[float, ...]]]:

@@ -24,7 +24,10 @@ def check_view(result: CheckResult, *, commands: bool = True) -> View:
 
     Without `commands`, the lines of `check_commands` are left out: a terminal prints them unbroken.
     """
-    verdict = "Usable." if result.usable else f"Not usable: {count(result.problem_count, 'problem')}."
+    problems = f"Not usable: {count(result.problem_count, 'problem')}."
+    verdict = (
+        "Usable." if result.usable else "Usable with the mapping below." if result.usable_as_proposed else problems
+    )
     blocks: list[Block] = [Paragraph((quoted(result.source.where), f": {verdict}"), "lead")]
     blocks.append(Pairs(tuple(_facts(result))))
     if result.columns:
@@ -138,5 +141,6 @@ def check_row(result: CheckResult) -> dict[str, Any]:
         "hints": [for_reader(hint) for hint in result.hints],
         "notes": [for_reader(note) for note in result.notes],
         "proposal": result.proposal,
+        "usable_as_proposed": result.usable_as_proposed,
         "next": result.next and for_reader(result.next),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,16 @@ from rubriclab.data.check import (
     without_invalid_ratings,
 )
 from rubriclab.data.comparisons import comparison_faults
-from rubriclab.data.mapping import FIELDS, TABLES, is_score_name, mapping_text, output_columns, proposed_mapping
+from rubriclab.data.mapping import (
+    FIELDS,
+    TABLES,
+    is_score_name,
+    mapping_text,
+    output_columns,
+    parse_mapping,
+    proposed_mapping,
+    rated_aspects,
+)
 from rubriclab.data.raw_rows import RawRows, raw_rows, raw_table
 from rubriclab.data.readers import parsed_row
 from rubriclab.data.reading import ReadingOptions, SourceFormat, given_options
@@ -82,8 +91,9 @@ class CheckResult(Displayed):
         problem_count: the number of problems, each cell counted.
         hints: options that would solve some of them.
         notes: what is worth knowing.
-        next: the command to run next; `None` while there are problems.
+        next: the command to run next, with the proposed mapping if it is needed; `None` while there are problems.
         proposal: a mapping, where the columns have other names than the fields.
+        usable_as_proposed: whether there are problems only without the proposed mapping.
     """
 
     source: SourceFormat
@@ -103,6 +113,7 @@ class CheckResult(Displayed):
     notes: tuple[str, ...]
     next: str | None
     proposal: str | None
+    usable_as_proposed: bool = False
 
     @property
     def usable(self) -> bool:
@@ -130,7 +141,15 @@ def check(data: Data, options: CheckOptions) -> CheckResult:
         SettingsError: for an option that does not apply to the file.
     """
     raw = raw_rows(data, options) if isinstance(data, str | Path) else raw_table(data, "the data", options)
-    return _Reading(raw, options).result(data)
+    result = _Reading(raw, options).result(data)
+    is_file = isinstance(data, str | Path) and Path(data).is_file()
+    if result.usable or not result.proposal or not (is_file or raw.table):
+        return result
+    try:
+        mapped = check(data, options.model_copy(update={"mapping": parse_mapping(result.proposal)}))
+    except DataError:
+        return result
+    return replace(result, next=mapped.next, hints=result.hints or mapped.hints, usable_as_proposed=mapped.usable)
 
 
 def check_each(files: Sequence[str | Path], options: CheckOptions) -> list[CheckResult]:
@@ -177,6 +196,9 @@ class _Reading:
         lines = [] if self.options.skip_faulty else first_of(fault_lines(single))
         self.problems += lines
         notes = [*self._training(examples, chosen, aspects), *_answer_columns(self.sample), *self._comments(aspects)]
+        column = self.options.mapping.columns.get("aspect", "aspect")
+        if (rated := rated_aspects(self.sample, column)) and not examples and chosen not in rated:
+            notes.append(f"the column {column!r} names the aspects {', '.join(map(repr, rated))}")
         if left_out := [*single, *self.left_out] if self.options.skip_faulty else []:
             notes += [f"left out: {line}" for line in first_of(fault_lines(left_out))]
             if not examples:
@@ -333,6 +355,8 @@ class _Reading:
 def _with_scores(rows: Sequence[Mapping[str, Any]], given: Mapping[str, str]) -> dict[str, str]:
     """Return the proposed mapping, with scores of an aspect still to be named if no column is known to hold scores."""
     found = proposed_mapping(rows, mapped=given)
+    if named := rated_aspects(rows, found.get("aspect") or given.get("aspect", "aspect")):
+        return dict(pair for aspect in named for pair in proposed_mapping(rows, aspect, given).items())
     columns = {str(column) for row in rows for column in row}
     if any(name.partition(".")[0] in TABLES for name in (*given, *columns)):
         return found

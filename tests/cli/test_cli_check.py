@@ -52,13 +52,13 @@ def test_an_unknown_table_is_described_and_a_mapping_proposed_that_makes_it_usab
         assert words in usable.out
 
 
-def test_of_several_files_each_is_described_and_one_that_cannot_be_used_fails(here: Commands) -> None:
+def test_of_several_files_each_is_described_and_one_that_needs_a_mapping_fails(here: Commands) -> None:
     survey(here.folder / "umfrage.csv")
     (here.folder / "texts.jsonl").write_text('{"output": "A text."}\n', "utf-8")
     done = here("check", "texts.jsonl", "umfrage.csv")
     assert done.code == 2
     assert "texts.jsonl: Usable." in done.out
-    assert "umfrage.csv: Not usable" in done.out
+    assert "umfrage.csv: Usable with the mapping below." in done.out
     assert [row["usable"] for row in here("check", "texts.jsonl", "umfrage.csv", "--json").json] == [True, False]
 
 

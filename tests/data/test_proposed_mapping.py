@@ -46,11 +46,58 @@ def test_a_misspelt_column_is_found() -> None:
     assert closest_column("score", ["Artikel"]) is None
 
 
-def test_columns_of_plain_names_with_numbers_of_a_small_range_are_raters() -> None:
-    rows = [{"output": LONG, "Anna": n % 5, "Ben": n % 4, "words": 10 * n} for n in range(20)]
-    assert proposed_mapping([{**row, "words": 10 * (n % 7)} for n, row in enumerate(rows)], "x") == {}
-    rated = [{name: cell for name, cell in row.items() if name != "words"} for row in rows]
-    assert proposed_mapping(rated, "x") == {"annotations.x.anna": "Anna", "annotations.x.ben": "Ben"}
+MEASURED: dict[str, list[float]] = {
+    "words": [10 * (n % 7) for n in range(20)],
+    "rouge_l": [n % 3 / 10 for n in range(20)],
+    "bleu-4": [n / 31 for n in range(20)],
+    "latency": [n % 4 for n in range(20)],
+    "sales": [n % 5 * 1000 for n in range(20)],
+    "entropy": [n % 15 / 7 for n in range(20)],
+}
+
+
+@pytest.mark.parametrize("measured", MEASURED)
+def test_columns_of_a_small_range_are_raters_and_measurements_are_no_scores(measured: str) -> None:
+    rows = [{"output": LONG, "Anna": n % 5, "Ben": n % 4, measured: MEASURED[measured][n]} for n in range(20)]
+    assert proposed_mapping(rows, "x") == {"annotations.x.anna": "Anna", "annotations.x.ben": "Ben"}
+    alone = [{"output": LONG, measured: cell} for cell in MEASURED[measured]]
+    assert proposed_mapping(alone, "x") == {}
+    assert proposed_mapping(alone, measured) == {f"scores.{measured}": measured}
+
+
+@pytest.mark.parametrize("cells", [[1, 2, 3], ["major", "minor", "none"], [True, False, True]])
+def test_a_column_named_like_the_aspect_holds_its_scores_whatever_the_others_hold(cells: list[object]) -> None:
+    rows = [
+        {"output": LONG, "rating": 3, "Answer Quality": cell, "answer_quality_bleu": 0.5, "system": "a"}
+        for cell in cells
+    ]
+    assert proposed_mapping(rows, "answer quality") == {"scores.answer quality": "Answer Quality"}
+
+
+@pytest.mark.parametrize("cells", [["pass", "fail"], [True, False], ["Good", "Poor"]])
+def test_one_column_of_usual_words_for_levels_holds_scores_if_there_are_no_others(cells: list[object]) -> None:
+    rows = [{"output": LONG, "x1": cell, "colour": "red" if n else "blue"} for n, cell in enumerate(cells)]
+    assert proposed_mapping(rows, "tone") == {"scores.tone": "x1"}
+    assert proposed_mapping([{**row, "rating": 3} for row in rows], "tone") == {"scores.tone": "rating"}
+
+
+def test_a_table_with_a_row_for_each_rating_has_raters_and_aspects() -> None:
+    rows = [
+        {"text": f"{LONG} {n}", "dimension": aspect, "worker_id": rater, "rating": 3}
+        for n in range(3)
+        for aspect in ("tone", "style")
+        for rater in (7, 8)
+    ]
+    expected = {"output": "text", "aspect": "dimension", "rater": "worker_id", "scores.tone": "rating"}
+    assert proposed_mapping(rows, "tone") == expected
+    assert proposed_mapping(rows, "clarity") == {k: v for k, v in expected.items() if k != "scores.tone"}
+
+
+def test_a_form_with_a_question_for_each_text_gets_no_mapping_and_one_for_each_aspect_does() -> None:
+    form = {"Timestamp": "2024/05/01 10:10:00 AM GMT+2", "How good? [Text 1]": "4", "How good? [Text 2]": "5"}
+    assert proposed_mapping([form], "good") == {}
+    rated = {"Summary": LONG, "Rate it [Tone]": "4", "Rate it [Style]": "5"}
+    assert proposed_mapping([rated], "tone") == {"output": "Summary", "scores.tone": "Rate it [Tone]"}
 
 
 @pytest.mark.parametrize("cells", [range(1, 31), [n / 31 for n in range(30)], [117 + 3 * n for n in range(30)]])
