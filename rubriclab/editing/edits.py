@@ -216,10 +216,6 @@ class _Planner:
             raise SettingsError(
                 f"The threshold cannot be {given:g}: scores are probabilities.", "Give a number from 0 to 1."
             )
-        if given == self.threshold:
-            raise SettingsError(
-                f"The threshold of {self.ref} is {threshold} already.", f"Leave out {option('threshold')}."
-            )
         before, self.threshold = f"{self.rubric.threshold:g}", given
         after = "learned" if given is None else f"{given:g}"
         self.changes.append(EditChange(action="threshold", before=before, after=after))

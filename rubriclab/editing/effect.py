@@ -120,6 +120,7 @@ def _in_verdicts(effect: EditEffect, studies: tuple[Study, Study]) -> EditEffect
     )
     return replace(
         effect,
+        level="dataset",
         statistic="balanced accuracy",
         before=verdicts[0].balanced_accuracy,
         after=verdicts[1].balanced_accuracy,

@@ -162,17 +162,13 @@ class RubricEstimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Return the labels as rows hold them, and the options to read them by."""
         raise NotImplementedError
 
-    def _values(self, X: Any) -> NDArray[np.float64]:
-        """Return the scores of n texts; a text without one is NaN, and a warning says why."""
+    def _values(self, X: Any, instead: str = "") -> NDArray[np.float64]:
+        """Return the scores of n texts; one without a score is NaN with a warning, or an error that names `instead`."""
         scores = self._scores(X)
+        if scores.unscored and instead:
+            raise DataError(_unscored(scores), f"Leave out these texts, or use {instead}, which returns NaN for them.")
         if scores.unscored:
             warnings.warn(_unscored(scores), UserWarning, stacklevel=3)
-        return np.array(scores.values, dtype=np.float64)
-
-    def _all_values(self, X: Any, instead: str) -> NDArray[np.float64]:
-        scores = self._scores(X)
-        if scores.unscored:
-            raise DataError(_unscored(scores), f"Leave out these texts, or use {instead}, which returns NaN for them.")
         return np.array(scores.values, dtype=np.float64)
 
     def _scores(self, X: Any) -> Scores:
@@ -238,7 +234,7 @@ class RubricRegressor(RegressorMixin, RubricEstimator):  # type: ignore[misc]
         Raises:
             DataError: if a text has no score.
         """
-        return float(r2_score(y, self._all_values(X, "predict"), sample_weight=sample_weight))
+        return float(r2_score(y, self._values(X, "predict"), sample_weight=sample_weight))
 
     def _labels(self, y: Any) -> tuple[list[Any], dict[str, Any]]:
         return column_or_1d(check_array(y, ensure_2d=False, dtype="numeric", input_name="y"), warn=True).tolist(), {}
@@ -261,7 +257,7 @@ class RubricClassifier(ClassifierMixin, RubricEstimator):  # type: ignore[misc]
             DataError: if a text has no score, there is no text, or no row has the field `output`.
             RubriclabError: as `Lab.score` does.
         """
-        passes = self._all_values(X, "predict_proba") >= (self.version_.rubric.threshold or 0.0)
+        passes = self._values(X, "predict_proba") >= (self.version_.rubric.threshold or 0.0)
         return np.asarray(self.classes_)[np.where(passes, self._better, 1 - self._better)]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:

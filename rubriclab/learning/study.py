@@ -143,16 +143,13 @@ class Study:
 
     def not_assessed(self) -> Iterator[str]:
         """Yield how often the judge said that a text cannot be assessed, if it did."""
+        if self.assignment.scale.names is None:
+            return
         cells = self.candidates.rated(self.ask)
-        for whole, what in ((True, "the whole"), (False, "a criterion")):
-            places = [
-                place
-                for place, each in enumerate(self.candidates.candidates)
-                if each.criterion.kind in (("score",) if whole else ("hypothesis", "trait"))
-            ]
+        for kind, what in (("score", "the whole"), ("hypothesis", "a criterion")):
+            places = [n for n, each in enumerate(self.candidates.candidates) if each.criterion.kind == kind]
             said = [[not row[n].applies and row[n].reason != NOT_JUDGED for n in places] for row in cells]
-            texts = sum(map(any, said))
-            if self.assignment.scale.names and texts:
+            if texts := sum(map(any, said)):
                 yield f"the judge says of {texts} of {len(cells)} texts that {what} cannot be assessed: no scores"
 
     def rubric(self) -> Rubric:
@@ -219,9 +216,8 @@ class Study:
         if (names := self.assignment.scale.names) is None:
             return None
         held_out, recall = self.selected.held_out, self.settings.recall(names)
-        if self.threshold_by_hand is not None:
-            return verdicts_of(held_out.scores, self.threshold_by_hand)
-        return held_out_verdicts(held_out.scores, self.table.labels, held_out.folds[0], recall)
+        fold, by_hand = held_out.folds[0], self.threshold_by_hand
+        return held_out_verdicts(held_out.scores, self.table.labels, fold, recall, by_hand)
 
     def _verdict_agreements(self, auroc: Interval | None) -> Iterator[VerdictAgreement]:
         """Yield the agreement of the rubric's verdicts, the same judge's asked directly, and the raters'.

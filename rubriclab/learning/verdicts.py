@@ -60,9 +60,11 @@ def verdicts_of(scores: FloatArray, threshold: float) -> FloatArray:
 
 
 def held_out_verdicts(
-    scores: FloatArray, labels: FloatArray, fold: IntArray, recall: Recall | None = None
+    scores: FloatArray, labels: FloatArray, fold: IntArray, recall: Recall | None = None, by_hand: float | None = None
 ) -> FloatArray:
-    """Return the verdict on each text, 0 or 1, by a threshold learned without its fold; NaN without a score."""
+    """Return the verdict on each text, 0 or 1, by a threshold learned without its fold or set by hand; else NaN."""
+    if by_hand is not None:
+        return verdicts_of(scores, by_hand)
     verdicts = np.full(len(scores), np.nan)
     for number in np.unique(fold):
         inside = fold == number

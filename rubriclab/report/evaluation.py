@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from rubriclab.aggregation import Term
@@ -48,7 +47,7 @@ from rubriclab.report.texts import (
     rubric_scores,
     text_card,
 )
-from rubriclab.report.verdict_agreement import VerdictEvaluation, evaluate_verdicts, level_section
+from rubriclab.report.verdict_agreement import evaluated_verdicts, level_section
 from rubriclab.rubric import Criterion
 from rubriclab.scoring.score import CriterionScore, Score
 from rubriclab.training_record import RecordedText
@@ -89,7 +88,7 @@ def evaluation_view(
         for version in versions
         if not version.rubric.scores_on.names
     )
-    verdicts = tuple(each.section() for each in evaluations_of_verdicts(versions, scored, examples))
+    verdicts = [section for section, _ in evaluations_of_verdicts(versions, scored, examples)]
     graded = {version.rubric.aspect.name for version in versions if not version.rubric.scores_on.names}
     summary = Section(
         "Summary",
@@ -131,26 +130,15 @@ def evaluation_summaries(
 
 def evaluations_of_verdicts(
     versions: Sequence[Version], scored: Mapping[str, Sequence[Score]], examples: Sequence[Example]
-) -> Iterator[VerdictEvaluation]:
-    """Yield how the verdicts on each aspect agree with people's; arguments as for `evaluation_view`."""
+) -> Iterator[tuple[Section, list[dict[str, Any]]]]:
+    """Yield how the verdicts on each aspect agree with people's, also as JSON; arguments as for `evaluation_view`."""
     for aspect in dict.fromkeys(version.rubric.aspect.name for version in versions):
         chosen = [version for version in versions if version.rubric.aspect.name == aspect]
         rubrics = {each.ref: (each.rubric, rubric_scores(_texts(each, scored, examples))) for each in chosen}
         best = {version.ref: version.provenance.baseline for version in chosen if version.provenance.baseline}
         texts = [text.example for text in _texts(chosen[0], scored, examples)]
-        if found := evaluate_verdicts(aspect, rubrics, baseline_evaluators(texts, best), texts):
+        if found := evaluated_verdicts(aspect, rubrics, baseline_evaluators(texts, best), texts):
             yield found
-
-
-def level_rows(
-    versions: Sequence[Version], scored: Mapping[str, Sequence[Score]], examples: Sequence[Example]
-) -> list[dict[str, Any]]:
-    """Return how scores of few levels agree with people's; arguments as for `evaluation_view`."""
-    return [
-        {"evaluator": version.ref, "aspect": version.rubric.aspect.name, **asdict(agreement)}
-        for version in versions
-        if (agreement := _few_levels(version, _texts(version, scored, examples)))
-    ]
 
 
 def _few_levels(version: Version, texts: Sequence[JudgedText]) -> LevelAgreement | None:

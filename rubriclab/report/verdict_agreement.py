@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,6 @@ from rubriclab.report.model import NO_BASIS, Basis, Block, Figure, Paragraph, Pl
 from rubriclab.report.wording import count, estimate, evaluator_parts, figure
 from rubriclab.rubric import Rubric
 from rubriclab.stats.correlation import FloatArray
-from rubriclab.stats.interval import Interval
 from rubriclab.validation import VerdictAgreement
 
 NAMES = {JOINT: "this rubric", "direct": "the same judge asked directly"}
@@ -40,90 +39,52 @@ def verdict_sentence(agreement: VerdictAgreement, names: tuple[str, str]) -> str
     )
 
 
-@dataclass(frozen=True)
-class VerdictEvaluation:
-    """How verdicts of rubrics on one aspect agree with people's on texts that they were not learned from.
-
-    Attributes:
-        names: of the levels.
-        agreements: of the rubrics, by their references, and of the raters among themselves where they are known.
-        groups: of the texts.
-        baseline: the free baseline with the highest AUROC, and its AUROC.
-        gains: by rubric, its AUROC less that of the baseline on the same texts.
-    """
-
-    aspect: str
-    names: tuple[str, str]
-    agreements: tuple[VerdictAgreement, ...]
-    groups: int
-    baseline: tuple[str, Interval]
-    gains: Mapping[str, Interval]
-
-    def to_rows(self) -> list[dict[str, Any]]:
-        """Return the figures of each rubric and of the raters as one JSON object each."""
-        name, auroc = self.baseline
-        return [
-            {
-                "evaluator": each.name,
-                "aspect": self.aspect,
-                "levels": self.names,
-                **each.model_dump(mode="json", exclude={"name"}),
-                **({"auroc_above": {name: asdict(self.gains[each.name])}} if each.name in self.gains else {}),
-            }
-            for each in self.agreements
-        ] + [{"evaluator": name, "aspect": self.aspect, "levels": self.names, "auroc": asdict(auroc)}]
-
-    def section(self) -> Section:
-        """Return the figures in sentences and tables."""
-        rubrics = [each for each in self.agreements if each.name in self.gains]
-        name, auroc = self.baseline
-        sentences = [
-            Paragraph(
-                quoted(
-                    f"{each.name}: {verdict_sentence(each, self.names)}, AUROC {estimate(each.auroc)}, Brier "
-                    f"score {estimate(each.brier)}, on {count(sum(each.cells), 'text')}."
-                ),
-                "lead",
-            )
-            for each in rubrics
-        ]
-        gains = "; ".join(f"{each.name} {estimate(self.gains[each.name])}" for each in rubrics)
-        above = f"The best free baseline, {name}, has an AUROC of {estimate(auroc)}; above it: {gains}."
-        basis = Basis(aspect=self.aspect, level="dataset", n=sum(rubrics[0].cells), groups=self.groups)
-        (tables,) = verdict_section(self.agreements, self.names, "", basis=basis)
-        blocks = (*sentences, Paragraph(quoted(above)), *tables.blocks)
-        return Section(quoted(f"Verdicts: {self.aspect}"), blocks, "in brackets 95 % intervals", name="verdicts")
-
-
-def evaluate_verdicts(
+def evaluated_verdicts(
     aspect: str,
     rubrics: Mapping[str, tuple[Rubric, FloatArray]],
     baselines: Sequence[Evaluator],
     texts: Sequence[Example],
-) -> VerdictEvaluation | None:
-    """Return how verdicts on one aspect agree with the labels of texts; `None` if no rubric gives verdicts.
+) -> tuple[Section, list[dict[str, Any]]] | None:
+    """Return how verdicts on one aspect agree with the labels of texts, also as JSON; `None` without verdicts.
 
     Args:
         rubrics: by reference, each with its scores of the texts, NaN where missing.
-        baselines: which never read a text.
+        baselines: which never read a text; the rubrics are compared with the one of the highest AUROC.
     """
     groups, labels = [text.group for text in texts], np.array([text.scores[aspect] for text in texts], dtype=float)
-    found, scores = [], {}
-    names: tuple[str, str] | None = None
-    for ref, (rubric, values) in rubrics.items():
-        if rubric.threshold is not None:
-            names = names or rubric.scores_on.names
-            scores[ref] = values
-            found.append(verdict_agreement(ref, values, verdicts_of(values, rubric.threshold), labels, groups))
-    if names is None:
-        return None
     free = {evaluator_parts(each.name)[0]: each.scores for each in baselines}
     reached = {name: verdict_statistic("AUROC", [values], labels, groups) for name, values in free.items()}
     best = max(reached, key=lambda name: reached[name].value or 0.0)
-    gains = {ref: verdict_statistic("AUROC", [values, free[best]], labels, groups) for ref, values in scores.items()}
+    found, gains, sentences, names = [], {}, [], ("", "")
+    for ref, (rubric, scores) in rubrics.items():
+        if rubric.threshold is None or rubric.scores_on.names is None:
+            continue
+        names, verdicts = rubric.scores_on.names, verdicts_of(scores, rubric.threshold)
+        agreement = verdict_agreement(ref, scores, verdicts, labels, groups)
+        gains[ref] = verdict_statistic("AUROC", [scores, free[best]], labels, groups)
+        sentences.append(
+            f"{ref}: {verdict_sentence(agreement, names)}, AUROC {estimate(agreement.auroc)}, Brier score "
+            f"{estimate(agreement.brier)}, on {count(sum(agreement.cells), 'text')}."
+        )
+        found.append(agreement)
+    if not found:
+        return None
     if raters := raters_verdicts([text.annotations.get(aspect, ()) for text in texts], groups):
         found.append(raters)
-    return VerdictEvaluation(aspect, names, tuple(found), len(set(groups)), (best, reached[best]), gains)
+    basis = Basis(aspect=aspect, level="dataset", n=sum(found[0].cells), groups=len(set(groups)))
+    (tables,) = verdict_section(found, names, "", basis=basis)
+    above = "; ".join(f"{ref} {estimate(gain)}" for ref, gain in gains.items())
+    free_words = f"The best free baseline, {best}, has an AUROC of {estimate(reached[best])}; above it: {above}."
+    blocks = (*(Paragraph(quoted(each), "lead") for each in sentences), Paragraph(quoted(free_words)), *tables.blocks)
+    section = Section(quoted(f"Verdicts: {aspect}"), blocks, "in brackets 95 % intervals", name="verdicts")
+    rows = [
+        {"aspect": aspect, "levels": names, "evaluator": each.name, **each.model_dump(mode="json", exclude={"name"})}
+        for each in found
+    ]
+    for row in rows:
+        if gain := gains.get(row["evaluator"]):
+            row["auroc_above"] = {best: asdict(gain)}
+    return section, [*rows, {"aspect": aspect, "levels": names, "evaluator": best, "auroc": asdict(reached[best])}]
 
 
 def verdict_section(

@@ -76,15 +76,13 @@ class Evaluation(Answered, Displayed):
 
     def to_row(self) -> dict[str, Any]:
         """Return all figures, and the paired comparisons with the best free baseline and with each other."""
-        from rubriclab.report.evaluation import evaluation_summaries, evaluations_of_verdicts, level_rows
+        from rubriclab.report.evaluation import evaluation_summaries, evaluations_of_verdicts
 
-        evaluated = self.versions, self.scores, self.examples
-        verdicts = [row for each in evaluations_of_verdicts(*evaluated) for row in each.to_rows()]
+        found = evaluations_of_verdicts(self.versions, self.scores, self.examples)
+        verdicts = {"verdicts": rows} if (rows := [row for _, of_aspect in found for row in of_aspect]) else {}
         summaries = evaluation_summaries(self.versions, self.results, self.scores, self.examples).values()
         comparisons = [row for summary in summaries if summary for row in summary.to_rows()]
-        found = {"verdicts": verdicts, "levels": level_rows(*evaluated)}
-        results = [result.to_row() for result in self.results]
-        return {"results": results, "comparisons": comparisons, **{name: rows for name, rows in found.items() if rows}}
+        return {"results": [result.to_row() for result in self.results], "comparisons": comparisons, **verdicts}
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from rubriclab.learning.baselines import FEATURE_NAMES, best_feature, feature_va
 from rubriclab.learning.calibration import bounds
 from rubriclab.learning.gate import validation
 from rubriclab.learning.single_method import Trained, origins, recorded_texts, training_agreement
-from rubriclab.learning.verdicts import held_out_verdicts, verdict_agreement, verdicts_of
+from rubriclab.learning.verdicts import held_out_verdicts, verdict_agreement
 from rubriclab.methods.names import JOINT
 from rubriclab.provenance import Action, Provenance, TransferOrigin, fields_of_both
 from rubriclab.stats.correlation import IntArray
@@ -105,10 +105,9 @@ def _verdicts(
     table, threshold = labelled.table, adapted.rubric.threshold
     if table.scale.names is None or threshold is None:
         return ()
-    verdicts = verdicts_of(adapted.scores, threshold)
-    if adapted.action == "recalibrate" and threshold_by_hand(adapted.rubric.aggregation) is None:
-        recall = labelled.settings.recall(table.scale.names)
-        verdicts = held_out_verdicts(adapted.scores, table.labels, fold, recall)
+    recall = labelled.settings.recall(table.scale.names)
+    given = threshold if adapted.action == "reuse" else threshold_by_hand(adapted.rubric.aggregation)
+    verdicts = held_out_verdicts(adapted.scores, table.labels, fold, recall, given)
     auroc = found.evaluators[0].auroc
     return (verdict_agreement(JOINT, adapted.scores, verdicts, table.labels, table.groups, auroc=auroc),)
 

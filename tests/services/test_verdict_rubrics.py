@@ -130,7 +130,6 @@ def test_a_threshold_beyond_probabilities_or_of_a_graded_rubric_is_refused(lab: 
     graded = lab.learn(LABELLED, task="summarization", aspect="coherence", name="graded")
     for ref, threshold, message in (
         (rubric, 1.5, "scores are probabilities"),
-        (rubric, "learned", "is learned already"),
         (rubric, "high", "a number from 0 to 1, or learned"),
         (graded, 0.5, "without verdicts"),
     ):

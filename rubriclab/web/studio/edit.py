@@ -25,7 +25,7 @@ from rubriclab.report.edit import agreement_section, notes, verdict, verdicts_se
 from rubriclab.report.html import body, typeset
 from rubriclab.report.model import Drawing, Figure, Table, View, quoted, table
 from rubriclab.report.wording import count, figure
-from rubriclab.rubric import Criterion, Rubric
+from rubriclab.rubric import Criterion
 from rubriclab.services.edit import PreparedEdit, prepare_edit
 from rubriclab.services.edit_options import EditOptions, EditResult
 from rubriclab.services.editable import EditableVersion, editable_version
@@ -119,7 +119,8 @@ def routes(studio: Studio) -> list[BaseRoute]:
             "edit",
             criteria=criteria,
             fitted=fitted,
-            verdicts=_verdicts(version.rubric),
+            threshold=None if (least := version.rubric.threshold) is None else show(least),
+            by_hand=threshold_by_hand(version.rubric.aggregation) is not None,
             definition=version.rubric.aspect.definition,
             aspect=plain(version.rubric.aspect.name),
         )
@@ -166,18 +167,6 @@ def routes(studio: Studio) -> list[BaseRoute]:
         Route("/{ref}/edit/effect", effect, methods=["POST"]),
         Route("/{ref}/edit/save", save, methods=["POST"]),
     ]
-
-
-def _verdicts(rubric: Rubric) -> dict[str, Any] | None:
-    """Return what the page shows of the threshold; `None` for a rubric without verdicts."""
-    names, threshold = rubric.scores_on.names, rubric.threshold
-    if names is None or threshold is None:
-        return None
-    return {
-        "better": names[1],
-        "threshold": show(threshold),
-        "by_hand": threshold_by_hand(rubric.aggregation) is not None,
-    }
 
 
 def _criterion(criterion: Criterion, term: Term | None) -> dict[str, Any]:
