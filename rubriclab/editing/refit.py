@@ -17,7 +17,7 @@ from pydantic import JsonValue
 
 from rubriclab.aggregation import Ask, Bounds, bounds_of, threshold_by_hand
 from rubriclab.data.example import Example
-from rubriclab.editing.edits import EditPlan, check_bounds, part_settings
+from rubriclab.editing.edits import EditPlan, check_bounds
 from rubriclab.errors import SettingsError
 from rubriclab.learning.candidates import Candidates, all_criteria
 from rubriclab.learning.fitting import (
@@ -35,9 +35,10 @@ from rubriclab.learning.selection import SelectedRubric, select_rubric
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.study import Study
 from rubriclab.learning.weighting import REPEATED, design
+from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.names import JOINT
 from rubriclab.provenance import Provenance
-from rubriclab.rubric import Part, Rubric
+from rubriclab.rubric import DroppedCriterion, Part, Rubric
 from rubriclab.scoring.score import assignment_of
 from rubriclab.stats.correlation import IntArray
 from rubriclab.training_record import Candidate, Cell
@@ -276,3 +277,49 @@ def repeating(rated: RatedRubric, refit: SelectedRubric) -> tuple[tuple[str, str
     alike, ids = design(rated.table).alike, [each.criterion.id for each in rated.candidates]
     pairs = ((one, two, float(alike[one, two])) for two in refit.fit.columns for one in refit.fit.columns if one < two)
     return tuple((ids[two], ids[one], r) for one, two, r in pairs if r >= REPEATED)
+
+
+def part_settings(method: str, recorded: Mapping[str, Mapping[str, JsonValue]]) -> Mapping[str, JsonValue]:
+    """Return the settings of a method as a version records them, or else those of joint learning."""
+    values = recorded.get(method) or METHODS[method].joint_settings
+    settings: Mapping[str, JsonValue] = METHODS[method].settings.model_validate(dict(values)).model_dump(mode="json")
+    return settings
+
+
+def edited_parts(
+    rubric: Rubric, plan: EditPlan, recorded: Mapping[str, Mapping[str, JsonValue]], who: str
+) -> tuple[Part, ...]:
+    """Return the rubric's parts without the removed criteria and with the new ones.
+
+    Args:
+        recorded: settings of the methods, for parts that the rubric does not have.
+        who: added to the reason why criteria were removed.
+    """
+    new = {
+        method: [each.criterion for each in plan.new if each.method == method]
+        for method in dict.fromkeys(each.method for each in plan.new)
+    }
+    parts = []
+    for part in rubric.parts:
+        kept = [criterion for criterion in part.criteria if criterion.id not in plan.removed]
+        dropped = (
+            DroppedCriterion(criterion=criterion, reason=f"{plan.removed[criterion.id]} {who}")
+            for criterion in part.criteria
+            if criterion.id in plan.removed
+        )
+        criteria = (*kept, *new.pop(part.method, ()))
+        if criteria:
+            parts.append(part.model_copy(update={"criteria": criteria, "dropped": (*part.dropped, *dropped)}))
+    parts += [
+        Part(method=method, settings=part_settings(method, recorded), criteria=tuple(criteria))
+        for method, criteria in new.items()
+    ]
+    return tuple(parts)
+
+
+def only(parts: Collection[Part], ids: Collection[str]) -> tuple[Part, ...]:
+    """Return the parts with the criteria of these ids only, without parts that have none."""
+    reduced = (
+        part.model_copy(update={"criteria": tuple(each for each in part.criteria if each.id in ids)}) for part in parts
+    )
+    return tuple(part for part in reduced if part.criteria)

@@ -15,11 +15,13 @@ from itertools import chain
 
 from rubriclab.data import Example
 from rubriclab.data.example import data_digest, text_digest
-from rubriclab.editing.edits import EditPlan, edited_parts, only, plan_edits
+from rubriclab.editing.edits import EditPlan, plan_edits
 from rubriclab.editing.effect import EditEffect, effect_of
 from rubriclab.editing.refit import (
     check_kept,
+    edited_parts,
     edited_rubric,
+    only,
     refitted,
     repeating,
     study_of,

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rubriclab.data import PairwiseComparison
-from rubriclab.data.example import Example, named_annotations, named_reasons
+from rubriclab.data import Example, PairwiseComparison
+from rubriclab.data.example import named_annotations, named_reasons
 from rubriclab.labeling.judgment import History, HumanJudgment, TextToJudge
 
 # The rater of labels that a file has without a rater's name.
