@@ -7,7 +7,7 @@ from typing import Any
 
 from rubriclab.data import Example, PairwiseComparison, from_rows
 from rubriclab.labeling.judgment import History, HumanJudgment
-from rubriclab.services.label_rows import LabelText, labelled_rows
+from rubriclab.services.label import LabelText, labelled_rows
 
 
 def text(**fields: Any) -> LabelText:
