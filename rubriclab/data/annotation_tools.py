@@ -189,24 +189,21 @@ def _is_question(row: Mapping[str, Any], name: Any) -> bool:
 
 
 def _from_argilla_1(where: str, rows: Rows) -> Export:
-    """Return the tasks of Argilla 1's data sets; drafts, discarded responses and suggestions are left out."""
-    export = Export("Argilla 1 data set")
+    return _from_data_set(
+        where, ((line, _with_columns(row) if isinstance(row, Mapping) else row) for line, row in rows)
+    )
 
-    def task(line: int, row: Any) -> Task:
-        if not isinstance(row, Mapping):
-            raise _Malformed(None, describe(row), "a record like the first")
-        given = []
-        questions = [name for name in row if _is_question(row, name)]
-        for name in questions:
-            for response in row[name] or ():
-                if not isinstance(response, Mapping) or "value" not in response:
-                    raise _Malformed(name, describe(response), "responses with a value")
-                given.append((name, response["value"], response.get("user_id"), response.get("status")))
-        left_out = {f"{name}{end}" for name in questions for end in ("", "-suggestion", "-suggestion-metadata")}
-        columns = {name: cell for name, cell in row.items() if name not in left_out}
-        return Task(line, columns, _submitted(export, given))
 
-    return _read(export, where, rows, task)
+def _with_columns(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record of Argilla 1 with the columns of Argilla 2."""
+    columns = dict(row)
+    for name in [name for name in row if _is_question(row, name)]:
+        responses = columns.pop(name) or []
+        for column, key in ((_RESPONSES, "value"), (_RATERS, "user_id"), (_STATUS, "status")):
+            columns[f"{name}{column}"] = [each.get(key) if isinstance(each, Mapping) else each for each in responses]
+        for suggestion in ("-suggestion", "-suggestion-metadata"):
+            columns.pop(f"{name}{suggestion}", None)
+    return columns
 
 
 def _from_doccano(where: str, rows: Rows) -> Export:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,18 +31,22 @@ def document_rows(path: Path, sample: str, longest: int, encoding: str = UTF_8) 
     is_list = first.startswith("[") and f"{first}\n{rest[:100]}"[1:].lstrip().startswith("{")
     if not is_list and not first.startswith("{"):
         return None
-    is_row = _is_json(first)
-    if is_row and (rest or not (is_list or _is_columns(json.loads(first)))):
-        return None
+    with suppress(orjson.JSONDecodeError):
+        document = orjson.loads(first)
+        if rest or not (is_list or _is_columns(document)):
+            return None
     with opened(path) as stream:
         content = stream.read(longest + 1)
     if len(content) > longest:
         if is_list:
             raise too_long(str(path), "the list of JSON objects", longest)
         return None
+    text = content.decode(encoding, "surrogateescape").removeprefix("\ufeff")
     try:
+        with suppress(orjson.JSONDecodeError):
+            return list(_rows(orjson.loads(text)))
         # Unlike orjson, the standard library reads NaN, and bytes that are not UTF-8 in texts.
-        document = json.loads(content.decode(encoding, "surrogateescape").removeprefix("\ufeff"))
+        document = json.loads(text)
     except (ValueError, RecursionError) as error:
         # In a file with a list in each line, the first line is complete.
         over_lines = rest and (first.strip() == "{" or (is_list and not first.rstrip().endswith("]")))
@@ -53,14 +58,6 @@ def document_rows(path: Path, sample: str, longest: int, encoding: str = UTF_8) 
             ) from None
         return None
     return [_sound(str(path), number, row) for number, row in enumerate(_rows(document), start=1)]
-
-
-def _is_json(text: str) -> bool:
-    try:
-        orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return False
-    return True
 
 
 def _is_columns(document: Any) -> bool:
@@ -86,14 +83,9 @@ def _rows(document: Any) -> Iterator[Any]:
 
 
 def _sound(where: str, number: int, row: Any) -> Any:
-    """Return a row, or the fault that it cannot be written as JSON again."""
     try:
         orjson.dumps(row)
     except TypeError:
-        shown = json.dumps(row, ensure_ascii=False)
-        place = next((n for n, character in enumerate(shown) if "\udc80" <= character <= "\udcff"), None)
-        if place is None:
-            return row
-        around = shown[max(0, place - 10) : place + 10].encode("utf-8", "surrogateescape")
-        return RowError(where, number, None, f"bytes that are not UTF-8, in {around!r}", "JSON in UTF-8")
+        got = "bytes that are not UTF-8, or a number beyond 64 bits"
+        return RowError(where, number, None, got, "JSON in UTF-8")
     return row

@@ -98,10 +98,10 @@ def _add(text: dict[str, Any], fields: Fields, has_raters: bool) -> None:
             said = text["reasons" if table == "reasons" else "annotations"]
             if value is None:
                 continue
-            if not rater:
-                said[aspect] = (
-                    f"{said.get(aspect, '')}\n{value}" if table == "reasons" else [*said.get(aspect, ()), value]
-                )
+            if not rater and table == "reasons":
+                said[aspect] = f"{said.get(aspect, '')}\n{value}"
+            elif not rater:
+                said[aspect] = [*said.get(aspect, ()), value]
             elif rater in said.setdefault(aspect, {}):
                 raise FieldError(place, f"a second rating of this text by {rater!r}", "one by each rater")
             else:

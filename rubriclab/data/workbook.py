@@ -11,7 +11,7 @@ import posixpath
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from xml.parsers import expat
@@ -48,6 +48,8 @@ _OTHER_FORMATS = ("xl/workbook.bin", "content.xml")
 
 # Hidden rows and columns that a message names.
 MOST_NAMED = 5
+# Errors by row and column, and the numbers of hidden rows and columns.
+_Cells = tuple[dict[tuple[int, int], str], dict[str, set[int]]]
 # First and last row and column, counted from 0.
 Range = tuple[tuple[int, int], tuple[int, int]]
 
@@ -70,25 +72,6 @@ class Sheet:
     rows: tuple[tuple[int, dict[str, Any]], ...]
     merged: int = 0
     hidden: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Hidden:
-    """The hidden rows, and the ranges of hidden columns, counted from 1."""
-
-    rows: set[int] = field(default_factory=set)
-    columns: list[tuple[int, int]] = field(default_factory=list)
-
-    def add(self, event: str, attributes: Mapping[str, str], row: int) -> None:
-        """Add the row that begins, or the columns that an element describes."""
-        if event == "row":
-            self.rows.add(row)
-        elif event == "col":
-            self.columns.append((int(attributes["min"]), int(attributes["max"])))
-
-    def has_column(self, number: int) -> bool:
-        """Return whether a column is hidden."""
-        return any(first <= number <= last for first, last in self.columns)
 
 
 def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> Sheet:
@@ -134,10 +117,10 @@ def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> Sheet:
     check_header(where, filled[:RECORDS_SEARCHED], options)
     columns = joined_header(where, [row for _, row in filled[: options.header_rows]])
     table = filled[options.header_rows :]
-    hidden_rows = [number for number, _ in table if number in hidden.rows]
-    hidden_columns = [column for place, column in enumerate(columns, start=1) if column and hidden.has_column(place)]
+    hidden_rows = [number for number, _ in table if number in hidden["row"]]
+    hidden_columns = [column for place, column in enumerate(columns, start=1) if column and place in hidden["col"]]
     if options.skip_hidden:
-        table = [(number, row) for number, row in table if number not in hidden.rows]
+        table = [(number, row) for number, row in table if number not in hidden["row"]]
         columns = ["" if column in hidden_columns else column for column in columns]
     rows = (
         (number, {column: _value(cell) for column, cell in zip(columns, row, strict=True) if column})
@@ -224,8 +207,8 @@ def _check_format(path: Path) -> None:
         )
 
 
-def _error_cells(path: Path, archive: zipfile.ZipFile, sheet: str) -> tuple[dict[tuple[int, int], str], Hidden]:
-    """Return what is hidden in a sheet, and its errors: such as `#DIV/0!`, or `UNSAVED` if no result is stored.
+def _error_cells(path: Path, archive: zipfile.ZipFile, sheet: str) -> _Cells:
+    """Return the errors in a sheet, such as `#DIV/0!` or `UNSAVED`, and its hidden rows and columns (`row`, `col`).
 
     Errors are given by row and column from 1; python-calamine reads them as empty.
 
@@ -236,7 +219,7 @@ def _error_cells(path: Path, archive: zipfile.ZipFile, sheet: str) -> tuple[dict
     parts = {name.casefold(): name for name in archive.namelist()}
     lengths = _lengths_of_shared_texts(archive, parts)
     errors: dict[tuple[int, int], str] = {}
-    hidden = Hidden()
+    hidden: dict[str, set[int]] = {"row": set(), "col": set()}
     row = column = rows = columns = characters = 0
     kind = ""
     unsaved = False
@@ -273,8 +256,9 @@ def _error_cells(path: Path, archive: zipfile.ZipFile, sheet: str) -> tuple[dict
                 )
         if event == "/v" and text:
             unsaved = False
-        if attributes.get("hidden") in _TRUE:
-            hidden.add(event, attributes, row)
+        if event in hidden and attributes.get("hidden") in _TRUE:
+            last = min(int(attributes.get("max", row)), MOST_CELLS)
+            hidden[event].update(range(int(attributes.get("min", row)), last + 1))
     return errors, hidden
 
 
