@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -35,14 +36,16 @@ def document_rows(path: Path, sample: str, longest: int, encoding: str = UTF_8) 
         document = orjson.loads(first)
         if rest or not (is_list or _is_columns(document)):
             return None
-    with opened(path) as stream:
+    content = b""
+    # JSON Lines that end early are read up to there.
+    with suppress(OSError, EOFError, zlib.error), opened(path) as stream:
         content = stream.read(longest + 1)
     if len(content) > longest:
         if is_list:
             raise too_long(str(path), "the list of JSON objects", longest)
         return None
-    text = content.decode(encoding, "surrogateescape").removeprefix("\ufeff")
     try:
+        text = content.decode(encoding, "surrogateescape").removeprefix("\ufeff")
         with suppress(orjson.JSONDecodeError):
             return list(_rows(orjson.loads(text)))
         # Unlike orjson, the standard library reads NaN, and bytes that are not UTF-8 in texts.

@@ -105,7 +105,9 @@ def read_sheet(path: Path, options: ReadingOptions = DEFAULTS) -> Sheet:
                 if number <= len(cells) and column <= len(cells[number - 1]):
                     cells[number - 1][column - 1] = CellError(text)
             merged = _fill_merged(cells, worksheet.merged_cell_ranges or ())
-    except (calamine.CalamineError, OSError, *DAMAGED) as error:
+    except (DataError, SettingsError):
+        raise
+    except (calamine.CalamineError, OSError, ValueError, *DAMAGED) as error:
         reason = " ".join(str(error).split()).rstrip(".")
         raise DataError(f"{path} cannot be read: {reason}.", "Check that it is a complete Excel workbook.") from None
     below = list(enumerate(cells, start=1))[options.skip_rows :]

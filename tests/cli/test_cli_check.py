@@ -52,6 +52,28 @@ def test_an_unknown_table_is_described_and_a_mapping_proposed_that_makes_it_usab
         assert words in usable.out
 
 
+@pytest.mark.parametrize("words", [("pass", "fail"), ("true", "false"), ("👍", "👎")])
+def test_a_column_of_verdicts_of_any_name_is_proposed_and_makes_the_file_usable(
+    here: Commands, words: tuple[str, str]
+) -> None:
+    rows = "".join(f"A text with the number {n} of them.,{words[n % 3 > 0]}\n" for n in range(12))
+    (here.folder / "t.csv").write_text(f"what,x1\n{rows}", "utf-8")
+    found = here("check", "t.csv", "--aspect", "tone")
+    assert found.code == 2
+    assert "t.csv: Usable with the mapping below." in found.out
+    assert "next: rubriclab learn t.csv --task TASK --aspect tone" in found.out
+    assert here("check", "t.csv", "--aspect", "tone", "--map", "output=what,scores.tone=x1").code == 0
+
+
+def test_words_of_a_column_that_is_proposed_get_proposed_levels(here: Commands) -> None:
+    rows = "".join(f"A text with the number {n} of them.,{'Good' if n % 3 else 'Poor'}\n" for n in range(12))
+    (here.folder / "t.csv").write_text(f"output,x1\n{rows}", "utf-8")
+    found = here("check", "t.csv", "--aspect", "tone")
+    assert "t.csv: Not usable" in found.out
+    assert "--levels poor=1,good=2" in found.out
+    assert "--map scores.tone=x1" in found.out
+
+
 def test_of_several_files_each_is_described_and_one_that_needs_a_mapping_fails(here: Commands) -> None:
     survey(here.folder / "umfrage.csv")
     (here.folder / "texts.jsonl").write_text('{"output": "A text."}\n', "utf-8")

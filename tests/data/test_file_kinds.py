@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -166,6 +168,33 @@ def test_hidden_rows_and_columns_are_named_and_left_out_if_wanted(
     assert texts == (TEXTS if columns == 2 else [TEXTS[0], TEXTS[2]])
     assert len(shown.row) == columns
     assert "left out" in str(shown.source.note())
+
+
+@pytest.mark.parametrize("hidden", ['min="x" max="2"', 'max="2"', 'min="1" max="999999999999"', 'min="1"'])
+def test_columns_hidden_in_a_damaged_way_are_one_error_or_no_columns_at_all(hidden: str, tmp_path: Path) -> None:
+    file, changed = sheet(tmp_path / "t.xlsx", lambda _, sheet: sheet.set_column(1, 1, 9)), tmp_path / "changed.xlsx"
+    with zipfile.ZipFile(file) as old, zipfile.ZipFile(changed, "w") as new:
+        for name in old.namelist():
+            part = old.read(name)
+            new.writestr(name, part.replace(b'<col min="2" max="2"', f'<col hidden="1" {hidden}'.encode()))
+    try:
+        rows = list(read(changed, sheet="Ratings", skip_hidden=True))
+    except DataError:
+        return
+    assert all(isinstance(row, RowError) for row in rows) or len(rows) == len(TEXTS)
+
+
+@pytest.mark.parametrize("document", [ROWS[0], ROWS])
+def test_a_gzipped_document_that_ends_early_is_refused(document: Any, tmp_path: Path) -> None:
+    (tmp_path / "cut.json.gz").write_bytes(gzip.compress(json.dumps(document, indent=1).encode())[:-20])
+    with pytest.raises(DataError, match="ends early or is damaged"):
+        read(tmp_path / "cut.json.gz")
+
+
+def test_a_form_with_a_column_for_each_text_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "form.csv").write_text("Timestamp,How good? [A text.],How good? [Another.]\n2024-05-01,4,2\n", "utf-8")
+    with pytest.raises(DataError, match=r"form's questions.*write a row for each rating"):
+        read_all(tmp_path / "form.csv")
 
 
 def test_a_hidden_sheet_is_read_only_if_it_is_named(tmp_path: Path) -> None:
