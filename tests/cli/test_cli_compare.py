@@ -131,7 +131,8 @@ def test_labels_of_both_sets_decide_and_not_the_judge(learned: Commands) -> None
     assert done.json["human"]["labels_of"] == "both"
     assert done.json["human"]["difference"]["value"] == pytest.approx(-3, abs=0.2)
     assert abs(done.json["difference"]["value"]) < 0.5
-    shown = " ".join(learned("compare", *files, "--rubric", "news").out.split())
+    shown = " ".join(learned("compare", *files, "--rubric", "news", "--max-drop", 0.5).out.split())
+    assert "BEYOND THE LIMIT the mean human score drops by" in shown
     assert "The mean human score changes by -3" in shown
     assert "by 144 labels of these outputs" in shown
 

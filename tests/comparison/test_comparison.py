@@ -237,3 +237,62 @@ def test_systems_are_ranked_and_ties_named() -> None:
     assert [each.system for each in ranking.systems][-1] == "low"
     ties = {each.system: set(each.ties) for each in ranking.systems}
     assert ties == {"best": {"other"}, "other": {"best"}, "low": set()}
+
+
+def labelled_sets(groups: int, labelled: int) -> tuple[Outputs, Outputs]:
+    """Return two sets of one output a group, of which the judge rates the second too high and people label some."""
+    rng = np.random.default_rng(4)
+    quality = rng.normal(3, 0.5, groups)
+    sides = []
+    for name, favour in (("old", 0.0), ("new", 1.0)):
+        side = outputs(name, [(f"t{n}", f"g{n}", float(value) + favour) for n, value in enumerate(quality)])
+        examples = tuple(
+            replace(each, output=f"{name} {each.id}", scores={"coherence": float(quality[n] + rng.normal(0, 0.1))})
+            if n < labelled
+            else replace(each, output=f"{name} {each.id}")
+            for n, each in enumerate(side.examples)
+        )
+        sides.append(replace(side, examples=examples))
+    return sides[0], sides[1]
+
+
+def test_labels_of_both_sets_correct_a_judge_that_favours_one() -> None:
+    result = compare_outputs(RUBRIC, "news@1", *labelled_sets(40, 20), max_drop=0.5)
+    assert result.difference.value == pytest.approx(1)
+    assert result.human is not None
+    assert (result.human.labels, result.human.labels_of) == (40, "both")
+    assert result.human.difference.value == pytest.approx(0, abs=0.1)
+    assert result.outcome == "within"
+
+
+def test_labels_of_groups_that_the_rubric_was_fitted_to_are_left_out() -> None:
+    before, after = labelled_sets(40, 20)
+    learned_from = {f"g{n}" for n in range(10)}
+    result = compare_outputs(RUBRIC, "news@1", before, after, learned_from=learned_from)
+    assert result.human is not None
+    assert result.human.labels == 20
+
+
+def test_labels_of_one_set_leave_a_wide_interval_and_too_few_leave_the_judges_difference() -> None:
+    before, after = labelled_sets(40, 20)
+    unlabelled = replace(after, examples=tuple(replace(each, scores={}) for each in after.examples))
+    result = compare_outputs(RUBRIC, "news@1", before, unlabelled)
+    assert result.human is not None
+    assert (result.human.labels, result.human.labels_of) == (20, "before")
+    few, none = labelled_sets(40, 4)
+    assert compare_outputs(RUBRIC, "news@1", few, none).human is None
+    assert "This is the judge's difference" in str(comparison_view(compare_outputs(RUBRIC, "news@1", few, none)))
+
+
+def test_pairs_none_of_which_has_both_scores_have_no_human_difference() -> None:
+    before, after = outputs("old", [("t1", "g1", 3.0), ("t2", "g2", None)]), outputs("new", [("t1", "g1", None)])
+    assert compare_outputs(RUBRIC, "news@1", before, after).human is None
+
+
+def test_sets_without_pairs_are_corrected_by_their_own_labels() -> None:
+    before, after = labelled_sets(40, 20)
+    other = tuple(replace(each, id=f"new-{each.id}", group=f"new-{each.group}") for each in after.examples)
+    result = compare_outputs(RUBRIC, "news@1", before, replace(after, examples=other))
+    assert result.pairing is None
+    assert result.human is not None
+    assert result.human.difference.value == pytest.approx(0, abs=0.2)
