@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rubriclab.comparison.columns import CriterionPair, PairedScore, RubricPair
-from rubriclab.comparison.human_difference import human_difference
+from rubriclab.comparison.human_difference import human_difference, scored_sets
 from rubriclab.comparison.pairing import Outputs, PairingRule, pair_outputs
 from rubriclab.comparison.results import (
     Comparison,
@@ -31,7 +31,7 @@ from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.folds import units
 from rubriclab.stats.interval import Interval, rounded_number
 from rubriclab.stats.paired import NO_SPREAD, PairedMean, adjust_p_values, constant, paired_mean
-from rubriclab.stats.prediction_powered import LabelledScores
+from rubriclab.stats.prediction_powered import LabelledScores, ScoredSet
 
 # A visible change, as a share of the scale's width: 0.2 points from 1 to 5.
 VISIBLE = 0.05
@@ -79,6 +79,8 @@ def compare_outputs(
     elif rule:
         shared = {each.group for each, _ in first} & {each.group for each, _ in second}
         first, second = ([each for each in side if each[0].group in shared] for side in (first, second))
+    sets = scored_sets(rubric.aspect.name, first, second, paired=bool(places), learned_from=learned_from)
+    changed = [not places or old.output != new.output for (old, _), (new, _) in zip(first, second, strict=bool(places))]
     rubrics = RubricPair(rubric, rubric, tuple(CriterionPair(each, each, "kept") for each in rubric.criteria))
     pairs = [rubrics.pair(old.group, first, second) for old, first, _, second in both]
     differences = np.array([(pair.after or 0.0) - (pair.before or 0.0) for pair in pairs])
@@ -93,16 +95,9 @@ def compare_outputs(
         unpaired_after=len(after.examples) - len(places),
         other_sources=sum(_of_other_sources(old, new) for old, _, new, _ in both),
         max_drop=max_drop,
-        human=human_difference(
-            rubric,
-            first,
-            second,
-            paired=bool(places),
-            learned=learned,
-            learned_from=learned_from,
-        ),
+        human=human_difference(rubric.scores_on, *sets, np.array(changed), learned),
         fallen=tuple(_text_change(pairs[place], *both[place]) for place in lowest),
-        **_differences(rubrics, pairs, None if places else _by_groups(before, after, paired=rule is not None)),
+        **_differences(rubrics, pairs, None if places else _by_groups(*sets)),
     )
     return comparison.model_copy(update={"checks": (drop_check(comparison),)})
 
@@ -186,22 +181,21 @@ def _differences(
     }
 
 
-def _by_groups(before: Outputs, after: Outputs, *, paired: bool) -> PairedMean:
-    """Return the difference of the means of two sets without pairs of outputs.
+def _by_groups(before: ScoredSet, after: ScoredSet) -> PairedMean:
+    """Return the difference of the means of groups of two sets without pairs of outputs.
 
-    If `paired`, of the means of the groups that both have; else by Welch's test (1947) over group means. Without any
-    spread, the p value is then that of the permutation test.
+    It is paired if both have the same groups; else by Welch's test (1947), or without any spread the permutation test.
     """
     from scipy.stats import ttest_ind
 
-    means = _group_means(before), _group_means(after)
-    if paired:
-        shared = [group for group in means[0] if group in means[1]]
-        differences = np.array([means[1][group] - means[0][group] for group in shared])
-        return paired_mean(differences, np.arange(len(shared)))
-    first, second = (np.array(list(side.values())) for side in means)
+    (groups, first), (others, second) = (
+        (present, (np.bincount(side.unit, side.scores)[present] / np.bincount(side.unit)[present]))
+        for side, present in ((side, np.unique(side.unit)) for side in (before, after))
+    )
     if not len(first) or not len(second):
         return PairedMean(Interval(None), None)
+    if np.array_equal(groups, others):
+        return paired_mean(second - first, np.arange(len(first)))
     difference = float(second.mean() - first.mean())
     if min(len(first), len(second)) < 2:
         return PairedMean(Interval(difference), None)
@@ -210,15 +204,6 @@ def _by_groups(before: Outputs, after: Outputs, *, paired: bool) -> PairedMean:
     test = ttest_ind(second, first, equal_var=False)
     low, high = test.confidence_interval(0.95)
     return PairedMean(Interval(difference, float(low), float(high)), float(test.pvalue))
-
-
-def _group_means(outputs: Outputs) -> dict[str, float]:
-    """Return the mean score of each group; of each text if there is only one group."""
-    values: dict[str, list[float]] = {}
-    single = len({example.group for example, _ in outputs.scored}) == 1
-    for place, (example, value) in enumerate(outputs.scored):
-        values.setdefault(str(place) if single else example.group, []).append(value)
-    return {group: math.fsum(each) / len(each) for group, each in values.items()}
 
 
 def _of_other_sources(before: Example, after: Example) -> bool:

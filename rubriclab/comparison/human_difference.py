@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from rubriclab.comparison.results import HumanDifference, LabelSource
 from rubriclab.data import Example, labelled
+from rubriclab.data.scale import Scale
 from rubriclab.errors import DataError
-from rubriclab.rubric import Rubric
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.folds import units
 from rubriclab.stats.jackknife import FEWEST_GROUPS
@@ -27,29 +28,24 @@ ScoredOutput = tuple[Example, float]
 
 
 def human_difference(
-    rubric: Rubric,
-    before: Sequence[ScoredOutput],
-    after: Sequence[ScoredOutput],
-    *,
-    paired: bool,
+    scale: Scale,
+    before: ScoredSet,
+    after: ScoredSet,
+    changed: npt.NDArray[np.bool_],
     learned: LabelledScores | None,
-    learned_from: Collection[str],
 ) -> HumanDifference | None:
-    """Return the difference of the mean human scores of two sets, or of the groups' means if not `paired`.
+    """Return the difference of the mean human scores of two sets.
 
     By labels of both sets; else of the set that has more of them; else of learning. `None` if there are too few.
 
     Args:
+        changed: whether the outputs of a pair differ, shape (pairs,); of sets without pairs, all true.
         learned: the labels of learning, with held-out scores by the same judge.
-        learned_from: groups whose labels in the sets are not used, as the rubric was fitted to them.
     """
-    if not before or not after:
+    if not len(before.scores) or not len(after.scores):
         return None
-    sets = _scored_sets(rubric.aspect.name, before, after, paired=paired, learned_from=learned_from)
+    sets = before, after
     own = [each.labelled for each in sets]
-    changed = np.array(
-        [not paired or old.output != new.output for (old, _), (new, _) in zip(before, after, strict=paired)]
-    )
     found, labels, labels_of = difference_by_own_labels(*sets), sum(len(each.labels) for each in own), LABELS_OF[0]
     if found.interval.value is None:
         place = int(own[1].groups > own[0].groups)
@@ -61,10 +57,9 @@ def human_difference(
         found, labels = difference_by_other_labels(*sets, pool, changed=float(changed.mean())), len(pool.labels)
         if found.interval.value is None:
             return None
-    elif paired:
-        _check_own_labels(*(side.labels[changed] for side in sets))
-    width = rubric.scores_on.width
-    interval = found.interval.within(-width, width).rounded()
+    elif before.unit is after.unit:
+        _check_own_labels(before.labels[changed], after.labels[changed])
+    interval = found.interval.within(-scale.width, scale.width).rounded()
     return HumanDifference(difference=interval, p=found.p, labels=labels, labels_of=labels_of)
 
 
@@ -79,7 +74,7 @@ def _check_own_labels(before: FloatArray, after: FloatArray) -> None:
         )
 
 
-def _scored_sets(
+def scored_sets(
     aspect: str,
     before: Sequence[ScoredOutput],
     after: Sequence[ScoredOutput],
@@ -87,6 +82,11 @@ def _scored_sets(
     paired: bool,
     learned_from: Collection[str],
 ) -> tuple[ScoredSet, ScoredSet]:
+    """Return two sets of outputs with their scores and labels, weighed by groups if they are not `paired`.
+
+    Args:
+        learned_from: groups whose labels are not used, as the rubric was fitted to them.
+    """
     groups = [[example.group for example, _ in side] for side in (before, after)]
     unit = [units(groups[0])] * 2 if paired else np.split(units([*groups[0], *groups[1]]), [len(before)])
     first, second = (
@@ -94,7 +94,7 @@ def _scored_sets(
             np.array([score for _, score in side]),
             np.array([_label(example, aspect, learned_from) for example, _ in side]),
             of_side,
-            np.full(len(side), 1 / len(side)) if paired else _weights(of_side),
+            np.full(len(side), 1 / max(len(side), 1)) if paired else _weights(of_side),
         )
         for side, of_side in zip((before, after), unit, strict=True)
     )

@@ -340,7 +340,8 @@ def ranking_view(ranking: SystemRanking, version: Version | None = None) -> View
     groups = max(system.groups for system in ranking.systems)
     basis = Paragraph((*_scorer(ranking), f"; {_intervals(groups)}"), "quiet")
     verdict = Paragraph(_best(ranking.systems), "lead")
-    blocks = (verdict, *(verdict_line(version) if version else ()), basis, places, *_differences(ranking))
+    of_judge = Paragraph("These are the judge's means: people's ranking may differ.", "quiet")
+    blocks = (verdict, *(verdict_line(version) if version else ()), basis, of_judge, places, *_differences(ranking))
     return View("Systems by mean score", blocks, "rubriclab comparison")
 
 
