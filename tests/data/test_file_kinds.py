@@ -184,11 +184,15 @@ def test_columns_hidden_in_a_damaged_way_are_one_error_or_no_columns_at_all(hidd
     assert all(isinstance(row, RowError) for row in rows) or len(rows) == len(TEXTS)
 
 
-@pytest.mark.parametrize("document", [ROWS[0], ROWS])
-def test_a_gzipped_document_that_ends_early_is_refused(document: Any, tmp_path: Path) -> None:
-    (tmp_path / "cut.json.gz").write_bytes(gzip.compress(json.dumps(document, indent=1).encode())[:-20])
+def test_a_gzipped_document_that_ends_early_is_refused_and_a_short_one_has_only_faults(tmp_path: Path) -> None:
+    for count in (3, 20_000):
+        document = json.dumps([{"output": f"Text {n * n}."} for n in range(count)], indent=1)
+        (tmp_path / f"{count}.json.gz").write_bytes(gzip.compress(document.encode())[:-20])
     with pytest.raises(DataError, match="ends early or is damaged"):
-        read(tmp_path / "cut.json.gz")
+        read(tmp_path / "20000.json.gz")
+    examples, faults = read_all(tmp_path / "3.json.gz")
+    assert not examples
+    assert "data that ends early" in faults[-1].got
 
 
 def test_a_form_with_a_column_for_each_text_is_refused_with_what_to_do(tmp_path: Path) -> None:
