@@ -77,6 +77,8 @@ def training_examples(
     if used_scale.names:
         worse, better = used_scale.names
         notes.append(f"two levels, {worse!r} and {better!r}: scores are probabilities of {better!r}")
+        if ties := labels.count(0.5):
+            notes.append(f"texts on which raters are tied, which figures of verdicts leave out: {ties}")
     elif given_scale is None:
         span = f"scale {show(used_scale.low)} to {show(used_scale.high)}"
         if rated:

@@ -114,10 +114,11 @@ def _in_verdicts(effect: EditEffect, studies: tuple[Study, Study]) -> EditEffect
     if old is None or new is None:
         return effect
     labels, groups = after.table.labels, after.table.groups
-    verdicts = (
-        verdict_agreement("before", before.selected.held_out.scores, old, labels, groups),
-        verdict_agreement("after", after.selected.held_out.scores, new, labels, groups),
-    )
+    sides = (("before", before.selected.held_out, old), ("after", after.selected.held_out, new))
+    verdicts = [
+        verdict_agreement(name, held_out.scores, found, labels, groups, order=held_out.raw)
+        for name, held_out, found in sides
+    ]
     return replace(
         effect,
         level="dataset",

@@ -36,7 +36,7 @@ from rubriclab.option_names import option
 from rubriclab.provenance import TrainingAgreement
 from rubriclab.rubric import Rubric
 from rubriclab.stats.correlation import FloatArray
-from rubriclab.stats.interval import DIGITS, Interval, wilson
+from rubriclab.stats.interval import DIGITS, wilson
 from rubriclab.stats.levels import Level
 from rubriclab.training_record import TrainingRecord
 from rubriclab.validation import DIRECT, EvaluatorAgreement, Validation, VerdictAgreement
@@ -206,7 +206,7 @@ class Study:
         updates: dict[str, Any] = {
             "evaluators": (self._refitted(joint, result.level), *others),
             "raters": raters(self.candidates.examples, self.assignment.aspect.name),
-            "verdict_agreements": tuple(self._verdict_agreements(joint.auroc)),
+            "verdict_agreements": tuple(self._verdict_agreements()),
         }
         return result.model_copy(update=updates)
 
@@ -219,16 +219,13 @@ class Study:
         fold, by_hand = held_out.folds[0], self.threshold_by_hand
         return held_out_verdicts(held_out.scores, self.table.labels, fold, recall, by_hand)
 
-    def _verdict_agreements(self, auroc: Interval | None) -> Iterator[VerdictAgreement]:
-        """Yield the agreement of the rubric's verdicts, the same judge's asked directly, and the raters'.
-
-        Args:
-            auroc: of the rubric's held-out scores before calibration, whose order does not depend on the folds' labels.
-        """
+    def _verdict_agreements(self) -> Iterator[VerdictAgreement]:
+        """Yield the agreement of the rubric's verdicts, the same judge's asked directly, and the raters'."""
         if self.verdicts is None:
             return
         labels, groups, examples = self.table.labels, self.table.groups, self.candidates.examples
-        yield verdict_agreement(JOINT, self.held_out.scores, self.verdicts, labels, groups, auroc=auroc)
+        held_out = self.held_out
+        yield verdict_agreement(JOINT, held_out.scores, self.verdicts, labels, groups, order=held_out.raw)
         if (direct := self.direct) is not None:
             yield verdict_agreement(DIRECT, direct, verdicts_of(direct, 0.5), labels, groups)
         ratings = [example.annotations.get(self.assignment.aspect.name, ()) for example in examples]

@@ -79,7 +79,7 @@ def verdict_agreement(
     labels: FloatArray,
     groups: Sequence[str],
     *,
-    auroc: Interval | None = None,
+    order: FloatArray | None = None,
 ) -> VerdictAgreement:
     """Return how scores and verdicts agree with people's verdicts, with 95 % intervals over groups.
 
@@ -89,7 +89,7 @@ def verdict_agreement(
     Args:
         scores: from 0 to 1; NaN where missing.
         verdicts: 0 or 1; NaN where missing.
-        auroc: that of other scores, whose order is compared instead.
+        order: for AUROC, the same scores before calibration, whose order does not depend on the labels of folds.
     """
     known = ~np.isnan(scores) & ~np.isnan(verdicts) & (labels != 0.5)
     values, found, passes = scores[known], verdicts[known] == 1, labels[known] > 0.5
@@ -128,7 +128,7 @@ def verdict_agreement(
         precisions=(share(~passes, ~found), share(passes, found)),
         balanced_accuracy=interval(_balanced(verdicts[known], passes)),
         kappa=interval(kappa, least=-1),
-        auroc=auroc or interval(_auroc(values, passes)),
+        auroc=interval(_auroc(values if order is None else order[known], passes)),
         brier=interval(_brier(values, passes)),
         reliability=_reliability(values, passes),
     )

@@ -22,7 +22,7 @@ from rubriclab.stats.folds import grouped_folds
 from rubriclab.training_record import TrainingRecord
 from rubriclab.transfer.adaptation import AdaptedRubric, LabelledTarget, aggregate_scores, rescaled
 from rubriclab.transfer.run import FittedTransfer, SourceRubric
-from rubriclab.validation import DIRECT, Validation, VerdictAgreement
+from rubriclab.validation import DIRECT, VerdictAgreement
 
 
 def as_trained(
@@ -94,13 +94,11 @@ def _provenance(
         seed=labelled.seed,
         agreement=training_agreement(scores, adapted.raw, table.labels, table.groups, optimistic=not reused),
         baseline=best_feature(examples, labelled.aspect),
-        validation=found.model_copy(update={"verdict_agreements": _verdicts(adapted, labelled, fold, found)}),
+        validation=found.model_copy(update={"verdict_agreements": _verdicts(adapted, labelled, fold)}),
     )
 
 
-def _verdicts(
-    adapted: AdaptedRubric, labelled: LabelledTarget, fold: IntArray, found: Validation
-) -> tuple[VerdictAgreement, ...]:
+def _verdicts(adapted: AdaptedRubric, labelled: LabelledTarget, fold: IntArray) -> tuple[VerdictAgreement, ...]:
     """Return how the verdicts on the target texts agree with the labels; none for other labels than verdicts."""
     table, threshold = labelled.table, adapted.rubric.threshold
     if table.scale.names is None or threshold is None:
@@ -108,8 +106,7 @@ def _verdicts(
     recall = labelled.settings.recall(table.scale.names)
     given = threshold if adapted.action == "reuse" else threshold_by_hand(adapted.rubric.aggregation)
     verdicts = held_out_verdicts(adapted.scores, table.labels, fold, recall, given)
-    auroc = found.evaluators[0].auroc
-    return (verdict_agreement(JOINT, adapted.scores, verdicts, table.labels, table.groups, auroc=auroc),)
+    return (verdict_agreement(JOINT, adapted.scores, verdicts, table.labels, table.groups, order=adapted.raw),)
 
 
 def _record(adapted: AdaptedRubric, labelled: LabelledTarget) -> TrainingRecord:

@@ -68,6 +68,7 @@ def test_verdicts_from_labels_to_scores_evaluation_and_report(asking: Commands) 
     assert learned.code == 0, learned.err
     assert "two levels, 'false' and 'true': scores are probabilities of 'true'" in learned.err
     assert "answers that a text cannot be assessed, which are no labels: 6" in learned.err
+    assert "texts on which raters are tied, which figures of verdicts leave out: 2" in learned.err
     assert "the judge says of 2 of 30 texts that the whole cannot be assessed: no scores" in learned.err
     assert "the verdicts find" in learned.out
     assert "Each rater is compared with the majority of the others." in learned.out

@@ -15,8 +15,10 @@ from rubriclab.integrations.promptfoo import get_assert
 from rubriclab.integrations.pytest.checker import RubricChecker, RubricFixture
 from rubriclab.integrations.pytest.tally import Tallies
 from rubriclab.report.evaluation import evaluation_view
+from rubriclab.services.edit_options import EditOptions
 from rubriclab.services.score_distribution import summarize_scores
 from rubriclab.web.api.models import ScoreResult, score_row
+from rubriclab.web.studio.edit import Draft
 
 LEARN: dict[str, Any] = {"task": "summarization", "aspect": "ok", "definition": "The summary is coherent."}
 LEVELS = {"fail", "pass"}
@@ -124,6 +126,15 @@ def test_the_effect_of_an_edited_threshold_is_in_verdicts(lab: Lab, rubric: Vers
     assert "Pearson" not in str(result)
     assert effect.difference.value == pytest.approx(effect.after.value - effect.before.value, abs=1e-4)
     assert effect.before == effect.recorded
+    validation = rubric.provenance.validation
+    assert validation is not None
+    assert effect.verdicts[0].auroc == validation.evaluators[0].auroc
+
+
+@pytest.mark.parametrize(("given", "threshold"), [("0.8", 0.8), (0.8, 0.8), ("learned", "learned")])
+def test_the_page_gives_the_threshold_as_the_command_does(given: Any, threshold: Any) -> None:
+    options = Draft.model_validate({"threshold": given}).options(None, preview=True)
+    assert options.edits.threshold == EditOptions(threshold=given).edits.threshold == threshold
 
 
 def test_a_threshold_beyond_probabilities_or_of_a_graded_rubric_is_refused(lab: Lab, rubric: Version) -> None:
