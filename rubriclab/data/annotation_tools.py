@@ -44,15 +44,15 @@ def converter(row: Any, format_name: str) -> Callable[[str, Rows], Export] | Non
         )
     if any(isinstance(name, str) and name.endswith(_RATERS) for name in row):
         return _from_data_set
-    if format_name in ("CSV", "TSV", "Parquet"):
+    if format_name in ("CSV", "TSV", "Excel workbook"):
         return None
+    if any(_is_question(row, name) for name in row):
+        return _from_argilla_1
     if all(isinstance(row.get(name), Mapping) for name in ("fields", "responses")) and "suggestions" in row:
         raise DataError(
             "These records of Argilla do not say which responses are drafts or discarded.",
             "Export the data set: dataset.records.to_datasets().to_json(FILE).",
         )
-    if any(_is_question(row, name) for name in row):
-        return _from_argilla_1
     if isinstance(row.get("label"), list) and {"text", "Comments"} <= row.keys():
         return _from_doccano
     return _from_tasks if _is_task(row) else None

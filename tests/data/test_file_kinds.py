@@ -15,6 +15,7 @@ from rubriclab.data import read
 from rubriclab.data.example import Example
 from rubriclab.data.mapping import ABSENT, look_up
 from rubriclab.data.row import RowError
+from rubriclab.data.tables import write_rows
 from rubriclab.errors import DataError
 from rubriclab.option_names import in_python
 
@@ -130,6 +131,19 @@ def test_a_damaged_document_is_refused_with_its_place(tmp_path: Path) -> None:
 )
 def test_a_path_through_a_list_gives_the_values_of_its_elements(row: dict[str, Any], path: str, found: Any) -> None:
     assert look_up(row, path) == found
+
+
+def test_argilla_1_in_parquet_is_read_and_a_sheet_with_such_names_is_no_export(tmp_path: Path) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    parquet.write_table(pa.Table.from_pylist(ARGILLA_1), tmp_path / "t.parquet")
+    examples, _ = read_all(tmp_path / "t.parquet", mapping="output=text")
+    assert means(examples) == SCORES
+    write_rows([{"output": text, "tone": None, "tone-suggestion": 3} for text in TEXTS], tmp_path / "t.xlsx")
+    rows = read(tmp_path / "t.xlsx")
+    assert len(list(rows)) == len(TEXTS)
+    assert rows.source.tool is None
 
 
 def sheet(path: Path, hide: Callable[[Any, Any], object]) -> Path:
