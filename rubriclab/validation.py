@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 from pydantic import Field
 
 from rubriclab.base_models import Count, FrozenModel
+from rubriclab.stats.errors import ScoreErrors
 from rubriclab.stats.interval import Interval
 
 Outcome = Literal["better", "inconclusive", "not better"]
@@ -26,6 +27,9 @@ MATTERS_IN_BRIER = MATTERS_IN_ERROR / 4
 DIRECT = "direct"
 CALIBRATED = "direct, calibrated"
 
+# The scores of the whole text in the rubric's own call, without the criteria.
+WHOLE = "whole"
+
 # The largest number of further labels that is named: estimates of larger ones were too uncertain.
 MOST_LABELS = 300
 
@@ -42,27 +46,11 @@ GRADED = Measures("Pearson", "mean absolute error", " points")
 VERDICTS = Measures("AUROC", "Brier score", "")
 
 
-class ScoreErrors(FrozenModel):
-    """How far scores are from the labels, in points of the scale.
-
-    Attributes:
-        absolute: the mean absolute error.
-        bias: the mean of score minus label.
-        near: the share of texts whose score is at most `point` from the label.
-        point: 1 on scales of about 1 to 5 or 1 to 10, else a fifth of the scale's width.
-    """
-
-    absolute: Interval
-    bias: float
-    near: float
-    point: float
-
-
 class EvaluatorAgreement(FrozenModel):
     """One evaluator on the training texts, each text scored without the labels of its own group.
 
     Attributes:
-        name: `joint`, a method (`hypoeval`), `direct`, `direct, calibrated`, `constant`, `word count`,
+        name: `joint`, `whole`, a method (`hypoeval`), `direct`, `direct, calibrated`, `constant`, `word count`,
             `best text feature`, `all text features`.
         kind: the rubric itself, an evaluator that asks a judge, or a baseline, which costs nothing.
         n: texts that it scored.
@@ -150,10 +138,12 @@ class Raters(FrozenModel):
     Attributes:
         alpha: Krippendorff's, interval metric.
         ceiling: the correlation with the labels that a perfect judge could reach.
+        errors: of single raters, each against the mean of the others; `None` for labels of two levels.
     """
 
     alpha: Interval
     ceiling: float | None
+    errors: ScoreErrors | None = None
 
 
 class ReliabilityBin(FrozenModel):

@@ -33,7 +33,8 @@ from rubriclab.learning.rating_matrix import RatingMatrix
 from rubriclab.learning.verdicts import VerdictStatistic, verdict_statistic
 from rubriclab.methods.names import JOINT
 from rubriclab.stats.correlation import FloatArray, IntArray, is_constant, pearson_rows, spearman_rows
-from rubriclab.stats.interval import DIGITS, Interval
+from rubriclab.stats.errors import ScoreErrors, less_error, score_errors
+from rubriclab.stats.interval import Interval
 from rubriclab.stats.jackknife import Statistic, estimate
 from rubriclab.stats.levels import (
     Coefficient,
@@ -52,7 +53,6 @@ from rubriclab.validation import (
     EvaluatorAgreement,
     GateVerdict,
     Outcome,
-    ScoreErrors,
     Validation,
 )
 
@@ -197,18 +197,8 @@ class _Comparison:
         )
 
     def _errors(self, points: FloatArray | None) -> ScoreErrors | None:
-        """Return the errors of scores on the scale over all texts, with intervals over groups."""
-        if points is None or np.isnan(points).all():
-            return None
-        texts = scored_texts([points], self.table.labels, self.table.groups, None)
-        errors = texts.predicted[0] - texts.human
-        point = 1.0 if 3 <= self.table.scale.width <= 9 else self.table.scale.width / 5
-        return ScoreErrors(
-            absolute=_mean(np.abs(errors), texts),
-            bias=round(float(errors.mean()), DIGITS),
-            near=round(float((np.abs(errors) <= point).mean()), DIGITS),
-            point=point,
-        )
+        table = self.table
+        return None if points is None else score_errors(points, table.labels, table.groups, table.scale.width)
 
     def less_error(self, rubric: Scored, other: Scored) -> Interval | None:
         """Return the other's mean absolute error, or Brier score, minus the rubric's on the texts that both scored."""
@@ -216,9 +206,7 @@ class _Comparison:
             return None
         if self.of_verdicts:
             return self._of_verdicts("Brier score", [other.points, rubric.points])
-        texts = scored_texts([rubric.points, other.points], self.table.labels, self.table.groups, None)
-        own, others = np.abs(texts.predicted - texts.human)
-        return _mean(others - own, texts)
+        return less_error(rubric.points, other.points, self.table.labels, self.table.groups)
 
     def gate(
         self, rubric: Scored, baselines: Sequence[Scored], evaluators: Mapping[str, EvaluatorAgreement]
@@ -234,7 +222,7 @@ class _Comparison:
 
     def verdict(self, rubric: Scored, other: Scored) -> GateVerdict:
         both = [rubric.scores, other.scores]
-        difference, less_error = self.difference(*both), self.less_error(rubric, other)
+        difference, gain = self.difference(*both), self.less_error(rubric, other)
         outcome = outcome_of(difference, MATTERS)
         matters = MATTERS_IN_BRIER if self.of_verdicts else MATTERS_IN_ERROR * self.table.scale.width
         clusters = self._texts(both).clusters
@@ -243,8 +231,8 @@ class _Comparison:
             against=other.name,
             outcome=outcome,
             difference=difference,
-            error_outcome=outcome_of(less_error, matters) if less_error else None,
-            less_error=less_error,
+            error_outcome=outcome_of(gain, matters) if gain else None,
+            less_error=gain,
             more_labels=more,
             few_groups=self._few_groups(both),
         )
@@ -295,12 +283,6 @@ def outcome_of(difference: Interval, matters: float) -> Outcome:
     if difference.low > 0:
         return "better"
     return "not better" if difference.high < matters else "inconclusive"
-
-
-def _mean(values: FloatArray, texts: ScoredTexts) -> Interval:
-    """Return the mean over texts with its interval over their groups."""
-    sums, sizes = np.bincount(texts.cluster, values), np.bincount(texts.cluster)
-    return estimate(lambda counts: counts @ sums / (counts @ sizes), texts.clusters, elements=len(sums)).rounded()
 
 
 def _statistic(texts: ScoredTexts, row: int, coefficient: Coefficient, level: GateLevel) -> Statistic:

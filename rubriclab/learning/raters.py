@@ -8,8 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from rubriclab.data.example import Example, named_annotations
+from rubriclab.data.scale import Scale
 from rubriclab.learning.gate import gate_level
 from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.errors import ScoreErrors, score_errors
 from rubriclab.stats.interval import rounded
 from rubriclab.stats.intraclass import ceiling
 from rubriclab.stats.reliability import krippendorff_alpha
@@ -29,10 +31,10 @@ class RaterScores:
     table: FloatArray
 
 
-def raters(examples: Sequence[Example], aspect: str) -> Raters | None:
+def raters(examples: Sequence[Example], aspect: str, scale: Scale) -> Raters | None:
     """Return the agreement of the raters on labelled texts; `None` below two raters.
 
-    The interval is over groups. The ceiling is for correlations at the gate's level.
+    Intervals are over groups. The ceiling is for correlations at the gate's level.
     """
     rated = ratings(examples, aspect)
     if rated is None:
@@ -43,7 +45,22 @@ def raters(examples: Sequence[Example], aspect: str) -> Raters | None:
     return Raters(
         alpha=krippendorff_alpha(rated.table, "interval", groups).rounded(),
         ceiling=rounded(ceiling(rated.table, within, raters_known=bool(rated.names))),
+        errors=None if scale.names else rater_errors(examples, aspect, scale),
     )
+
+
+def rater_errors(examples: Sequence[Example], aspect: str, scale: Scale) -> ScoreErrors | None:
+    """Return the errors of single raters, each against the mean of the others; `None` below two raters."""
+    rows = [
+        (score, (sum(scores) - score) / (len(scores) - 1), example.group)
+        for example in examples
+        if len(scores := example.annotations.get(aspect, ())) > 1
+        for score in scores
+    ]
+    if not rows:
+        return None
+    own, others = (np.array([row[column] for row in rows], dtype=float) for column in (0, 1))
+    return score_errors(own, others, [row[2] for row in rows], scale.width)
 
 
 def ratings(examples: Sequence[Example], aspect: str) -> RaterScores | None:

@@ -16,7 +16,7 @@ from rubriclab.learning.baselines import FEATURE_NAMES, feature_values
 from rubriclab.learning.calibration import bounds, conformal
 from rubriclab.learning.candidates import NOT_JUDGED, Candidates
 from rubriclab.learning.cross_validation import CrossValidatedScores, cross_validated
-from rubriclab.learning.fitting import Fit
+from rubriclab.learning.fitting import Fit, held_out
 from rubriclab.learning.gate import validation
 from rubriclab.learning.jackknife import refitted_agreement
 from rubriclab.learning.raters import raters
@@ -39,7 +39,7 @@ from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.interval import DIGITS, wilson
 from rubriclab.stats.levels import Level
 from rubriclab.training_record import TrainingRecord
-from rubriclab.validation import DIRECT, EvaluatorAgreement, Validation, VerdictAgreement
+from rubriclab.validation import DIRECT, WHOLE, EvaluatorAgreement, Validation, VerdictAgreement
 
 
 @dataclass
@@ -188,15 +188,18 @@ class Study:
         """The result of the gate, with what each method and rater contributes."""
         alone = {part.method: [criterion.id for criterion in part.criteria] for part in self.candidates.parts}
         kept = [self.ids[place] for place in self.fit.columns]
+        whole = [] if self.ask == "by method" else np.flatnonzero(self.table.holistic).tolist()
+        scores = {WHOLE: held_out(self.table.columns(whole), self.settings, seed=self.seed).raw} if whole else {}
         result = validation(
             self.every,
             self.features,
             self.held_out.raw,
             self.fit.raw(self.table.values),
             self.held_out.fold,
-            alone=self.held_out.alone,
+            alone={**scores, **self.held_out.alone},
             calls={
                 JOINT: self.candidates.calls(kept, self.assignment, self.ask),
+                WHOLE: self.candidates.calls([self.ids[place] for place in whole], self.assignment, self.ask),
                 **{name: self.candidates.calls(ids, self.assignment, "by method") for name, ids in alone.items()},
             },
             direct=self.direct,
@@ -205,7 +208,7 @@ class Study:
         joint, *others = result.evaluators
         updates: dict[str, Any] = {
             "evaluators": (self._refitted(joint, result.level), *others),
-            "raters": raters(self.candidates.examples, self.assignment.aspect.name),
+            "raters": raters(self.candidates.examples, self.assignment.aspect.name, self.assignment.scale),
             "verdict_agreements": tuple(self._verdict_agreements()),
         }
         return result.model_copy(update=updates)

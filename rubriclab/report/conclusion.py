@@ -154,10 +154,11 @@ def _summary(version: Version, validation: Validation) -> Words:
     if (names := version.rubric.scores_on.names) and validation.verdict_agreements:
         found = verdict_sentence(validation.verdict_agreements[0], names)
         return "With the judge ", judge, f", {found}, {verdicts.procedure(validation)}."
-    most = verdicts.ceiling(validation)
+    most, raters = verdicts.ceiling(validation), validation.raters
     perfect = "" if most is None else f" A perfect judge would reach about {figure(most)}, because the raters disagree."
-    reached = f", the scores reach Pearson {estimate(rubric.pearson)} {verdicts.procedure(validation)}.{perfect}"
-    return "With the judge ", judge, reached
+    errors = f"; {verdicts.errors_words(rubric.errors)}" if rubric.errors else ""
+    reached = f", the scores reach Pearson {estimate(rubric.pearson)} {verdicts.procedure(validation)}{errors}."
+    return "With the judge ", judge, f"{reached}{perfect}{verdicts.raters_errors(raters.errors if raters else None)}"
 
 
 def actions(version: Version) -> Iterator[str]:

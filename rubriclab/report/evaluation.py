@@ -42,6 +42,7 @@ from rubriclab.report.texts import (
     criterion_agreements,
     distance,
     error_sentence,
+    errors_of,
     human_scores,
     judged_texts,
     rubric_scores,
@@ -139,6 +140,17 @@ def evaluations_of_verdicts(
         texts = [text.example for text in _texts(chosen[0], scored, examples)]
         if found := evaluated_verdicts(aspect, rubrics, baseline_evaluators(texts, best), texts):
             yield found
+
+
+def error_rows(
+    versions: Sequence[Version], scored: Mapping[str, Sequence[Score]], examples: Sequence[Example]
+) -> list[dict[str, Any]]:
+    """Return the errors of graded rubrics in points of their scales; arguments as for `evaluation_view`."""
+    return [
+        {"evaluator": version.ref, "aspect": version.rubric.aspect.name, **errors.model_dump(mode="json")}
+        for version in versions
+        if not version.rubric.scores_on.names and (errors := errors_of(version, _texts(version, scored, examples)))
+    ]
 
 
 def _few_levels(version: Version, texts: Sequence[JudgedText]) -> LevelAgreement | None:

@@ -24,7 +24,7 @@ from rubriclab.report.model import (
     quoted,
     table,
 )
-from rubriclab.report.verdicts import recorded_agreement
+from rubriclab.report.verdicts import errors_words, recorded_agreement
 from rubriclab.report.wording import BLOCKS, byte_count, count, estimate, excerpt, figure
 
 if TYPE_CHECKING:
@@ -52,11 +52,11 @@ def names_view(versions: Sequence[Version]) -> View:
     """Return one line a version: what it is called and judges, and how well it agreed while learning."""
     if not versions:
         return _sentence("No rubric is stored.")
-    columns = ["rubric", "aspect", "criteria", "verdict", "agreement", "labels"]
+    columns = ["rubric", "aspect", "verdict", "agreement", "error", "labels"]
     columns += ["tags"] if any(version.tags for version in versions) else []
     columns += ["origin"] if any(version.imported for version in versions) else []
     rows = [[cell for name, cell in _cells(version).items() if name in columns] for version in versions]
-    shown = table(columns, rows, numeric=("criteria", "agreement", "labels"))
+    shown = table(columns, rows, numeric=("agreement", "error", "labels"))
     return View((), (shown, *paragraphs(_measures(versions), "quiet")))
 
 
@@ -69,6 +69,8 @@ def _measures(versions: Sequence[Version]) -> Iterator[Words]:
     for name, refs in by_name.items():
         of = () if len(by_name) == 1 else (" of ", quoted(", ".join(refs)))
         yield ("Agreement", *of, f": {name}, with its 95 % interval.")
+    if any(found.errors for _, found in measured):
+        yield "Error: mean absolute error of the same scores, in points of the scale."
     for version in versions:
         if version.provenance.validation:
             yield quoted(version.ref), f": {badge_of(version).words} {badge_of(version).remark}"
@@ -84,9 +86,9 @@ def _cells(version: Version) -> dict[str, Cell]:
     return {
         "rubric": quoted(version.ref),
         "aspect": quoted(rubric.aspect.name),
-        "criteria": str(len(rubric.criteria)),
         "verdict": _verdict(version),
         "agreement": "" if measured is None else Figure(measured.value),
+        "error": figure(measured.errors.absolute.value) if measured and measured.errors else "",
         "labels": "not measured" if measured is None else f"{measured.n:,}",
         "tags": quoted(", ".join(version.tags)),
         "origin": quoted(_origin(version)),
@@ -192,7 +194,8 @@ def _agreement(version: Version) -> str:
     measured = recorded_agreement(version)
     if measured is None:
         return "not measured"
-    return f"{estimate(measured.value)} ({measured.name}, n = {measured.n:,})"
+    errors = f"; {errors_words(measured.errors)}" if measured.errors else ""
+    return f"{estimate(measured.value)} ({measured.name}, n = {measured.n:,}){errors}"
 
 
 def size_view(size: StoreSize) -> View:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rubriclab.data.example import Example, labelled
+from rubriclab.learning.raters import rater_errors
 from rubriclab.learning.verdicts import verdict_statistic
 from rubriclab.report import charts, describe
 from rubriclab.report.model import (
@@ -25,11 +26,13 @@ from rubriclab.report.model import (
     quoted,
     table,
 )
+from rubriclab.report.verdicts import errors_words, raters_errors
 from rubriclab.report.wording import count, excerpt
 from rubriclab.rubric import Criterion, Rubric
 from rubriclab.scoring.score import Score
 from rubriclab.stats import ConstantRule, Interval, Level
 from rubriclab.stats.correlation import FloatArray, floats, spearman_rows
+from rubriclab.stats.errors import ScoreErrors, score_errors
 from rubriclab.stats.jackknife import estimate
 from rubriclab.stats.levels import level_statistic, scored_texts, used_texts
 from rubriclab.training_record import RecordedText
@@ -99,15 +102,16 @@ def rubric_scores(texts: Sequence[JudgedText]) -> FloatArray:
 
 
 def error_sentence(version: Version, texts: Sequence[JudgedText]) -> Words:
-    """Return a version's mean absolute error, bias and coverage in one sentence; empty if no text has a score.
+    """Return a version's errors, coverage, and the raters' errors in words; empty if no text has a score.
 
     Args:
         texts: with labels and scores, on the scale of the rubric's scores.
     """
-    errors = rubric_scores(texts) - human_scores(texts)
-    scored = errors[~np.isnan(errors)]
-    if not scored.size:
+    errors = errors_of(version, texts)
+    if errors is None:
         return ""
+    rubric = version.rubric
+    raters = rater_errors([text.example for text in texts], rubric.aspect.name, rubric.scores_on)
     conformal = version.rubric.aggregation and version.rubric.aggregation.conformal
     held = [text.score.interval[0] <= text.human <= text.score.interval[1] for text in texts if text.score.interval]
     coverage = ""
@@ -116,11 +120,14 @@ def error_sentence(version: Version, texts: Sequence[JudgedText]) -> Words:
             f"; {sum(held):,} of {count(len(held), 'label')} ({describe.percent(sum(held) / len(held))}) lie in the "
             f"{describe.percent(conformal.confidence)} intervals of the scores"
         )
-    return (
-        quoted(version.ref),
-        f": mean absolute error {np.abs(scored).mean():.2f} points, bias {scored.mean():+.2f} (mean of score minus "
-        f"label), on {count(len(scored), 'text')}{coverage}.",
-    )
+    scored = count(sum(text.score.score is not None for text in texts), "text")
+    return quoted(version.ref), f": {errors_words(errors)}, on {scored}{coverage}.{raters_errors(raters)}"
+
+
+def errors_of(version: Version, texts: Sequence[JudgedText]) -> ScoreErrors | None:
+    """Return a version's errors on texts with labels on the scale of its scores; `None` if none has a score."""
+    groups, width = [text.example.group for text in texts], version.rubric.scores_on.width
+    return score_errors(rubric_scores(texts), human_scores(texts), groups, width)
 
 
 def criterion_agreements(

@@ -35,12 +35,14 @@ from rubriclab.report.model import (
 )
 from rubriclab.report.verdict_agreement import level_section, verdict_section
 from rubriclab.rubric import Criterion
+from rubriclab.stats.errors import ScoreErrors
 from rubriclab.stats.interval import Interval
 from rubriclab.validation import (
     MATTERS,
     MATTERS_IN_BRIER,
     MATTERS_IN_ERROR,
     VERDICTS,
+    WHOLE,
     EvaluatorAgreement,
     Validation,
 )
@@ -189,25 +191,39 @@ def _evaluators(validation: Validation) -> Table:
         rows += [_evaluator(axis, evaluator, verdicts.name(evaluator)) for evaluator in chosen]
     optimistic = "this rubric on the labels it was fitted to (optimistic)"
     rows += ["for comparison:", _evaluator(axis, validation.training, optimistic)]
-    if measures != VERDICTS and (ceiling := verdicts.ceiling(validation)) is not None:
-        drawing = Drawing(charts.whisker(axis, Interval(ceiling), baseline=True))
-        rows.append(Row(("ceiling, as the raters differ", drawing, "", wording.figure(ceiling), "", "")))
-    error = "Brier score" if measures == VERDICTS else "mean absolute, in points of the scale"
+    if (raters := validation.raters) and measures != VERDICTS:
+        if raters.ceiling is not None:
+            drawing = Drawing(charts.whisker(axis, Interval(raters.ceiling), baseline=True))
+            ceiling = wording.figure(raters.ceiling)
+            rows.append(Row(("ceiling, as the raters differ", drawing, ceiling, *_errors(None), "")))
+        if raters.errors:
+            rows.append(Row(("a rater, against the mean of the others", "", "", *_errors(raters.errors), "")))
+    error = (
+        "Brier score"
+        if measures == VERDICTS
+        else "mean absolute, in points of the scale; bias: mean of score less label; near: share of texts at most one "
+        "point from the label, or a fifth of the width of narrower and wider scales"
+    )
     caption = (
         f"{measures.order}: filled dots have a judge, hollow diamonds are baselines without one; lines are 95 % "
         f"intervals. Error: {error}."
     )
-    numeric = (*(() if measures == VERDICTS else ("Spearman",)), measures.order, "error", "calls/text")
+    numeric = (measures.order, "error", *(() if measures == VERDICTS else ("bias", "near")), "calls/text")
     return table(("", "", *numeric), rows, numeric=numeric, caption=caption, ticks=charts.tick_row(axis))
 
 
 def _evaluator(axis: charts.Axis, evaluator: EvaluatorAgreement, name: str) -> Row:
-    baseline = evaluator.kind == "baseline"
-    drawing = Drawing(charts.whisker(axis, evaluator.order, baseline=baseline))
-    error = wording.figure(evaluator.error.value) if evaluator.error else ""
-    order = (Figure(evaluator.auroc),) if evaluator.auroc else (Figure(evaluator.spearman), Figure(evaluator.pearson))
-    figures = (*order, error, verdicts.calls(evaluator.calls))
+    drawing = Drawing(charts.whisker(axis, evaluator.order, baseline=evaluator.kind == "baseline"))
+    of_verdicts = (Figure(evaluator.brier) if evaluator.brier else "",)
+    errors = of_verdicts if evaluator.auroc else _errors(evaluator.errors)
+    figures = (Figure(evaluator.order), *errors, verdicts.calls(evaluator.calls))
     return Row((quoted(name), drawing, *figures), KIND[evaluator.kind])
+
+
+def _errors(errors: ScoreErrors | None) -> tuple[Cell, ...]:
+    if errors is None:
+        return "", "", ""
+    return Figure(errors.absolute), f"{errors.bias:+.2f}", describe.percent(errors.near)
 
 
 def _predictions(version: Version, record: TrainingRecord) -> Iterator[Section]:
@@ -286,11 +302,11 @@ def main_criteria(version: Version) -> Iterator[Block]:
     )
     if more := len(rows) - len(shown):
         yield Paragraph(f"{wording.counted(more, 'more criterion')}: {command('show', version.ref)}", "quiet")
-    yield from paragraphs(weight_sentences(rows))
+    yield from paragraphs(weight_sentences(version, rows))
 
 
-def weight_sentences(rows: Sequence[WeightedCriterion]) -> Iterator[str]:
-    """Yield that scores of the whole text carry most of the weight, if they do."""
+def weight_sentences(version: Version, rows: Sequence[WeightedCriterion]) -> Iterator[str]:
+    """Yield what share of the weight scores of the whole text carry, if most, and what the criteria add to them."""
     whole = sum(row.term.weight for row in rows if row.criterion.kind == "score")
     total = sum(abs(row.term.weight) for row in rows)
     scores = sum(row.criterion.kind == "score" and row.term.weight > 0 for row in rows)
@@ -299,6 +315,12 @@ def weight_sentences(rows: Sequence[WeightedCriterion]) -> Iterator[str]:
         yield (
             f"{describe.percent(whole / total)} of the weight is on {held_by} of the whole text: the other criteria "
             "explain the score more than they determine it."
+        )
+    validation = version.provenance.validation
+    if validation and (added := validation.against(WHOLE)):
+        yield (
+            f"The criteria add {wording.estimate(added.difference)} to the held-out {validation.measures.order} of the "
+            "scores of the whole in the same call."
         )
 
 
@@ -314,7 +336,7 @@ def weight_blocks(version: Version, rows: Sequence[WeightedCriterion]) -> Iterat
     numeric = ("weight", "chosen", "alone")
     shown = [_weight_row(axis, row) for row in rows]
     yield table(("", "", *numeric), shown, numeric=numeric, ticks=charts.tick_row(axis))
-    yield from paragraphs(weight_sentences(rows))
+    yield from paragraphs(weight_sentences(version, rows))
     correlation = "point-biserial correlation" if version.rubric.scores_on.names else "Pearson correlation"
     yield Paragraph(
         f"weight: share of the weights, with its {describe.percent(INTERVAL_CONFIDENCE)} posterior interval; below "

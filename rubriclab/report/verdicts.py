@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from rubriclab.data.scale import show
+from rubriclab.report.describe import percent
 from rubriclab.report.wording import LEVELS, count, estimate, figure
+from rubriclab.stats.errors import ScoreErrors
 from rubriclab.stats.interval import Interval
 from rubriclab.validation import (
     VERDICTS,
+    WHOLE,
     EvaluatorAgreement,
     Validation,
 )
@@ -17,8 +20,9 @@ from rubriclab.validation import (
 if TYPE_CHECKING:
     from rubriclab.store.version import Version
 
-# What tables and sentences call the free baselines that are fitted to the labels.
+# What tables and sentences call evaluators whose names do not tell.
 BASELINES: Mapping[str, str] = {
+    WHOLE: "its scores of the whole alone",
     "all text features": "a model of all text features",
     "best text feature": "the text feature chosen in each fold",
 }
@@ -49,11 +53,13 @@ class RecordedAgreement(NamedTuple):
     Attributes:
         name: the statistic, its level and how it was measured.
         n: labels that it rests on.
+        errors: measured in the same way; `None` where they were not.
     """
 
     name: str
     value: Interval
     n: int
+    errors: ScoreErrors | None = None
 
 
 def recorded_agreement(version: Version) -> RecordedAgreement | None:
@@ -64,7 +70,8 @@ def recorded_agreement(version: Version) -> RecordedAgreement | None:
             name = "balanced accuracy of verdicts, cross-validated"
             return RecordedAgreement(name, made.validation.verdict_agreements[0].balanced_accuracy, made.validation.n)
         name = f"{made.validation.measures.order}, {LEVELS[made.validation.level]}, cross-validated"
-        return RecordedAgreement(name, rubric_agreement(made.validation).order, made.validation.n)
+        rubric = rubric_agreement(made.validation)
+        return RecordedAgreement(name, rubric.order, made.validation.n, rubric.errors)
     if made.agreement is None:
         return None
     if made.agreement.optimistic:
@@ -72,6 +79,22 @@ def recorded_agreement(version: Version) -> RecordedAgreement | None:
         return RecordedAgreement(name, made.agreement.reselected, made.agreement.n)
     name = f"Spearman, {LEVELS['dataset']}, on labels not learned from"
     return RecordedAgreement(name, made.agreement.spearman, made.agreement.n)
+
+
+def errors_words(errors: ScoreErrors) -> str:
+    """Return mean absolute error, bias, and the share of texts near their labels."""
+    near = f"{percent(errors.near)} within {within(errors)}"
+    return f"mean absolute error {estimate(errors.absolute)} points, bias {errors.bias:+.2f}, {near}"
+
+
+def within(errors: ScoreErrors) -> str:
+    """Return how far from its label a score is still near."""
+    return "one point" if errors.point == 1 else f"{errors.point:g} points (a fifth of the scale)"
+
+
+def raters_errors(errors: ScoreErrors | None) -> str:
+    """Return the errors of single raters in a sentence; empty where they are not known."""
+    return f" Single raters, each against the mean of the others: {errors_words(errors)}." if errors else ""
 
 
 def ceiling(validation: Validation) -> float | None:

@@ -118,17 +118,14 @@ def agreement(version: Version) -> Iterator[Block]:
 
 
 def _held_out(validation: Validation) -> Iterator[tuple[str, str]]:
-    rubric = verdicts.rubric_agreement(validation)
-    fitted = wording.figure(validation.training.order.value)
+    rubric, fitted, order = verdicts.rubric_agreement(validation), validation.training, validation.measures.order
     if rubric.auroc is None:
-        yield "Spearman", wording.estimate(rubric.spearman)
-    yield validation.measures.order, f"{wording.estimate(rubric.order)}; {fitted} on the labels it was fitted to"
+        yield "in rank", f"Spearman {wording.estimate(rubric.spearman)}"
+    else:
+        yield order, wording.estimate(rubric.order)
     if rubric.brier:
         yield "Brier score", wording.estimate(rubric.brier)
-    if errors := rubric.errors:
-        yield "mean absolute error", f"{wording.estimate(errors.absolute)} points, bias {wording.figure(errors.bias)}"
-        within = "one point" if errors.point == 1 else f"{errors.point:g} points, a fifth of the scale"
-        yield f"within {within}", f"{describe.percent(errors.near)} of texts"
+    yield "optimistic", f"{order} {wording.figure(fitted.order.value)} on the labels it was fitted to"
     yield "calls", f"{verdicts.calls(rubric.calls)} per text"
 
 

@@ -76,13 +76,15 @@ class Evaluation(Answered, Displayed):
 
     def to_row(self) -> dict[str, Any]:
         """Return all figures, and the paired comparisons with the best free baseline and with each other."""
-        from rubriclab.report.evaluation import evaluation_summaries, evaluations_of_verdicts
+        from rubriclab.report.evaluation import error_rows, evaluation_summaries, evaluations_of_verdicts
 
         found = evaluations_of_verdicts(self.versions, self.scores, self.examples)
         verdicts = {"verdicts": rows} if (rows := [row for _, of_aspect in found for row in of_aspect]) else {}
         summaries = evaluation_summaries(self.versions, self.results, self.scores, self.examples).values()
         comparisons = [row for summary in summaries if summary for row in summary.to_rows()]
-        return {"results": [result.to_row() for result in self.results], "comparisons": comparisons, **verdicts}
+        errors = {"errors": rows} if (rows := error_rows(self.versions, self.scores, self.examples)) else {}
+        results = [result.to_row() for result in self.results]
+        return {"results": results, "comparisons": comparisons, **errors, **verdicts}
 
 
 @dataclass(frozen=True)

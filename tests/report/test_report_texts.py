@@ -8,6 +8,7 @@ import pytest
 from joint_samples import joint_version
 from report_samples import examples, scores_of, version
 
+from rubriclab.data import Example
 from rubriclab.report.model import spans
 from rubriclab.report.texts import (
     JudgedText,
@@ -51,17 +52,26 @@ def test_scores_of_other_texts_are_refused_by_name(wrong: slice) -> None:
 
 def said(one: Any, *texts: tuple[float, float | None, tuple[float, float] | None]) -> str:
     judged: Any = [
-        SimpleNamespace(human=label, score=SimpleNamespace(score=score, interval=ends)) for label, score, ends in texts
+        JudgedText(
+            Example(str(place), "A text.", f"g{place}", annotations={"coherence": (label, label + 2)}),
+            label,
+            SimpleNamespace(score=score, interval=ends),  # type: ignore[arg-type]
+        )
+        for place, (label, score, ends) in enumerate(texts)
     ]
     return "".join(span.words for span in spans(error_sentence(one, judged)))
 
 
 def test_error_bias_and_coverage_are_stated_with_the_number_of_texts() -> None:
     words = said(joint_version(), (3, 4, (3, 5)), (2, 2.5, (2.2, 3)), (5, None, None))
-    assert "mean absolute error 0.75 points, bias +0.75" in words
-    assert "on 2 texts; 1 of 2 labels (50 %) lie in the 90 % intervals" in words
+    assert "mean absolute error 0.75 points, bias +0.75, 100 % within one point, on 2 texts" in words
+    assert "; 1 of 2 labels (50 %) lie in the 90 % intervals of the scores." in words
+    assert words.endswith(
+        "Single raters, each against the mean of the others: mean absolute error 2.00 points, bias +0.00, 0 % within "
+        "one point."
+    )
 
 
 def test_without_intervals_coverage_is_not_stated_and_without_scores_nothing_is() -> None:
-    assert said(version(), (3, 4, None)).endswith("on 1 text.")
+    assert "on 1 text. Single" in said(version(), (3, 4, None))
     assert said(version(), (3, None, None)) == ""

@@ -118,6 +118,7 @@ class Summary:
         tone: how the verdict is coloured; empty for a version that was never compared with baselines.
         comparisons: the rest of the sentence that the verdict begins; empty for such a version.
         measure: what the agreement is; empty if it was not measured.
+        errors: mean absolute error, bias and share near the labels; empty if not measured.
         procedure: how the held-out agreement was measured; empty without a gate.
         price: requests per text; empty if not recorded.
         origin: how it was made from its parent, by whom and why; empty for a version that was learned.
@@ -129,6 +130,7 @@ class Summary:
     comparisons: str
     agreement: Figure | None
     measure: str
+    errors: str
     procedure: str
     price: str
     judge: str
@@ -156,6 +158,7 @@ def summary(version: Version) -> Summary:
         badge.remark,
         Figure(measured.value) if measured else None,
         measured.name if measured else "",
+        verdicts.errors_words(measured.errors) if measured and measured.errors else "",
         HELD_OUT_BY[made.held_out_by] if made.validation else "",
         verdicts.per_text(verdicts.rubric_agreement(made.validation).calls) if made.validation else "",
         wording.asked_at(made.judge, made.judge_address),
