@@ -52,11 +52,14 @@ def names_view(versions: Sequence[Version]) -> View:
     """Return one line a version: what it is called and judges, and how well it agreed while learning."""
     if not versions:
         return _sentence("No rubric is stored.")
-    columns = ["rubric", "aspect", "verdict", "agreement", "error", "labels"]
+    measured = [recorded_agreement(version) for version in versions]
+    columns = ["rubric", "aspect", "verdict", "agreement"]
+    columns += ["error", "labels"] if any(each and each.errors for each in measured) else ["labels"]
     columns += ["tags"] if any(version.tags for version in versions) else []
     columns += ["origin"] if any(version.imported for version in versions) else []
     rows = [[cell for name, cell in _cells(version).items() if name in columns] for version in versions]
-    shown = table(columns, rows, numeric=("agreement", "error", "labels"))
+    numeric = [name for name in ("agreement", "error", "labels") if name in columns]
+    shown = table(columns, rows, numeric=numeric)
     return View((), (shown, *paragraphs(_measures(versions), "quiet")))
 
 

@@ -53,11 +53,11 @@ def test_a_rubric_made_without_labels_does_not_speak_of_them() -> None:
 
 def test_a_list_says_what_was_not_measured() -> None:
     words = words_of(names_view([checklist(), explained(), unlabelled()]), 200)
-    assert "checks@1 coherence 4 not validated 0.44 [-0.12, 0.66] 30" in words
+    assert "checks@1 coherence not validated 0.44 [-0.12, 0.66] 30" in words
     assert "Agreement of checks@1: Spearman, over all texts, cross-validated, with its 95 % interval." in words
-    assert "told@1 coherence 1 not validated 0.42 [0.21, 0.67] 30" in words
+    assert "told@1 coherence not validated 0.42 [0.21, 0.67] 30" in words
     assert "Agreement of told@1: Spearman, over all texts, on labels not learned from" in words
-    assert "plain@1 coherence 1 not validated not measured" in words
+    assert "plain@1 coherence not validated not measured" in words
 
 
 def test_list_log_show_and_gate_give_the_same_figure_and_say_which() -> None:
