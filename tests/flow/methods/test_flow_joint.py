@@ -98,7 +98,7 @@ def test_nothing_is_asked_twice_and_about_as_much_as_a_dry_run_says(
 def test_the_gate_holds_the_rubric_against_every_method_alone_and_against_what_is_free(joint: Joint) -> None:
     validation = joint.result["validation"]
     names = {evaluator_agreement["name"] for evaluator_agreement in validation["evaluators"]}
-    methods = {"hypoeval", "checkeval", "seeval", "direct", "direct, calibrated"}
+    methods = {"whole", "hypoeval", "checkeval", "seeval", "direct", "direct, calibrated"}
     assert {"joint", *methods, "constant", "word count", "best text feature", "all text features"} == names
     assert {verdict["against"] for verdict in validation["verdicts"][1:]} == methods
     assert validation["training"]["pearson"]["value"] >= validation["evaluators"][0]["pearson"]["value"]
