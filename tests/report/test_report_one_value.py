@@ -39,9 +39,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
         "learn": words_of(learned_view(one), 200),
         "report": Page(commands("report", "news").out).reading.replace("−", "-"),
         "page of the studio": words_of(overview(one), 200),
-        "list of the studio": " ".join(
-            (studio.verdict, studio.comparisons, cell_words(studio.agreement), studio.errors)
-        ),
+        "list of the studio": " ".join(row),
     }
 
 
