@@ -102,7 +102,7 @@ class Weighting:
     """Criteria with their weights, as plain numbers.
 
     Attributes:
-        columns: of the table it was fitted to, ascending; empty if all candidates are constant.
+        columns: of the table it was fitted to, ascending; empty if none is usable.
         weights, centers, spreads: of these, shape (columns,); absolute weights sum to 1. A criterion of weight 0 is
             only shown as a reason.
         low, high: interval of each weight.
@@ -188,7 +188,7 @@ def everything(table: RatingMatrix) -> CandidatePool:
 def fit(table: RatingMatrix, settings: JointSettings, pool: CandidatePool | None = None) -> Fit:
     """Return the weights and calibration fitted to all texts of the table, independent of their order.
 
-    With constant labels, or a single text, the weights are the prior; if all columns are constant, none is selected.
+    With constant labels, or a single text, the weights are the prior.
 
     Args:
         pool: columns to select from; all by default.
@@ -246,6 +246,9 @@ def usable(
 ) -> tuple[list[int], dict[int, DroppedColumn]]:
     """Return the usable columns of a pool, ascending, and the reasons why the constant and redundant ones are dropped.
 
+    If every column is constant over several texts, the first judged one is usable, a score of the whole if there is
+    one: by it every text has the mean label.
+
     Args:
         shrunken: `shrunken_correlations` of the table.
     """
@@ -254,7 +257,11 @@ def usable(
     always = _one_whole_each(matrix.table, always)
     others = [place for place in pool.columns if place not in dropped and place not in pool.always]
     best, twice = distinct(matrix, others, shrunken, pool.most)
-    return sorted({*always, *best}), {**dropped, **repeated, **twice}
+    reasons = {**dropped, **repeated, **twice}
+    if not (always or best) and len(matrix.table.labels) > 1:
+        judged = [place for place, why in dropped.items() if why.why == "constant" and not matrix.table.signed[place]]
+        return sorted(judged, key=lambda place: not matrix.table.holistic[place])[:1], reasons
+    return sorted({*always, *best}), reasons
 
 
 def _one_whole_each(table: RatingMatrix, ranked: Sequence[int]) -> list[int]:
@@ -273,6 +280,7 @@ def _weighting(matrix: DesignMatrix, posterior_weights: Posterior, pool: Candida
         float(ndtri((1 + INTERVAL_CONFIDENCE) / 2)) * posterior_weights.errors / total,
     )
     columns = np.array(posterior_weights.columns, dtype=int)
+    spreads = matrix.spreads[columns]
     lowest, highest = matrix.table.weight_limits[columns].T
     if matrix.table.limits is not None:
         shares = within_rounding(shares, lowest, highest)
@@ -282,7 +290,7 @@ def _weighting(matrix: DesignMatrix, posterior_weights: Posterior, pool: Candida
         columns=tuple(columns[kept].tolist()),
         weights=shares[kept],
         centers=significant(matrix.centers[columns[kept]]),
-        spreads=significant(matrix.spreads[columns[kept]]),
+        spreads=significant(np.where(spreads > 0, spreads, 1.0)[kept]),
         low=np.maximum(shares - reach, lowest)[kept],
         high=np.minimum(np.maximum(shares + reach, lowest), highest)[kept],
         dropped={},
@@ -292,7 +300,7 @@ def _weighting(matrix: DesignMatrix, posterior_weights: Posterior, pool: Candida
 def _calibration(
     table: RatingMatrix, rows: BoolArray, weighting: Weighting, weights: Posterior, settings: JointSettings
 ) -> Calibration:
-    """Return the map onto the scale; without any raw value it is the mean label."""
+    """Return the map onto the scale; without any raw value, or with equal ones only, it is the mean label."""
     raw = weighting.raw(table.values)
     there = rows & ~np.isnan(raw)
     if not there.any():
@@ -300,7 +308,8 @@ def _calibration(
     if settings.calibration == "linear" and table.scale.names:
         return logistic(raw[there], table.labels[there])
     if settings.calibration == "linear":
-        return linear_map(weights.spread * float(np.abs(weights.mean).sum()), float(raw[there].mean()), weights.average)
+        slope = weights.spread * float(np.abs(weights.mean).sum()) if np.nanmax(raw) > np.nanmin(raw) else 0.0
+        return linear_map(slope, float(raw[there].mean()), weights.average)
     kept = list(weighting.columns)
     judged = None
     if not table.signed[kept].any():

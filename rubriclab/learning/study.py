@@ -103,6 +103,12 @@ class Study:
                 "No criterion distinguishes any two of the labelled texts, so there is nothing to weigh.",
                 f"Try another {option('judge')}, or other methods.",
             )
+        judged = self.table.values[:, list(fit.columns)]
+        if (np.nanmax(judged, axis=0) == np.nanmin(judged, axis=0)).all():
+            self.notes.append(
+                "the judge gave all labelled texts one and the same score, by every criterion; so the score of every "
+                "text is the mean of the labels"
+            )
         return fit
 
     @cached_property

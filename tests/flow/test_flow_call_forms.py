@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ OFFLINE = ("--generator", "embedded")
 SHOWN = re.compile(r"^Answer with one JSON object .*:\n(\{.*\})$", re.MULTILINE)
 # An entry of the form that a prompt shows: an id, and whether a reason stands before the verdict.
 ENTRY = re.compile(r'"([\w.\'-]+)": (\{"reason": "\.\.\.", )?"?(score|answer|<|yes)')
+TEXTS = re.compile(r'"(text \d+)": \{')
 UNUSABLE = "A fine text, I would say."
 
 
@@ -32,7 +34,9 @@ class SmallJudge:
             self.asked.append(len(entries))
             with_reasons = any(reason for _, reason, _ in entries)
             usable = len(entries) <= self.most and not (self.bare and with_reasons)
-            return json.dumps(self._entries(entries, score)) if usable else UNUSABLE
+            said = self._entries(entries, score)
+            texts = TEXTS.findall(form)
+            return json.dumps(dict.fromkeys(texts, said) if texts else said) if usable else UNUSABLE
         if self.bare and '"reasoning"' in form:
             return UNUSABLE
         whole = {"groups": [], "explanation": "I look at the order.", "reasoning": "So it seems.", "score": score}
@@ -82,6 +86,57 @@ def test_with_nothing_usable_learning_gives_up_after_ten_calls_and_quotes_the_re
     done = asking(*LEARN, *OFFLINE)
     assert done.code == 4, done.err
     assert len(judge.asked) <= 10
-    assert "no usable rating of the first 5 texts in any form" in done.error
+    assert "no usable rating of 5 texts in any form" in done.error
     assert repr(UNUSABLE) in done.error
     assert "it held no complete JSON object" in done.error
+
+
+class EqualJudge:
+    """A judge that gives every text the lowest score, and the raters' where a call is about few criteria."""
+
+    def __init__(self, most: int) -> None:
+        self.most, self.small = most, SmallJudge(1000)
+        rows = map(json.loads, Path(LABELLED).read_text("utf-8").splitlines())
+        self.labels = {row["output"]: row["scores"]["coherence"] for row in rows}
+
+    def __call__(self, messages: list[dict[str, str]], body: dict[str, Any]) -> str:
+        reply = self.small(messages, body)
+        number = reply.count('"score"')
+        shown = (label for text, label in self.labels.items() if text in messages[1]["content"])
+        return re.sub(r'"score": \d', f'"score": {next(shown, 1) if number <= self.most else 1}', reply)
+
+
+EQUAL = "asked about 20 criteria at once, the judge gave one value to every text by each"
+
+
+@pytest.mark.parametrize("most", [7, 1])
+def test_a_judge_that_gives_every_text_one_value_is_asked_about_fewer_criteria_if_its_values_differ_then(
+    most: int, asking: Commands, provider: RunningServer
+) -> None:
+    provider.brain = judge = EqualJudge(most)
+    done = asking(*LEARN, *OFFLINE, "--json")
+    assert done.code == 0, done.err
+    fewer = {7: 5, 1: 1}[most]
+    assert judge.small.asked[:5] == [20] * 5
+    assert all(number <= fewer for number in judge.small.asked[10:])
+    words = {7: "5 criteria a call", 1: "one criterion a call"}[most]
+    said = " ".join(done.err.split())
+    assert re.search(rf"{EQUAL}; asked again in the form {words}, .* takes about [\d,]+ calls", said)
+    assert asking("show", "small", "--json").json["rubric"]["aggregation"]["form"]["criteria"] == fewer
+
+
+@pytest.mark.parametrize(("rivals", "number"), [(False, 20), (True, 12)])
+def test_a_judge_whose_every_rating_is_equal_gives_the_mean_of_the_labels_and_learning_says_so(
+    rivals: bool, number: int, asking: Commands, provider: RunningServer
+) -> None:
+    provider.brain = EqualJudge(0)
+    done = asking(*LEARN, *OFFLINE, *(("--set", "joint.ask=with rivals") if rivals else ()))
+    assert done.code == 0, done.err
+    said = " ".join(done.err.split())
+    assert EQUAL.replace("20", str(number)) + ", and so it did with 5 criteria a call, and so it did with one" in said
+    assert "the score of every text is the mean of the labels" in said
+    assert ("each text is rated in a call of its own" in said) == rivals
+    scored = asking("score", HELDOUT, "--rubric", "small")
+    assert scored.code == 0, scored.err
+    labels = [json.loads(line)["scores"]["coherence"] for line in Path(LABELLED).read_text("utf-8").splitlines()]
+    assert [row["score"] for row in scored.rows] == [pytest.approx(sum(labels) / len(labels), abs=1e-5)] * 72

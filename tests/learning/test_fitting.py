@@ -171,12 +171,21 @@ NEXT_TO_NOTHING = {
 def test_next_to_nothing_is_no_error(name, settings):
     table = NEXT_TO_NOTHING[name]
     found, left_out = fit(table, settings), held_out(table, settings)
-    nothing = name in ("one text", "nothing varies", "nothing was scored", "no candidates")
+    nothing = name in ("one text", "nothing was scored", "no candidates")
     assert (found.columns == ()) == nothing
     assert np.isnan(found.scores(table.values, SCALE)).all() == nothing
     assert left_out.scores.shape == (len(table.labels),)
     assert found.low.shape == found.high.shape == found.weights.shape
     assert (found.low <= found.high).all()
+
+
+@pytest.mark.parametrize("kind", ["linear", "isotonic"])
+def test_with_equal_ratings_every_text_gets_the_mean_label_whatever_its_rating(kind):
+    table = NEXT_TO_NOTHING["nothing varies"]
+    found = fit(table, JointSettings(calibration=kind))
+    assert found.scores(table.values, SCALE) == pytest.approx(table.labels.mean())
+    assert len(found.columns) == 1
+    assert found.scores(table.values + 0.5, SCALE) == pytest.approx(table.labels.mean())
 
 
 def test_scores_of_a_judge_that_contradicts_the_labels_are_close_to_their_mean():
