@@ -116,6 +116,8 @@ class Scripted:
             "diversify": self._diversify,
             "elaborate": self._elaborate,
             "filter": verdicts,
+            "diversify_dimension": self._diversify_dimension,
+            "filter_dimension": lambda _: {"removed": []},
             "group": lambda _: {"groups": []},
             "answer": answers,
             **replaced,
@@ -128,6 +130,15 @@ class Scripted:
     def _diversify(prompt: Prompt[Any]) -> Said:
         name, seed = prompt.fields["sub_dimension"]["name"], prompt.fields["questions"][-1]["id"]
         new = [{"seed": seed, **stated(wording(f"{name} side {number}"))} for number in range(prompt.fields["count"])]
+        return {"reasoning": "Missed.", "questions": new}
+
+    @staticmethod
+    def _diversify_dimension(prompt: Prompt[Any]) -> Said:
+        seeds = [seed["id"] for sub in prompt.fields["sub_dimensions"] for seed in sub["questions"]]
+        new = [
+            {"seed": seed, "text": wording(f"{seed} side {n}")}
+            for seed, n in zip(seeds * 20, range(prompt.fields["count"]), strict=False)
+        ]
         return {"reasoning": "Missed.", "questions": new}
 
     @staticmethod

@@ -14,7 +14,7 @@ from rubriclab.data.fields import LONGEST_NAME
 from rubriclab.judges.ask import read
 from rubriclab.judges.judge import Reply
 from rubriclab.methods.baselines import Steps
-from rubriclab.methods.checkeval.replies import PlainElaboration, PlainVerdict, WrittenSeeds
+from rubriclab.methods.checkeval.replies import PlainElaboration, QuestionVerdict, WrittenSeeds
 from rubriclab.methods.deduplication import Groups
 from rubriclab.methods.hypoeval.propose import HypothesisProposal, ProposalContext, propose
 from rubriclab.methods.replies import LONGEST_REASON
@@ -27,7 +27,7 @@ HYPOTHESIS = {"trait": "t", "statement": "s", "levels": LEVELS}
 SEEDS = {"name": "n", "definition": "d", "questions": ["Is it?"]}
 SIDE = {"name": "n", "definition": "d", "question": "Is it?"}
 GROUP = {"reason": "r", "relation": "same", "members": ["a", "b"], "best": "a"}
-VERDICT = {"reasoning": "r", "yes_means": "better", "about": "a", "style": "fine"}
+VERDICT = {"reasoning": "r", "absent": "n/a", "broken": "no", "yes_means": "better", "about": "a", "style": "fine"}
 
 
 def listed(name: str, entry: dict[str, Any], field: str, around: Any = lambda words: words) -> Any:
@@ -55,7 +55,7 @@ CASES: list[tuple[type[BaseModel], Any, int]] = [
     (Refined, lambda words: {"reasoning": "", "explanation": words}, LONGEST_WORDING),
     (Steps, lambda words: {"steps": [words]}, LONGEST_WORDING - len("1. ")),
     (Groups, lambda words: {"groups": [GROUP | {"reason": words}]}, LONGEST_REASON),
-    (PlainVerdict, lambda words: VERDICT | {"reasoning": words}, LONGEST_REASON),
+    (QuestionVerdict, lambda words: VERDICT | {"reasoning": words}, LONGEST_REASON),
 ]
 
 

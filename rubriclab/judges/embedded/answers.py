@@ -117,11 +117,14 @@ def _seeds(fields: Fields) -> Answer:
 
 
 def _diversify(fields: Fields) -> Answer:
-    known = {reading.feature for seed in fields["questions"] for reading in readings(fields, seed["text"])}
+    whole = "sub_dimensions" in fields
+    present = [each for sub in fields["sub_dimensions"] for each in sub["questions"]] if whole else fields["questions"]
+    known = {reading.feature for seed in present for reading in readings(fields, seed["text"])}
     usual = usual_readings(fields)
     new = [reading for reading in usual if reading.feature not in known] or usual
-    seeds = cycle(seed["id"] for seed in fields["questions"])
-    found = [{**_new(fields, each), "seed": next(seeds)} for each in new[: fields["count"]]]
+    seeds = cycle(seed["id"] for seed in present)
+    chosen = new[: fields["count"]]
+    found = [{**_new({**fields, "self_contained": not whole}, each), "seed": next(seeds)} for each in chosen]
     return {"reasoning": "Named features that no question speaks of yet.", "questions": found}
 
 
@@ -139,7 +142,7 @@ def _new(fields: Fields, reading: Reading) -> dict[str, str]:
 
 def _filter(fields: Fields) -> Answer:
     fine = {"reasoning": "Not read.", "yes_means": "better", "about": fields["aspect"]["name"], "style": "fine"}
-    fine |= _PRESUPPOSED if fields["self_contained"] else {}
+    fine |= _PRESUPPOSED
     return {question["id"]: fine for question in fields["questions"]}
 
 
@@ -369,8 +372,10 @@ ANSWERS: Mapping[str, Callable[[Fields], Answer]] = {
     "hypoeval/rate_together": _ratings,
     "checkeval/seeds": _seeds,
     "checkeval/diversify": _diversify,
+    "checkeval/diversify_dimension": _diversify,
     "checkeval/elaborate": _elaborate,
     "checkeval/filter": _filter,
+    "checkeval/filter_dimension": lambda _: {"removed": []},
     "checkeval/answer": _answers,
     "deduplication/group": lambda _: {"groups": []},
     "seeval/explain": lambda fields: {"explanation": _usual(fields)},

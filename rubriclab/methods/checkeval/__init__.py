@@ -21,8 +21,10 @@ CHECKEVAL = Method(
     prompts=(
         "checkeval/seeds",
         "checkeval/diversify",
+        "checkeval/diversify_dimension",
         "checkeval/elaborate",
         "checkeval/filter",
+        "checkeval/filter_dimension",
         "deduplication/group",
         "checkeval/answer",
     ),
@@ -31,7 +33,7 @@ CHECKEVAL = Method(
     learning_calls=learning_calls,
     criterion_kind="question",
     shares_call=shares_call,
-    shows_reasons=lambda settings: settings.diversified > 0,
+    shows_reasons=lambda settings: settings.diversified > 0 and settings.procedure == "improved",
     # The paper finds no noticeable difference between asking questions in groups and one by one. Beside the hypotheses
     # there is room for fewer questions.
     joint_settings={"ask": "together", "most": 14},

@@ -16,8 +16,6 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any, Literal
 
-from pydantic import BaseModel
-
 from rubriclab.checklist import Checklist, SeedQuestion, SubDimension
 from rubriclab.data.aspect import Assignment
 from rubriclab.data.example import Example, named_reasons
@@ -30,7 +28,6 @@ from rubriclab.methods.checkeval.replies import (
     Diversification,
     Elaboration,
     FinerQuestion,
-    PlainCitingDiversification,
     PlainDiversification,
     PlainElaboration,
     WrittenSeeds,
@@ -101,7 +98,7 @@ def _shortened(training_input: TrainingInput, settings: CheckEvalSettings) -> Ch
 
 def _first(seeds: tuple[SeedQuestion, ...], most: int, settings: CheckEvalSettings) -> tuple[SeedQuestion, ...]:
     # Sorting is stable, so both kinds keep the checklist's order.
-    ordered = sorted(seeds, key=lambda seed: settings.polarity == "yes" and seed.better == "no")
+    ordered = sorted(seeds, key=lambda seed: settings.procedure == "paper" and seed.better == "no")
     kept = ordered[:most]
     return tuple(seed for seed in seeds if seed in kept)
 
@@ -161,8 +158,9 @@ async def augment(
         JudgeError: if questions were requested, and all requests failed.
     """
     subs = checklist.sub_dimensions
+    together = [subs] if settings.procedure == "paper" else [(sub,) for sub in subs]
     diversifications, elaborations = await asyncio.gather(
-        asyncio.gather(*(_diversified(sub, assignment, generator, settings, explained) for sub in subs)),
+        asyncio.gather(*(_diversified(some, assignment, generator, settings, explained) for some in together)),
         asyncio.gather(*(_elaborated(sub, seed, assignment, generator, settings) for sub, seed in _seeds(subs))),
     )
     requests = len(diversifications) * bool(settings.diversified) + len(elaborations) * bool(settings.elaborated_most)
@@ -207,13 +205,20 @@ def diversify_prompt(
         "sub_dimension": _shown(sub),
         "questions": [_payload(seed) for seed in sub.questions],
         "count": settings.diversified,
-        "self_contained": settings.self_contained,
         "rated": rated,
     }
-    form: type[BaseModel] = Diversification if settings.self_contained else PlainDiversification
-    if reasons:
-        form = CitingDiversification if settings.self_contained else PlainCitingDiversification
+    form = CitingDiversification if reasons else Diversification
     return Prompt("checkeval/diversify", fields, form, max_tokens=_longest(settings.diversified))
+
+
+def diversify_dimension_prompt(
+    subs: Sequence[SubDimension], assignment: Assignment, settings: CheckEvalSettings
+) -> Prompt[Any]:
+    """Return the paper's prompt for questions that the seeds of all sub-dimensions do not cover."""
+    count = settings.diversified * len(subs)
+    shown = [{**_shown(sub), "questions": [_payload(seed) for seed in sub.questions]} for sub in subs]
+    fields = {**assignment.fields(), "sub_dimensions": shown, "count": count}
+    return Prompt("checkeval/diversify_dimension", fields, PlainDiversification, max_tokens=_longest(count))
 
 
 def elaborate_prompt(
@@ -226,9 +231,9 @@ def elaborate_prompt(
         "question": _payload(seed),
         "fewest": min(FEWEST, settings.elaborated_most),
         "most": settings.elaborated_most,
-        "self_contained": settings.self_contained,
+        "self_contained": settings.procedure == "improved",
     }
-    form = Elaboration if settings.self_contained else PlainElaboration
+    form = Elaboration if settings.procedure == "improved" else PlainElaboration
     return Prompt("checkeval/elaborate", fields, form, max_tokens=_longest(settings.elaborated_most))
 
 
@@ -247,7 +252,7 @@ _NewQuestions = Sequence[_NewQuestion] | str
 
 
 async def _diversified(
-    sub: SubDimension,
+    subs: Sequence[SubDimension],
     assignment: Assignment,
     generator: Judge,
     settings: CheckEvalSettings,
@@ -255,14 +260,17 @@ async def _diversified(
 ) -> _NewQuestions:
     if not settings.diversified:
         return ()
-    prompt = diversify_prompt(sub, assignment, settings, explained)
+    if settings.procedure == "paper":
+        prompt, what = diversify_dimension_prompt(subs, assignment, settings), assignment.aspect.name
+    else:
+        prompt, what = diversify_prompt(subs[0], assignment, settings, explained), subs[0].name
     answer = await first_usable(prompt, generator, salvage=prompt.reply)
     if answer.value is None:
-        return f"other sides of {sub.name!r}: {answer.missing}"
+        return f"other sides of {what!r}: {answer.missing}"
     reasons, shown = numbered_reasons(explained, assignment.aspect.name), tuple(each.id for each in explained)
     return [
         _NewQuestion(new.seed, new, shown, cited_reasons(new.reasons, reasons))
-        for new in answer.value.questions[: settings.diversified]
+        for new in answer.value.questions[: settings.diversified * len(subs)]
     ]
 
 
@@ -283,11 +291,14 @@ def _with_ids(
 ) -> tuple[Criterion, ...]:
     taken = set(_ids(subs))
     questions: list[Criterion] = []
-    for sub, new in zip(subs, sides, strict=True):
+    made = [new for result in sides if not isinstance(result, str) for new in result]
+    for sub in subs:
         questions += [
             make_question(seed.id, seed.text, sub, better=seed.better, author=author) for seed in sub.questions
         ]
-        questions += _named(f"{_slug(sub.name)}-d", new, sub, "diversified", taken)
+        own = {seed.id for seed in sub.questions}
+        side = [new for new in made if new.seed in own]
+        questions += _named(f"{_slug(sub.name)}-d", side, sub, "diversified", taken)
         for seed in sub.questions:
             questions += _named(f"{seed.id}-e", points[seed.id], sub, "elaborated", taken)
     return tuple(questions)

@@ -18,8 +18,8 @@ from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.checkeval.replies import (
     ELSEWHERE,
-    PlainVerdict,
     QuestionVerdict,
+    Removals,
     fault,
     of_questions,
 )
@@ -44,6 +44,15 @@ STYLES = {
 }
 
 
+# The faults of the paper's filter.
+REMOVED = {
+    "alignment": '"yes" does not speak for a text',
+    "dimension": "it is about something else",
+    "redundancy": "it repeats another question",
+    "style": "its wording is exaggerated, or it asks for something trifling",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class FilterResult:
     """The questions kept, in the pool's order, the others with the reasons, and notes for the user."""
@@ -65,17 +74,21 @@ async def filter_questions(
     If the model would drop every question, the seeds are kept.
     """
     questions, notes, asks_model = list(pool), list[str](), settings.filter != "off"
-    reasons = {each.id: problem for each in pool if settings.self_contained and (problem := wording_fault(each))}
-    if asks_model:
+    reasons = {
+        each.id: problem for each in pool if settings.procedure == "improved" and (problem := wording_fault(each))
+    }
+    if asks_model and settings.procedure == "paper":
+        reasons, notes = await _removed(pool, checklist, assignment, generator)
+    elif asks_model:
         sound = [question for question in pool if question.id not in reasons]
-        turned, faults, unjudged = await _judged(sound, checklist, assignment, generator, settings)
+        turned, faults, unjudged = await _judged(sound, checklist, assignment, generator)
         questions, reasons = [turned.get(question.id, question) for question in pool], reasons | faults
         if unjudged:
             notes.append(f"the filter gave no usable verdict on {unjudged} of {len(sound)} questions; they stay")
     if questions and all(question.id in reasons for question in questions):
         notes.append("the filter would take out every question: the seeds stay")
         reasons = {each.id: reasons[each.id] for each in questions if not is_seed(each)}
-    if asks_model:
+    if asks_model and settings.procedure == "improved":
         remaining = [question for question in questions if question.id not in reasons]
         repeated, unasked = await find_redundant(by_author(remaining), "question", assignment, generator)
         reasons |= repeated
@@ -88,6 +101,38 @@ async def filter_questions(
         dropped=tuple(DroppedCriterion(criterion=c, reason=reasons[c.id]) for c in questions if c.id in reasons),
         notes=tuple(notes),
     )
+
+
+def filter_dimension_prompt(
+    questions: Sequence[Criterion], checklist: Checklist, assignment: Assignment
+) -> Prompt[Removals]:
+    """Return the paper's prompt for the questions to remove from the whole checklist."""
+    fields = {
+        **assignment.fields(),
+        "sub_dimensions": [
+            {
+                "name": sub.name,
+                "definition": sub.definition,
+                "questions": [payload(question) for question in questions if question.trait == sub.name],
+            }
+            for sub in checklist.sub_dimensions
+        ],
+        "others": [other.model_dump() for other in other_aspects(checklist, assignment)],
+    }
+    return Prompt("checkeval/filter_dimension", fields, Removals, max_tokens=256 + 128 * len(questions))
+
+
+async def _removed(
+    pool: Sequence[Criterion], checklist: Checklist, assignment: Assignment, generator: Judge
+) -> tuple[dict[str, str], list[str]]:
+    """Return the reasons to drop questions by the paper's filter, by id, and notes for the user."""
+    reasons = {each.id: '"no" is its good answer' for each in pool if question_of(each).better == "no"}
+    shown = [each for each in pool if each.id not in reasons]
+    answer = await ask(generator, filter_dimension_prompt(shown, checklist, assignment), salvage=Removals)
+    if answer.value is None:
+        return reasons, [f"the filter gave no usable reply; all questions that it was shown stay: {answer.missing}"]
+    removed = {each.id: f"{REMOVED[each.fault]}: {each.reason}".removesuffix(": ") for each in answer.value.removed}
+    return reasons | removed, []
 
 
 def wording_fault(question: Criterion) -> str | None:
@@ -131,7 +176,6 @@ def filter_prompt(
     questions: Sequence[Criterion],
     others: Sequence[Aspect],
     assignment: Assignment,
-    settings: CheckEvalSettings,
 ) -> Prompt[KeyedReply]:
     """Return the prompt for a verdict on each of the questions of one sub-dimension."""
     fields: Mapping[str, Any] = {
@@ -139,10 +183,10 @@ def filter_prompt(
         "sub_dimension": {"name": sub.name, "definition": sub.definition},
         "questions": [payload(question) for question in questions],
         "others": [other.model_dump() for other in others],
-        "self_contained": settings.self_contained,
     }
-    form = of_questions(fields, QuestionVerdict if settings.self_contained else PlainVerdict)
-    return Prompt("checkeval/filter", fields, form, max_tokens=256 + 128 * len(questions))
+    return Prompt(
+        "checkeval/filter", fields, of_questions(fields, QuestionVerdict), max_tokens=256 + 128 * len(questions)
+    )
 
 
 def _mixed(questions: Sequence[Criterion]) -> list[Criterion]:
@@ -159,22 +203,19 @@ async def _judged(
     checklist: Checklist,
     assignment: Assignment,
     generator: Judge,
-    settings: CheckEvalSettings,
 ) -> tuple[dict[str, Criterion], dict[str, str], int]:
     """Return the questions with the model's findings, by id, the reasons to drop some, and the number of questions
     without a verdict."""
     others = other_aspects(checklist, assignment)
     groups = ((sub, [each for each in pool if each.trait == sub.name]) for sub in checklist.sub_dimensions)
     prompts = [
-        filter_prompt(sub, some, others, assignment, settings)
-        for sub, group in groups
-        for some in chunks(group, MOST_VERDICTS)
+        filter_prompt(sub, some, others, assignment) for sub, group in groups for some in chunks(group, MOST_VERDICTS)
     ]
     answers = await asyncio.gather(*(ask(generator, prompt) for prompt in prompts))
     verdicts = {name: each for answer in answers if answer.value for name, each in answer.value.entries.items()}
     turned = {each.id: _turned(each, verdicts.get(each.id)) for each in pool}
     aspect = assignment.aspect.name
-    reasons = {name: _fault(each, verdicts.get(name), aspect, settings) for name, each in turned.items()}
+    reasons = {name: _fault(each, verdicts.get(name), aspect) for name, each in turned.items()}
     unjudged = sum(question.id not in verdicts for question in pool)
     return turned, {name: reason for name, reason in reasons.items() if reason}, unjudged
 
@@ -193,9 +234,7 @@ def _turned(question: Criterion, verdict: QuestionVerdict | None) -> Criterion:
     return question.model_copy(update={"question": stated.model_copy(update=update)})
 
 
-def _fault(
-    question: Criterion, verdict: QuestionVerdict | None, aspect: str, settings: CheckEvalSettings
-) -> str | None:
+def _fault(question: Criterion, verdict: QuestionVerdict | None, aspect: str) -> str | None:
     """Return the reason to drop a question; `None` if there is none, or no verdict."""
     if verdict is None:
         return None
@@ -204,8 +243,6 @@ def _fault(
         problem = 'neither "yes" nor "no" speaks for a text'
     elif (verdict.yes_means == "better") != (better == "yes"):
         problem = f'"{better}" is given as its good answer, but "yes" means {verdict.yes_means}'
-    elif better == "no" and settings.polarity == "yes":
-        problem = '"no" is its good answer'
     elif verdict.about != aspect:
         problem = "it is about something else" if verdict.about == ELSEWHERE else f"it is about {verdict.about}"
     elif verdict.broken == better and not is_handwritten(question):

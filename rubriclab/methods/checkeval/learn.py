@@ -70,7 +70,8 @@ async def learn(
             f"{option('settings', 'checkeval.seeds=prior knowledge')}.",
         )
     checklist = await starting_checklist(training_input, settings, generator)
-    explained = explained_texts(training_input.shown, training_input.assignment.aspect.name)
+    aspect = training_input.assignment.aspect.name
+    explained = explained_texts(training_input.shown, aspect) if settings.procedure == "improved" else ()
     pool = await augment(checklist, training_input.assignment, generator, settings, explained)
     on_progress(f"{len(pool.questions)} questions", AUGMENTED)
     filtered = await filter_questions(pool.questions, checklist, training_input.assignment, generator, settings)
@@ -211,9 +212,10 @@ def learning_calls(training_input: TrainingInput, settings: CheckEvalSettings) -
         ChecklistError: if there are no seed questions.
     """
     subs, seeds = planned_size(training_input, settings)
-    writing = int(settings.seeds == "prior knowledge") + subs * bool(settings.diversified)
+    by_whole = settings.procedure == "paper"
+    writing = int(settings.seeds == "prior knowledge") + (1 if by_whole else subs) * bool(settings.diversified)
     elaborating = seeds * bool(settings.elaborated_most)
-    filtering = subs + 1 if settings.filter != "off" else 0
+    filtering = (1 if by_whole else subs + 1) if settings.filter != "off" else 0
     questions = seeds + subs * settings.diversified + seeds * settings.elaborated_most
     by_text = {"together": 1, "by sub-dimension": subs, "one by one": min(settings.most, questions)}
     return LearningCalls(

@@ -19,7 +19,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from rubriclab.methods.questions import YesNo, read_answer
 from rubriclab.methods.reasons import CitedNumbers, NothingToCite
-from rubriclab.methods.replies import NewName, Reason, Wording, bare_id
+from rubriclab.methods.replies import NewName, Reason, Wording, bare_id, keep_valid
 from rubriclab.prompts.keyed import AskedEntry, KeyedReply, keyed_reply
 from rubriclab.prompts.prompt import is_salvage
 
@@ -218,23 +218,20 @@ CitingDiversification = _variant(
         )
     ),
 )
-PlainCitingDiversification = _variant(
-    Diversification,
-    "PlainCitingDiversification",
-    "Questions about other sides of a sub-dimension, which cite raters' reasons.",
-    questions=_list_of(
-        _variant(
-            NewQuestion,
-            "PlainCitingQuestion",
-            "A new question about another side, with the numbers of the raters' reasons that it came from.",
-            **_UNSTATED,
-            **_CITED,
-        )
-    ),
-)
-PlainVerdict = _variant(
-    QuestionVerdict, "PlainVerdict", "What a reader of the checklist makes of one question.", **_UNSTATED
-)
+
+
+class Removal(BaseModel):
+    """A question that is removed from the checklist, and why."""
+
+    id: SeedId
+    reason: Reason
+    fault: Annotated[Literal["alignment", "dimension", "redundancy", "style"], BeforeValidator(_plain)]
+
+
+class Removals(BaseModel):
+    """The questions to remove."""
+
+    removed: Annotated[list[Removal], keep_valid(("reason",))]
 
 
 def fault(broken: YesNo | None, better: str = "yes") -> str | None:

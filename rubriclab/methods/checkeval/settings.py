@@ -11,15 +11,14 @@ from rubriclab.methods.replies import Whole
 
 # Sections 3.2, 3.3 and 4.4, tables 12 and 13, figures 5 to 9: 3 to 5 seeds, one or two in each sub-dimension, become
 # lists of 20 to 35 questions, on average 2 diversified and 4 elaborated ones for each seed. Only the model filters.
-# Answers are yes or no without a reason. No question asks for a defect, and questions need not be self-contained or
-# state what they presuppose. No labels are used.
+# Answers are yes or no without a reason. No labels or raters' reasons are used, and no number of questions is cut.
 PRESETS: Presets = {
     "paper": {
         "seeds_per_sub_dimension": 1,
         "diversified": 2,
         "filter": "model",
-        "self_contained": False,
-        "polarity": "yes",
+        "procedure": "paper",
+        "most": 100,
         "answers": "yes or no",
     }
 }
@@ -52,7 +51,7 @@ class CheckEvalSettings(CheckEvalScoringSettings):
 
     seeds_per_sub_dimension: Whole = Field(default=0, ge=0, le=20)
     """Most seeds of each sub-dimension that are used, the first ones; 0 uses all. The paper's lists have 3 to 5 seeds
-    in 2 to 5 sub-dimensions. With `polarity=yes`, seeds about a fault come last."""
+    in 2 to 5 sub-dimensions. With `procedure=paper`, seeds about a fault come last."""
 
     diversified: Whole = Field(default=3, ge=0, le=20)
     """New questions requested per sub-dimension about sides that its seeds do not cover; 0 requests none. The paper's
@@ -61,10 +60,18 @@ class CheckEvalSettings(CheckEvalScoringSettings):
     elaborated_most: Whole = Field(default=10, ge=0, le=30)
     """Most finer questions per seed; 0 requests none."""
 
-    self_contained: bool = True
-    """Whether generators are asked for questions that can be understood alone, must not be passed by a text that is
-    empty or makes no sense, and state the answers for such a text and for one that lacks their subject. A question that
-    such a text still passes after one repair is dropped. The paper has no such rule."""
+    procedure: Literal["improved", "paper"] = "improved"
+    """The rules of diversification, elaboration and the model's filter: ours or those of the paper.
+
+    - One call diversifies, and one or several filter, each sub-dimension; or (paper) one call the whole aspect.
+    - Generators are asked for questions that can be understood alone, must not be passed by a text that is empty or
+      makes no sense, and state the answers for such a text and for one that lacks their subject. A question that such a
+      text still passes after one repair is dropped. The paper has no such rule.
+    - Diversification is shown raters' reasons, if there are any; or (paper) not.
+    - A question whose good answer is "no" is kept; or (paper) dropped.
+    - Questions that ask several things, or that are nested in others, are dropped; or (paper) only those of which yes
+      is no good answer, which are about another aspect, repeat another question, exaggerate or are trifling.
+    """
 
     filter: Literal["model and labels", "model", "off"] = "model and labels"
     """What drops questions: the model that wrote them (paper) and then the training labels, the model alone, or nothing
@@ -73,6 +80,3 @@ class CheckEvalSettings(CheckEvalScoringSettings):
     most: Whole = Field(default=35, ge=1, le=100)
     """Most questions that are asked about texts, as evenly from all seeds as possible; the paper's final lists have 20
     to 35."""
-
-    polarity: Literal["either", "yes"] = "either"
-    """Whether the model's filter keeps a question whose good answer is "no", or drops it (paper)."""

@@ -124,9 +124,48 @@ async def test_a_question_about_a_fault_is_kept_and_counts_the_other_way_round()
     }
 
 
+# The paper's filter
+
+
+def removing(*removed: tuple[str, str]) -> FakeJudge:
+    entries = [{"id": name, "reason": "Seen.", "fault": fault} for name, fault in removed]
+    return scripted(filter_dimension=lambda _: {"removed": entries})
+
+
+async def test_the_paper_s_filter_is_one_call_with_all_questions_of_the_aspect():
+    found, generator = await run(removed := POOL, generator=removing(), procedure="paper")
+    (asked,) = generator.prompts
+    assert [each["id"] for sub in asked.fields["sub_dimensions"] for each in sub["questions"]] == [
+        q.id for q in removed
+    ]
+    assert (found.kept, found.dropped, found.notes) == (POOL, (), ())
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        ("alignment", '"yes" does not speak for a text: Seen.'),
+        ("dimension", "it is about something else: Seen."),
+        ("redundancy", "it repeats another question: Seen."),
+        ("style", "its wording is exaggerated, or it asks for something trifling: Seen."),
+    ],
+)
+async def test_the_paper_s_filter_drops_what_the_model_removes_and_nothing_else(fault: str, reason: str):
+    found, _ = await run(generator=removing(("d1", fault), ("a1-e1", fault)), procedure="paper")
+    assert reasons(found) == {"d1": reason, "a1-e1": reason}
+
+
 async def test_the_paper_keeps_no_question_about_a_fault():
-    found, _ = await run(generator=faulting(d1={"yes_means": "worse"}), polarity="yes")
-    assert reasons(found) == {"d1": '"no" is its good answer: Fits.'}
+    pool = (*POOL, question("n1", seed="a1", better="no"))
+    found, generator = await run(pool, generator=removing(), procedure="paper")
+    assert reasons(found) == {"n1": '"no" is its good answer'}
+    assert "n1" not in str(generator.prompts[0].fields)
+
+
+async def test_without_a_usable_reply_the_paper_s_filter_keeps_what_it_was_shown():
+    found, _ = await run(generator=scripted(filter_dimension=lambda _: "?"), procedure="paper")
+    assert found.kept == POOL
+    assert "the filter gave no usable reply" in found.notes[0]
 
 
 async def test_a_seed_whose_polarity_the_model_denies_is_taken_out_and_never_turned_round():

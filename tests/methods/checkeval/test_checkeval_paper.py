@@ -52,19 +52,19 @@ def faults_alone(task: str, aspect: str) -> int:
 async def learned_without_labels(task: str, aspect: str, **replaced):
     given = Assignment(task_words(task), find_aspect(task, aspect), Scale(low=1, high=5, whole=False))
     training_input = TrainingInput((), given, checklist=load_checklist(task, aspect))
-    return await learn(training_input, paper(), judge=scripted(), generator=scripted(**{"filter": fair, **replaced}))
+    return await learn(training_input, paper(), judge=scripted(), generator=scripted(**replaced))
 
 
 @pytest.mark.parametrize(("task", "aspect"), shipped_checklists())
 @pytest.mark.parametrize("most", [False, True])
-async def test_a_checklist_has_twenty_to_thirty_five_questions(task: str, aspect: str, most: bool):
+async def test_a_checklist_has_twenty_to_thirty_five_questions_and_no_number_is_cut(task: str, aspect: str, most: bool):
     """Tables 12 and 13: 20 to 35. With 4 sub-dimensions 4 seeds, 2 x 4 other sides and 3 x 4 finer ones make 24, with 5
-    of them 30; a seed about a fault leaves. With 10 finer ones for each seed 4 + 8 + 40 = 52, of which 35 are kept.
+    of them 30; a seed about a fault leaves. With 10 finer ones for each seed 4 + 8 + 40 = 52, of which none is cut.
     """
     learned = await learned_without_labels(task, aspect, **({"elaborate": finer} if most else {}))
     subs = len(load_checklist(task, aspect).sub_dimensions)
-    assert len(learned.part.criteria) == (35 if most else 6 * subs - faults_alone(task, aspect))
-    assert 20 <= len(learned.part.criteria) <= 35
+    assert len(learned.part.criteria) == (13 if most else 6) * subs - faults_alone(task, aspect)
+    assert most or 20 <= len(learned.part.criteria) <= 35
 
 
 @pytest.mark.parametrize(("task", "aspect"), shipped_checklists())
@@ -129,7 +129,7 @@ def unsound(prompt) -> dict:
 
 @pytest.mark.parametrize("preset", ["paper", None])
 async def test_only_the_default_rejects_a_question_that_nonsense_would_earn(preset: str | None):
-    generator = scripted(filter=fair if preset is None else plain_verdicts, elaborate=unsound)
+    generator = scripted(filter=fair, elaborate=unsound)
     settings = chosen_settings(CheckEvalSettings, PRESETS, {"preset": preset} if preset else {})
     training_input = TrainingInput((), assignment(), checklist=load_checklist("summarization", "coherence"))
     learned = await learn(training_input, settings, judge=scripted(), generator=generator)  # type: ignore[arg-type]
@@ -138,14 +138,19 @@ async def test_only_the_default_rejects_a_question_that_nonsense_would_earn(pres
     assert any(prompt.repair for prompt in generator.prompts) == (preset is None)
 
 
-def plain_verdicts(prompt) -> dict:
-    """Return verdicts in the paper's form, which holds nothing of what a question presupposes."""
-    told = fair(prompt).items()
-    return {name: {k: v for k, v in each.items() if k not in ("absent", "broken")} for name, each in told}
+async def test_one_call_diversifies_the_whole_aspect_and_one_filters_it():
+    generator = scripted()
+    training_input = TrainingInput(examples(2), assignment(), checklist=load_checklist("summarization", "coherence"))
+    await learn(training_input, paper(), judge=scripted(), generator=generator)
+    (diversify,), (filtering,) = of_kind(generator, "diversify_dimension"), of_kind(generator, "filter_dimension")
+    subs = load_checklist("summarization", "coherence").sub_dimensions
+    for prompt in (diversify, filtering):
+        assert [sub["name"] for sub in prompt.fields["sub_dimensions"]] == [sub.name for sub in subs]
+    assert {p.name for p in generator.prompts} == {diversify.name, filtering.name, "checkeval/elaborate"}
 
 
 async def test_nothing_is_asked_or_stated_of_what_a_question_presupposes():
-    generator, judge = scripted(filter=plain_verdicts), scripted()
+    generator, judge = scripted(), scripted()
     training_input = TrainingInput(examples(2), assignment(), checklist=load_checklist("summarization", "coherence"))
     learned = await learn(training_input, paper(), judge=judge, generator=generator)
     for prompt in (*generator.prompts, *judge.prompts):
@@ -170,6 +175,6 @@ async def test_bare_answers_are_asked_without_notes_also_of_questions_that_have_
 async def test_no_text_is_held_out_at_the_ends_by_its_label():
     """The published checklist is made without labels: of 30 labelled texts none takes a question out."""
     training_input = TrainingInput(examples(30), assignment(), checklist=load_checklist("summarization", "coherence"))
-    with_labels = await learn(training_input, paper(), judge=scripted(), generator=scripted(filter=fair))
+    with_labels = await learn(training_input, paper(), judge=scripted(), generator=scripted())
     without = await learned_without_labels("summarization", "coherence")
     assert [c.id for c in with_labels.part.criteria] == [c.id for c in without.part.criteria]

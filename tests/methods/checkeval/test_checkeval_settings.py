@@ -10,8 +10,8 @@ def test_the_paper_s_preset_filters_by_the_model_alone_and_a_setting_given_besid
         seeds_per_sub_dimension=1,
         diversified=4,
         filter="model",
-        self_contained=False,
-        polarity="yes",
+        procedure="paper",
+        most=100,
         answers="yes or no",
     )
 
