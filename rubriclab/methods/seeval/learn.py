@@ -55,13 +55,13 @@ class PromptRewrite:
 
     Attributes:
         gain: mean gain in Pearson correlation on the held-out half.
-        heldout: mean Pearson correlation there.
+        halves: the masks of the texts of each half.
         scores: each text's score by the rewriting from the other half.
         criteria: the two rewritings.
     """
 
     gain: float
-    heldout: float
+    halves: tuple[BoolArray, BoolArray]
     scores: FloatArray
     criteria: tuple[Criterion, ...]
 
@@ -119,6 +119,7 @@ class _SEEvalRun:
         self.steps = ""
         self.order, self.labels = self.training_input.in_order, self.training_input.label_array
         self.ids = tuple(example.id for example in self.order)
+        self.groups = [example.group for example in self.order]
 
     async def run(self) -> Learned:
         table, best = await self._elicited()
@@ -133,11 +134,12 @@ class _SEEvalRun:
         final = await self._rewritten("r", base, scores_before, self.order) if trial.gain > 0 else None
         rated = await self._rated(final, self.order) if final else {}
         scores = values(rated, self.ids)
+        reselected = reselect_rewriting(self._reselected(table.matrix), scores_before, trial, self.labels, self.groups)
         if final is None or np.isnan(_correlation(scores, self.labels)):
-            return self._learned(base, dropped, table, self._reselected(table.matrix))
-        kept = _heldout(with_evidence(final, scores, self.labels), trial.heldout)
+            return self._learned(base, dropped, table, reselected)
+        kept = _heldout(with_evidence(final, scores, self.labels), _correlation(reselected, self.labels))
         dropped += (DroppedCriterion(criterion=base, reason=change),)
-        return self._learned(kept, dropped, table.beside(kept, rated, self.ids), trial.scores)
+        return self._learned(kept, dropped, table.beside(kept, rated, self.ids), reselected)
 
     async def _elicited(self) -> tuple[_RatedExplanations, int]:
         """Return the explanations with their ratings, and the index of the best one.
@@ -215,14 +217,14 @@ class _SEEvalRun:
             column: FloatArray = matrix[held_out, self._chosen(matrix, others)]
             return column
 
-        return cross_validated([example.group for example in self.order], predict)
+        return cross_validated(self.groups, predict)
 
     async def _try_rewriting(self, base: Criterion, base_scores: FloatArray) -> PromptRewrite | None:
         """Return the evaluation of rewriting on held-out halves; `None` if it is impossible."""
         halves = self._halves()
         if not self.settings.refine or halves is None:
             return None
-        gains, figures, criteria = [], [], []
+        gains, criteria = [], []
         scores = np.full(len(self.order), np.nan)
         for name, seen, unseen in (("r1", halves[0], halves[1]), ("r2", halves[1], halves[0])):
             rewritten = await self._rewritten(name, base, base_scores, [self.order[i] for i in seen])
@@ -233,10 +235,10 @@ class _SEEvalRun:
             before = _correlation(base_scores[unseen], self.labels[unseen])
             after = _correlation(rewritten_scores[unseen], self.labels[unseen])
             gains.append(after - before)
-            figures.append(after)
             criteria.append(_heldout(with_evidence(rewritten, rewritten_scores[unseen], self.labels[unseen])))
         gain = float(np.mean(gains))
-        return None if np.isnan(gain) else PromptRewrite(gain, float(np.mean(figures)), scores, tuple(criteria))
+        first = np.isin(np.arange(len(self.order)), halves[0])
+        return None if np.isnan(gain) else PromptRewrite(gain, (first, ~first), scores, tuple(criteria))
 
     def _halves(self) -> tuple[list[int], list[int]] | None:
         """Return the indices of the texts in two halves without common groups; `None` if one would be too small."""
@@ -297,6 +299,32 @@ class _SEEvalRun:
         names = tuple(criterion.id for criterion in table.criteria)
         scores = table.matrix[:, names.index(kept.id)]
         return Learned(part, self.ids, names, table.ratings, scores, reselected, optimistic=bool(dropped))
+
+
+def reselect_rewriting(
+    explained: FloatArray, before: FloatArray, trial: PromptRewrite, labels: FloatArray, groups: Sequence[str]
+) -> FloatArray:
+    """Return cross-validated scores: those of each group by the rewriting from the other half, if it gains on the other
+    groups of its own half, or else `explained`.
+
+    The gain on the other half says nothing there: it grows with the labels of this half, which made that rewriting.
+
+    Args:
+        explained: cross-validated scores by the explanations.
+        before: scores by the explanation that was rewritten.
+    """
+
+    def predict(others: BoolArray, held_out: BoolArray) -> FloatArray:
+        chosen = explained.copy()
+        for half in trial.halves:
+            rows = others & half
+            gain = _correlation(trial.scores[rows], labels[rows]) - _correlation(before[rows], labels[rows])
+            # Where the other groups choose another explanation, there is no rewriting of it.
+            rewritten = half & (gain > 0) & (explained == before)
+            chosen[rewritten] = trial.scores[rewritten]
+        return chosen[held_out]
+
+    return cross_validated(groups, predict)
 
 
 def _best(matrix: FloatArray, labels: FloatArray) -> int:
