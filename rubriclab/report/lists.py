@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from rubriclab.store.verify import Problem
     from rubriclab.store.version import Version
 
-SLICE_FIGURES = ("texts", "labels", "mean human score", "mean score")
 RATER_COLUMNS = ("rater", "done", "skipped", "of", "equal on repeats")
 # Rows that are shown at each end of a long list, characters of a reason, reasons, and characters of a title.
 SHOWN, LONGEST_REASON, MOST_REASONS, TITLE = 10, 200, 5, 90
@@ -320,11 +319,11 @@ def scores_view(scores: Scores) -> View:
 def summary_blocks(summary: ScoreDistribution) -> tuple[Block, ...]:
     """Return the mean human score, the scores' mean, spread and histogram, and the main reasons for missing scores."""
     blocks: list[Block] = []
+    what = f"share that people put at {summary.scale.names[1]!r}" if summary.scale.names else "mean human score"
     if summary.labelled and summary.human_mean.value is not None:
         labels = (
             f"{count(len(summary.labelled.labels), 'label')} of {'these texts' if summary.own_labels else 'learning'}"
         )
-        what = f"share that people put at {summary.scale.names[1]!r}" if summary.scale.names else "mean human score"
         blocks.append(Paragraph(quoted(f"estimated {what} {estimate(summary.human_mean)}, by {labels}")))
     if summary.labels_needed:
         blocks.append(
@@ -344,7 +343,8 @@ def summary_blocks(summary: ScoreDistribution) -> tuple[Block, ...]:
             (quoted(each.name), f"{each.texts:,}", f"{each.labels:,}", Figure(each.human_mean), figure(each.mean))
             for each in summary.slice_rows()
         ]
-        blocks.append(table(("slice", *SLICE_FIGURES), rows, numeric=SLICE_FIGURES))
+        figures = ("texts", "labels", what, "mean score")
+        blocks.append(table(("slice", *figures), rows, numeric=figures))
     blocks += [
         Paragraph(quoted(f"{count(number, 'text')} unscored: {excerpt(reason, LONGEST_REASON)}"), "quiet")
         for reason, number in summary.unscored.most_common(MOST_REASONS)

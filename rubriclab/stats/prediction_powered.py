@@ -136,7 +136,8 @@ def mean_by_own_labels(texts: ScoredSet, stratum: IntArray) -> Interval:
     """Return the mean human score of texts some of which have labels, with Student's interval over groups.
 
     Each stratum is corrected by its own labels, which are of texts drawn at random, and counts by its number of texts.
-    Without `FEWEST_GROUPS` groups with labels in each stratum there is no estimate.
+    The mean of a stratum in which all texts have labels is known. Without `FEWEST_GROUPS` groups with labels in each
+    other stratum there is no estimate.
 
     Args:
         stratum: of each text, numbered from 0 without gaps.
@@ -145,16 +146,20 @@ def mean_by_own_labels(texts: ScoredSet, stratum: IntArray) -> Interval:
     influence, value, fewest = np.zeros(count), 0.0, count
     for number in range(int(stratum.max(initial=-1)) + 1):
         own, left = has & (stratum == number), ~has & (stratum == number)
+        value += float(texts.labels[own].sum()) / count
+        if not left.any():
+            continue
         labelled = replace(texts, labels=np.where(own, texts.labels, np.nan)).labelled
         fewest = min(fewest, labelled.groups)
         if fewest < FEWEST_GROUPS:
             return Interval(None)
         factor, center, number_left = labelled.factor, float(labelled.residuals.mean()), int(left.sum())
-        value += float(labelled.labels.sum() + (factor * texts.scores[left] + center).sum()) / count
-        if number_left:
-            ratio = _ratio(labelled, len(np.unique(texts.unit[left])), number_left)
-            weight = number_left / count * math.sqrt(1 + ratio)
-            influence[own] = weight * (labelled.residuals - center) / own.sum()
+        value += float((factor * texts.scores[left] + center).sum()) / count
+        ratio = _ratio(labelled, len(np.unique(texts.unit[left])), number_left)
+        weight = number_left / count * math.sqrt(1 + ratio)
+        influence[own] = weight * (labelled.residuals - center) / own.sum()
+    if has.all():
+        return Interval(value, value, value)
     groups = len(np.unique(texts.unit[has]))
     squares = float(np.square(np.bincount(texts.unit, influence)).sum())
     freedom = max(groups - 2 - int(stratum.max()), fewest - 2)

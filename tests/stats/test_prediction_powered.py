@@ -135,6 +135,12 @@ def test_intervals_by_own_labels_hold_the_mean_label_in_about_95_percent(strata:
     assert 0.93 <= np.mean(held_shares) <= 0.98
 
 
+def test_the_mean_of_texts_that_all_have_labels_is_known_also_in_one_group() -> None:
+    labels, zeros = np.array([1.0, 2.0, 4.0]), np.zeros(3, dtype=int)
+    found = mean_by_own_labels(ScoredSet(labels[::-1], labels, zeros, np.full(3, 1 / 3)), zeros)
+    assert (found.value, found.low, found.high) == pytest.approx((7 / 3, 7 / 3, 7 / 3))
+
+
 def two_systems(
     seed: int, labelled: int, of_system: float = 0.4, groups: int = 24
 ) -> tuple[ScoredSet, ScoredSet, float]:
