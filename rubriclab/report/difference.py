@@ -26,6 +26,7 @@ from rubriclab.report.model import (
     quoted,
     table,
 )
+from rubriclab.report.verdicts import OPTIMISTIC
 from rubriclab.rubric import Criterion
 
 if TYPE_CHECKING:
@@ -101,9 +102,10 @@ def _agreement(difference: VersionDiff) -> Iterator[Section]:
         else "labels not learned from"
     )
     fitted = ", fitted" if difference.optimistic else ""
+    marks = {"reselected": OPTIMISTIC if difference.labels_proposed else ""}
     rows = [
         (
-            STATISTICS[change.statistic] + (fitted if change.statistic in FITTED else ""),
+            STATISTICS[change.statistic] + (fitted if change.statistic in FITTED else marks.get(change.statistic, "")),
             *(Figure(side) if side else "not measured" for side in (change.before, change.after)),
         )
         for change in changed

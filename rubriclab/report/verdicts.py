@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from rubriclab.data.scale import show
-from rubriclab.report.describe import percent
+from rubriclab.report.describe import labels_proposed, percent
 from rubriclab.report.wording import LEVELS, count, estimate, figure
 from rubriclab.stats.errors import ScoreErrors
 from rubriclab.stats.interval import Interval
@@ -62,6 +62,10 @@ class RecordedAgreement(NamedTuple):
     errors: ScoreErrors | None = None
 
 
+# Appended to cross-validated figures of criteria that were proposed from labels of all groups.
+OPTIMISTIC = " (optimistic: labels of all groups helped to propose the criteria)"
+
+
 def recorded_agreement(version: Version) -> RecordedAgreement | None:
     """Return the least optimistic agreement that a version records, `None` if it records none."""
     made = version.provenance
@@ -75,7 +79,8 @@ def recorded_agreement(version: Version) -> RecordedAgreement | None:
     if made.agreement is None:
         return None
     if made.agreement.optimistic:
-        name = f"Spearman, {LEVELS['dataset']}, cross-validated"
+        still = OPTIMISTIC if labels_proposed(version.rubric) else ""
+        name = f"Spearman, {LEVELS['dataset']}, cross-validated{still}"
         return RecordedAgreement(name, made.agreement.reselected, made.agreement.n)
     name = f"Spearman, {LEVELS['dataset']}, on labels not learned from"
     return RecordedAgreement(name, made.agreement.spearman, made.agreement.n)

@@ -96,6 +96,7 @@ class VersionDiff(Displayed):
         outcomes: of the gate before and after; `None` for a version without one.
         edit: how a person made the second version from the first, with the paired effect; `None` if nobody did.
         held_out_by: what each fold of either version's held-out agreement repeats.
+        labels_proposed: whether labelled texts were shown to the generator of either version's criteria.
         weights: of all criteria, those of the second version first; empty if neither version has learned weights.
     """
 
@@ -115,6 +116,7 @@ class VersionDiff(Displayed):
     edit: EditOrigin | None = None
     held_out_by: tuple[HeldOutBy, HeldOutBy] = ("learning", "learning")
     weights: tuple[WeightPair, ...] = ()
+    labels_proposed: bool = False
 
     def view(self) -> View:
         """Return fields, agreement, criteria and training texts that changed."""
@@ -148,6 +150,7 @@ def compare(a: Version, b: Version) -> VersionDiff:
         outcomes=(_outcome(a), _outcome(b)),
         edit=b.provenance.edit if b.parent == a.ref else None,
         held_out_by=(a.provenance.held_out_by, b.provenance.held_out_by),
+        labels_proposed=any(each.evidence.examples for each in (*a.rubric.criteria, *b.rubric.criteria)),
         weights=tuple(_weights(a.rubric, b.rubric, [(match.before, match.after) for match in matched])),
     )
 

@@ -10,6 +10,7 @@ from rubriclab.report.lists import log_view, names_view
 from rubriclab.report.training import evidence_view, gate_view
 from rubriclab.report.version import version_view
 from rubriclab.rubric import Part
+from rubriclab.store.diff import compare
 
 
 def test_a_rubric_without_figures_is_shown_without_them() -> None:
@@ -49,6 +50,15 @@ def test_a_rubric_made_without_labels_does_not_speak_of_them() -> None:
     assert "origin definition" in words
     for absent in ("0 texts", "0 groups", "baseline", "training texts", "Pearson", "optimistic"):
         assert absent not in words
+
+
+def test_cross_validated_figures_of_criteria_proposed_from_labels_are_marked_in_lists_and_differences() -> None:
+    mark = "cross-validated (optimistic: labels of all groups helped to propose the criteria)"
+    proposed = version()
+    unmeasured = version(2, agreement=None)
+    for view in (names_view([proposed]), log_view([proposed]), compare(unmeasured, proposed).view()):
+        assert mark in words_of(view, 400)
+    assert mark not in words_of(names_view([checklist()]), 400)
 
 
 def test_a_list_says_what_was_not_measured() -> None:
