@@ -8,7 +8,7 @@ is sent only once costs no more than without marks.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
@@ -126,11 +126,7 @@ def tokens_read_and_written(usage: Any, most: int) -> tuple[int, int]:
 
 
 def _first(reported: Iterable[Any], most: int) -> int:
-    return next(_possible(reported, most), 0)
-
-
-def _possible(reported: Iterable[Any], most: int) -> Iterator[int]:
-    return (number for number in reported if type(number) is int and 0 < number <= most)
+    return next((number for number in reported if type(number) is int and 0 < number <= most), 0)
 
 
 def _block(text: str, *, marked: bool) -> dict[str, Any]:

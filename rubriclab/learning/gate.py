@@ -35,7 +35,7 @@ from rubriclab.methods.names import JOINT
 from rubriclab.stats.correlation import FloatArray, IntArray, is_constant, pearson_rows, spearman_rows
 from rubriclab.stats.errors import ScoreErrors, less_error, score_errors
 from rubriclab.stats.interval import Interval
-from rubriclab.stats.jackknife import Statistic, estimate
+from rubriclab.stats.jackknife import estimate
 from rubriclab.stats.levels import (
     Coefficient,
     ScoredTexts,
@@ -254,7 +254,9 @@ class _Comparison:
     def _interval(self, scores: Sequence[FloatArray], coefficient: Coefficient) -> Interval:
         """Return the first agreement, minus the second if there are two, on the texts that both scored."""
         texts = self._texts(scores)
-        statistics = [_statistic(texts, row, coefficient, self.level) for row in range(len(scores))]
+        statistics = [
+            level_statistic(texts, row, _defined(coefficient), self.level, "skip") for row in range(len(scores))
+        ]
         interval = estimate(
             lambda counts: statistics[0](counts) - (statistics[1](counts) if len(statistics) > 1 else 0.0),
             texts.clusters,
@@ -283,10 +285,6 @@ def outcome_of(difference: Interval, matters: float) -> Outcome:
     if difference.low > 0:
         return "better"
     return "not better" if difference.high < matters else "inconclusive"
-
-
-def _statistic(texts: ScoredTexts, row: int, coefficient: Coefficient, level: GateLevel) -> Statistic:
-    return level_statistic(texts, row, _defined(coefficient), level, "skip")
 
 
 def _defined(coefficient: Coefficient) -> Coefficient:

@@ -195,7 +195,11 @@ def _group(block: Block, level: int, title: str) -> Markup:
         case model.Indented(blocks):
             return Markup('<div class="indented">{}</div>\n').format(_blocks(blocks, level, title))
         case model.Details():
-            return _details(block, level)
+            return Markup("<details{}><summary>{}</summary>\n{}</details>\n").format(
+                Markup(" open") if block.open else "",
+                _words(block.summary),
+                _blocks(block.blocks, level, block.summary),
+            )
         case model.Card():
             return _card(block, level, title)
         case model.Section():
@@ -209,14 +213,6 @@ def _pairs(pairs: model.Pairs, level: int, title: str) -> Markup:
         for name, value in pairs.rows
     )
     return Markup('<dl class="facts">\n{}</dl>\n').format(_joined(rows))
-
-
-def _details(details: model.Details, level: int) -> Markup:
-    return Markup("<details{}><summary>{}</summary>\n{}</details>\n").format(
-        Markup(" open") if details.open else "",
-        _words(details.summary),
-        _blocks(details.blocks, level, details.summary),
-    )
 
 
 def _card(card: model.Card, level: int, title: str) -> Markup:
