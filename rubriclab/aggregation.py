@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import Field, model_validator
 
-from rubriclab.base_models import Bounded, FrozenModel, dumped_without_empty
+from rubriclab.base_models import Bounded, FrozenModel
 from rubriclab.data.scale import Scale
 from rubriclab.stats.conformal import error_bounds
 from rubriclab.stats.correlation import FloatArray
@@ -170,14 +170,10 @@ class Aggregation(FrozenModel):
     calibration: Calibration
     conformal: Conformal | None = None
     onto: Scale | None = None
-    rivals: RivalLimits | None = None
-    form: CallForm | None = None
+    rivals: RivalLimits | None = Field(None, exclude_if=lambda rivals: rivals is None)
+    form: CallForm | None = Field(None, exclude_if=lambda form: form is None)
     threshold: float | None = Field(None, ge=0, le=1, exclude_if=lambda threshold: threshold is None)
     threshold_by_hand: bool = Field(False, exclude_if=lambda by_hand: not by_hand)
-
-    @model_serializer(mode="wrap")
-    def _dump(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return dumped_without_empty(self, dump, "rivals", "form")
 
     @model_validator(mode="after")
     def _one_call(self) -> Self:

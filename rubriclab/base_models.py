@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
 # Bound of numbers in scoring, so that products and quotients of a few of them are finite.
 LARGEST = 1e12
@@ -28,12 +28,3 @@ class FrozenModel(BaseModel):
     """Base of stored data: immutable, without unknown fields, infinite numbers and NaN."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-def dumped_without_empty(model: BaseModel, dump: SerializerFunctionWrapHandler, *names: str) -> dict[str, Any]:
-    """Return a model's content without those of the named fields that are empty.
-
-    So a field that is added later changes neither the content nor the digest of models that have nothing in it.
-    """
-    content: dict[str, Any] = dump(model)
-    return {name: value for name, value in content.items() if value or name not in names}

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from pydantic import Field, JsonValue, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import Field, JsonValue, model_validator
 
 from rubriclab.aggregation import Aggregation
-from rubriclab.base_models import LARGEST, Bounded, Count, FrozenModel, dumped_without_empty
+from rubriclab.base_models import LARGEST, Bounded, Count, FrozenModel
 from rubriclab.data.aspect import Aspect, Words
 from rubriclab.data.scale import Scale
 from rubriclab.descriptions import describe
@@ -72,7 +72,7 @@ class Evidence(FrozenModel):
         "definition",
     ]
     examples: tuple[str, ...] = ()
-    reasons: tuple[CitedReason, ...] = ()
+    reasons: tuple[CitedReason, ...] = Field((), exclude_if=lambda reasons: not reasons)
     findings: tuple[str, ...] = ()
     refined: Count = 0
     pearson: float | None = None
@@ -80,10 +80,6 @@ class Evidence(FrozenModel):
     missing: Count = 0
     answers: Mapping[str, Count] | None = None
     heldout: float | None = None
-
-    @model_serializer(mode="wrap")
-    def _dump(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return dumped_without_empty(self, dump, "reasons")
 
 
 class Question(FrozenModel):

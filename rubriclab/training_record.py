@@ -8,13 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
-from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, TypeAdapter, model_serializer
+from pydantic import ConfigDict, Field, TypeAdapter
 
 from rubriclab.aggregation import MOST_MISSING, Aggregation
-from rubriclab.base_models import FrozenModel, dumped_without_empty
+from rubriclab.base_models import FrozenModel
 from rubriclab.data.example import Example
 from rubriclab.digest import canonical
 from rubriclab.rubric import Criterion
@@ -41,14 +41,10 @@ class RecordedText(FrozenModel):
     system: str | None = None
     label: float
     raters: Mapping[str, float] = Field(default_factory=dict)
-    reasons: Mapping[str, str] = Field(default_factory=dict)
+    reasons: Mapping[str, str] = Field(default_factory=dict, exclude_if=lambda reasons: not reasons)
     predicted: float | None = None
     low: float | None = None
     high: float | None = None
-
-    @model_serializer(mode="wrap")
-    def _dump(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return dumped_without_empty(self, dump, "reasons")
 
     @property
     def example(self) -> Example:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 @rubric_option
 @option("--max-drop", type=Points(min=0), metavar="POINTS", help="The largest acceptable drop in the mean score.")
 @option(
-    "--by",
+    "--pair-by",
     type=click.Choice(["id", "group"]),
     help="The field to pair outputs by.  [default: id, else group, else unpaired]",
 )

@@ -10,7 +10,6 @@ import numpy.typing as npt
 from rubriclab.comparison.results import HumanDifference, LabelSource
 from rubriclab.data import Example, labelled
 from rubriclab.data.scale import Scale
-from rubriclab.errors import DataError
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.folds import units
 from rubriclab.stats.jackknife import FEWEST_GROUPS
@@ -21,8 +20,6 @@ from rubriclab.stats.prediction_powered import (
     difference_by_own_labels,
 )
 
-# So many pairs of different outputs do not all get equal labels by chance.
-SUSPICIOUS = 10
 LABELS_OF: tuple[LabelSource, ...] = ("both", "before", "after")
 ScoredOutput = tuple[Example, float]
 
@@ -57,21 +54,8 @@ def human_difference(
         found, labels = difference_by_other_labels(*sets, pool, changed=float(changed.mean())), len(pool.labels)
         if found.interval.value is None:
             return None
-    elif before.unit is after.unit:
-        _check_own_labels(before.labels[changed], after.labels[changed])
     interval = found.interval.within(-scale.width, scale.width).rounded()
     return HumanDifference(difference=interval, p=found.p, labels=labels, labels_of=labels_of)
-
-
-def _check_own_labels(before: FloatArray, after: FloatArray) -> None:
-    """Raise `DataError` if the labels of outputs that differ seem to have been copied from one set to the other."""
-    both = ~np.isnan(before + after)
-    if both.sum() >= SUSPICIOUS and (before[both] == after[both]).all():
-        raise DataError(
-            f"All {both.sum()} labelled pairs of different outputs have the same label on both sides, so labels of the "
-            "outputs before seem to have been copied.",
-            "Leave the labels out of the second set, or give those of its own outputs.",
-        )
 
 
 def scored_sets(

@@ -57,9 +57,9 @@ def pair_outputs(
         return "group", _pairs_of_groups(before, after, shared)
     if rule:
         raise DataError(
-            f"{option('by', rule)}: no {rule} occurs in both sets.",
+            f"{option('pair_by', rule)}: no {rule} occurs in both sets.",
             f"Name the column with the {rule}s of both sets ({option('mapping', f'{rule}=COLUMN')}), or leave "
-            f"{option('by')} out.",
+            f"{option('pair_by')} out.",
         )
     return None, []
 

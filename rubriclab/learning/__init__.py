@@ -8,7 +8,7 @@ The path of a labelled row through joint training (`joint.train`):
 3. `selection` takes the criteria that correlate most with the labels, and the scores of the whole; `fitting` fits the
    rubric: `feature_selection` drops redundant columns, `weighting` fits weights, `calibration` maps the weighted sum
    onto the raters' scale.
-4. `cross_validation` scores the row in the same way without the labels of its group.
+4. `fitting.held_out` scores the row in the same way without the labels of its group.
 5. The `gate` compares these held-out scores with the label, with standard errors from `jackknife`; `raters` adds the
    interrater agreement.
 

@@ -15,8 +15,7 @@ from rubriclab.errors import JudgeError
 from rubriclab.learning.baselines import FEATURE_NAMES, feature_values
 from rubriclab.learning.calibration import bounds, conformal
 from rubriclab.learning.candidates import NOT_JUDGED, Candidates
-from rubriclab.learning.cross_validation import CrossValidatedScores, cross_validated
-from rubriclab.learning.fitting import Fit, held_out
+from rubriclab.learning.fitting import Fit, HeldOut, held_out
 from rubriclab.learning.gate import validation
 from rubriclab.learning.jackknife import refitted_agreement
 from rubriclab.learning.raters import raters
@@ -40,6 +39,9 @@ from rubriclab.stats.interval import DIGITS, wilson
 from rubriclab.stats.levels import Level
 from rubriclab.training_record import TrainingRecord
 from rubriclab.validation import DIRECT, WHOLE, EvaluatorAgreement, Validation, VerdictAgreement
+
+# The gate computes these from the table and from the texts.
+COMPARED_ELSEWHERE = ("direct", "text_features")
 
 
 @dataclass
@@ -111,10 +113,22 @@ class Study:
             )
         return fit
 
+    @property
+    def held_out(self) -> HeldOut:
+        """The rubric's scores of each text without the labels of its group, for the gate and for intervals."""
+        return self.selected.held_out
+
     @cached_property
-    def held_out(self) -> CrossValidatedScores:
-        """Held-out scores."""
-        return cross_validated(self.selected, self.every, self.settings, self.seed)
+    def alone(self) -> dict[str, FloatArray]:
+        """By method, held-out scores by its own candidates, of shape (texts,), NaN where missing."""
+        settings = self.settings.model_copy(update={"calibration": "linear"})
+        methods = np.array(self.every.methods)
+        tables = {
+            name: self.every.columns(np.flatnonzero(methods == name).tolist())
+            for name in dict.fromkeys(self.every.methods)
+            if name not in COMPARED_ELSEWHERE
+        }
+        return {name: held_out(table, settings, seed=self.seed).raw for name, table in tables.items()}
 
     @cached_property
     def fitted(self) -> FloatArray:
@@ -201,8 +215,8 @@ class Study:
             self.features,
             self.held_out.raw,
             self.fit.raw(self.table.values),
-            self.held_out.fold,
-            alone={**scores, **self.held_out.alone},
+            self.held_out.folds[0],
+            alone={**scores, **self.alone},
             calls={
                 JOINT: self.candidates.calls(kept, self.assignment, self.ask),
                 WHOLE: self.candidates.calls([self.ids[place] for place in whole], self.assignment, self.ask),

@@ -15,19 +15,22 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
 from pydantic import BeforeValidator
 
 from rubriclab.checklist import SubDimension
-from rubriclab.rubric import CitedReason, Criterion, Evidence, Question
+from rubriclab.data.example import Example
+from rubriclab.methods.method import cross_validated
+from rubriclab.rubric import CitedReason, Criterion, DroppedCriterion, Evidence, Question
 from rubriclab.size_cache import cached_by_size
 from rubriclab.stats.correlation import BoolArray, FloatArray, label_correlations
 
 YesNo = Literal["yes", "no", "n/a"]
+RatedT = TypeVar("RatedT")
 
 _DECORATION = str.maketrans("", "", "*_`~\"'“”„‘’«»")
 _ENCLOSING = "()[]{}<> \t\r\n"
@@ -190,6 +193,25 @@ class SelectedQuestions:
     questions: tuple[Criterion, ...]
     dropped: Mapping[str, str]
     notes: tuple[str, ...] = ()
+
+    def left_out(self, questions: Sequence[Criterion]) -> list[DroppedCriterion]:
+        """Return those of `questions` that were dropped, with the reason."""
+        dropped = self.dropped
+        return [DroppedCriterion(criterion=each, reason=dropped[each.id]) for each in questions if each.id in dropped]
+
+
+def reselected_scores(
+    texts: Sequence[Example],
+    rated: Sequence[RatedT],
+    select: Callable[[BoolArray], SelectedQuestions],
+    score: Callable[[SelectedQuestions, Sequence[RatedT]], FloatArray],
+) -> FloatArray:
+    """Return cross-validated scores: each text's by the questions that the other groups' labels select."""
+
+    def predict(others: BoolArray, held_out: BoolArray) -> FloatArray:
+        return score(select(others), [each for each, chosen in zip(rated, held_out, strict=True) if chosen])
+
+    return cross_validated([text.group for text in texts], predict)
 
 
 def select_questions(questions: Sequence[Criterion], answers: AnswerMatrix, *, ends: float = 0) -> SelectedQuestions:

@@ -49,7 +49,7 @@ BEFORE, AFTER = "before", "after"
 class CompareOptions(ReadingOptions, JudgeOption):
     """How outputs are compared."""
 
-    by: PairingRule | None = None
+    pair_by: PairingRule | None = None
     """What outputs are paired by: `id` or `group`. Default: id, else group, else the sets are independent."""
 
     max_drop: float | None = Field(default=None, ge=0)
@@ -127,7 +127,7 @@ async def compare(
         version.rubric,
         version.ref,
         *outputs,
-        by=options.by,
+        by=options.pair_by,
         max_drop=options.max_drop,
         learned=await workspace.off_event_loop(held_out_scores, workspace, version, judge),
         learned_from=frozenset(version.provenance.groups),
@@ -147,7 +147,7 @@ def compare_estimate(
 def _prepare(
     workspace: Workspace, before: Data, after: Data | None, rubric: str | Version | None, options: CompareOptions
 ) -> ColumnScoring:
-    given = [option(name) for name in ("by", "max_drop") if getattr(options, name) is not None]
+    given = [option(name) for name in ("pair_by", "max_drop") if getattr(options, name) is not None]
     if after is None and given:
         raise SettingsError(
             f"{', '.join(given)}: of two sets of outputs, and one was given.", "Give a second set, or leave it out."

@@ -108,7 +108,7 @@ def test_several_systems_in_one_file_are_ranked(learned: Commands) -> None:
     ("arguments", "message"),
     [
         (("old.jsonl",), "expected outputs of at least two systems"),
-        (("old.jsonl", "--by", "id"), "of two sets of outputs, and one was given"),
+        (("old.jsonl", "--pair-by", "id"), "of two sets of outputs, and one was given"),
         (("old.jsonl", "new.jsonl", "third.jsonl"), "Expected OLD and NEW"),
     ],
 )
@@ -150,11 +150,3 @@ def test_labels_of_learning_correct_the_difference_and_its_interval_allows_for_a
     human, judge = (each["difference"]["high"] - each["difference"]["low"] for each in (found["human"], found))
     assert human > judge
     assert "allows for a judge that favours one of the sets" in commands("compare", *files, "--rubric", "news").out
-
-
-def test_labels_copied_from_the_outputs_before_are_refused(learned: Commands) -> None:
-    old = written(learned, "old.jsonl", rows())
-    new = written(learned, "new.jsonl", [{**row, "output": row["output"][:60]} for row in rows()])
-    done = learned("compare", old, new, "--rubric", "news")
-    assert done.code == 2
-    assert "72 labelled pairs of different outputs have the same label" in done.err

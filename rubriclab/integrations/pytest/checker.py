@@ -204,7 +204,7 @@ class RubricChecker:
         *,
         baseline: str | None = None,
         max_drop: float | None = None,
-        by: PairingRule | None = None,
+        pair_by: PairingRule | None = None,
         inconclusive: OnInconclusive | None = None,
     ) -> Comparison | None:
         """Fail if outputs score lower than the stored baseline, as `rubriclab compare` decides.
@@ -217,7 +217,7 @@ class RubricChecker:
             rows: texts: rows as mappings, a path, or a table.
             baseline: its name; by default that of the test.
             max_drop: the largest acceptable drop of the mean, in points of the scale.
-            by: what outputs are paired by; by default id, else group, else the sets are independent.
+            pair_by: what outputs are paired by; by default id, else group, else the sets are independent.
             inconclusive: `fail`, `skip` or `pass`; by default as configured.
 
         Returns:
@@ -230,7 +230,7 @@ class RubricChecker:
         """
         __tracebackhide__ = True
         chosen = self._chosen(inconclusive)
-        options = CompareOptions.given({"max_drop": max_drop, "by": by})
+        options = CompareOptions.given({"max_drop": max_drop, "pair_by": pair_by})
         name = without_inner_frames(lambda: self._fixture.baseline_name(baseline))
         path = self._fixture.run.settings.baselines / f"{name}.jsonl"
         scores = self._scored(rows)

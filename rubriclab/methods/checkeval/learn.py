@@ -28,14 +28,13 @@ from rubriclab.methods.method import (
     LearningCalls,
     Progress,
     TrainingInput,
-    cross_validated,
     scores_of,
     silent,
 )
 from rubriclab.methods.prompting import for_each
-from rubriclab.methods.questions import AnswerMatrix, SelectedQuestions, select_questions
+from rubriclab.methods.questions import AnswerMatrix, SelectedQuestions, reselected_scores, select_questions
 from rubriclab.option_names import option
-from rubriclab.rubric import Criterion, DroppedCriterion, Part
+from rubriclab.rubric import Criterion, Part
 from rubriclab.stats.correlation import BoolArray, FloatArray, floats, label_correlations
 from rubriclab.stats.interval import rounded
 
@@ -108,7 +107,7 @@ class _CheckEvalRun:
             method="checkeval",
             settings=self.settings.model_dump(mode="json"),
             criteria=chosen.questions,
-            dropped=(*self.filtered.dropped, *_left(questions, chosen)),
+            dropped=(*self.filtered.dropped, *chosen.left_out(questions)),
             dimensions=self.dimensions,
         )
         ids, candidates = tuple(text.id for text in self.texts), tuple(question.id for question in questions)
@@ -116,7 +115,9 @@ class _CheckEvalRun:
         if not self.texts or not self._by_labels:
             explained = any(question.evidence.examples for question in chosen.questions)
             return Learned(part, ids, candidates, rows, scores, scores, optimistic=explained, notes=chosen.notes)
-        reselected = self._reselected(questions, matrix, ratings)
+        reselected = reselected_scores(
+            self.texts, ratings, lambda others: self._selected(questions, matrix.rows(others)), self._scores
+        )
         return Learned(part, ids, candidates, rows, scores, reselected, notes=chosen.notes)
 
     @property
@@ -152,17 +153,6 @@ class _CheckEvalRun:
         scale = self.training_input.assignment.scale
         return floats(text_score(chosen.questions, each, scale) for each in ratings)
 
-    def _reselected(
-        self, questions: Sequence[Criterion], matrix: AnswerMatrix, ratings: Sequence[Mapping[str, CriterionRating]]
-    ) -> FloatArray:
-        """Return cross-validated scores: each text's by the questions that the other groups' labels select."""
-
-        def predict(others: BoolArray, held_out: BoolArray) -> FloatArray:
-            chosen = self._selected(questions, matrix.rows(others))
-            return self._scores(chosen, [ratings[row] for row in np.flatnonzero(held_out).tolist()])
-
-        return cross_validated([text.group for text in self.texts], predict)
-
 
 def _arrays(
     questions: Sequence[Criterion], ratings: Sequence[Mapping[str, CriterionRating]]
@@ -195,14 +185,6 @@ def _with_evidence(
         "missing": int(applies.sum()) - judged,
     }
     return question.model_copy(update={"evidence": question.evidence.model_copy(update=update)})
-
-
-def _left(questions: Sequence[Criterion], chosen: SelectedQuestions) -> list[DroppedCriterion]:
-    return [
-        DroppedCriterion(criterion=question, reason=chosen.dropped[question.id])
-        for question in questions
-        if question.id in chosen.dropped
-    ]
 
 
 def learning_calls(training_input: TrainingInput, settings: CheckEvalSettings) -> LearningCalls:

@@ -24,7 +24,7 @@ from rubriclab.data.aspect import Assignment
 from rubriclab.data.example import Example
 from rubriclab.errors import ChecklistError, JudgeError
 from rubriclab.judges.judge import Judge
-from rubriclab.methods.method import Learned, LearningCalls, Progress, TrainingInput, cross_validated, scores_of, silent
+from rubriclab.methods.method import Learned, LearningCalls, Progress, TrainingInput, scores_of, silent
 from rubriclab.methods.prompting import first_usable, for_each, shown_once
 from rubriclab.methods.questions import (
     FEWEST_ANSWERS,
@@ -32,6 +32,7 @@ from rubriclab.methods.questions import (
     SelectedQuestions,
     p_below,
     question_of,
+    reselected_scores,
     select_questions,
 )
 from rubriclab.methods.replies import NewName, Wording
@@ -42,9 +43,9 @@ from rubriclab.methods.seal.units import split_by_judge
 from rubriclab.methods.seal.verify import TextVerdicts, judge_text
 from rubriclab.option_names import option
 from rubriclab.prompts import Prompt
-from rubriclab.rubric import Criterion, DroppedCriterion, Evidence, Part, Question
+from rubriclab.rubric import Criterion, Evidence, Part, Question
 from rubriclab.sentences import split_sentences
-from rubriclab.stats.correlation import BoolArray, FloatArray, floats, label_correlations
+from rubriclab.stats.correlation import FloatArray, floats, label_correlations
 from rubriclab.stats.interval import rounded
 
 PROPOSED = 0.2
@@ -132,22 +133,24 @@ class _SealRun:
             method="seal",
             settings=self.settings.model_dump(mode="json"),
             criteria=chosen.questions,
-            dropped=tuple(
-                DroppedCriterion(criterion=q, reason=chosen.dropped[q.id]) for q in questions if q.id in chosen.dropped
-            ),
+            dropped=tuple(chosen.left_out(questions)),
             dimensions=self.plan.dimensions,
             units=self.plan.units,
         )
-        scores = self._scores(chosen, judged)
+        scores = reselected = self._scores(chosen, judged)
         proposed = any(question.evidence.examples for question in self.plan.questions)
         optimistic = bool(self.texts) and (self.settings.filter == "labels" or proposed)
+        if optimistic:
+            reselected = reselected_scores(
+                self.texts, judged, lambda others: self._selected(questions, answers.rows(others)), self._scores
+            )
         return Learned(
             part,
             examples=tuple(text.id for text in self.texts),
             candidates=tuple(question.id for question in questions),
             ratings=ratings,
             scores=scores,
-            reselected=self._reselected(questions, answers, judged) if optimistic else scores,
+            reselected=reselected,
             optimistic=optimistic,
             notes=chosen.notes,
         )
@@ -176,17 +179,6 @@ class _SealRun:
     def _scores(self, chosen: SelectedQuestions, judged: Sequence[TextVerdicts]) -> FloatArray:
         scale = self.training_input.assignment.scale
         return floats(score_verdicts(each, chosen.questions, scale)[0] for each in judged)
-
-    def _reselected(
-        self, questions: Sequence[Criterion], answers: AnswerMatrix, judged: Sequence[TextVerdicts]
-    ) -> FloatArray:
-        """Return cross-validated scores: each text's by the questions that the other groups' labels select."""
-
-        def predict(others: BoolArray, held_out: BoolArray) -> FloatArray:
-            chosen = self._selected(questions, answers.rows(others))
-            return self._scores(chosen, [judged[row] for row in np.flatnonzero(held_out).tolist()])
-
-        return cross_validated([text.group for text in self.texts], predict)
 
 
 def select_by_labels(questions: Sequence[Criterion], answers: AnswerMatrix) -> SelectedQuestions:
