@@ -8,12 +8,12 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import UTC, datetime
 from email.utils import formatdate
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from hostile_server import HARMLESS, HostileServer, Request, Send, completion, response
 from judge_questions import rate
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from rubriclab.errors import JudgeRefused, ProviderDown
 from rubriclab.judges import Judge, LanguageModel, Retried, ask, close_connections
@@ -489,6 +489,41 @@ async def test_a_setting_that_is_refused_in_any_wording_is_changed_for_this_and_
     contents = ["\n\n".join(turn["content"] for turn in body["messages"]) for body in bodies]
     assert set(contents) == {contents[0]}
     assert {*asked.model.dropped} == {*setting.split()} & {"seed", "temperature", "response_format"}
+
+
+class WithRange(BaseModel):
+    reasoning: str
+    score: Annotated[float, Field(ge=1, le=5)]
+
+
+@pytest.mark.parametrize(
+    "wording",
+    [
+        "Invalid schema for response_format 'WithRange': In context=('score',), 'minimum' is not permitted.",
+        "output_config.format.schema: For 'number' type, properties maximum, minimum are not supported",
+        "JSON schema keyword maximum is not supported by this model.",
+    ],
+)
+async def test_ranges_that_are_refused_in_a_schema_are_left_out_of_this_and_all_later_requests(
+    case: Callable[[Answer], Case], wording: str
+) -> None:
+    schemas: list[dict[str, Any]] = []
+
+    def answer(request: Request) -> bytes:
+        schemas.append(request.body["response_format"]["json_schema"]["schema"])
+        return error(400, wording) if "minimum" in json.dumps(schemas[-1]) else response(completion(GOOD))
+
+    asked = case(answer)
+    asked.model = LanguageModel("openai/gpt-4o-mini", api_base=f"http://127.0.0.1:{asked.server.port}/v1")
+    fields = {"output": "A text.", "scale": {"low": 1, "high": 5, "whole": False}}
+    for output in ("A text.", "Another text."):
+        prompt = Prompt("questions/rate", fields | {"output": output}, WithRange, max_tokens=512)
+        read = await ask(Retried(asked.model, sleep=asked._sleep), prompt)
+        assert read.value == WithRange.model_validate(VERDICT)
+    scores = [schema["properties"]["score"] for schema in schemas]
+    assert [{"minimum", "maximum"} & score.keys() for score in scores] == [{"minimum", "maximum"}, set(), set()]
+    assert {score["type"] for score in scores} == {"number"}
+    assert not asked.model.dropped
 
 
 async def test_a_refusal_that_has_the_name_of_a_setting_in_other_words_concerns_its_prompt(
