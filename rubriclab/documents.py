@@ -101,15 +101,6 @@ def parse_json(text: str) -> Any:
     return value
 
 
-def read_toml(path: Path) -> dict[str, Any]:
-    """Return the content of a TOML file.
-
-    Raises:
-        Unreadable: as `read_file`, for more than `MOST_TOML_BYTES`, or if it is not TOML.
-    """
-    return parse_toml(read_file(path, MOST_TOML_BYTES))
-
-
 def parse_toml(content: bytes) -> dict[str, Any]:
     """Return the parsed content of a TOML file.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -14,6 +15,7 @@ from rubriclab.characters import plain
 from rubriclab.errors import BudgetReached, RubriclabError, SettingsError, UserError
 from rubriclab.integrations.evaluator import imported_from
 from rubriclab.judges.budget import LocalBudget
+from rubriclab.judges.ledger import Ledger
 from rubriclab.option_names import command, option
 from rubriclab.services import explain as explaining, score as scoring, versions
 from rubriclab.services.explain import ExplainOptions
@@ -162,17 +164,7 @@ class RubricTools:
             task.exception()  # the assistant may not be waiting for it any more
 
     def _workspace(self) -> Workspace:
-        given = self._given
-        return Workspace(
-            given.location,
-            given.options,
-            notify=given.notify,
-            progress=no_progress,
-            record=given.record,
-            settings=given.settings,
-            budget=self._budget,
-            given_address=given.given_address,
-        )
+        return replace(self._given, progress=no_progress, budget=self._budget, ledger=Ledger())
 
 
 def server(tools: RubricTools) -> MCPServer[Any]:

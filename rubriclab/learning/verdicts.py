@@ -93,16 +93,11 @@ def verdict_agreement(
     """
     known = ~np.isnan(scores) & ~np.isnan(verdicts) & (labels != 0.5)
     values, found, passes = scores[known], verdicts[known] == 1, labels[known] > 0.5
-    place = units([group for group, there in zip(groups, known, strict=True) if there])
-    clusters = int(place.max(initial=-1)) + 1
-    single = clusters == len(values)
+    place = _places(groups, known)
+    single = int(place.max(initial=-1)) + 1 == len(values)
 
     def interval(statistic: Counted, least: float = 0) -> Interval:
-        return (
-            estimate(lambda counts: statistic(counts[:, place]), clusters, elements=len(values))
-            .within(least, 1)
-            .rounded()
-        )
+        return _over_groups(statistic, place, least)
 
     def share(part: BoolArray, whole: BoolArray) -> Interval:
         found, of = int((part & whole).sum()), int(whole.sum())
@@ -143,15 +138,13 @@ def verdict_statistic(
         scores: verdicts for balanced accuracy; NaN where missing.
     """
     known = ~np.isnan(sum(scores)) & (labels != 0.5)
-    place, passes = units([group for group, there in zip(groups, known, strict=True) if there]), labels[known] > 0.5
-    counted = [STATISTICS[statistic](values[known], passes) for values in scores]
+    counted = [STATISTICS[statistic](values[known], labels[known] > 0.5) for values in scores]
 
-    def value(counts: FloatArray) -> FloatArray:
-        first, *second = (each(counts[:, place]) for each in counted)
+    def value(weights: FloatArray) -> FloatArray:
+        first, *second = (each(weights) for each in counted)
         return first - second[0] if second else first
 
-    found = estimate(value, int(place.max(initial=-1)) + 1, elements=len(passes))
-    return found.within(1 - len(scores), 1).rounded()
+    return _over_groups(value, _places(groups, known), 1 - len(scores))
 
 
 def raters_verdicts(annotations: Sequence[Sequence[float]], groups: Sequence[str]) -> VerdictAgreement | None:
@@ -198,7 +191,6 @@ def level_agreement(
     if not (scale.whole and 3 <= len(levels) <= MOST_LEVELS):
         return None
     known = ~np.isnan(scores)
-    place = units([group for group, there in zip(groups, known, strict=True) if there])
     judged, said = (
         np.clip(np.floor(values[known] - scale.low + 0.5), 0, len(levels) - 1).astype(int)
         for values in (scores, labels)
@@ -207,16 +199,26 @@ def level_agreement(
     own, theirs = np.eye(len(levels))[judged], np.eye(len(levels))[said]
     apart = np.square(levels[:, np.newaxis] - levels)
 
-    def kappa(counts: FloatArray) -> FloatArray:
-        weights = counts[:, place]
+    def kappa(weights: FloatArray) -> FloatArray:
         total = weights.sum(axis=1)
         by_chance = np.einsum("si,ij,sj->s", weights @ own, apart, weights @ theirs)
         return 1 - _ratio((weights @ distance) * total, by_chance)
 
-    found = estimate(kappa, int(place.max(initial=-1)) + 1, elements=len(judged)).within(-1, 1).rounded()
     cells = np.zeros((len(levels), len(levels)), dtype=int)
     np.add.at(cells, (said, judged), 1)
-    return LevelAgreement(tuple(levels.tolist()), tuple(map(tuple, cells.tolist())), found)
+    return LevelAgreement(
+        tuple(levels.tolist()), tuple(map(tuple, cells.tolist())), _over_groups(kappa, _places(groups, known), -1)
+    )
+
+
+def _places(groups: Sequence[str], known: BoolArray) -> IntArray:
+    return units([group for group, there in zip(groups, known, strict=True) if there])
+
+
+def _over_groups(statistic: Counted, place: IntArray, least: float) -> Interval:
+    """Return a statistic of weighted texts, from `least` to 1, with its interval over the groups in `place`."""
+    found = estimate(lambda counts: statistic(counts[:, place]), int(place.max(initial=-1)) + 1, elements=len(place))
+    return found.within(least, 1).rounded()
 
 
 def _balanced(verdicts: FloatArray, passes: BoolArray) -> Counted:

@@ -33,7 +33,6 @@ TEMPERATURE = 0.7
 TOKENS_PER_CHANGE = 128
 # A reply may contain the whole text at twice its length: two bytes per token, where a token has about four.
 BYTES_PER_TOKEN = 2
-WORDS_PER_REASON = 60
 
 # Control characters except white space, marks of text direction, and lone surrogates, which cannot be encoded.
 _INVISIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")

@@ -45,8 +45,8 @@ class Interval:
         return Interval(self.value, low, high)
 
 
-def wilson(found: int, of: int, confidence: float = 0.95) -> Interval:
-    """Return a share of independent elements with its score interval; undefined without any element.
+def wilson(found: int, of: int) -> Interval:
+    """Return a share of independent elements with its 95 % score interval; undefined without any element.
 
     Wilson 1927, "Probable inference, the law of succession, and statistical inference", JASA 22.
     """
@@ -54,7 +54,7 @@ def wilson(found: int, of: int, confidence: float = 0.95) -> Interval:
 
     if not of:
         return Interval(None)
-    share, z = found / of, float(ndtri((1 + confidence) / 2))
+    share, z = found / of, float(ndtri(0.975))
     center = (share + z**2 / (2 * of)) / (1 + z**2 / of)
     margin = z / (1 + z**2 / of) * math.sqrt(share * (1 - share) / of + z**2 / (4 * of**2))
     return Interval(share, center - margin, center + margin).within(0, 1)

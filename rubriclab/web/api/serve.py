@@ -7,6 +7,7 @@ import ipaddress
 import json
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from rubriclab.errors import SettingsError
@@ -64,7 +65,7 @@ async def serve_rubric(
     ledger = Ledger()
     metrics = Metrics(ledger)
     with listen(host, options.port or None) as bound:
-        opened = _workspace(settings, ledger, metrics)
+        opened = replace(settings, progress=no_progress, ledger=ledger, metrics=metrics)
         scorer = await asyncio.to_thread(TextScorer, opened, rubric, ScoreOptions(judge=options.judge), Discreet)
         work = ScoringWork(scorer, options)
         server: Server | None = None
@@ -87,21 +88,6 @@ async def serve_rubric(
                 were = "1 request was" if left == 1 else f"{left} requests were"
                 settings.notify(f"{were} still being scored when the service ended and got no score")
             await asyncio.to_thread(scorer.close)
-
-
-def _workspace(given: Workspace, ledger: Ledger, metrics: Metrics) -> Workspace:
-    """Return the workspace of the service, which shows no progress and collects metrics."""
-    return Workspace(
-        given.location,
-        given.options,
-        notify=given.notify,
-        progress=no_progress,
-        record=given.record,
-        settings=given.settings,
-        budget=given.budget,
-        ledger=ledger,
-        metrics=metrics,
-    )
 
 
 def _address(host: str, tokens: Tokens) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +18,7 @@ from starlette.types import ASGIApp
 
 from rubriclab.characters import plain
 from rubriclab.errors import NotInStore, RubriclabError, StoreError
+from rubriclab.judges.ledger import Ledger
 from rubriclab.services import versions as service
 from rubriclab.services.workspace import Notify, Workspace, no_progress
 from rubriclab.store import Version
@@ -70,17 +71,7 @@ class Studio:
 
     def workspace(self, notify: Notify = lambda _text: None) -> Workspace:
         """Return a workspace for an operation that asks or writes, to be closed after it; its effort is its own."""
-        given = self.reading
-        return Workspace(
-            given.location,
-            given.options,
-            notify=notify,
-            progress=no_progress,
-            record=given.record,
-            settings=given.settings,
-            budget=given.budget,
-            given_address=given.given_address,
-        )
+        return replace(self.reading, notify=notify, progress=no_progress, ledger=Ledger())
 
     @cached_property
     def asking(self) -> Asking:
