@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rubriclab.aggregation import Term
@@ -21,7 +21,7 @@ from rubriclab.report.model import (
     quoted,
     table,
 )
-from rubriclab.rubric import Criterion, DroppedCriterion, Evidence, Part
+from rubriclab.rubric import Criterion, DroppedCriterion, Evidence, Part, Rubric
 
 EXCERPT = 200
 
@@ -45,25 +45,26 @@ def sub_dimensions(part: Part) -> list[CriterionGroup]:
     return [CriterionGroup(name, definitions.get(name, ""), tuple(group)) for name, group in questions.items()]
 
 
-def criteria_blocks(part: Part, definition: str, terms: Mapping[str, Term]) -> Iterator[Block]:
-    """Yield the criteria of `part`, which judges the aspect that `definition` defines; `terms` are the rubric's."""
+def criteria_blocks(part: Part, rubric: Rubric) -> Iterator[Block]:
+    """Yield the criteria of a part of `rubric`."""
+    correlation, terms = describe.correlation_name(rubric), describe.terms(rubric)
     if part.units:
         yield Paragraph(describe.units(part), "quiet")
     for criterion in part.criteria:
         if criterion.kind != "question":
             title = line(quoted(criterion.id, "id"), quoted(criterion.trait))
-            yield Card(title, tuple(_criterion(criterion, definition, terms.get(criterion.id))))
+            yield Card(title, tuple(_criterion(criterion, rubric, terms.get(criterion.id))))
     for group in sub_dimensions(part):
         rows = [
-            (quoted(each.id, "id"), _question(each, describe.question_weight(part, each, terms)))
+            (quoted(each.id, "id"), _question(each, describe.question_weight(part, each, terms), correlation))
             for each in group.questions
         ]
         remark = [Paragraph(quoted(group.definition, "quiet"))] if group.definition else []
         yield Card(quoted(group.name), (*remark, table(("", ""), rows)))
 
 
-def dropped_section(dropped: Sequence[DroppedCriterion]) -> Details:
-    """Return what was considered and dropped, with the reason."""
+def dropped_section(dropped: Sequence[DroppedCriterion], correlation: str) -> Details:
+    """Return what was considered and dropped, with the reason and its correlation with the labels, by its name."""
     rows = [
         (
             line(quoted(each.criterion.id, "id"), quoted(describe.title(each.criterion))),
@@ -72,7 +73,7 @@ def dropped_section(dropped: Sequence[DroppedCriterion]) -> Details:
         )
         for each in dropped
     ]
-    shown = table(("criterion", "reason", "Pearson"), rows, numeric=("Pearson",))
+    shown = table(("criterion", "reason", correlation), rows, numeric=(correlation,))
     hint = f"{describe.SHOWN_BY_EVIDENCE}, and where each criterion came from."
     return Details(f"{wording.counted(len(rows), 'more criterion')} considered and dropped", (shown,), hint=hint)
 
@@ -89,10 +90,10 @@ def levels(criterion: Criterion) -> Pairs:
     return Pairs(tuple((show(level.score), quoted(level.description)) for level in criterion.levels))
 
 
-def _criterion(criterion: Criterion, definition: str, term: Term | None) -> Iterator[Block]:
-    if agreement := describe.evaluator_agreement(criterion, term):
+def _criterion(criterion: Criterion, rubric: Rubric, term: Term | None) -> Iterator[Block]:
+    if agreement := describe.evaluator_agreement(criterion, describe.correlation_name(rubric), term):
         yield Paragraph(agreement, "quiet")
-    if criterion.kind == "score" and criterion.statement == definition:
+    if criterion.kind == "score" and criterion.statement == rubric.aspect.definition:
         yield Paragraph("The judge uses the definition above.")
     else:
         yield statement(criterion)
@@ -121,9 +122,9 @@ def _evidence(evidence: Evidence) -> Iterator[tuple[str, Words]]:
         yield "findings seen", quoted(", ".join(evidence.findings))
 
 
-def _question(question: Criterion, weight: str) -> Words:
+def _question(question: Criterion, weight: str, correlation: str) -> Words:
     """Return a question with its weight and remarks and, where details are unfolded, how it was answered."""
-    remark, figures = describe.remark(question, weight), describe.question_figures(question.evidence)
+    remark, figures = describe.remark(question, weight), describe.question_figures(question.evidence, correlation)
     shown = line(quoted(describe.title(question)), quoted(remark, "quiet"))
     detail = Span(f"{'; ' if remark else '  '}{figures}", "quiet", detail=True)
     return (*shown, detail) if figures and isinstance(shown, tuple) else shown

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rubriclab.aggregation import Bounds, Term, threshold_by_hand
-from rubriclab.data.scale import show
+from rubriclab.data.scale import Scale, show
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.option_names import by_reader, command, option
 from rubriclab.provenance import Provenance
@@ -203,32 +203,38 @@ def question_weight(part: Part, question: Criterion, terms: Mapping[str, Term]) 
     return "" if same else f"weight {show(round(question.weight, 2))}"
 
 
-def evaluator_agreement(criterion: Criterion, term: Term | None = None) -> str:
+def correlation_name(rubric: Rubric) -> str:
+    """Return what the correlation of a single criterion with the labels is called."""
+    return "correlation with passing" if rubric.scores_on.names else "Pearson"
+
+
+def evaluator_agreement(criterion: Criterion, correlation: str, term: Term | None = None) -> str:
     """Return the weight of a criterion, if there are others, and its correlation with the training labels."""
+    agreement = training_correlation(criterion.evidence, correlation)
     if term is not None:
-        return f"{weighing(term)}; {training_pearson(criterion.evidence)}"
+        return f"{weighing(term)}; {agreement}"
     if criterion.kind == "score":
-        return training_pearson(criterion.evidence) if criterion.evidence.judged else ""
-    return f"weight {show(criterion.weight)}; {training_pearson(criterion.evidence)}"
+        return agreement if criterion.evidence.judged else ""
+    return f"weight {show(criterion.weight)}; {agreement}"
 
 
-def training_pearson(evidence: Evidence) -> str:
-    """Return the correlation of a criterion with the training labels."""
+def training_correlation(evidence: Evidence, correlation: str) -> str:
+    """Return the correlation of a criterion with the training labels, by its name; see `correlation_name`."""
     if not evidence.judged:
         return "not rated on the training texts"
     missing = f", {evidence.missing} missing" if evidence.missing else ""
-    return f"Pearson {figure(evidence.pearson)} on {evidence.judged} training texts{missing}{_heldout(evidence)}"
+    return f"{correlation} {figure(evidence.pearson)} on {evidence.judged} training texts{missing}{_heldout(evidence)}"
 
 
 def _heldout(evidence: Evidence) -> str:
     return "" if evidence.heldout is None else f"; held out {figure(evidence.heldout)}"
 
 
-def question_figures(evidence: Evidence) -> str:
+def question_figures(evidence: Evidence, correlation: str) -> str:
     """Return a question's answers on the training texts and their correlation with the labels; empty if unasked."""
-    pearson = f"Pearson {figure(evidence.pearson)}{_heldout(evidence)}" if evidence.judged else ""
+    alone = f"{correlation} {figure(evidence.pearson)}{_heldout(evidence)}" if evidence.judged else ""
     given = f"from the reasons for {reasons(evidence)}" if evidence.reasons else ""
-    return "; ".join(filter(None, (answers(evidence), pearson, given)))
+    return "; ".join(filter(None, (answers(evidence), alone, given)))
 
 
 def answers(evidence: Evidence) -> str:
@@ -252,6 +258,11 @@ def answered(part: CriterionScore | Cell, criterion: Criterion | None, *, whole:
         return show(round(part.score, 2))
     better = criterion.question.better
     return better if part.score == 1 else {"yes": "no", "no": "yes"}[better]
+
+
+def label(score: float, scale: Scale) -> str:
+    """Return a label to two decimals, or the name of its level."""
+    return repr(scale.names[int(score)]) if scale.names and score in (0, 1) else rounded(score)
 
 
 def rounded(score: float | None) -> str:

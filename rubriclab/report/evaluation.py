@@ -320,7 +320,10 @@ def _disagreements(version: Version, texts: Sequence[JudgedText]) -> Iterator[Se
     )
     criteria = {criterion.id: criterion for criterion in version.rubric.criteria}
     axis = score_axis_of(version, [text for text, _ in pairs])
-    cards = (text_card(axis, text, [_answer(part, criteria.get(part.id)) for part in parts]) for text, parts in shown)
+    cards = (
+        text_card(axis, version.rubric.scores_on, text, [_answer(part, criteria.get(part.id)) for part in parts])
+        for text, parts in shown
+    )
     yield Section("Largest disagreements with people", (Paragraph(about), *cards), page_only=True)
 
 

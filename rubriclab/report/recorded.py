@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from rubriclab.data.scale import Scale
 from rubriclab.report import charts, describe
 from rubriclab.report.model import (
     Card,
@@ -79,13 +80,15 @@ def disagreement_section(version: Version, record: TrainingRecord, texts: Sequen
         f"Held-out scores furthest from the labels, in points of the scale from {version.rubric.scores_on.describe()}. "
         "Hollow is the label, strokes are single raters, filled is the rubric with its interval."
     )
-    axis = score_axis_of(version, record.texts)
-    cards = (disagreement_card(axis, each, opened=number == 0) for number, each in enumerate(texts))
+    axis, scale = score_axis_of(version, record.texts), version.rubric.scores_on
+    cards = (disagreement_card(axis, scale, each, opened=number == 0) for number, each in enumerate(texts))
     title = "Largest disagreements with people"
     return Section(title, (Paragraph(about), *cards), name="disagreements", page_only=True)
 
 
-def disagreement_card(axis: charts.Axis, disagreement: Disagreement, *, opened: bool, full: bool = False) -> Card:
+def disagreement_card(
+    axis: charts.Axis, scale: Scale, disagreement: Disagreement, *, opened: bool, full: bool = False
+) -> Card:
     """Return a text with label and score on the axis, folded or opened, and every criterion's score and reason."""
     answers = [
         (
@@ -95,7 +98,7 @@ def disagreement_card(axis: charts.Axis, disagreement: Disagreement, *, opened: 
         )
         for candidate, cell in disagreement.answers
     ]
-    return text_card(axis, disagreement.text, answers, opened=opened, full=full)
+    return text_card(axis, scale, disagreement.text, answers, opened=opened, full=full)
 
 
 def score_axis_of(version: Version, texts: Sequence[RecordedText]) -> charts.Axis:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rubriclab.data.example import Example, labelled
+from rubriclab.data.scale import Scale
 from rubriclab.learning.raters import rater_errors
 from rubriclab.learning.verdicts import verdict_statistic
 from rubriclab.report import charts, describe
@@ -172,6 +173,7 @@ def distance(text: RecordedText) -> float:
 
 def text_card(
     axis: charts.Axis,
+    scale: Scale,
     text: RecordedText,
     answers: Sequence[Sequence[Words | Stack]],
     *,
@@ -181,12 +183,16 @@ def text_card(
     """Return a text with its label and predicted score on the axis, and every criterion's score and reason.
 
     Args:
+        scale: of labels and scores.
         opened: whether the scores by criterion are shown at once.
         full: whether the details hold the full text and source where an excerpt would cut them.
     """
     ends = (text.low, text.high)
     interval = describe.score_interval((ends[0], ends[1])) if ends[0] is not None and ends[1] is not None else ""
-    scores = line(f"people {describe.rounded(text.label)}, rubric {describe.rounded(text.predicted)}", quiet(interval))
+    scores = line(
+        quoted(f"people {describe.label(text.label, scale)}, rubric {describe.rounded(text.predicted)}"),
+        quiet(interval),
+    )
     drawing = Drawing(charts.rated(axis, text.label, text.raters.values(), Interval(text.predicted, *ends)))
     folded: tuple[Block, ...] = (table(("criterion", "score", "reason"), answers, numeric=("score",)),)
     cut = full and excerpt(text.output) != text.output.strip()
@@ -196,7 +202,7 @@ def text_card(
         shown = text.source if full else excerpt(text.source, SOURCE_EXCERPT)
         folded += (Paragraph("Source", "quiet"), Paragraph(quoted(shown), "quote"))
     more = f"{', the full text' if cut else ''}{', the source' if text.source else ''}"
-    raters = _raters(text)
+    raters = _raters(text, scale)
     blocks = (
         table(("", "", ""), [(quoted(text.id, "id"), drawing, scores)]),
         *paragraphs([quoted(raters)] if raters else [], "quiet"),
@@ -206,8 +212,8 @@ def text_card(
     return Card("", blocks, text=True)
 
 
-def _raters(text: RecordedText) -> str:
+def _raters(text: RecordedText, scale: Scale) -> str:
     """Return each rater's score with the reason that was given for it, and the reasons of unknown raters."""
-    scores = {name: f"{name} {describe.rounded(mark)}" for name, mark in text.raters.items()}
+    scores = {name: f"{name} {describe.label(mark, scale)}" for name, mark in text.raters.items()}
     given = {name: f"{scores.get(name, name)}: {reason}".removeprefix(": ") for name, reason in text.reasons.items()}
     return ("; " if given else ", ").join({**scores, **given}.values())

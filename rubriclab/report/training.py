@@ -110,7 +110,8 @@ def _report(version: Version, record: TrainingRecord | None) -> Iterator[Block]:
     yield from conclusion(version)
     yield from _sections(version, version.provenance.validation, record)
     agreement = () if version.provenance.validation else tuple(versions.agreement(version))
-    about = (versions.definition(version.rubric), *agreement, *versions.contents(version.rubric))
+    contents = versions.contents(version.rubric, version.provenance.agreement)
+    about = (versions.definition(version.rubric), *agreement, *contents)
     yield Section("The rubric", about, name="criteria")
     made = (versions.facts(version), versions.settings(version))
     yield Section("Provenance", made, name="provenance", folded=True)
@@ -341,7 +342,7 @@ def weight_blocks(version: Version, rows: Sequence[WeightedCriterion]) -> Iterat
     yield Paragraph(
         f"weight: share of the weights, with its {describe.percent(INTERVAL_CONFIDENCE)} posterior interval; below "
         "zero, less is better; chosen: share of the rubrics fitted without some of the groups that have it; alone: its "
-        f"own {correlation} with the training labels.",
+        f"own {correlation} with the training labels, by which it was also chosen, so optimistic.",
         "quiet",
     )
     if dropped := version.rubric.all_dropped:

@@ -38,7 +38,12 @@ def version_view(version: Version) -> View:
 
     A terminal leaves out the origin of each criterion, how it was answered, and what was dropped and why.
     """
-    blocks = (definition(version.rubric), facts(version), *agreement(version), *contents(version.rubric))
+    blocks = (
+        definition(version.rubric),
+        facts(version),
+        *agreement(version),
+        *contents(version.rubric, version.provenance.agreement),
+    )
     return View(_title(version), (*blocks, settings(version)), "rubriclab version")
 
 
@@ -140,14 +145,22 @@ def _statistics(agreement: TrainingAgreement, *, optimistic_too: bool) -> Iterat
         yield "cross-validated", f"Spearman {wording.estimate(agreement.reselected)} over groups{still}"
 
 
-def contents(rubric: Rubric) -> Iterator[Block]:
-    """Yield all criteria, part by part, and below them what was dropped."""
-    terms = describe.terms(rubric)
+def contents(rubric: Rubric, measured: TrainingAgreement | None = None) -> Iterator[Block]:
+    """Yield all criteria, part by part, and below them what was dropped.
+
+    Args:
+        measured: the agreement with the labels that the criteria were rated on.
+    """
+    correlation = describe.correlation_name(rubric)
+    if (measured is None or measured.optimistic) and any(each.evidence.judged for each in rubric.criteria):
+        labels = "the training labels, by which the criteria were also chosen, so optimistic."
+        point_biserial = "point-biserial, " if rubric.scores_on.names else ""
+        yield Paragraph(f"{correlation} of single criteria: {point_biserial}with {labels}", "quiet")
     for part in rubric.parts:
-        blocks = tuple(criteria_blocks(part, rubric.aspect.definition, terms))
+        blocks = tuple(criteria_blocks(part, rubric))
         yield Section(describe.contents(part.criteria), blocks, f"method {part.method}")
     dropped = rubric.all_dropped
-    yield dropped_section(dropped) if dropped else Paragraph("No other criteria were considered.", "quiet")
+    yield dropped_section(dropped, correlation) if dropped else Paragraph("No other criteria were considered.", "quiet")
 
 
 def settings(version: Version) -> Details:

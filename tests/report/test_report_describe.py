@@ -36,8 +36,8 @@ def test_answers_are_counted_with_those_that_are_missing(
 
 
 def test_a_criterion_that_was_never_rated_has_no_figure() -> None:
-    assert describe.training_pearson(Evidence(origin="literature")) == "not rated on the training texts"
-    assert describe.evaluator_agreement(overall("Why.", evidence=Evidence(origin="definition"))) == ""
+    assert describe.training_correlation(Evidence(origin="literature"), "Pearson") == "not rated on the training texts"
+    assert describe.evaluator_agreement(overall("Why.", evidence=Evidence(origin="definition")), "Pearson") == ""
 
 
 @pytest.mark.parametrize(

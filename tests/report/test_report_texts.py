@@ -6,17 +6,20 @@ from typing import Any
 import numpy as np
 import pytest
 from joint_samples import joint_version
-from report_samples import examples, scores_of, version
+from report_samples import examples, scores_of, version, words_of
 
-from rubriclab.data import Example
-from rubriclab.report.model import spans
+from rubriclab.data import Example, Scale
+from rubriclab.report import charts
+from rubriclab.report.model import View, spans
 from rubriclab.report.texts import (
     JudgedText,
     error_sentence,
     human_scores,
     judged_texts,
     rubric_scores,
+    text_card,
 )
+from rubriclab.training_record import RecordedText
 
 
 def judged(values: list[float | None]) -> list[JudgedText]:
@@ -75,3 +78,14 @@ def test_error_bias_and_coverage_are_stated_with_the_number_of_texts() -> None:
 def test_without_intervals_coverage_is_not_stated_and_without_scores_nothing_is() -> None:
     assert "on 1 text. Single" in said(version(), (3, 4, None))
     assert said(version(), (3, None, None)) == ""
+
+
+@pytest.mark.parametrize(("names", "shown"), [(("bad", "good"), "'good'"), (("0", "1"), "'1'"), (None, "1")])
+def test_a_card_names_the_levels_of_labels_and_raters_not_their_numbers(
+    names: tuple[str, str] | None, shown: str
+) -> None:
+    scale = Scale(low=0, high=1, whole=False, names=names)
+    text = RecordedText(id="t", group="g", output="A text.", label=1, predicted=0.32, raters={"anna": 1, "ben": 0.5})
+    card = words_of(View("", (text_card(charts.axis_of([], 0, 1), scale, text, []),)))
+    assert f"people {shown}, rubric 0.32" in card
+    assert f"anna {shown}, ben 0.5" in card

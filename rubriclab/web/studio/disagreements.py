@@ -54,12 +54,12 @@ def _options(request: Request) -> DisagreementsOptions:
 
 
 def _cases(found: Disagreements) -> list[dict[str, Any]]:
-    axis = score_axis_of(found.version, found.record.texts)
+    axis, scale = score_axis_of(found.version, found.record.texts), found.version.rubric.scores_on
     return [
         {
             "id": each.text.id,
             "shown": plain(each.text.id),
-            "card": body(View((), (disagreement_card(axis, each, opened=False, full=True),))),
+            "card": body(View((), (disagreement_card(axis, scale, each, opened=False, full=True),))),
         }
         for each in found.texts
     ]
