@@ -209,14 +209,18 @@ def test_questions_are_made_from_few_texts_of_at_most_half_of_the_groups_chosen_
 SMALL: dict[str, Any] = {"initial_examples": 3, "initial_hypotheses": 2, "wrong_bank": 3, "k": 2, "bank_size": 5}
 
 
-async def test_hypoeval_shows_reasons_with_their_texts_only_and_never_to_the_judge() -> None:
+@pytest.mark.parametrize(
+    ("procedure", "shown_in"),
+    [("improved", {"hypoeval/propose"}), ("paper", {"hypoeval/propose", "hypoeval/refine"})],
+)
+async def test_hypoeval_shows_reasons_with_their_texts_only_and_never_to_the_judge(
+    procedure: Any, shown_in: set[str]
+) -> None:
     texts, judge, generator = with_reasons(examples(12)), scripted(), scripted()
     training_input = TrainingInput(texts, assignment(), findings())
-    learned = await learn(training_input, HypoEvalSettings(**SMALL), judge=judge, generator=generator, seed=1)
-    assert {prompt.name for prompt in generator.prompts if reasons_in(prompt)} == {
-        "hypoeval/propose",
-        "hypoeval/refine",
-    }
+    settings = HypoEvalSettings(**SMALL, procedure=procedure)
+    learned = await learn(training_input, settings, judge=judge, generator=generator, seed=1)
+    assert {prompt.name for prompt in generator.prompts if reasons_in(prompt)} == shown_in
     for prompt in generator.prompts:
         shown = set(map(int, re.findall(r"Summary number (\d+)", everything(prompt))))
         assert {int(name.removeprefix("t")) for name in reasons_in(prompt)} == shown

@@ -2,8 +2,8 @@
 
 first texts + literature -> first hypotheses, which rate the first texts
 every further text       -> rated by the top k; if most of them are wrong, it enters the wrong bank
-full wrong bank          -> new hypotheses from it, refined by labels and literature in turn; redundant ones are
-                            dropped, and then the worst
+full wrong bank          -> new hypotheses from it, refined by literature (in the paper by the wrong bank and
+                            literature in turn); redundant ones are dropped, and then the worst
 literature alone         -> more hypotheses
 union                    -> redundant ones dropped; all rate all texts; the best by Pearson correlation are kept
 
@@ -269,7 +269,9 @@ class _HypoEvalRun:
         new = await self._proposed(settings.new_hypotheses, material)
         if not new:
             return
-        turns = (material, ProposalContext(findings=self.findings, known=self._known))
+        # The generator has just seen these texts: a turn without material is skipped.
+        again = ProposalContext() if self._improved else material
+        turns = (again, ProposalContext(findings=self.findings, known=self._known))
         new = await self._refined(new, turns[::-1] if settings.procedure == "published" else turns)
         added = await self._without_repetitions(self.bank.add(new))
         await self._visit(added, texts, step)
@@ -372,7 +374,10 @@ def learning_calls(training_input: TrainingInput, settings: HypoEvalSettings) ->
     overall = n if settings.ask == "concatenated" else 0
     comparisons = 1 + refills if settings.procedure == "improved" else hypotheses * (hypotheses - 1) // 2
     redundancy = 0 if settings.sources == "prior knowledge" else comparisons
-    proposals = bool(first) + with_literature + refills * (1 if later else 1 + settings.refine_rounds)
+    rounds = settings.refine_rounds
+    if settings.procedure == "improved":
+        rounds = with_literature * rounds // 2
+    proposals = bool(first) + with_literature + refills * (1 if later else 1 + rounds)
     return LearningCalls(
         (0 if later else ratings + overall) + redundancy,
         proposals,

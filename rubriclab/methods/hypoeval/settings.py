@@ -75,8 +75,8 @@ class HypoEvalSettings(BaseModel):
     """The rules of proposing, ranking, comparing and joining hypotheses: ours, those of the paper, or those of its
     published code.
 
-    - Proposals and refinement are shown the other hypotheses of the bank, and what the best predicted for the wrong
-      examples; or (paper, code) neither.
+    - Proposals are shown the other hypotheses of the bank, and what the best predicted for the wrong examples; or
+      (paper, code) neither.
     - The bonus of every reward is updated before ranking; or (paper, code) only that of a hypothesis just visited.
     - Candidates for the bank are all hypotheses and the new ones (also in the code); or (paper) the top k and the new
       ones, so that all others are dropped.
@@ -88,7 +88,8 @@ class HypoEvalSettings(BaseModel):
     - The final bank holds at most half from literature, in the generator's order, and the rest by reward; or (paper) at
       most half from each side, drawn at random; or (code) at most half from labels, those with the highest mean
       utility, and the rest from literature in the generator's order.
-    - Refinement begins with the wrong examples (also in the paper); or (code) with literature.
+    - Refinement skips the rounds with the wrong examples, which the proposals come from; or (paper) begins with them;
+      or (code) with literature.
     - Only hypotheses that correlate positively with the labels are kept, if there are any; or (paper, code) all may be.
     """
 

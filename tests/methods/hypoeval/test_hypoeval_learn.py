@@ -240,12 +240,28 @@ async def test_a_text_whose_ratings_fail_is_not_taken_for_a_hard_one():
     assert len(of_kind(generator, "propose")) == 1
 
 
-async def test_refinement_takes_labels_and_literature_in_turn_from_the_wrong_examples_on():
+async def test_refinement_in_the_paper_takes_labels_and_literature_in_turn_from_the_wrong_examples_on():
+    order = order_of((await run())[0])
+    hard = [text.output for text in order[3:6]]
+    _, _, generator = await run(judge=wrong_on(hard), refine_rounds=6, procedure="paper")
+    rounds = [(seen_texts(p), len(p.fields["findings"])) for p in of_kind(generator, "refine")]
+    assert rounds == [(hard, 0), ([], 2)] * 3
+
+
+async def test_refinement_does_not_repeat_the_texts_that_the_hypotheses_were_proposed_from():
     order = order_of((await run())[0])
     hard = [text.output for text in order[3:6]]
     _, _, generator = await run(judge=wrong_on(hard), refine_rounds=6)
+    assert [seen_texts(p) for p in of_kind(generator, "propose")][1] == hard
     rounds = [(seen_texts(p), len(p.fields["findings"])) for p in of_kind(generator, "refine")]
-    assert rounds == [(hard, 0), ([], 2)] * 3
+    assert rounds == [([], 2)] * 3
+
+
+async def test_without_literature_proposals_are_not_refined():
+    order = order_of((await run())[0])
+    _, _, generator = await run(judge=wrong_on([text.output for text in order[3:6]]), refine_rounds=6, found=())
+    assert len(of_kind(generator, "propose")) == 2
+    assert of_kind(generator, "refine") == []
 
 
 async def test_the_published_code_s_refinement_begins_with_literature():
@@ -256,12 +272,15 @@ async def test_the_published_code_s_refinement_begins_with_literature():
     assert rounds == [([], 2), (hard, 0), ([], 2)]
 
 
-@pytest.mark.parametrize(("found", "rounds"), [((), 1), (findings(), 2)])
-async def test_refinement_stops_when_neither_labels_nor_literature_change_anything(found, rounds):
+@pytest.mark.parametrize(
+    ("procedure", "found", "rounds"), [("paper", (), 1), ("paper", findings(), 2), ("improved", findings(), 1)]
+)
+async def test_refinement_stops_when_neither_labels_nor_literature_change_anything(procedure, found, rounds):
     def same(prompt):
         return {"reasoning": "All fit.", "hypotheses": prompt.fields["hypotheses"]}
 
     order = order_of((await run())[0])
     generator = scripted(refine=same)
-    await run(judge=wrong_on([t.output for t in order[3:6]]), generator=generator, refine_rounds=6, found=found)
+    judge = wrong_on([t.output for t in order[3:6]])
+    await run(judge=judge, generator=generator, refine_rounds=6, found=found, procedure=procedure)
     assert len(of_kind(generator, "refine")) == rounds
