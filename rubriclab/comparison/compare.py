@@ -28,6 +28,7 @@ from rubriclab.rubric import Rubric
 from rubriclab.scoring import Score
 from rubriclab.stats.agreement import agreement
 from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.errors import score_errors
 from rubriclab.stats.folds import units
 from rubriclab.stats.interval import Interval, rounded_number
 from rubriclab.stats.paired import NO_SPREAD, PairedMean, adjust_p_values, constant, paired_mean
@@ -88,8 +89,8 @@ def compare_outputs(
     comparison = Comparison(
         rubric=name,
         judge=", ".join(sorted({score.judge for score in (*before.scores, *after.scores)})),
-        before=summary(before, rubric.scores_on),
-        after=summary(after, rubric.scores_on),
+        before=_with_errors(summary(before, rubric.scores_on), sets[0], rubric.scores_on),
+        after=_with_errors(summary(after, rubric.scores_on), sets[1], rubric.scores_on),
         pairing=rule,
         unpaired_before=len(before.examples) - len(places),
         unpaired_after=len(after.examples) - len(places),
@@ -140,6 +141,13 @@ def summary(outputs: Outputs, scale: Scale) -> SideSummary:
     """Return the mean of a set of outputs with its interval over groups, and why some have no score."""
     scores = [(score.score, score.unscored) for score in outputs.scores]
     return _side(outputs.name, [example.group for example in outputs.examples], scores, scale)
+
+
+def _with_errors(side: SideSummary, texts: ScoredSet, scale: Scale) -> SideSummary:
+    """Return the side with the errors of its labelled texts."""
+    found = texts.labelled
+    errors = score_errors(found.scores, found.labels, [str(unit) for unit in found.unit], scale.width)
+    return side.model_copy(update={"labelled": len(found.labels), "errors": errors})
 
 
 def _side(

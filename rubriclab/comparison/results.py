@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 from rubriclab.base_models import FrozenModel
 from rubriclab.comparison.columns import CriterionState
 from rubriclab.comparison.pairing import PairingRule
+from rubriclab.stats.errors import ScoreErrors
 from rubriclab.stats.interval import Interval
 
 LimitName = Literal["max_drop", "max_shift", "max_flips", "min_rank"]
@@ -26,6 +27,8 @@ class SideSummary(FrozenModel):
     Attributes:
         mean: of the scores, with its interval over groups.
         unscored: texts by the reason why they have no score.
+        labelled: texts with score and label that the rubric was not fitted to; of two sets, of those compared.
+        errors: of their scores.
     """
 
     name: str
@@ -35,6 +38,8 @@ class SideSummary(FrozenModel):
     mean: Interval
     standard_deviation: float | None
     unscored: dict[str, int]
+    labelled: int = 0
+    errors: ScoreErrors | None = None
 
 
 class CriterionScoreChange(FrozenModel):

@@ -25,6 +25,7 @@ from rubriclab.report.model import (
     quoted,
     table,
 )
+from rubriclab.report.verdicts import errors_words
 from rubriclab.report.wording import LEVELS, count, estimate, excerpt, figure, listed
 from rubriclab.stats.interval import Interval
 
@@ -206,7 +207,12 @@ def _sides(comparison: Comparison) -> Section:
         for name, side in sides
         for reason, number in list(side.unscored.items())[:REASONS]
     )
-    return Section("Scores", (table(("", "scores", *numeric), rows, numeric=numeric), *reasons))
+    errors = (
+        Paragraph(f"{name}: {errors_words(side.errors)}, on {count(side.labelled, 'labelled text')}.", "quiet")
+        for name, side in sides
+        if side.errors
+    )
+    return Section("Scores", (table(("", "scores", *numeric), rows, numeric=numeric), *errors, *reasons))
 
 
 def _shares(comparison: Comparison) -> Iterator[Block]:

@@ -265,6 +265,24 @@ def test_labels_of_both_sets_correct_a_judge_that_favours_one() -> None:
     assert result.outcome == "within"
 
 
+def test_labels_of_a_set_give_the_errors_of_its_scores() -> None:
+    before, after = labelled_sets(40, 20)
+    result = compare_outputs(RUBRIC, "news@1", before, after)
+    for side, outputs in ((result.before, before), (result.after, after)):
+        pairs = zip(outputs.examples, outputs.scores, strict=True)
+        errors = [(s.score or 0.0) - e.scores["coherence"] for e, s in pairs if e.scores]
+        assert side.labelled == 20
+        assert side.errors
+        assert side.errors.absolute.value == pytest.approx(np.abs(errors).mean(), abs=1e-6)
+        assert side.errors.bias == pytest.approx(np.mean(errors), abs=1e-6)
+    assert result.after.errors
+    shown = str(comparison_view(result))
+    assert f"after: mean absolute error {result.after.errors.absolute.value:.2f}" in shown
+    assert f"bias {result.after.errors.bias:+.2f}" in shown
+    known = compare_outputs(RUBRIC, "news@1", before, after, learned_from={f"g{n}" for n in range(20)})
+    assert (known.before.labelled, known.before.errors) == (0, None)
+
+
 def test_labels_of_groups_that_the_rubric_was_fitted_to_are_left_out() -> None:
     before, after = labelled_sets(40, 20)
     learned_from = {f"g{n}" for n in range(10)}

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from kinds_samples import LEFT_OUT, checklist_part, overall, question
 from report_samples import version, words_of
@@ -42,7 +44,8 @@ VERDICTS = Scale(low=0, high=1, whole=False, names=("bad", "good"))
 def test_correlations_of_criteria_are_named_for_the_scale_and_said_once_to_be_with_the_labels_that_chose_them(
     scale: Scale | None, named: str, measure: str
 ) -> None:
-    one = version(**({"scale": scale} if scale else {}))
+    fields: dict[str, Any] = {"scale": scale} if scale else {}
+    one = version(**fields)
     shown = " ".join(words_of(View("", tuple(contents(one.rubric)), unfolded=True), 200).split())
     assert shown.count("by which the criteria were also chosen, so optimistic.") == 1
     assert f"{named} 0.61 on 29 training texts" in shown
