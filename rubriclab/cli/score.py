@@ -154,8 +154,6 @@ def _check_output(output: str, *, as_json: bool) -> None:
 
 
 def _check_threshold(fail_under: float | None, scale: Scale) -> None:
-    from rubriclab.errors import SettingsError
-
     if fail_under is not None and not scale.contains(fail_under):
         raise SettingsError(
             f"--fail-under: got {fail_under:g}, expected a score on the scale from {scale.describe()}.",

@@ -31,7 +31,7 @@ from rubriclab.provenance import Effort
 from rubriclab.report.wording import count
 from rubriclab.rubric import Rubric
 from rubriclab.scoring import Score
-from rubriclab.services.base import JudgeOption
+from rubriclab.services.base import Answered, JudgeOption
 from rubriclab.services.inputs import Data, describe, rows_of, usable_examples
 from rubriclab.services.judge_choice import judge_of
 from rubriclab.services.score_distribution import held_out_scores
@@ -64,7 +64,7 @@ class OutputRow(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class CompareResult(Displayed):
+class CompareResult(Answered, Displayed):
     """The comparison of two sets of outputs, versions or judges, a look at an anchor, or the ranking of systems.
 
     Attributes:
@@ -81,15 +81,6 @@ class CompareResult(Displayed):
     def outcome(self) -> LimitOutcome:
         """`within` the limits, `beyond` one, or `unknown`; a ranking is always `within`."""
         return "within" if isinstance(self.result, SystemRanking) else self.result.outcome
-
-    def check_answered(self) -> None:
-        """Return if both sides have a score, or no reply failed.
-
-        Raises:
-            JudgeError: otherwise.
-        """
-        if self.unanswered:
-            raise JudgeError(self.unanswered)
 
     def view(self) -> View:
         """Return what is shown in a terminal and a notebook."""

@@ -37,30 +37,11 @@ from rubriclab.web.api.openapi import HEALTH, METRICS, OPEN, OPENAPI, PATHS, RUB
 from rubriclab.web.api.problems import KINDS, WHEN_BUSY, Refused, problem_response, refused
 
 
-class Slots:
-    """Requests at a time."""
-
-    def __init__(self, most: int) -> None:
-        self.most = most
-        self.taken = 0
-
-    def take(self) -> bool:
-        """Take a slot, and return whether one was free."""
-        if self.taken >= self.most:
-            return False
-        self.taken += 1
-        return True
-
-    def free(self) -> None:
-        """Give a slot back."""
-        self.taken -= 1
-
-
 class ScoringWork:
     """The texts that are being scored.
 
-    A request may be given up by its caller or by its time limit. The work for it goes on, and keeps its slot: answers
-    that have been paid for are kept in the store, where the same request finds them.
+    A request may be given up by its caller or by its time limit. The work for it goes on, and counts: answers that
+    have been paid for are kept in the store, where the same request finds them.
 
     Attributes:
         scorer: the open rubric.
@@ -70,18 +51,17 @@ class ScoringWork:
     def __init__(self, scorer: TextScorer, options: ServeOptions) -> None:
         self.scorer = scorer
         self.options = options
-        self._slots = Slots(options.at_once)
         self._under_way: set[asyncio.Task[Scores]] = set()
 
     async def scores(self, texts: Sequence[InputText]) -> Scores:
-        """Return the scores of the texts of a request, which takes a slot until they are known.
+        """Return the scores of the texts of a request, which counts as under way until they are known.
 
         Raises:
             Refused: if too many requests are under way, or after the time limit.
             RubriclabError: as `TextScorer.score_rows` does.
         """
-        if not self._slots.take():
-            most = f"{self._slots.most:,} requests are under way"
+        if len(self._under_way) >= self.options.at_once:
+            most = f"{self.options.at_once:,} requests are under way"
             raise Refused("too_many_at_once", f"{most}; send this one later.", WHEN_BUSY)
         rows: list[dict[str, Any]] = [text.model_dump(exclude_none=True) for text in texts]
         work = asyncio.create_task(self.scorer.score_rows_async(rows))
@@ -104,7 +84,6 @@ class ScoringWork:
 
     def _ended(self, work: asyncio.Task[Scores]) -> None:
         self._under_way.discard(work)
-        self._slots.free()
         if not work.cancelled():
             work.exception()  # nobody may be waiting for it any more
 
@@ -131,7 +110,7 @@ class Service:
         """Score the texts in the body."""
         _check_query(request)
         options = self.work.options
-        # Before the request takes a slot: a caller whose bodies arrive slowly must not keep others waiting.
+        # Before the request counts as under way: a caller whose bodies arrive slowly must not keep others waiting.
         texts, several = await texts_of(request, options.max_body_bytes, options.max_texts)
         request.state.noted["texts"] = len(texts)
         scores = await self.work.scores(texts)
