@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from rubriclab import __version__
 from rubriclab.characters import plain
@@ -20,7 +20,7 @@ from rubriclab.option_names import command, option
 from rubriclab.services import explain as explaining, score as scoring, versions
 from rubriclab.services.explain import ExplainOptions
 from rubriclab.services.inputs import repeated_id
-from rubriclab.services.rubric_description import describe_rubric
+from rubriclab.services.rubric_description import GivenText, describe_rubric
 from rubriclab.services.score import ScoreOptions
 from rubriclab.services.text_fields import FieldMissing
 from rubriclab.services.workspace import Workspace, no_progress
@@ -45,23 +45,10 @@ unless it is "better", tell the user so beside the scores."""
 WITHOUT_CALLS = " Only answers that the store has, and the offline judge, are used: no language model is asked."
 
 
-class ToolText(BaseModel):
+class ToolText(GivenText):
     """A text to score."""
 
-    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
-
-    output: str
-    """The text."""
-    source: str | None = None
-    """What it was made from, such as the article of a summary or the question of an answer."""
-    context: str | None = None
-    """What else the judge is shown, such as the dialogue before a response."""
-    reference: str | None = None
-    """A text by a person for the same source, for criteria that compare with one."""
-    id: str | None = None
-    """By default derived from the text."""
-    group: str | None = None
-    """What texts share that have the same source; by default derived from it."""
+    model_config = ConfigDict(extra="forbid")
 
 
 Rubric = Annotated[str, Field(description="NAME (the newest version), NAME@NUMBER or NAME@TAG.")]

@@ -1,4 +1,4 @@
-"""What a program or an assistant is told of a rubric: no labelled texts, and nothing of where it was learned."""
+"""What programs and assistants are told of a rubric, without labelled texts and its origin, and the texts they give."""
 
 from __future__ import annotations
 
@@ -9,6 +9,25 @@ from pydantic import BaseModel, ConfigDict
 from rubriclab.judges.recording import PREFIX, recorded_name
 from rubriclab.rubric import Criterion, CriterionKind, Rubric
 from rubriclab.store import Version
+
+
+class GivenText(BaseModel):
+    """A text to score, as programs and assistants give it."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    output: str
+    """The text."""
+    source: str | None = None
+    """What it was made from, such as the article of a summary or the question of an answer."""
+    context: str | None = None
+    """What else the judge is shown, such as the dialogue before a response."""
+    reference: str | None = None
+    """A text by a person for the same source, for criteria that compare with one."""
+    id: str | None = None
+    """By default derived from the text."""
+    group: str | None = None
+    """What texts share that have the same source; by default derived from it."""
 
 
 class DescriptionModel(BaseModel):

@@ -8,28 +8,16 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from rubriclab.scoring import Score
-from rubriclab.services.rubric_description import DescriptionModel, shown_judge
+from rubriclab.services.rubric_description import DescriptionModel, GivenText, shown_judge
 
 
 class _Taken(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True)
 
 
-class InputText(_Taken):
+class InputText(_Taken, GivenText):
     """A text to score."""
 
-    output: str
-    """The text."""
-    source: str | None = None
-    """What it was made from, such as the article of a summary or the question of an answer."""
-    context: str | None = None
-    """What else the judge is shown, such as the dialogue before a response."""
-    reference: str | None = None
-    """A text by a person for the same source, for criteria that compare with one."""
-    id: str | None = None
-    """By default derived from the text."""
-    group: str | None = None
-    """What texts share that have the same source; by default derived from it."""
     system: str | None = None
     """Which system wrote the text."""
 
