@@ -36,17 +36,16 @@ class PairedMean(NamedTuple):
     p: float | None
 
 
-def paired_mean(differences: FloatArray, unit: IntArray, *, confidence: float = 0.95) -> PairedMean:
-    """Return the mean of paired differences with its interval over groups and p value.
+def paired_mean(differences: FloatArray, unit: IntArray) -> PairedMean:
+    """Return the mean of paired differences with its 95 % interval over groups and p value.
 
     With a single group, or none, there is no interval. If the groups do not differ, Student's test is undefined: the p
     value is that of the sign test over groups (1 for a mean of 0), and the interval is that point if p is below
-    1 - `confidence` or the mean is 0.
+    0.05 or the mean is 0.
 
     Args:
         differences: shape (n,), without NaN.
         unit: the group of each, numbered from 0 without gaps, shape (n,).
-        confidence: of the interval.
     """
     from scipy.special import stdtr, stdtrit
 
@@ -58,8 +57,8 @@ def paired_mean(differences: FloatArray, unit: IntArray, *, confidence: float = 
         return PairedMean(Interval(mean), None)
     error = standard_error(differences, unit)
     if error <= NO_SPREAD * max(1.0, abs(mean)):
-        return constant(mean, 0.5 ** (count - 1), confidence)
-    margin = float(stdtrit(count - 1, (1 + confidence) / 2)) * error
+        return constant(mean, 0.5 ** (count - 1))
+    margin = float(stdtrit(count - 1, 0.975)) * error
     p = 2 * float(stdtr(count - 1, -abs(mean) / error))
     return PairedMean(Interval(mean, mean - margin, mean + margin), p)
 

@@ -62,9 +62,7 @@ class LabelledScores:
         return self.labels - self.factor * self.scores
 
 
-def corrected_mean(
-    mean: float, texts: int, groups: int, labelled: LabelledScores, *, confidence: float = CONFIDENCE
-) -> Interval:
+def corrected_mean(mean: float, texts: int, groups: int, labelled: LabelledScores) -> Interval:
     """Return the mean human score of texts that are scored, with Student's interval over groups.
 
     Without at least `FEWEST_GROUPS` groups of labelled texts there is neither.
@@ -72,20 +70,19 @@ def corrected_mean(
     Args:
         mean: of the scores of `texts` texts in `groups` groups.
         labelled: texts like them.
-        confidence: of the interval.
     """
     if labelled.groups < FEWEST_GROUPS or not texts:
         return Interval(None)
     value = labelled.factor * mean + float(labelled.residuals.mean())
     error = standard_error(labelled.residuals, labelled.unit) * math.sqrt(1 + _ratio(labelled, groups, texts))
     # The residuals' mean and the factor are estimated.
-    return _student(value, error, labelled.groups - 2, confidence)
+    return _student(value, error, labelled.groups - 2)
 
 
-def _student(value: float, error: float, freedom: int, confidence: float = CONFIDENCE) -> Interval:
+def _student(value: float, error: float, freedom: int) -> Interval:
     from scipy.special import stdtrit
 
-    margin = float(stdtrit(freedom, (1 + confidence) / 2)) * error
+    margin = float(stdtrit(freedom, (1 + CONFIDENCE) / 2)) * error
     return Interval(value, value - margin, value + margin)
 
 
