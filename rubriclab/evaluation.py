@@ -14,6 +14,7 @@ from rubriclab.provenance import Baseline, Provenance
 from rubriclab.stats import Agreement, agreement
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.levels import ConstantRule, Level
+from rubriclab.stats.pairwise import PairwiseAccuracy, pairwise_accuracy
 from rubriclab.text_features import CATALOGUE, WORD_COUNT
 
 LEVELS: tuple[Level, ...] = ("group", "dataset", "system")
@@ -36,7 +37,7 @@ class Evaluator:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One evaluator's agreement with the human scores of one aspect at one level."""
+    """One evaluator's agreement with the human scores of one aspect at one level; `pairwise` at group level only."""
 
     evaluator: str
     aspect: str
@@ -44,6 +45,7 @@ class Result:
     agreement: Agreement
     answers_missing: int = 0
     answers: int = 0
+    pairwise: PairwiseAccuracy | None = None
 
     def to_row(self) -> dict[str, Any]:
         """Return the result as one JSON object."""
@@ -64,6 +66,7 @@ class Result:
             "spearman": asdict(found.spearman),
             "pearson": asdict(found.pearson),
             "kendall": asdict(found.kendall),
+            **({"pairwise_accuracy": asdict(self.pairwise)} if self.pairwise else {}),
         }
 
 
@@ -113,6 +116,7 @@ def evaluate(
             agreement(evaluator.scores, human, groups, named, level=level, constant=constant),
             evaluator.answers_missing,
             evaluator.answers,
+            pairwise_accuracy(evaluator.scores, human, groups) if level == "group" else None,
         )
         for evaluator in evaluators
         for level in levels

@@ -148,3 +148,12 @@ def test_a_text_that_learning_has_seen_is_left_out_under_any_id_and_group():
     renamed = [replace(text, id=f"new {text.id}", group=f"new {text.group}", scores={}) for text in TEXTS]
     seen = learned_from(groups=("g0",), texts=tuple(text_digest(text) for text in TEXTS[:3]))
     assert [text.id for text in unseen(renamed, [seen])] == [text.id for text in renamed[3:]]
+
+
+def test_pairwise_accuracy_is_given_at_group_level_alone():
+    results = by_level(OURS)
+    pairs = results["group"].to_row()["pairwise_accuracy"]
+    assert pairs["groups"] == GROUPS
+    assert pairs["pairs"] == GROUPS * SYSTEMS * (SYSTEMS - 1) / 2
+    assert pairs["held_out"]["value"] <= pairs["optimistic"] <= 1
+    assert "pairwise_accuracy" not in results["dataset"].to_row()

@@ -224,7 +224,11 @@ def _level(aspect: str, level: str, results: Sequence[Result], *, several: bool)
     title = wording.LEVELS[level].capitalize()
     return Section(
         (quoted(f"{aspect}: "), title) if several else title,
-        (_coefficients(results), *paragraphs((*wording.bases(results), *wording.remarks(results)), "quiet")),
+        (
+            _coefficients(results),
+            *_pairs(results),
+            *paragraphs((*wording.bases(results), *wording.remarks(results)), "quiet"),
+        ),
         wording.LEVEL_NOTES[level],
     )
 
@@ -249,6 +253,25 @@ def _coefficients(results: Sequence[Result]) -> Table:
         caption=caption,
         ticks=charts.tick_row(axis),
     )
+
+
+def _pairs(results: Sequence[Result]) -> Iterator[Block]:
+    """Yield how many pairs of a group's texts each evaluator orders as people do."""
+    found = [(result, result.pairwise) for result in results if result.pairwise and result.pairwise.pairs]
+    if not found:
+        return
+    columns = ("accuracy", "optimistic", "tie up to")
+    rows = []
+    for result, pairs in found:
+        numbers = (wording.figure(pairs.optimistic), f"{pairs.threshold:.3g}")
+        name, _ = wording.evaluator_parts(result.evaluator)
+        basis = Basis(aspect=result.aspect, level="group", n=result.agreement.n, groups=pairs.groups)
+        rows.append(Row((quoted(name), Figure(pairs.held_out), *numbers), basis=basis))
+    caption = (
+        "Share of pairs within groups that have the order of the labels, or are tied as they are. Scores that differ "
+        "by at most a threshold are a tie. It is chosen on the other groups; for the optimistic figure, on the same."
+    )
+    yield Section("Pairwise accuracy", (table(("", *columns), rows, numeric=columns), Paragraph(caption, "quiet")))
 
 
 def _basis(result: Result) -> Basis:

@@ -1,0 +1,79 @@
+"""Pairwise accuracy: whether two texts of a group, or two systems, are ordered as people order them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.interval import Interval
+from rubriclab.stats.jackknife import estimate
+from rubriclab.stats.levels import MEAN_DIGITS, scored_texts
+
+
+@dataclass(frozen=True)
+class PairwiseAccuracy:
+    """Share of pairs of a group's texts with the human order, where a tie is an order too, averaged over groups.
+
+    Scores that differ by at most a threshold are a tie (Deutsch, Foster & Freitag 2023, "Ties Matter").
+
+    Attributes:
+        held_out: the threshold of each group has the best accuracy on the other groups; undefined for a single group.
+        optimistic: with the threshold that has the best accuracy on the same texts.
+        threshold: the smallest threshold with that accuracy; `None` without pairs.
+        pairs: of texts of one group.
+        groups: with two texts or more.
+    """
+
+    held_out: Interval
+    optimistic: float | None
+    threshold: float | None
+    pairs: int
+    groups: int
+
+
+def pairwise_accuracy(predicted: npt.ArrayLike, human: npt.ArrayLike, groups: Sequence[str]) -> PairwiseAccuracy:
+    """Return the accuracy of pairs within groups; arguments and errors as for `rubriclab.stats.agreement`."""
+    texts = scored_texts([predicted], human, groups, None)
+    texts = texts.take(np.flatnonzero(texts.sizes[texts.group] > 1))
+    members = [slice(start, start + size) for start, size in zip(texts.starts, texts.sizes, strict=True)]
+    pairs = [_pairs(texts.predicted[0, each], texts.human[each]) for each in members]
+    if not pairs:
+        return PairwiseAccuracy(Interval(None), None, None, 0, 0)
+    thresholds = np.unique(np.concatenate([[0.0], *(distance for distance, _, _ in pairs)]))
+    total = np.sum([_accuracies(pair, thresholds) for pair in pairs], axis=0)
+    best = int(np.round(total, MEAN_DIGITS).argmax())
+    count, held_out = len(pairs), Interval(None)
+    if count > 1:
+        found = (_accuracies(pair, thresholds) for pair in pairs)
+        accuracies = np.array([own[np.round(total - own, MEAN_DIGITS).argmax()] for own in found])
+        held_out = estimate(lambda counts: counts @ accuracies / counts.sum(axis=1), count, elements=count)
+    return PairwiseAccuracy(
+        held_out.within(0, 1),
+        float(total[best] / count),
+        float(thresholds[best]),
+        sum(len(distance) for distance, _, _ in pairs),
+        count,
+    )
+
+
+def _pairs(predicted: FloatArray, human: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the pairs by ascending distance of their scores, and whether each is right as no tie, and as a tie."""
+    first, second = np.triu_indices(len(human), 1)
+    difference = np.round(predicted[first] - predicted[second], MEAN_DIGITS)
+    order = np.argsort(np.abs(difference))
+    signs = np.sign(human[first] - human[second])[order]
+    ordered, tied = (np.sign(difference[order]) == signs).astype(float), (signs == 0).astype(float)
+    return np.abs(difference[order]), ordered, tied
+
+
+def _accuracies(pairs: tuple[FloatArray, FloatArray, FloatArray], thresholds: FloatArray) -> FloatArray:
+    """Return a group's accuracy at each threshold, shape (thresholds,)."""
+    distance, ordered, tied = pairs
+    within = np.searchsorted(distance, thresholds, side="right")
+    gain = np.concatenate([[0.0], np.cumsum(tied - ordered)])
+    accuracies: FloatArray = (ordered.sum() + gain[within]) / len(distance)
+    return accuracies

@@ -1,0 +1,73 @@
+"""Pairwise accuracy against its definition, counted pair by pair."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from rubriclab.stats.pairwise import pairwise_accuracy
+
+RNG = np.random.default_rng(5)
+GROUPS = [f"g{number}" for number in range(8) for _ in range(5)]
+HUMAN = RNG.integers(1, 5, size=len(GROUPS)).astype(float)
+PREDICTED = np.round(HUMAN + RNG.normal(scale=0.8, size=len(GROUPS)), 2)
+
+
+def accuracy(group: str, threshold: float) -> float:
+    """Return the share of a group's pairs with the human order, ties by the threshold."""
+    members = [place for place, name in enumerate(GROUPS) if name == group]
+
+    def order(scores, first, second, tie):
+        difference = round(float(scores[first] - scores[second]), 9)
+        return 0 if abs(difference) <= tie else np.sign(difference)
+
+    pairs = list(combinations(members, 2))
+    right = [order(PREDICTED, *pair, threshold) == order(HUMAN, *pair, 0) for pair in pairs]
+    return sum(right) / len(pairs)
+
+
+NAMES = sorted(set(GROUPS))
+THRESHOLDS = sorted(
+    {0.0}
+    | {
+        round(abs(float(PREDICTED[a] - PREDICTED[b])), 9)
+        for a, b in combinations(range(len(GROUPS)), 2)
+        if GROUPS[a] == GROUPS[b]
+    }
+)
+
+
+def best(names) -> float:
+    return max(THRESHOLDS, key=lambda tie: (round(sum(accuracy(name, tie) for name in names), 9), -tie))
+
+
+def test_the_optimistic_accuracy_has_the_threshold_that_maximises_it():
+    found = pairwise_accuracy(PREDICTED, HUMAN, GROUPS)
+    assert found.threshold == pytest.approx(best(NAMES))
+    assert found.optimistic == pytest.approx(np.mean([accuracy(name, best(NAMES)) for name in NAMES]))
+    assert (found.pairs, found.groups) == (80, 8)
+
+
+def test_the_held_out_accuracy_has_the_threshold_of_the_other_groups():
+    found = pairwise_accuracy(PREDICTED, HUMAN, GROUPS)
+    expected = [accuracy(name, best([other for other in NAMES if other != name])) for name in NAMES]
+    assert found.held_out.value == pytest.approx(np.mean(expected))
+    assert found.held_out.value <= found.optimistic
+    assert found.held_out.low < found.held_out.value < found.held_out.high
+
+
+def test_ties_of_people_are_right_where_scores_are_tied_too():
+    found = pairwise_accuracy([1.0, 1.1, 3.0], [2, 2, 5], ["g"] * 3)
+    assert found.optimistic == 1.0
+    assert found.threshold == pytest.approx(0.1)
+    assert found.held_out.value is None
+
+
+def test_texts_without_a_score_and_groups_of_one_text_are_left_out():
+    found = pairwise_accuracy([1, np.nan, 2, 1, 5], [1, 2, 2, 1, 4], ["a", "a", "a", "b", "c"])
+    assert (found.pairs, found.groups, found.optimistic) == (1, 1, 1.0)
+
+
+def test_there_is_no_accuracy_without_pairs():
+    found = pairwise_accuracy([1, 2], [1, 2], ["a", "b"])
+    assert (found.held_out.value, found.optimistic, found.threshold, found.pairs) == (None, None, None, 0)
