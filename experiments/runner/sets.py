@@ -16,7 +16,7 @@ from rubriclab.data import RowError, training_examples
 from rubriclab.data.aspect import Words
 from rubriclab.data.formats import lines_of
 from rubriclab.digest import canonical
-from rubriclab.documents import parse_json, read_file, read_toml, text_of
+from rubriclab.documents import parse_json, parse_toml, read_file, text_of
 
 ENDINGS = (".jsonl", ".jsonl.gz")
 TRAIN_IDS = "hypoeval_train_ids.json"
@@ -42,7 +42,7 @@ class PublicSet(FrozenModel):
 
 def public_sets() -> dict[str, PublicSet]:
     """Return the public sets by name."""
-    return {name: PublicSet.model_validate(about) for name, about in read_toml(SETS).items()}
+    return {name: PublicSet.model_validate(about) for name, about in parse_toml(read_file(SETS)).items()}
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from rubriclab import SettingsError
 from rubriclab.base_models import FrozenModel
 from rubriclab.data.aspect import Words
 from rubriclab.digest import digest
-from rubriclab.documents import Unreadable, read_toml
+from rubriclab.documents import Unreadable, parse_toml, read_file
 from rubriclab.methods.names import DEFAULT_METHODS, has_settings, settings_names
 from rubriclab.pydantic_errors import first_fault
 from rubriclab.stats import ConstantRule, Level
@@ -249,7 +249,7 @@ def load_study(name: str) -> Study:
     """Return a study; `name` may be a path to its folder."""
     file = study_folder(name) / "study.toml"
     try:
-        return Study.model_validate({**read_toml(file), "name": file.parent.resolve().name})
+        return Study.model_validate({**parse_toml(read_file(file)), "name": file.parent.resolve().name})
     except Unreadable as error:
         raise SettingsError(f"{file} cannot be used: {error}.") from None
     except ValidationError as error:
