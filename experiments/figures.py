@@ -9,21 +9,23 @@ A README marks where figures belong:
     <!-- end of figures -->
 
 NAME is a block that the README's own folder offers, or FOLDER/NAME for one of another folder of experiments. A study
-offers the tables of `tables.py`; a script offers what its function `readme_figures` returns, Markdown by name.
+offers the tables of `tables.py`; a script offers what its function `readme_figures` returns, Markdown by name. Below
+stands which results were measured with an earlier offline judge, or with earlier prompts of another judge.
 """
 
 from __future__ import annotations
 
 import importlib
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from textwrap import indent
 from types import ModuleType
 
 from experiments import ROOT, STUDIES
-from experiments.runner.results import Results, read_stored
+from experiments.runner.results import Results, changed_since, read_stored
 from experiments.runner.study import load_study
 from experiments.tables import tables
 
@@ -70,7 +72,22 @@ def block(folder: Path, name: str) -> str:
     offered = blocks(named if other else folder)
     if own not in offered:
         raise ValueError(f"{folder / 'README.md'} names {name!r}; there are: {', '.join(offered) or 'none'}.")
-    return offered[own]
+    return "\n\n".join([offered[own], *outdated(named if other else folder)])
+
+
+def outdated(folder: Path) -> Iterator[str]:
+    """Yield a sentence for each file of results since which the offline judge, or another judge's prompts, changed."""
+    for path in sorted((folder / "results").glob("*.json")):
+        stored = json.loads(path.read_text("utf-8"))
+        if "format" not in stored:
+            continue  # measured without a judge
+        judges = stored.get("judges") or [stored["judge"]]
+        identities = stored.get("identities") or [stored.get("identity")] * len(judges)
+        prompts = stored.get("prompts")
+        changed = {changed_since(*pair, prompts) for pair in zip(judges, identities, strict=True)} - {""}
+        if changed:
+            name = path.relative_to(ROOT.parent)
+            yield f"`{name}` was measured with an earlier version of {' and '.join(sorted(changed))}."
 
 
 @cache

@@ -13,6 +13,8 @@ import pytest
 from commands import CHECKOUT
 
 from experiments import figures
+from experiments.runner.results import present_prompts
+from rubriclab.judges.embedded import EmbeddedJudge
 
 EXPERIMENTS = CHECKOUT / "experiments"
 # Sections about a paper's own figures.
@@ -119,6 +121,30 @@ def test_a_changed_result_of_a_study_makes_the_check_fail(
     results["cases"][0]["rows"][0]["figures"]["spearman"]["value"] += 0.1
     stored.write_text(json.dumps(results), "utf-8")
     assert check(copy, "--check")[:2] == (1, "experiments/studies/dcr-main/README.md differs from the stored results\n")
+
+
+def test_results_of_an_earlier_judge_or_earlier_prompts_make_the_check_fail_until_the_page_says_so(copy: Path) -> None:
+    stored, readme = (copy / "gate" / name for name in ("results/embedded.json", "README.md"))
+    results = json.loads(stored.read_text("utf-8"))
+    known: dict[str, object] = {"identity": dict(EmbeddedJudge().identity), "prompts": present_prompts()}
+    for changed, said in [
+        ({}, None),
+        ({"identity": {"model": "embedded", "rules": "sha256:1"}}, "the offline judge"),
+        ({"identity": None}, "the offline judge"),
+        ({"judge": "openai/some", "prompts": "sha256:1"}, "the prompts"),
+        ({"judge": "openai/some", "prompts": None}, "the prompts"),
+        ({"judge": "openai/some"}, None),
+    ]:
+        stored.write_text(json.dumps(results | known | changed), "utf-8")
+        sentence = f"`experiments/gate/results/embedded.json` was measured with an earlier version of {said}."
+        without = re.sub(
+            r"\n\n`experiments/gate/results/embedded.json` was measured with[^\n]*", "", readme.read_text("utf-8")
+        )
+        readme.write_text(without, "utf-8")
+        assert check(copy, "--check")[0] == (1 if said else 0)
+        assert check(copy)[0] == 0
+        assert (sentence in readme.read_text("utf-8")) == bool(said)
+        assert check(copy, "--check")[0] == 0
 
 
 def test_a_block_that_nothing_offers_is_an_error_with_those_that_there_are(

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from experiments import ROOT
 from experiments.runner.arms import uncached_judge
-from experiments.runner.results import read_stored
+from experiments.runner.results import present_prompts, read_stored
 from rubriclab import SettingsError, __version__
 from rubriclab.base_models import FrozenModel
 from rubriclab.pydantic_errors import first_fault
@@ -60,6 +60,7 @@ class Measured(FrozenModel):
     Attributes:
         version: of this package; `None` in older results.
         judge, identity: as the user named it, and what its answers depend on; the identity is `None` in older results.
+        prompts: digest of the wording of all prompts; `None` in older results.
         options: other than the folder and the judge.
         cases: the rows of each case.
     """
@@ -69,6 +70,7 @@ class Measured(FrozenModel):
     version: str | None = None
     judge: str
     identity: Mapping[str, Any] | None = None
+    prompts: str | None = None
     options: Mapping[str, Any]
     cases: Mapping[str, tuple[StoredRow, ...]]
 
@@ -119,6 +121,7 @@ def measure(
         version=__version__,
         judge=options.judge,
         identity=dict(uncached_judge(options.judge).identity),
+        prompts=present_prompts(),
         options=json.loads(json.dumps(own)),
         cases=finished,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -14,6 +15,10 @@ from experiments.runner.cases import Case, SplitName
 from rubriclab import DataError, Judge
 from rubriclab.base_models import FrozenModel
 from rubriclab.documents import Unreadable, read_file
+from rubriclab.judges.connect import EMBEDDED
+from rubriclab.judges.embedded import EmbeddedJudge
+from rubriclab.prompts import prompts_digest
+from rubriclab.prompts.render import FOLDER
 from rubriclab.pydantic_errors import first_fault
 from rubriclab.stats import ConstantRule, Interval, Level
 
@@ -115,6 +120,7 @@ class Results(FrozenModel):
         judges: as the user named them.
         model_versions: model names that the providers reported.
         identities: what the answers of each judge depend on; empty in older results.
+        prompts: digest of the wording of all prompts; `None` in older results.
         data: digest of each set.
     """
 
@@ -125,6 +131,7 @@ class Results(FrozenModel):
     judges: tuple[str, ...]
     model_versions: tuple[str, ...] = ()
     identities: tuple[Mapping[str, Any], ...] = ()
+    prompts: str | None = None
     data: Mapping[str, str]
     cases: tuple[Outcome, ...] = ()
 
@@ -150,12 +157,29 @@ class Results(FrozenModel):
         return self.model_copy(update={"identities": identities})
 
 
+@cache
+def present_prompts() -> str:
+    """Return the digest of the wording of all prompts."""
+    return prompts_digest(str(path.relative_to(FOLDER).with_suffix("")) for path in FOLDER.rglob("*.md"))
+
+
+def changed_since(judge: str, identity: Mapping[str, Any] | None, prompts: str | None) -> str:
+    """Return what has changed since results were measured: the offline judge, or another judge's prompts; or nothing.
+
+    Args:
+        identity, prompts: as stored with the results; `None` if unknown, which counts as changed.
+    """
+    if judge == EMBEDDED:
+        return "" if identity == EmbeddedJudge().identity else "the offline judge"
+    return "" if prompts == present_prompts() else "the prompts"
+
+
 def begun(path: Path, new: Results) -> Results:
     """Return the results in `path`, to be continued; `new` itself if there is no such file."""
     if not path.exists():
         return new
     found = read_stored(Results, path)
-    for what in ("study", "small", "judges", "digest"):
+    for what in ("study", "small", "judges", "digest", "prompts"):
         if getattr(found, what) != getattr(new, what):
             raise DataError(f"{path} holds results of something else: {what} differs.", HINT)
     if changed := [name for name in sorted(found.data.keys() & new.data.keys()) if found.data[name] != new.data[name]]:

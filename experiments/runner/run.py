@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from experiments.runner.cases import Case, left_out
 from experiments.runner.designs import design_named
 from experiments.runner.designs.design import Bench, Design, options_of
-from experiments.runner.results import Results
+from experiments.runner.results import Results, present_prompts
 from experiments.runner.sets import Sets
 from experiments.runner.study import Study
 from rubriclab import DataError, SettingsError
@@ -38,6 +38,7 @@ class Schedule:
             digest=self.study.digest,
             small=small,
             judges=tuple(judges),
+            prompts=present_prompts(),
             data={name: self.sets.digest(name) for name in names},
         )
 

@@ -58,6 +58,7 @@ def test_a_write_that_fails_leaves_the_earlier_file(tmp_path, monkeypatch) -> No
     [
         ({"study": "other"}, "study differs"),
         ({"judges": ("gpt", "claude")}, "judges differs"),
+        ({"prompts": "sha256:1"}, "prompts differs"),
         ({"small": True}, "small differs"),
         ({"digest": "sha256:2"}, "digest differs"),
         ({"data": {"hanna": "sha256:b"}}, "on other texts: hanna has changed since"),
