@@ -86,10 +86,11 @@ def badge_of(version: Version) -> Badge:
         return UNKNOWN
     outcome, direct, free = validation.outcome, _against_direct(version, validation), _against_free(validation)
     link = "compared with" if outcome == "inconclusive" else "than"
-    if validation.deciding is validation.free:
+    if validation.against(DIRECT) is None:
         remark = f"{link} {free}. {direct}"
     else:
-        remark = f"{link} {direct} The best free baseline is {free}."
+        decides = "the best free baseline. " if validation.deciding is validation.free else ""
+        remark = f"{link} {decides}{direct} The best free baseline is {free}."
     return Badge(outcome, TONES[outcome], remark.strip())
 
 

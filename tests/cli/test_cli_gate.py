@@ -13,21 +13,18 @@ from rubriclab.store import open_store
 from rubriclab.validation import EvaluatorAgreement, GateVerdict, MoreLabels, ScoreErrors, Validation
 
 DIFFERENCES = {"better": (0.21, 0.05, 0.38), "not better": (-0.1, -0.2, 0.01), "inconclusive": (0.1, -0.1, 0.3)}
+DIRECT_FIGURES = (
+    "the same judge asked directly: mean absolute error 0.40 instead of 0.70 points (better), Pearson 0.50 instead of "
+    "0.45 (inconclusive). The best free baseline is word count, Pearson 0.29 (difference "
+)
 STATED = {
-    "better": (
-        "Better than the same judge asked directly: mean absolute error 0.40 instead of 0.70 points (better), Pearson "
-        "0.50 instead of 0.45 (inconclusive). The best free baseline is word count, Pearson 0.29 (difference 0.21 "
-        "[0.05, 0.38]: better)."
-    ),
+    "better": f"Better than {DIRECT_FIGURES}0.21 [0.05, 0.38]: better).",
     "not better": (
-        "Not better than word count, Pearson 0.29 (difference -0.10 [-0.20, 0.01]: not better). Compared with the same "
-        "judge asked directly: mean absolute error 0.40 instead of 0.70 points (better), Pearson 0.50 instead of 0.45 "
-        "(inconclusive)."
+        f"Not better than the best free baseline. Compared with {DIRECT_FIGURES}-0.10 [-0.20, 0.01]: not better)."
     ),
     "inconclusive": (
-        "Inconclusive compared with word count, Pearson 0.29 (difference 0.10 [-0.10, 0.30]: inconclusive). Compared "
-        "with the same judge asked directly: mean absolute error 0.40 instead of 0.70 points (better), Pearson 0.50 "
-        "instead of 0.45 (inconclusive)."
+        f"Inconclusive compared with the best free baseline. Compared with {DIRECT_FIGURES}0.10 [-0.10, 0.30]: "
+        "inconclusive)."
     ),
 }
 CODES = {"better": 0, "not better": 1, "inconclusive": 3}
@@ -95,7 +92,7 @@ def test_the_verdict_is_written_as_markdown_and_a_page_too(gated: Commands) -> N
     done = gated("gate", "not-better", "--markdown", "gate.md", "--html", "gate.html")
     assert (done.code, done.err) == (1, "gate.html written\ngate.md written\n")
     written = (gated.folder / "gate.md").read_text("utf-8")
-    assert "**not better** than word count" in written
+    assert "**not better** than the best free baseline" in written
     assert "| word count |" in written
     assert "word count" in (gated.folder / "gate.html").read_text("utf-8")
 

@@ -90,11 +90,13 @@ def test_the_verdict_compares_first_with_the_same_judge_asked_directly() -> None
     assert shown(joint_version()).startswith(f"BETTER{verdict(joint_version())[6:]}")
 
 
-def test_the_verdict_begins_with_the_free_baseline_where_that_is_what_the_rubric_does_not_beat() -> None:
-    assert verdict(against(against_direct("better", Interval(0.24, 0.1, 0.38)), free="not better")).startswith(
-        "Not better than a model of all text features, Pearson 0.38 (difference 0.28 [0.07, 0.49]: not better). "
-        "Compared with the same judge asked directly: mean absolute error 0.35 instead of 0.59 points (better), "
+def test_the_verdict_names_the_free_baseline_where_that_is_what_the_rubric_does_not_beat() -> None:
+    words = verdict(against(against_direct("better", Interval(0.24, 0.1, 0.38)), free="not better"))
+    assert words.startswith(
+        "Not better than the best free baseline. Compared with the same judge asked directly: mean absolute error 0.35 "
+        "instead of 0.59 points (better), "
     )
+    assert words.endswith("is a model of all text features, Pearson 0.38 (difference 0.28 [0.07, 0.49]: not better).")
 
 
 def test_without_errors_and_with_a_loss_the_verdict_says_so() -> None:
