@@ -153,9 +153,9 @@ def contents(rubric: Rubric, measured: TrainingAgreement | None = None) -> Itera
     """
     correlation = describe.correlation_name(rubric)
     if (measured is None or measured.optimistic) and any(each.evidence.judged for each in rubric.criteria):
-        labels = "the training labels, by which the criteria were also chosen, so optimistic."
-        point_biserial = "point-biserial, " if rubric.scores_on.names else ""
-        yield Paragraph(f"{correlation} of single criteria: {point_biserial}with {labels}", "quiet")
+        labels = "on the training labels, by which the criteria were also chosen, so optimistic."
+        point_biserial = " (point-biserial)" if rubric.scores_on.names else ""
+        yield Paragraph(f"Single criteria: {correlation}{point_biserial} {labels}", "quiet")
     for part in rubric.parts:
         blocks = tuple(criteria_blocks(part, rubric))
         yield Section(describe.contents(part.criteria), blocks, f"method {part.method}")
