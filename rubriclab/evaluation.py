@@ -10,9 +10,11 @@ import numpy as np
 
 from rubriclab.data.example import Example, text_digest
 from rubriclab.learning.baselines import feature_values
+from rubriclab.learning.raters import ratings
 from rubriclab.provenance import Baseline, Provenance
-from rubriclab.stats import Agreement, agreement
+from rubriclab.stats import Agreement, Interval, agreement
 from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.intraclass import ceiling_interval
 from rubriclab.stats.levels import ConstantRule, Level
 from rubriclab.stats.pairwise import PairwiseAccuracy, pairwise_accuracy
 from rubriclab.text_features import CATALOGUE, WORD_COUNT
@@ -37,7 +39,13 @@ class Evaluator:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One evaluator's agreement with the human scores of one aspect at one level; `pairwise` at group level only."""
+    """One evaluator's agreement with the human scores of one aspect at one level.
+
+    Attributes:
+        pairwise: at group level only.
+        ceiling: the Pearson correlation that a judge who knows the true scores would reach, given how the raters
+            differ; `None` without single raters' scores, and between systems.
+    """
 
     evaluator: str
     aspect: str
@@ -46,6 +54,7 @@ class Result:
     answers_missing: int = 0
     answers: int = 0
     pairwise: PairwiseAccuracy | None = None
+    ceiling: Interval | None = None
 
     def to_row(self) -> dict[str, Any]:
         """Return the result as one JSON object."""
@@ -66,6 +75,7 @@ class Result:
             "spearman": asdict(found.spearman),
             "pearson": asdict(found.pearson),
             "kendall": asdict(found.kendall),
+            **({"ceiling": asdict(self.ceiling)} if self.ceiling else {}),
             **({"pairwise_accuracy": asdict(self.pairwise)} if self.pairwise else {}),
         }
 
@@ -108,6 +118,7 @@ def evaluate(
     systems = [example.system for example in examples]
     known = [system for system in systems if system is not None]
     named = known if len(known) == len(systems) else None
+    ceilings = {level: _ceiling(examples, aspect, level) for level in levels}
     return [
         Result(
             evaluator.name,
@@ -117,11 +128,20 @@ def evaluate(
             evaluator.answers_missing,
             evaluator.answers,
             pairwise_accuracy(evaluator.scores, human, groups) if level == "group" else None,
+            ceilings[level],
         )
         for evaluator in evaluators
         for level in levels
         if level != "system" or named is not None
     ]
+
+
+def _ceiling(examples: Sequence[Example], aspect: str, level: Level) -> Interval | None:
+    rated = ratings(examples, aspect)
+    if rated is None or level == "system":
+        return None
+    groups = [example.group for example in examples]
+    return ceiling_interval(rated.table, groups, within=level == "group", raters_known=bool(rated.names))
 
 
 def unseen(examples: Iterable[Example], learned_from: Iterable[Provenance]) -> tuple[Example, ...]:

@@ -11,6 +11,7 @@ from rubriclab.data.example import text_digest
 from rubriclab.evaluation import LEVELS, WORD_COUNT_BASELINE, Evaluator, baseline_evaluators, evaluate, unseen
 from rubriclab.learning import feature_values
 from rubriclab.provenance import Baseline, Provenance
+from rubriclab.stats.intraclass import ceiling
 from rubriclab.text_features import WORD_COUNT
 
 COEFFICIENTS = {"spearman": spearmanr, "pearson": pearsonr, "kendall": kendalltau}
@@ -157,3 +158,15 @@ def test_pairwise_accuracy_is_given_at_group_level_alone():
     assert pairs["pairs"] == GROUPS * SYSTEMS * (SYSTEMS - 1) / 2
     assert pairs["held_out"]["value"] <= pairs["optimistic"] <= 1
     assert "pairwise_accuracy" not in results["dataset"].to_row()
+
+
+def test_the_ceiling_is_that_of_the_raters_within_groups_and_over_all_texts():
+    rng = np.random.default_rng(8)
+    rated = [replace(text, annotations={"coherence": tuple(rng.integers(1, 6, size=3))}) for text in TEXTS]
+    table = np.array([text.annotations["coherence"] for text in rated], dtype=float).T
+    groups = np.array([int(text.group[1:]) for text in rated])
+    found = by_level(OURS, rated)
+    assert found["dataset"].to_row()["ceiling"]["value"] == ceiling(table)
+    assert found["group"].to_row()["ceiling"]["value"] == ceiling(table, groups)
+    assert found["system"].ceiling is None
+    assert by_level(OURS)["group"].ceiling is None

@@ -227,10 +227,16 @@ def _level(aspect: str, level: str, results: Sequence[Result], *, several: bool)
         (
             _coefficients(results),
             *_pairs(results),
-            *paragraphs((*wording.bases(results), *wording.remarks(results)), "quiet"),
+            *paragraphs((*_ceiling(results), *wording.bases(results), *wording.remarks(results)), "quiet"),
         ),
         wording.LEVEL_NOTES[level],
     )
+
+
+def _ceiling(results: Sequence[Result]) -> Iterator[str]:
+    ceiling = results[0].ceiling
+    if ceiling and ceiling.value is not None:
+        yield f"As the raters differ, a perfect judge would reach a Pearson correlation of {wording.estimate(ceiling)}."
 
 
 def _coefficients(results: Sequence[Result]) -> Table:

@@ -14,13 +14,16 @@ missing ratings this is the analysis of variance of Shrout & Fleiss. Estimates m
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from rubriclab.stats.correlation import FloatArray, IntArray
-from rubriclab.stats.folds import unit_sums
+from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
+from rubriclab.stats.folds import bundled, renumbered, unit_sums, units
+from rubriclab.stats.interval import Interval
+from rubriclab.stats.jackknife import FEWEST_GROUPS, MOST_PARTS, student_interval
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +86,27 @@ def ceiling(ratings: npt.ArrayLike, groups: npt.ArrayLike | None = None, *, rate
     if not spread > 0:
         return None
     return math.sqrt(max(0.0, 1 - (rater * severity_share + rest * rest_share) / spread))
+
+
+def ceiling_interval(
+    ratings: npt.ArrayLike, groups: Sequence[str], *, within: bool, raters_known: bool = True
+) -> Interval:
+    """Return the ceiling of correlations, `within` groups or over all texts, with its jackknife interval over groups.
+
+    Other arguments and errors as for `ceiling`.
+    """
+    table, unit = np.asarray(ratings, dtype=np.float64), units(groups)
+    group = renumbered(np.array(groups, dtype=str)) if within else np.zeros(len(groups), dtype=np.int64)
+    part = bundled(unit, MOST_PARTS, seed=0)
+
+    def of(texts: BoolArray) -> float | None:
+        return ceiling(table[:, texts], group[texts], raters_known=raters_known)
+
+    value = of(np.ones(len(groups), dtype=bool))
+    if value is None or unit.max() + 1 < FEWEST_GROUPS:
+        return Interval(value)
+    without = np.array([of(part != left_out) for left_out in range(part.max() + 1)], dtype=np.float64)
+    return student_interval(value, without, correlation=True).within(0, 1)
 
 
 def _variances(table: FloatArray, weights: FloatArray, raters_known: bool) -> Variances:

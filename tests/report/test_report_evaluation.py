@@ -212,3 +212,16 @@ def test_a_combined_rubric_shows_weights_intervals_and_what_each_criterion_adds(
 
 def _as_coherent(_: int, text: Example) -> float:
     return text.scores["coherence"]
+
+
+def test_the_ceiling_stands_within_groups_and_over_all_texts_where_single_raters_are_known() -> None:
+    one = version(1)
+    texts = [
+        replace(text, annotations={"coherence": (text.scores["coherence"], text.scores["coherence"] + number % 2)})
+        for number, text in enumerate(examples())
+    ]
+    scored = {one.ref: scores_of(one, texts, lambda _, text: text.scores["coherence"])}
+    results = results_of([one], scored, texts)
+    page = Page(evaluation_view([one], results, scored, texts).page())
+    assert page.reading.count("As the raters differ, a perfect judge would reach a Pearson correlation of 0.") == 2
+    assert "As the raters differ" not in Page(report()).reading

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from rubriclab.stats.intraclass import ceiling, variances
+from rubriclab.stats.intraclass import ceiling, ceiling_interval, variances
 
 # Six targets by four judges: Shrout & Fleiss 1979, table 2; their results are in table 4.
 WORKED = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]], dtype=float).T
@@ -83,3 +84,26 @@ def test_raters_who_see_nothing_have_no_ceiling_to_speak_of():
 )
 def test_nothing_is_said_of_ratings_that_say_nothing(table):
     assert ceiling(table) is None
+
+
+@pytest.mark.parametrize("within", [False, True])
+def test_the_interval_of_the_ceiling_is_the_jackknife_over_groups_on_fisher_s_scale(within):
+    rng = np.random.default_rng(4)
+    groups = np.repeat(np.arange(8), 4)
+    table = rng.normal(size=32) + rng.normal(scale=0.8, size=(3, 32))
+
+    def of(texts):
+        return ceiling(table[:, texts], groups[texts] if within else None)
+
+    without = np.arctanh([of(groups != left_out) for left_out in range(8)])
+    error = np.sqrt(7 / 8 * np.square(without - without.mean()).sum())
+    center, margin = np.arctanh(of(groups >= 0)), stats.t.ppf(0.975, 7) * error
+    found = ceiling_interval(table, [str(group) for group in groups], within=within)
+    assert (found.value, found.low, found.high) == pytest.approx(np.tanh([center, center - margin, center + margin]))
+
+
+def test_the_ceiling_of_few_groups_has_no_interval():
+    table = np.array([[1.0, 2, 4, 3, 5, 1], [2.0, 2, 5, 3, 4, 1]])
+    found = ceiling_interval(table, ["a", "a", "a", "b", "b", "b"], within=False)
+    assert found.value == pytest.approx(ceiling(table))
+    assert found.low is None
