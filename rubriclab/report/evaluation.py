@@ -216,8 +216,11 @@ def _comparisons(summary: EvaluationSummary) -> Table:
     for ref, each in summary.comparisons:
         other = wording.evaluator_parts(each.other.evaluator)[0]
         basis = Basis(other, summary.aspect, summary.level, each.n, each.groups)
-        rows.append(Row((quoted(ref), quoted(other), Figure(each.difference), each.verdict), basis=basis))
-    return table(("", COMPARED_WITH, "Spearman", "verdict"), rows, numeric=("Spearman",))
+        p = "" if each.p is None else f"{each.p:.3f}"
+        rows.append(Row((quoted(ref), quoted(other), Figure(each.difference), p, each.verdict), basis=basis))
+    return table(
+        ("", COMPARED_WITH, "Spearman", "permutation p", "verdict"), rows, numeric=("Spearman", "permutation p")
+    )
 
 
 def _level(aspect: str, level: str, results: Sequence[Result], *, several: bool) -> Section:

@@ -35,6 +35,7 @@ class EvaluatorComparison:
     Attributes:
         n, groups: the texts of the difference, and their groups.
         too_few_groups: whether there are too few groups for an interval.
+        p: see `rubriclab.stats.AgreementDifference`.
     """
 
     other: Result
@@ -42,6 +43,7 @@ class EvaluatorComparison:
     n: int = 0
     groups: int = 0
     too_few_groups: bool = False
+    p: float | None = None
 
     @property
     def verdict(self) -> Verdict:
@@ -107,6 +109,7 @@ class EvaluationSummary:
                 "n": each.n,
                 "groups": each.groups,
                 "difference": asdict(each.difference),
+                "permutation_p": each.p,
                 "verdict": each.verdict,
             }
             for ref, each in self.comparisons
@@ -236,7 +239,7 @@ def _comparison(
         level=row.agreement.level,
         constant=row.agreement.constant,
     )
-    return EvaluatorComparison(other, found.spearman, found.n, found.groups, found.too_few_groups)
+    return EvaluatorComparison(other, found.spearman, found.n, found.groups, found.too_few_groups, found.p)
 
 
 def _key(evaluator: str) -> str:

@@ -33,16 +33,18 @@ import numpy.typing as npt
 
 from rubriclab.stats.correlation import kendall_rows, pearson_rows, spearman_rows
 from rubriclab.stats.interval import Interval
-from rubriclab.stats.jackknife import CONFIDENCE, estimate
+from rubriclab.stats.jackknife import CONFIDENCE, Statistic, estimate
 from rubriclab.stats.levels import (
     Coefficient,
     ConstantRule,
     Level,
+    ScoredTexts,
     Unit,
     level_statistic,
     scored_texts,
     used_texts,
 )
+from rubriclab.stats.paired import sign_flip_p
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,8 @@ class AgreementDifference:
     unit: Unit
     too_few_groups: bool
     spearman: Interval
+    p: float | None
+    """Two-sided, by flips of the sign of each group's difference; at group level with enough groups only."""
 
 
 def agreement(
@@ -179,7 +183,15 @@ def difference(
             elements=len(used.human),
             confidence=confidence,
         ),
+        p=_sign_flip_p(first_agreement, second_agreement, used) if level == "group" else None,
     )
+
+
+def _sign_flip_p(first: Statistic, second: Statistic, used: ScoredTexts) -> float | None:
+    if used.too_few_groups or used.unit == "texts":
+        return None
+    each_alone = np.eye(used.clusters)
+    return sign_flip_p(first(each_alone) - second(each_alone))
 
 
 def _needed(systems: Sequence[str] | None, level: Level) -> Sequence[str] | None:

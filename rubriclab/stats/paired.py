@@ -29,6 +29,9 @@ def standard_error(values: FloatArray, groups: IntArray) -> float:
 NO_SPREAD = 1e-9
 
 
+MOST_FLIPS = 9999
+
+
 class PairedMean(NamedTuple):
     """A mean difference with its interval, and the two-sided p value of no difference; `None` if undefined."""
 
@@ -61,6 +64,25 @@ def paired_mean(differences: FloatArray, unit: IntArray) -> PairedMean:
     margin = float(stdtrit(count - 1, 0.975)) * error
     p = 2 * float(stdtr(count - 1, -abs(mean) / error))
     return PairedMean(Interval(mean, mean - margin, mean + margin), p)
+
+
+def sign_flip_p(differences: FloatArray) -> float:
+    """Return the two-sided p value of the mean of independent differences by flips of their signs.
+
+    All flips are counted where there are at most `MOST_FLIPS` of them, else as many random ones.
+    """
+    from scipy.stats import permutation_test
+
+    found = permutation_test(
+        (differences, np.zeros_like(differences)),
+        lambda ours, theirs, axis: np.round(np.mean(ours - theirs, axis=axis), 12),
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=MOST_FLIPS,
+        batch=1000,
+        rng=np.random.default_rng(0),
+    )
+    return float(found.pvalue)
 
 
 def constant(mean: float, p: float, confidence: float = 0.95) -> PairedMean:
