@@ -174,7 +174,7 @@ def table(rows: Sequence[StoredRow]) -> str:
     def compared(figure: str, base: str, without: str) -> str:
         lines = []
         for name in (each for each in found if each != without):
-            own = {aspect: row[figure] for aspect, row in found[name].items() if row["unscored"] < row["n"]}
+            own = {aspect: row[figure] for aspect, row in found[name].items() if None not in row[figure]}
             gains = [np.subtract(each, found[base][aspect][figure]) for aspect, each in own.items()]
             cells = (f"{np.mean(own[aspect]):.2f}" if aspect in own else "" for aspect in aspects)
             lines.append([name, *cells, interval(list(own.values())), interval(gains)])
