@@ -16,7 +16,7 @@ from rubriclab.stats import Agreement, Interval, agreement
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.intraclass import ceiling_interval
 from rubriclab.stats.levels import ConstantRule, Level
-from rubriclab.stats.pairwise import PairwiseAccuracy, pairwise_accuracy
+from rubriclab.stats.pairwise import PairwiseAccuracy, pairwise_accuracy, soft_pairwise_accuracy
 from rubriclab.text_features import CATALOGUE, WORD_COUNT
 
 LEVELS: tuple[Level, ...] = ("group", "dataset", "system")
@@ -43,6 +43,7 @@ class Result:
 
     Attributes:
         pairwise: at group level only.
+        soft_pairwise: soft pairwise accuracy of systems; at system level only.
         ceiling: the Pearson correlation that a judge who knows the true scores would reach, given how the raters
             differ; `None` without single raters' scores, and between systems.
     """
@@ -55,6 +56,7 @@ class Result:
     answers: int = 0
     pairwise: PairwiseAccuracy | None = None
     ceiling: Interval | None = None
+    soft_pairwise: float | None = None
 
     def to_row(self) -> dict[str, Any]:
         """Return the result as one JSON object."""
@@ -75,6 +77,7 @@ class Result:
             "spearman": asdict(found.spearman),
             "pearson": asdict(found.pearson),
             "kendall": asdict(found.kendall),
+            **({"soft_pairwise_accuracy": self.soft_pairwise} if found.level == "system" else {}),
             **({"ceiling": asdict(self.ceiling)} if self.ceiling else {}),
             **({"pairwise_accuracy": asdict(self.pairwise)} if self.pairwise else {}),
         }
@@ -129,6 +132,7 @@ def evaluate(
             evaluator.answers,
             pairwise_accuracy(evaluator.scores, human, groups) if level == "group" else None,
             ceilings[level],
+            soft_pairwise_accuracy(evaluator.scores, human, groups, named) if level == "system" and named else None,
         )
         for evaluator in evaluators
         for level in levels

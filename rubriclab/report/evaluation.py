@@ -230,7 +230,9 @@ def _level(aspect: str, level: str, results: Sequence[Result], *, several: bool)
         (
             _coefficients(results),
             *_pairs(results),
-            *paragraphs((*_ceiling(results), *wording.bases(results), *wording.remarks(results)), "quiet"),
+            *paragraphs(
+                (*_ceiling(results), *_soft_pairs(results), *wording.bases(results), *wording.remarks(results)), "quiet"
+            ),
         ),
         wording.LEVEL_NOTES[level],
     )
@@ -240,6 +242,13 @@ def _ceiling(results: Sequence[Result]) -> Iterator[str]:
     ceiling = results[0].ceiling
     if ceiling and ceiling.value is not None:
         yield f"As the raters differ, a perfect judge would reach a Pearson correlation of {wording.estimate(ceiling)}."
+
+
+def _soft_pairs(results: Sequence[Result]) -> Iterator[str]:
+    found = [result for result in results if result.soft_pairwise is not None]
+    shown = [f"{wording.evaluator_parts(each.evaluator)[0]} {wording.figure(each.soft_pairwise)}" for each in found]
+    if shown:
+        yield f"Soft pairwise accuracy: {wording.listed(shown)}."
 
 
 def _coefficients(results: Sequence[Result]) -> Table:

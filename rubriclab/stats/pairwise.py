@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,8 @@ from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.interval import Interval
 from rubriclab.stats.jackknife import estimate
 from rubriclab.stats.levels import MEAN_DIGITS, scored_texts
+
+FLIPS = 1000
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,32 @@ def pairwise_accuracy(predicted: npt.ArrayLike, human: npt.ArrayLike, groups: Se
         sum(len(distance) for distance, _, _ in pairs),
         count,
     )
+
+
+def soft_pairwise_accuracy(
+    predicted: npt.ArrayLike, human: npt.ArrayLike, groups: Sequence[str], systems: Sequence[str]
+) -> float | None:
+    """Return 1 minus the mean absolute difference, over pairs of systems, of the p values by scores and by people.
+
+    A p value is that of the one-sided permutation test that the first system is better, which flips signs of the
+    systems' differences over the groups that both have (Thompson et al. 2024). `None` if no two systems share a group.
+    Arguments and errors as for `rubriclab.stats.agreement`.
+    """
+    texts = scored_texts([predicted], human, groups, systems)
+    shape = (len(texts.sizes), texts.systems)
+    number, *sums = (np.zeros(shape) for _ in range(3))
+    for table, values in zip((number, *sums), (np.ones(len(texts.human)), *texts.predicted, texts.human), strict=True):
+        np.add.at(table, (texts.group, texts.system), values)
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(FLIPS, shape[0]))
+    apart = []
+    for first, second in combinations(range(texts.systems), 2):
+        both = np.flatnonzero((number[:, first] > 0) & (number[:, second] > 0))
+        if len(both):
+            means = ((table[both] / np.maximum(number[both], 1)) for table in sums)
+            differences = np.stack([mean[:, first] - mean[:, second] for mean in means], axis=1)
+            at_least = np.round(signs[:, both] @ differences - differences.sum(axis=0), MEAN_DIGITS) >= 0
+            apart.append(abs(float(np.subtract(*at_least.mean(axis=0)))))
+    return 1 - float(np.mean(apart)) if apart else None
 
 
 def _pairs(predicted: FloatArray, human: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -4,8 +4,9 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from scipy.stats import permutation_test
 
-from rubriclab.stats.pairwise import pairwise_accuracy
+from rubriclab.stats.pairwise import pairwise_accuracy, soft_pairwise_accuracy
 
 RNG = np.random.default_rng(5)
 GROUPS = [f"g{number}" for number in range(8) for _ in range(5)]
@@ -71,3 +72,23 @@ def test_texts_without_a_score_and_groups_of_one_text_are_left_out():
 def test_there_is_no_accuracy_without_pairs():
     found = pairwise_accuracy([1, 2], [1, 2], ["a", "b"])
     assert (found.held_out.value, found.optimistic, found.threshold, found.pairs) == (None, None, None, 0)
+
+
+def test_soft_pairwise_accuracy_compares_scipy_s_permutation_p_values():
+    names = ["a", "b", "c", "d", "e"]
+    systems = names * 8
+
+    def p(scores, pair):
+        first, second = (scores.reshape(8, 5)[:, names.index(name)] for name in pair)
+        return permutation_test(
+            (first, second), lambda x, y: np.mean(x - y), permutation_type="samples", alternative="greater"
+        ).pvalue
+
+    apart = [abs(p(PREDICTED, pair) - p(HUMAN, pair)) for pair in combinations(names, 2)]
+    found = soft_pairwise_accuracy(PREDICTED, HUMAN, GROUPS, systems)
+    assert found == pytest.approx(1 - np.mean(apart), abs=0.02)
+
+
+def test_soft_pairwise_accuracy_is_1_for_the_human_scores_and_undefined_without_shared_groups():
+    assert soft_pairwise_accuracy(HUMAN, HUMAN, GROUPS, ["a", "b", "c", "d", "e"] * 8) == 1
+    assert soft_pairwise_accuracy([1, 2], [1, 2], ["a", "b"], ["x", "y"]) is None
