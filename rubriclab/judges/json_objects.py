@@ -121,12 +121,13 @@ def _decoded(text: str, begin: int, end: int) -> FoundObject:
 _WORD = r"[\w:.-]{0,30}?(?:think|thought|reason|reflect|analysis|scratch|monologue|deliberat)\w{0,10}"
 _NAME = rf"{_WORD}(?:\s[^<>|\[\]]{{0,100}})?"
 # Tags of any such name, as DeepSeek, Qwen and others have them; Mistral's; Kimi's; Cohere's; Gemma's; the channels of
-# gpt-oss.
+# gpt-oss, also where a server has removed its special tokens.
 _TAG = re.compile(
     rf"</{_NAME}>|<\|(?:/|end_){_NAME}\|>|\[(?:/|END ){_NAME}\]|\u25c1/{_NAME}\u25b7|<unused95>|<channel\|>"
-    r"|<\|channel\|>\s*final(?:<\|message\|>)?"
+    r"|<\|channel\|>\s*final(?:<\|message\|>)?|assistantfinal"
     rf"|(?P<open><{_NAME}>|<\|{_NAME}\|>|\[(?:BEGIN )?(?:THINK|REASON)(?:ING)?\]|\u25c1{_NAME}\u25b7"
-    r"|<unused94>(?:thought\b)?|<\|channel>thought\b|<\|channel\|>\s*(?:analysis|commentary)\b)"
+    r"|<unused94>(?:thought\b)?|<\|channel>thought\b|<\|channel\|>\s*(?:analysis|commentary)\b"
+    r"|(?-i:\Aanalysis(?=[A-Z{])))"
     r"|(?P<end><\|end\|>)"
     rf"|(?P<fence>^`{{3,10}} ?{_WORD}\s*?$)|(?P<fence_end>^`{{3,10}}\s*?$)",
     re.IGNORECASE | re.MULTILINE,

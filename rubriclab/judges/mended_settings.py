@@ -39,7 +39,7 @@ _NO_SYSTEM = re.compile(
     r"(?:not |n't |un)(?:supported|allowed|enabled)"
     r"|(?:not|n't) support.{0,40}?\bsystem\b|system\W{1,3}is not (?:one of|a valid)|roles must alternate"
     r"|(?:unexpected|unknown|invalid|valid) (?:message )?role\b|only user\b.{0,40}?\broles?\b"
-    r"|role\b.{0,40}?should be 'user' or 'assistant'",
+    r"|should be '?user'? or '?assistant'?",
     re.IGNORECASE | re.DOTALL,
 )
 # Keywords of a JSON schema.
