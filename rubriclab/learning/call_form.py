@@ -29,8 +29,8 @@ from rubriclab.prompts.keyed import KeyedReply
 from rubriclab.rubric import Criterion, Part
 from rubriclab.training_record import Cell
 
-# Calls in the usual form, each about another text, and then in simpler forms.
-TRIED = MORE = 5
+# Calls in the usual form, each about another text, and calls in simpler forms after them.
+USUAL_CALLS = SIMPLER_CALLS = 5
 SIMPLER = (
     CallForm(criteria=10),
     CallForm(criteria=5),
@@ -38,8 +38,8 @@ SIMPLER = (
     CallForm(criteria=1),
     CallForm(criteria=1, reasons=False),
 )
-# Tried in turn if scores do not differ.
-MORE_CAREFUL = (CallForm(criteria=5), CallForm(criteria=1))
+# Tried in turn if scores do not differ: two forms, since each needs at least two texts to show a difference.
+SIMPLER_IF_EQUAL = (CallForm(criteria=5), CallForm(criteria=1))
 
 # Characters of a reply that a message quotes.
 QUOTED = 200
@@ -126,20 +126,21 @@ class _Trial:
 
     async def _differing(self, texts: Sequence[Example], usual: UsableForm) -> UsableForm:
         """Return the first form in which the scores of texts with different labels differ, else the usual one."""
-        why = f"asked about {self._usual} criteria at once, the judge gave one value to every text by each"
-        simpler, left = [form for form in MORE_CAREFUL if form.criteria < self._usual], MORE
+        why = f"asked about {self._usual} criteria at once, the judge gave one value to every text by each criterion"
+        simpler = [form for form in SIMPLER_IF_EQUAL if form.criteria < self._usual]
+        calls_left = SIMPLER_CALLS
         for number, form in enumerate(simpler):
-            some = spread(texts, left // (len(simpler) - number))
-            left -= len(some)
+            some = spread(texts, calls_left // (len(simpler) - number))
+            calls_left -= len(some)
             answers = await self._answers(some, divided(self.parts, form.criteria)[0])
             if not are_equal(self._columns(map(self._ratings, answers))):
                 return self._form(form, why)
-        also = "".join(f", and so it did with {form}" for form in simpler)
-        return replace(usual, note=f"{why}{also}")
+        forms = " and ".join(map(str, simpler))
+        return replace(usual, note=f"{why}, also with {forms}" if forms else why)
 
     def _texts(self) -> list[Example]:
         """Return texts with labels from the lowest to the highest."""
-        return spread(sorted(self.examples, key=lambda example: (self._label(example), example.id)), TRIED)
+        return spread(sorted(self.examples, key=lambda example: (self._label(example), example.id)), USUAL_CALLS)
 
     async def _answers(
         self, texts: Sequence[Example], parts: Sequence[Part], *, reasons: bool = True

@@ -106,7 +106,7 @@ class EqualJudge:
         return re.sub(r'"score": \d', f'"score": {next(shown, 1) if number <= self.most else 1}', reply)
 
 
-EQUAL = "asked about 20 criteria at once, the judge gave one value to every text by each"
+EQUAL = "asked about 20 criteria at once, the judge gave one value to every text by each criterion"
 
 
 @pytest.mark.parametrize("most", [7, 1])
@@ -133,7 +133,7 @@ def test_a_judge_whose_every_rating_is_equal_gives_the_mean_of_the_labels_and_le
     done = asking(*LEARN, *OFFLINE, *(("--set", "joint.ask=with rivals") if rivals else ()))
     assert done.code == 0, done.err
     said = " ".join(done.err.split())
-    assert EQUAL.replace("20", str(number)) + ", and so it did with 5 criteria a call, and so it did with one" in said
+    assert EQUAL.replace("20", str(number)) + ", also with 5 criteria a call and one criterion a call" in said
     assert "the score of every text is the mean of the labels" in said
     assert ("each text is rated in a call of its own" in said) == rivals
     scored = asking("score", HELDOUT, "--rubric", "small")
