@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from experiments.runner.results import Results
     from experiments.runner.run import Schedule
     from experiments.runner.study import Study
-    from rubriclab.services.workspace import Workspace
+    from rubriclab.ops.workspace import Workspace
 
 
 @click.group()
@@ -96,10 +96,9 @@ def run_study(name: str, **given: Any) -> None:
     from experiments.runner.sets import sets_in
     from experiments.runner.study import load_study
     from rubriclab.cli.printing import note, workspace_of
+    from rubriclab.ops.learn import parse_settings
+    from rubriclab.ops.workspace import finish, judge_named
     from rubriclab.report.wording import count
-    from rubriclab.services.judge_choice import judge_named
-    from rubriclab.services.running import finish
-    from rubriclab.services.settings import parse_settings
 
     sets = sets_in(given["data"])
     study = load_study(name).only(given["only"])
@@ -203,8 +202,8 @@ def record_demo(context: click.Context, *, model: str, api_base: str | None) -> 
     from tempfile import TemporaryDirectory
 
     from rubriclab.cli.demo import commands, run_in
-    from rubriclab.documents import content_path
-    from rubriclab.services.sample import write_sample
+    from rubriclab.models.documents import content_path
+    from rubriclab.ops.split import write_sample
 
     judge = ["--judge", model, *(["--api-base", api_base] if api_base else [])]
     with TemporaryDirectory() as folder:
@@ -248,7 +247,7 @@ async def _run(found: Schedule, results: Results, path: Path, judges: list[str],
     from experiments.runner.designs.design import Bench
     from experiments.runner.results import write_stored
     from experiments.runner.run import run
-    from rubriclab.services.judge_choice import JudgeChoice
+    from rubriclab.ops.workspace import JudgeChoice
 
     asked = tuple(workspace.judge(JudgeChoice(judge)) for judge in judges)
     results = results.with_judges(asked)

@@ -16,16 +16,7 @@ __version__ = "0.1.0"
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 if TYPE_CHECKING:
-    from rubriclab.data import (
-        Aspect as Aspect,
-        Assignment as Assignment,
-        Example as Example,
-        Scale as Scale,
-        find_aspect as find_aspect,
-        parse_scale as parse_scale,
-        read as read,
-        task_words as task_words,
-    )
+    from rubriclab.data import read as read
     from rubriclab.data.tables import write_rows as write_rows
     from rubriclab.errors import (
         BudgetReached as BudgetReached,
@@ -43,6 +34,7 @@ if TYPE_CHECKING:
     from rubriclab.judges.ask import ask as ask
     from rubriclab.judges.judge import Judge as Judge, Reply as Reply, Usage as Usage
     from rubriclab.lab import Lab as Lab
+    from rubriclab.learning.scoring import CriterionScore as CriterionScore, Score as Score
     from rubriclab.methods.method import (
         CriterionRating as CriterionRating,
         Learned as Learned,
@@ -51,8 +43,7 @@ if TYPE_CHECKING:
         TrainingInput as TrainingInput,
         cross_validated as cross_validated,
     )
-    from rubriclab.prompts import Prompt as Prompt
-    from rubriclab.rubric import (
+    from rubriclab.models.rubric import (
         Criterion as Criterion,
         Evidence as Evidence,
         Level as Level,
@@ -60,11 +51,20 @@ if TYPE_CHECKING:
         Question as Question,
         Rubric as Rubric,
     )
-    from rubriclab.scoring import CriterionScore as CriterionScore, Score as Score
-    from rubriclab.services.evaluate import Evaluation as Evaluation
-    from rubriclab.services.scores import Scores as Scores
-    from rubriclab.services.text_scorer import TextScorer as TextScorer
-    from rubriclab.store import Version as Version
+    from rubriclab.models.text import (
+        Aspect as Aspect,
+        Assignment as Assignment,
+        Example as Example,
+        Scale as Scale,
+        find_aspect as find_aspect,
+        parse_scale as parse_scale,
+        task_words as task_words,
+    )
+    from rubriclab.models.version import Version as Version
+    from rubriclab.ops.evaluate import Evaluation as Evaluation
+    from rubriclab.ops.scores import Scores as Scores
+    from rubriclab.ops.text_scorer import TextScorer as TextScorer
+    from rubriclab.prompts import Prompt as Prompt
 
 _HOMES = {
     "data": (

@@ -17,7 +17,7 @@ from typing import Any
 
 import orjson
 
-from rubriclab.characters import comma_values
+from rubriclab.models.characters import comma_values
 
 _OPEN, _SEPARATOR, _BETWEEN, _CLOSE = "\ue000", "\ue001", "\ue002", "\ue003"
 # Methods of `Lab` whose commands have another name.

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rubriclab.characters import one_line
-from rubriclab.descriptions import describe
+from rubriclab.models.characters import describe, one_line
 
 if TYPE_CHECKING:
     from pydantic import ValidationError

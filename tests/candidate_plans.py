@@ -13,12 +13,12 @@ from hypoeval_scripts import ASPECT, Scripted as Hypotheses, assignment, finding
 from seal_scripts import Scripted as Units
 from single_call_scripts import sound
 
-from rubriclab.checklist import Checklist
-from rubriclab.data import Example
 from rubriclab.judges import FakeJudge
 from rubriclab.learning.candidates import Candidates, Plan, find_candidates
 from rubriclab.methods.catalogue import METHODS
+from rubriclab.methods.checklist import Checklist
 from rubriclab.methods.method import TrainingInput, silent
+from rubriclab.models.text import Example
 from rubriclab.prompts import Prompt
 
 TEXTS = tuple(

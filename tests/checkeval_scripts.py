@@ -8,14 +8,14 @@ from typing import Any
 
 from hypoeval_scripts import ASPECT, assignment, words  # noqa: F401
 
-from rubriclab.checklist import Checklist, SubDimension
-from rubriclab.data import Example
-from rubriclab.digest import digest
 from rubriclab.judges import FakeJudge
 from rubriclab.methods.checkeval.augment import QuestionPool
+from rubriclab.methods.checklist import Checklist, SubDimension
 from rubriclab.methods.questions import make_question
+from rubriclab.models.digest import digest
+from rubriclab.models.rubric import Criterion
+from rubriclab.models.text import Example
 from rubriclab.prompts import Prompt
-from rubriclab.rubric import Criterion
 
 Said = Mapping[str, Any] | str
 AnswerOf = Callable[[str, str, str], str]

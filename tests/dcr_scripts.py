@@ -7,14 +7,14 @@ from typing import Any
 
 from hypoeval_scripts import assignment
 
-from rubriclab.checklist import Checklist
-from rubriclab.data import Example
 from rubriclab.judges import FakeJudge
+from rubriclab.methods.checklist import Checklist
 from rubriclab.methods.dcr import DCRSettings
 from rubriclab.methods.dcr.score import make_criterion
+from rubriclab.models.rubric import Part
+from rubriclab.models.sentences import Units
+from rubriclab.models.text import Example
 from rubriclab.prompts import Prompt
-from rubriclab.rubric import Part
-from rubriclab.sentences import Units
 
 Said = Mapping[str, Any] | str
 SOURCE = "Ann met Bo in Ulm. They spoke of rain."

@@ -8,15 +8,26 @@ from datetime import UTC, datetime
 import numpy as np
 from hypoeval_scripts import criterion
 
-from rubriclab.aggregation import Aggregation, Calibration, Conformal, Term, combine
-from rubriclab.comparison import Comparison, DriftLimits, PairedScore, RubricPair, compare_columns, paired_rubrics
-from rubriclab.data.aspect import Aspect
-from rubriclab.data.scale import Scale
+from rubriclab.learning.paired_scores import (
+    Comparison,
+    DriftLimits,
+    PairedScore,
+    RubricPair,
+    paired_rubrics,
+)
+from rubriclab.learning.scoring import CriterionScore, Score
 from rubriclab.methods.hypoeval import HypoEvalSettings
-from rubriclab.provenance import Effort, Provenance
-from rubriclab.rubric import Part, Rubric
-from rubriclab.scoring import CriterionScore, Score
-from rubriclab.store.version import Version
+from rubriclab.models.aggregation import (
+    Aggregation,
+    Calibration,
+    Conformal,
+    Term,
+    combine,
+)
+from rubriclab.models.rubric import Part, Rubric
+from rubriclab.models.text import Aspect, Scale
+from rubriclab.models.version import Effort, Provenance, Version
+from rubriclab.ops.compare import compare_columns
 
 ONE_TO_FIVE = Scale(low=1, high=5, whole=False)
 HUNDRED = Scale(low=0, high=100, whole=False)

@@ -12,16 +12,28 @@ from typing import Any
 import numpy as np
 from commands import LABELLED
 
-from rubriclab.data import Assignment, Example, Scale, find_aspect, task_words
-from rubriclab.data.example import data_digest
 from rubriclab.learning.candidates import Candidates
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.study import Study
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.provenance import Effort, Provenance
-from rubriclab.rubric import Criterion, Evidence, Level, Part, Question, Rubric
+from rubriclab.models.rubric import (
+    Criterion,
+    Evidence,
+    Level,
+    Part,
+    Question,
+    Rubric,
+)
+from rubriclab.models.text import (
+    Assignment,
+    Example,
+    Scale,
+    data_digest,
+    find_aspect,
+    task_words,
+)
+from rubriclab.models.version import Candidate, Cell, Effort, Provenance
 from rubriclab.store import Store
-from rubriclab.training_record import Candidate, Cell
 
 ASPECT, SEED, GROUPS, RIVALS = "coherence", 7, 6, 4
 SCALE = Scale(low=1, high=5, whole=True)

@@ -10,15 +10,15 @@ from typing import Any
 
 from hypoeval_scripts import ASPECT, assignment, example
 
-from rubriclab.data import Example, Scale
-from rubriclab.digest import digest
 from rubriclab.errors import JudgeUnavailable
 from rubriclab.judges import FakeJudge, Reply
 from rubriclab.judges.judge import Token
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import Learned, TrainingInput, silent
+from rubriclab.models.digest import digest
+from rubriclab.models.rubric import Criterion, Evidence, Part
+from rubriclab.models.text import Example, Scale
 from rubriclab.prompts import Prompt, render
-from rubriclab.rubric import Criterion, Evidence, Part
 
 Said = Mapping[str, Any] | str | Reply
 Script = Callable[[Prompt[Any]], Said]

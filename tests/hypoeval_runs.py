@@ -12,11 +12,11 @@ from hypoeval_scripts import (
     scripted,
 )
 
-from rubriclab.data import Example
 from rubriclab.judges import FakeJudge
 from rubriclab.methods.hypoeval import HypoEvalSettings
 from rubriclab.methods.hypoeval.learn import learn
 from rubriclab.methods.method import Learned, TrainingInput, silent
+from rubriclab.models.text import Example
 
 TEXTS = examples(14)
 SMALL = {

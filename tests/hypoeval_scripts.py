@@ -6,13 +6,19 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rubriclab.data import Assignment, Example, Scale, find_aspect, task_words
-from rubriclab.digest import digest
 from rubriclab.judges import FakeJudge
-from rubriclab.literature import Finding
+from rubriclab.methods.literature import Finding
 from rubriclab.methods.method import TrainingInput
+from rubriclab.models.digest import digest
+from rubriclab.models.rubric import Criterion, Evidence, Level
+from rubriclab.models.text import (
+    Assignment,
+    Example,
+    Scale,
+    find_aspect,
+    task_words,
+)
 from rubriclab.prompts import Prompt
-from rubriclab.rubric import Criterion, Evidence, Level
 
 ONE_TO_FIVE = Scale(low=1, high=5, whole=True)
 ASPECT = "coherence"

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from rubriclab.active_learning import PoolText
-from rubriclab.aggregation import Aggregation, Calibration, Term
-from rubriclab.data import Example, Scale
-from rubriclab.data.aspect import Aspect
-from rubriclab.rubric import Criterion, Evidence, Level, Part, Question, Rubric
-from rubriclab.training_record import Candidate, Cell, RecordedText, TrainingRecord
+from rubriclab.models.aggregation import Aggregation, Calibration, Term
+from rubriclab.models.rubric import (
+    Criterion,
+    Evidence,
+    Level,
+    Part,
+    Question,
+    Rubric,
+)
+from rubriclab.models.text import Aspect, Example, Scale
+from rubriclab.models.version import (
+    Candidate,
+    Cell,
+    RecordedText,
+    TrainingRecord,
+)
+from rubriclab.ops.plan import PoolText
 
 EVIDENCE = Evidence(origin="definition")
 LEVELS = (Level(score=1, description="loose"), Level(score=5, description="firm"))

@@ -8,11 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rubriclab.checklist import SubDimension
-from rubriclab.data import Assignment, Scale, find_aspect, task_words
+from rubriclab.methods.checklist import SubDimension
 from rubriclab.methods.deduplication import Noun
 from rubriclab.methods.questions import make_question
-from rubriclab.rubric import Criterion, Evidence, Level
+from rubriclab.models.rubric import Criterion, Evidence, Level
+from rubriclab.models.text import (
+    Assignment,
+    Scale,
+    find_aspect,
+    task_words,
+)
 
 FOLDER = Path(__file__).parent / "methods"
 SUB = SubDimension.model_validate({"name": "side", "definition": "d", "questions": [{"id": "x", "text": "x"}]})

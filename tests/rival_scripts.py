@@ -9,8 +9,8 @@ from typing import Any
 from hypoeval_scripts import example
 from single_call_scripts import sound
 
-from rubriclab.data import Example
 from rubriclab.judges import FakeJudge
+from rubriclab.models.text import Example
 from rubriclab.prompts import Prompt
 
 Entries = dict[str, dict[str, Any]]

@@ -8,16 +8,16 @@ from typing import Any
 
 from hypoeval_scripts import ASPECT, assignment, words
 
-from rubriclab.checklist import Checklist
-from rubriclab.data import Example
-from rubriclab.digest import digest
 from rubriclab.judges import FakeJudge
+from rubriclab.methods.checklist import Checklist
 from rubriclab.methods.seal.learn import pack_questions
 from rubriclab.methods.seal.prompts import VerificationPlan
 from rubriclab.methods.seal.settings import UNPACKED, SealSettings
+from rubriclab.models.digest import digest
+from rubriclab.models.rubric import Part
+from rubriclab.models.sentences import split_sentences
+from rubriclab.models.text import Example
 from rubriclab.prompts import Prompt
-from rubriclab.rubric import Part
-from rubriclab.sentences import split_sentences
 
 Said = Mapping[str, Any] | str
 Says = Callable[[str, str, str], bool]

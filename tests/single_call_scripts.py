@@ -9,11 +9,16 @@ from checkeval_scripts import question
 from holistic_scripts import part as overall_part, whole
 from hypoeval_scripts import assignment, criterion, drawn_rating
 
-from rubriclab.aggregation import Aggregation, Ask, Calibration, Term
 from rubriclab.judges import FakeJudge
 from rubriclab.methods.catalogue import METHODS
+from rubriclab.models.aggregation import (
+    Aggregation,
+    Ask,
+    Calibration,
+    Term,
+)
+from rubriclab.models.rubric import Criterion, Part, Rubric
 from rubriclab.prompts import Prompt
-from rubriclab.rubric import Criterion, Part, Rubric
 
 DIMENSIONS = {"Side 1": "What the first is.", "Side 2": "What the second is."}
 QUESTIONS = (question("q1"), question("q2", "Side 2"), question("q3", better="no"))

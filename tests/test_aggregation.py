@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.aggregation import (
+from rubriclab.models.aggregation import (
     MOST_MISSING,
     AggregatedScore,
     Aggregation,
@@ -18,7 +18,7 @@ from rubriclab.aggregation import (
     Term,
     combine,
 )
-from rubriclab.data.scale import Scale
+from rubriclab.models.text import Scale
 from rubriclab.stats.interval import DIGITS
 
 ONE_TO_FIVE = Scale(low=1, high=5, whole=True)

@@ -7,7 +7,7 @@ import unicodedata
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.characters import is_blank, one_line, plain
+from rubriclab.models.characters import is_blank, one_line, plain
 
 TEXTS = st.text(st.characters(), max_size=80)
 

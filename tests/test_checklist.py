@@ -9,11 +9,17 @@ from typing import Any
 
 import pytest
 
-from rubriclab.checklist import Folder, load_checklist, parse_checklist, read_checklist, shipped_checklists
-from rubriclab.data.aspect import task_words
-from rubriclab.documents import content_path
 from rubriclab.errors import ChecklistError
-from rubriclab.services.lint import lint
+from rubriclab.methods.checklist import (
+    Folder,
+    load_checklist,
+    parse_checklist,
+    read_checklist,
+    shipped_checklists,
+)
+from rubriclab.models.documents import content_path
+from rubriclab.models.text import task_words
+from rubriclab.ops.check import lint
 
 ASPECTS = json.loads(content_path("stores", "aspects.json").read_text("utf-8"))
 DEFINED = [(task, aspect) for task in ASPECTS for aspect in ASPECTS[task]["aspects"]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given, strategies as st
 
-from rubriclab.characters import comma_list, comma_values
+from rubriclab.models.characters import comma_list, comma_values
 
 VALUES = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]) | st.sampled_from(' ,"='), min_size=1)
 

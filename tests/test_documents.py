@@ -10,7 +10,14 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from rubriclab.documents import DEEPEST, Unreadable, parse_json, parse_toml, read_file, text_of
+from rubriclab.models.documents import (
+    DEEPEST,
+    Unreadable,
+    parse_json,
+    parse_toml,
+    read_file,
+    text_of,
+)
 
 
 def test_a_file_over_the_limit_is_refused_after_reading_no_more_than_that(tmp_path: Path) -> None:

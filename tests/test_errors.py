@@ -12,7 +12,7 @@ import pytest
 import rubriclab as rl
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.errors import DataError, SettingsError
-from rubriclab.services.learn import LearnOptions
+from rubriclab.ops.learn import LearnOptions
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,21 @@ from holistic_scripts import part as overall_part, whole
 from hypoeval_scripts import assignment, example
 from single_call_scripts import HYPOTHESES, PARTS, combined, part_of, sound
 
-from rubriclab.aggregation import Ask
-from rubriclab.data import Example, RowError
-from rubriclab.estimate import SAMPLE, dry_run, estimate_learning, estimate_prompts, estimate_scoring
+from rubriclab.data import RowError
 from rubriclab.judges import FakeJudge
 from rubriclab.judges.options import JudgeOptions
+from rubriclab.learning.estimate import (
+    SAMPLE,
+    dry_run,
+    estimate_learning,
+    estimate_prompts,
+    estimate_scoring,
+)
+from rubriclab.learning.scoring import score_text
 from rubriclab.methods.method import LearningCalls
-from rubriclab.rubric import Part
-from rubriclab.scoring import score_text
+from rubriclab.models.aggregation import Ask
+from rubriclab.models.rubric import Part
+from rubriclab.models.text import Example
 
 BARE = part_of("checkeval", *(question(f"p{n}") for n in range(3)), answers="yes or no")
 WEIGHTED = overall_part("direct", whole(id="weighted"), scoring="weighted", samples=3)

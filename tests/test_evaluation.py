@@ -6,13 +6,19 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
-from rubriclab.data import Example
-from rubriclab.data.example import text_digest
-from rubriclab.evaluation import LEVELS, WORD_COUNT_BASELINE, Evaluator, baseline_evaluators, evaluate, unseen
 from rubriclab.learning import feature_values
-from rubriclab.provenance import Baseline, Provenance
+from rubriclab.models.text import Example, text_digest
+from rubriclab.models.text_features import WORD_COUNT
+from rubriclab.models.version import Baseline, Provenance
+from rubriclab.ops.evaluate import (
+    LEVELS,
+    WORD_COUNT_BASELINE,
+    Evaluator,
+    baseline_evaluators,
+    measure_agreement,
+    unseen,
+)
 from rubriclab.stats.intraclass import ceiling
-from rubriclab.text_features import WORD_COUNT
 
 COEFFICIENTS = {"spearman": spearmanr, "pearson": pearsonr, "kendall": kendalltau}
 RNG = np.random.default_rng(3)
@@ -44,7 +50,7 @@ def by_group(scores: np.ndarray, human: np.ndarray, coefficient) -> float:
 
 
 def by_level(evaluator: Evaluator, texts=TEXTS, **given) -> dict:
-    return {result.agreement.level: result for result in evaluate(texts, [evaluator], "coherence", **given)}
+    return {result.agreement.level: result for result in measure_agreement(texts, [evaluator], "coherence", **given)}
 
 
 @pytest.mark.parametrize("name", COEFFICIENTS)
@@ -55,7 +61,7 @@ def test_the_value_at_group_level_is_the_mean_of_scipy_s_over_the_groups(name):
 
 
 def test_every_evaluator_has_a_result_at_every_level_in_the_order_given():
-    results = evaluate(TEXTS, [OURS, Evaluator("theirs", -OURS.scores)], "coherence")
+    results = measure_agreement(TEXTS, [OURS, Evaluator("theirs", -OURS.scores)], "coherence")
     assert [(r.evaluator, r.agreement.level) for r in results] == [
         (name, level) for name in ("ours", "theirs") for level in LEVELS
     ]
@@ -86,7 +92,8 @@ def test_an_evaluator_that_scored_nothing_has_no_figure_and_says_how_much_is_mis
 
 def test_missing_answers_are_counted_beside_every_result_and_baselines_have_none():
     gappy = replace(OURS, answers_missing=7, answers=150)
-    rows = [result.to_row() for result in evaluate(TEXTS, [gappy, *baseline_evaluators(TEXTS, {})], "coherence")]
+    evaluators = [gappy, *baseline_evaluators(TEXTS, {})]
+    rows = [result.to_row() for result in measure_agreement(TEXTS, evaluators, "coherence")]
     assert {(row["evaluator"], row["answers_missing"], row["answers"]) for row in rows} == {
         ("ours", 7, 150),
         (WORD_COUNT_BASELINE, 0, 0),

@@ -11,10 +11,10 @@ from checkeval_scripts import question
 from hypoeval_scripts import criterion
 from scipy.stats import spearmanr
 
-from rubriclab.data import Aspect, Example, Scale
-from rubriclab.interrater import InterraterAgreement, interrater_agreement
-from rubriclab.rubric import Criterion, Part, Rubric
-from rubriclab.scoring import CriterionScore, Score
+from rubriclab.learning.scoring import CriterionScore, Score
+from rubriclab.models.rubric import Criterion, Part, Rubric
+from rubriclab.models.text import Aspect, Example, Scale
+from rubriclab.ops.agree import InterraterAgreement, interrater_agreement
 from rubriclab.stats.interval import Interval
 from rubriclab.stats.reliability import krippendorff_alpha
 

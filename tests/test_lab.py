@@ -17,8 +17,8 @@ from rich.console import Console
 import rubriclab
 from rubriclab import Lab, NotInStore, SettingsError, Version
 from rubriclab.errors import UserError
-from rubriclab.services.learn import LearnOptions
-from rubriclab.services.scores import Scores
+from rubriclab.ops.learn import LearnOptions
+from rubriclab.ops.scores import Scores
 
 ROWS = [json.loads(line) for line in HELDOUT.read_text().splitlines()[:12]]
 LEARN: dict[str, Any] = {"task": "summarization", "aspect": "coherence", "methods": "hypoeval"}

@@ -7,9 +7,15 @@ from typing import Any
 
 import pytest
 
-from rubriclab.documents import content_path
 from rubriclab.errors import LiteratureError
-from rubriclab.literature import Finding, benchmark_name, load_findings, read_findings, write_findings
+from rubriclab.methods.literature import (
+    Finding,
+    benchmark_name,
+    load_findings,
+    read_findings,
+    write_findings,
+)
+from rubriclab.models.documents import content_path
 
 TASKS = ("summarization", "story", "dialogue")
 CITATION = "Lin (2004), ROUGE: A Package"

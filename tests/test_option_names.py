@@ -17,8 +17,8 @@ from rubriclab import Example, Lab
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.lab import OPERATIONS
+from rubriclab.ops.inputs import rows_of
 from rubriclab.option_names import command, in_python, on_command_line, option, with_flags
-from rubriclab.services.inputs import rows_of
 
 MESSAGE = f"{option('max_calls')} is too small; give {option('scale', '1:5')}, or see {command('trust', 'a@1')}"
 PACKAGE = Path(str(rubriclab.__file__)).parent

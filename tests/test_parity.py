@@ -29,13 +29,12 @@ from server import RunningServer
 from rubriclab import Example, Lab, Version, read
 from rubriclab.cli.main import every_command
 from rubriclab.cli.printing import flags
-from rubriclab.digest import digest
 from rubriclab.errors import UserError
 from rubriclab.judges import batched
-from rubriclab.labeling.judgment import HumanJudgment, TextToJudge
+from rubriclab.models.digest import digest
+from rubriclab.models.judgment import HumanJudgment, TextToJudge
+from rubriclab.ops.label import LabelOptions, question_of
 from rubriclab.option_names import reader_of_commands
-from rubriclab.services.label import question_of
-from rubriclab.services.label_options import LabelOptions
 from rubriclab.store import open_store
 from rubriclab.store.batches import OpenBatch
 

@@ -7,10 +7,8 @@ import pytest
 from hypoeval_scripts import assignment, criterion
 from pydantic import ValidationError
 
-from rubriclab.data import Scale
 from rubriclab.methods.hypoeval import HypoEvalSettings
-from rubriclab.provenance import Provenance
-from rubriclab.rubric import (
+from rubriclab.models.rubric import (
     Criterion,
     Demonstration,
     DroppedCriterion,
@@ -20,6 +18,8 @@ from rubriclab.rubric import (
     Rubric,
     criterion_payload,
 )
+from rubriclab.models.text import Scale
+from rubriclab.models.version import Provenance
 
 
 def part(*names: str, **given) -> Part:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from rubriclab.documents import content_path
 from rubriclab.errors import UserError
+from rubriclab.models.documents import content_path
 
 
 @pytest.fixture

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from rubriclab.models.version import (
+    CALIBRATED,
+    DIRECT,
+    EvaluatorAgreement,
+    GateVerdict,
+    Outcome,
+    Validation,
+)
 from rubriclab.stats.interval import Interval
-from rubriclab.validation import CALIBRATED, DIRECT, EvaluatorAgreement, GateVerdict, Outcome, Validation
 
 BETTER, WORSE = Interval(0.2, 0.1, 0.3), Interval(-0.2, -0.3, -0.1)
 SAME, WIDE = Interval(0.0, -0.02, 0.02), Interval(0.0, -0.3, 0.3)

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from rubriclab import waits
 from rubriclab.cli.logs import log_to_file, start_logging, stop_logging
 from rubriclab.judges import limits
 from rubriclab.judges.limits import LocalLimits
-from rubriclab.waits import AGAIN, LONG, log_wait
+from rubriclab.models import waits
+from rubriclab.models.waits import AGAIN, LONG, log_wait
 
 LOG = logging.getLogger("rubriclab.test")
 

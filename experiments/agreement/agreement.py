@@ -24,9 +24,14 @@ from experiments.runner.training import SETS, LabelledAspect, labelled_aspects
 from experiments.tables import table
 from rubriclab import Example
 from rubriclab.errors import ChecklistError
-from rubriclab.evaluation import Evaluator, Result, baseline_evaluators, evaluate
 from rubriclab.learning.baselines import best_feature
-from rubriclab.services.settings import parse_settings
+from rubriclab.ops.evaluate import (
+    Evaluator,
+    Result,
+    baseline_evaluators,
+    measure_agreement,
+)
+from rubriclab.ops.learn import parse_settings
 from rubriclab.stats import Level
 from rubriclab.stats.correlation import FloatArray
 
@@ -80,7 +85,7 @@ def run(case: Case) -> list[StoredRow]:
     everyone = [*evaluators, *baseline_evaluators(test, {"best": baseline} if baseline else {})]
     # If every text has an input of its own, there are no rivals to compare it with.
     level: Level = "group" if len({example.group for example in test}) < len(test) else "dataset"
-    results = evaluate(test, everyone, case.aspect.aspect, levels=[level])
+    results = measure_agreement(test, everyone, case.aspect.aspect, levels=[level])
     return [row_of(case, result) for result in results]
 
 

@@ -29,8 +29,8 @@ from rubriclab.learning.gate import validation
 from rubriclab.learning.rating_matrix import RatingMatrix
 from rubriclab.learning.settings import JointSettings
 from rubriclab.methods.names import JOINT
+from rubriclab.models.version import Validation
 from rubriclab.stats.correlation import FloatArray
-from rubriclab.validation import Validation
 
 SEED = 42
 # The learning sets: texts wherever they fall, which are compared over the whole set; and rivals, compared in groups.

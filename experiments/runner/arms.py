@@ -33,19 +33,19 @@ from rubriclab import (
     TrainingInput,
     Usage,
 )
-from rubriclab.checklist import seed_questions, shipped_checklists
 from rubriclab.errors import ChecklistError
-from rubriclab.evaluation import Evaluator
 from rubriclab.judges.connect import connect
 from rubriclab.judges.ledger import Ledger
 from rubriclab.learning import joint
 from rubriclab.learning.candidates import Plan
+from rubriclab.learning.scoring import score_stream
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.single_method import Trained, train
-from rubriclab.literature import load_findings
 from rubriclab.methods.catalogue import METHODS
-from rubriclab.scoring import score_stream
-from rubriclab.services.settings import resolve_settings
+from rubriclab.methods.checklist import seed_questions, shipped_checklists
+from rubriclab.methods.literature import load_findings
+from rubriclab.ops.evaluate import Evaluator
+from rubriclab.ops.learn import resolve_settings
 
 
 @dataclass(frozen=True)

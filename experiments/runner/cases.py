@@ -11,7 +11,7 @@ from typing import Literal
 from experiments.runner.sets import Sets
 from experiments.runner.study import Study
 from rubriclab import Assignment, DataError, Example
-from rubriclab.base_models import FrozenModel
+from rubriclab.models.base import FrozenModel
 
 # The share of the groups that drawn texts are learned from, and the largest share for many labels.
 SHARE, LARGEST_SHARE = 1 / 2, 2 / 3

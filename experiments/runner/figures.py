@@ -12,13 +12,13 @@ import numpy.typing as npt
 from experiments.runner.cases import Material
 from experiments.runner.results import Basis, Gap, Row
 from experiments.runner.study import BASELINES, Study
-from rubriclab.evaluation import Evaluator, Result, evaluate
 from rubriclab.learning.baselines import best_feature, feature_values
+from rubriclab.models.text_features import WORD_COUNT
+from rubriclab.ops.evaluate import Evaluator, Result, measure_agreement
 from rubriclab.stats import Interval, Level, difference
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.interval import rounded
 from rubriclab.stats.jackknife import Statistic, estimate
-from rubriclab.text_features import WORD_COUNT
 
 COEFFICIENTS = ("spearman", "pearson", "kendall")
 COUNTS = ("n", "groups", "constant_groups")
@@ -137,7 +137,7 @@ class Share:
 
 def _result(texts: Material, evaluator: Evaluator, basis: Basis) -> Result:
     aspect = texts.assignment.aspect.name
-    (found,) = evaluate(texts.test, [evaluator], aspect, levels=[basis.level], constant=basis.constant)
+    (found,) = measure_agreement(texts.test, [evaluator], aspect, levels=[basis.level], constant=basis.constant)
     return found
 
 

@@ -16,7 +16,7 @@ from experiments import ROOT
 from experiments.runner.arms import uncached_judge
 from experiments.runner.results import present_prompts, read_stored
 from rubriclab import SettingsError, __version__
-from rubriclab.base_models import FrozenModel
+from rubriclab.models.base import FrozenModel
 from rubriclab.pydantic_errors import first_fault
 
 StoredRow = dict[str, Any]

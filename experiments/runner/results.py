@@ -13,10 +13,10 @@ from pydantic import Field, ValidationError
 
 from experiments.runner.cases import Case, SplitName
 from rubriclab import DataError, Judge
-from rubriclab.base_models import FrozenModel
-from rubriclab.documents import Unreadable, read_file
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.judges.embedded import EmbeddedJudge
+from rubriclab.models.base import FrozenModel
+from rubriclab.models.documents import Unreadable, read_file
 from rubriclab.prompts import prompts_digest
 from rubriclab.prompts.render import FOLDER
 from rubriclab.pydantic_errors import first_fault

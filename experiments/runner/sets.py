@@ -11,12 +11,17 @@ from pydantic import Field
 
 from experiments import SETS
 from rubriclab import Assignment, DataError, Example, SettingsError, find_aspect, parse_scale, read, task_words
-from rubriclab.base_models import FrozenModel
 from rubriclab.data import RowError, training_examples
-from rubriclab.data.aspect import Words
 from rubriclab.data.formats import lines_of
-from rubriclab.digest import canonical
-from rubriclab.documents import parse_json, parse_toml, read_file, text_of
+from rubriclab.models.base import FrozenModel
+from rubriclab.models.digest import canonical
+from rubriclab.models.documents import (
+    parse_json,
+    parse_toml,
+    read_file,
+    text_of,
+)
+from rubriclab.models.text import Words
 
 ENDINGS = (".jsonl", ".jsonl.gz")
 TRAIN_IDS = "hypoeval_train_ids.json"

@@ -14,11 +14,11 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, mo
 
 from experiments import STUDIES
 from rubriclab import SettingsError
-from rubriclab.base_models import FrozenModel
-from rubriclab.data.aspect import Words
-from rubriclab.digest import digest
-from rubriclab.documents import Unreadable, parse_toml, read_file
 from rubriclab.methods.names import DEFAULT_METHODS, has_settings, settings_names
+from rubriclab.models.base import FrozenModel
+from rubriclab.models.digest import digest
+from rubriclab.models.documents import Unreadable, parse_toml, read_file
+from rubriclab.models.text import Words
 from rubriclab.pydantic_errors import first_fault
 from rubriclab.stats import ConstantRule, Level
 

@@ -21,19 +21,18 @@ from experiments.runner.measurement import Measurement, Options, StoredRow, stor
 from experiments.runner.training import LabelledAspect, labelled_aspects
 from experiments.tables import table as markdown
 from rubriclab import Example, JudgeOptions, Part, Prompt, Reply, Usage
-from rubriclab.aggregation import Ask
 from rubriclab.judges.judge import JudgeWrapper
 from rubriclab.learning.baselines import feature_values
 from rubriclab.learning.fitting import fit
 from rubriclab.learning.rating_matrix import candidate_table
+from rubriclab.learning.scoring import ratings_of
 from rubriclab.learning.settings import JointSettings
 from rubriclab.methods.baselines import whole_aspect
-from rubriclab.scoring.score import ratings_of
-from rubriclab.services.judge_choice import JudgeChoice
-from rubriclab.services.workspace import Workspace
+from rubriclab.models.aggregation import Ask
+from rubriclab.models.text_features import WORD_COUNT
+from rubriclab.models.version import Candidate
+from rubriclab.ops.workspace import JudgeChoice, Workspace
 from rubriclab.stats.correlation import FloatArray, float_table, spearman
-from rubriclab.text_features import WORD_COUNT
-from rubriclab.training_record import Candidate
 
 DIRECT, TOGETHER, APART = "asked directly", "rubric, one call", "rubric, one criterion a call"
 CALIBRATED, MEAN_LABEL, WORDS = "asked directly, calibrated", "mean of the labels", "word count"

@@ -14,7 +14,7 @@ from rubriclab.cli.places import FILE, check_output
 from rubriclab.cli.printing import note, options_of, print_json, print_view
 
 if TYPE_CHECKING:
-    from rubriclab.services.lint import LintResult
+    from rubriclab.ops.check import LintResult
 
 
 @command()
@@ -31,8 +31,8 @@ def check(files: tuple[str, ...], *, as_json: bool, **values: Any) -> None:
     scores, groups, the agreement of the raters, missing and repeated texts, and the command to run next. No calls are
     made.
     """
+    from rubriclab.ops import check as service
     from rubriclab.report.data_check import check_commands, check_row, check_view
-    from rubriclab.services import check as service
 
     options = options_of(service.CheckOptions, values)
     results = service.check_each(files, options) if len(files) > 1 else [service.check(files[0], options)]
@@ -57,7 +57,7 @@ def lint(files: tuple[str, ...], *, as_json: bool) -> None:
     Exit code 1 if a question is repeated, 2 if a file is no checklist. Whether a question asks one thing that can be
     seen in the text is judged by a language model while learning.
     """
-    from rubriclab.services import lint as service
+    from rubriclab.ops import check as service
 
     results = {file: service.lint(file) for file in files}
     if as_json:
@@ -114,7 +114,7 @@ def split(file: str, *, output: str | None, as_json: bool, **values: Any) -> Non
     Groups are taken until there are --train texts. The same file and seed give the same split, whatever the order of
     the rows. All columns are kept.
     """
-    from rubriclab.services import split as service
+    from rubriclab.ops import split as service
 
     places = _places(file, output)
     for place in places:

@@ -33,8 +33,8 @@ from rubriclab.cli.printing import (
 from rubriclab.errors import SettingsError
 
 if TYPE_CHECKING:
-    from rubriclab.comparison.results import LimitOutcome
-    from rubriclab.services.transfer import TransferResult
+    from rubriclab.learning.paired_scores import LimitOutcome
+    from rubriclab.ops.transfer import TransferResult
 
 
 @command()
@@ -66,8 +66,8 @@ def compare(
     scores fell most. The exit code is 0 if the drop is within --max-drop (without it: if there is no significant drop),
     1 if it is beyond, and 3 if inconclusive. One file with several systems (field system) gives a ranking.
     """
-    from rubriclab.services import compare as service
-    from rubriclab.services.running import finish
+    from rubriclab.ops import compare as service
+    from rubriclab.ops.workspace import finish
 
     if len(outputs) > 2:
         raise SettingsError(f"Expected OLD and NEW, or one file, got {len(outputs)} files.", "Compare two at a time.")
@@ -151,8 +151,8 @@ def drift(
     inconclusive. With --anchor it is 1 if the errors of the labelled texts have changed since the first look; however
     often one looks, at most one judge in twenty that does not change is reported.
     """
-    from rubriclab.services import drift as service
-    from rubriclab.services.running import finish
+    from rubriclab.ops import drift as service
+    from rubriclab.ops.workspace import finish
 
     before, after, texts = _sides([*named, anchor] if anchor else named)
     options = options_of(service.DriftOptions, {**values, "anchor": anchor is not None})
@@ -190,7 +190,7 @@ def drift(
 def _sides(named: Sequence[str]) -> tuple[str, str | None, str]:
     """Return the version before, the version after if another one is named, and the file."""
 
-    from rubriclab.store.version import names_a_version
+    from rubriclab.models.version import names_a_version
 
     if not 2 <= len(named) <= 3:
         raise SettingsError(
@@ -222,8 +222,8 @@ def agree(texts: str, *, rubric: str, dry_run: bool, as_json: bool, **values: An
 
     TEXTS need no human scores. Agreement is reported for the scores, binned and not, and for each criterion.
     """
-    from rubriclab.services import agree as service
-    from rubriclab.services.running import finish
+    from rubriclab.ops import agree as service
+    from rubriclab.ops.workspace import finish
 
     check_exports(values)
     options = options_of(service.AgreeOptions, values)
@@ -270,8 +270,8 @@ def transfer(ref: str, *, target: str, dry_run: bool, as_json: bool, **values: A
     the candidates. All figures are held out. The recommended way has the smallest mean absolute error. Without labels,
     only the share of texts outside of the range of the training texts is known.
     """
-    from rubriclab.services.running import finish
-    from rubriclab.services.transfer import TransferOptions, prepare_transfer
+    from rubriclab.ops.transfer import TransferOptions, prepare_transfer
+    from rubriclab.ops.workspace import finish
 
     check_exports(values)
     with workspace_of(values) as workspace:

@@ -26,9 +26,14 @@ import click
 
 from rubriclab.cli.options import FromFound, SectionOption
 from rubriclab.cli.places import PlaceType
-from rubriclab.documents import MOST_TOML_BYTES, Unreadable, parse_toml, read_file
 from rubriclab.errors import NotConfirmed, SettingsError
 from rubriclab.methods.names import has_settings, settings_names
+from rubriclab.models.documents import (
+    MOST_TOML_BYTES,
+    Unreadable,
+    parse_toml,
+    read_file,
+)
 from rubriclab.option_names import did_you_mean
 
 CONFIG_NAME = "rubriclab.toml"
@@ -169,8 +174,8 @@ def _unusable(file: Path, error: Unreadable) -> SettingsError:
 
 def _pair(key: str, value: Any, most: int | None) -> str:
     """Return an option with its value, made plain, without passwords and cut to `most` characters."""
-    from rubriclab.characters import one_line
-    from rubriclab.masking import masked
+    from rubriclab.judges.masking import masked
+    from rubriclab.models.characters import one_line
 
     written = json.dumps(value, ensure_ascii=False, default=str)
     shown = one_line(masked(f"{key} = {written}"))
@@ -216,7 +221,7 @@ def _check_type(file: Path, option: click.Option, key: str, value: Any) -> None:
     else:
         expected, named = (str,), "text in quotation marks"
     if type(value) not in expected:
-        from rubriclab.descriptions import describe
+        from rubriclab.models.characters import describe
 
         several = ", or a list of such" if option.multiple else ""
         raise SettingsError(f"{file}: {key}: expected {named}{several}, got {describe(value)}.")

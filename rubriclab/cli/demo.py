@@ -14,7 +14,15 @@ import click
 
 from rubriclab.cli.options import command, option
 from rubriclab.errors import UserError
-from rubriclab.services.sample import FILES, HELDOUT, LABELLED, README, RECORDING, UNLABELLED, write_sample
+from rubriclab.ops.split import (
+    FILES,
+    HELDOUT,
+    LABELLED,
+    README,
+    RECORDING,
+    UNLABELLED,
+    write_sample,
+)
 
 NAME, OFFLINE, STORE = "news-coherence", "news-coherence-offline", "store.db"
 TASK = ("--task", "summarization", "--aspect", "coherence", "--scale", "1:5")

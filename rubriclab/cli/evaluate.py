@@ -23,9 +23,9 @@ from rubriclab.cli.places import FILE
 from rubriclab.cli.printing import options_of, print_dry_run, print_json, print_result, print_view, workspace_of
 
 if TYPE_CHECKING:
+    from rubriclab.models.version import Outcome
+    from rubriclab.ops.evaluate import Evaluation
     from rubriclab.report.model import View
-    from rubriclab.services.evaluate import Evaluation
-    from rubriclab.validation import Outcome
 
 
 @command()
@@ -62,8 +62,8 @@ def evaluate(heldout: str, *, rubrics: tuple[str, ...], dry_run: bool, as_json: 
 
     Groups (texts of one source) that any of the rubrics was learned from are left out, and their number is reported.
     """
-    from rubriclab.services import evaluate as service
-    from rubriclab.services.running import finish
+    from rubriclab.ops import evaluate as service
+    from rubriclab.ops.workspace import finish
 
     check_exports(values)
     options = options_of(service.EvaluateOptions, values)
@@ -105,7 +105,7 @@ def gate(ref: str, *, as_json: bool, **values: Any) -> None:
     The comparison was made on held-out labels when the version was learned, in correlation and in error. A rubric must
     also be better than baselines without calls. Exit codes: 0 better, 1 not better, 3 inconclusive.
     """
-    from rubriclab.services import versions as service
+    from rubriclab.ops import versions as service
 
     check_exports(values)
     with workspace_of(values) as workspace:

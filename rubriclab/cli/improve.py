@@ -33,8 +33,7 @@ from rubriclab.cli.printing import (
 from rubriclab.errors import RubriclabError, SettingsError
 
 if TYPE_CHECKING:
-    from rubriclab.revision import Improvement
-    from rubriclab.services.improve import Improving
+    from rubriclab.ops.improve import Improvement, Improving
 
 
 @command()
@@ -82,8 +81,8 @@ def improve(
     If the rubric judges sentences (dcr, most of seal), only sentences with faults may change. If it judges whole texts
     (hypotheses, checklists, and texts too short to be judged by sentence), any sentence may change.
     """
-    from rubriclab.services.improve import ImproveOptions, prepare_improvement
-    from rubriclab.services.workspace import no_progress
+    from rubriclab.ops.improve import ImproveOptions, prepare_improvement
+    from rubriclab.ops.workspace import no_progress
 
     options = options_of(ImproveOptions, values)
     if not dry_run:
@@ -116,7 +115,7 @@ def _check_places(output: str, diff: str | None, *, as_json: bool) -> None:
 
 def _write(improving: Improving, output: str, diff: str | None) -> None:
     """Write the texts, and what changed in them, as they come."""
-    from rubriclab.services.running import finish
+    from rubriclab.ops.workspace import finish
 
     with writing_rows(output) as write, writing(diff or "-") as write_diff:
 
@@ -186,10 +185,9 @@ def edit(rubric: str, *, dry_run: bool, as_json: bool, **values: Any) -> None:
     parent's. Dropping criteria, limiting weights and setting the threshold takes no calls; the labelled texts are
     rated again by new wordings.
     """
+    from rubriclab.ops.edit import EditOptions, prepare_edit
+    from rubriclab.ops.workspace import finish
     from rubriclab.report.edit import edit_view
-    from rubriclab.services.edit import prepare_edit
-    from rubriclab.services.edit_options import EditOptions
-    from rubriclab.services.running import finish
 
     forms = {"reword": "ID=TEXT", "merge": "ID=TEXT", "bound": "ID=LOW:HIGH", "pin": "ID=WEIGHT"}
     changes = {

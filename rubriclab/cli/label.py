@@ -47,8 +47,8 @@ def label(texts: str, *, output: str, as_json: bool, **values: Any) -> None:
     Every answer is in the store as soon as it is given; run the same command again to continue. Raters see neither
     systems nor other raters' labels. One text in ten comes twice and shows how consistent a rater is.
     """
-    from rubriclab.services.label_options import LabelOptions
-    from rubriclab.services.running import finish
+    from rubriclab.ops.label import LabelOptions
+    from rubriclab.ops.workspace import finish
     from rubriclab.web.label.serve import label as serve
 
     options = options_of(LabelOptions, values)

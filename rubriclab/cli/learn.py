@@ -22,9 +22,9 @@ from rubriclab.cli.printing import effort_row, note, options_of, print_dry_run, 
 from rubriclab.methods.names import DEFAULT_METHODS, METHOD_NAMES
 
 if TYPE_CHECKING:
-    from rubriclab.provenance import TrainingAgreement
-    from rubriclab.rubric import Rubric
-    from rubriclab.services.learn import LearnResult
+    from rubriclab.models.rubric import Rubric
+    from rubriclab.models.version import TrainingAgreement
+    from rubriclab.ops.learn import LearnResult
 
 joint_options = together(
     count_option(
@@ -134,8 +134,8 @@ def learn(labelled: str, *, gate: bool, dry_run: bool, as_json: bool, **values: 
     file of texts with human scores, or - for standard input. After an interruption, or if a limit was reached, run the
     same command again: answers are cached when they arrive.
     """
-    from rubriclab.services import learn as service
-    from rubriclab.services.running import finish
+    from rubriclab.ops import learn as service
+    from rubriclab.ops.workspace import finish
 
     options = options_of(service.LearnOptions, values)
     if gate:

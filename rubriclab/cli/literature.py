@@ -24,7 +24,7 @@ from rubriclab.cli.printing import effort_row, note, options_of, print_dry_run, 
 
 if TYPE_CHECKING:
     from rubriclab.base_options import Options
-    from rubriclab.services.literature import FindingList
+    from rubriclab.ops.literature import FindingList
 
 PATH_HELP = "The folder of findings files, or one such file.  [default: your own literature folder]"
 folder_option = option("--folder", section=STORED, type=FILE, metavar="PATH", help=PATH_HELP)
@@ -59,8 +59,8 @@ def add(paper: str, *, dry_run: bool, as_json: bool, **values: Any) -> None:
     kept, and remove what does not follow from the paper. Findings about the raters of a public data set carry its name,
     so that `learn --literature-without` can leave them out.
     """
-    from rubriclab.services import literature as service
-    from rubriclab.services.running import finish
+    from rubriclab.ops import literature as service
+    from rubriclab.ops.workspace import finish
 
     options = options_of(service.LiteratureAddOptions, values)
     with workspace_of(values) as workspace:
@@ -81,7 +81,7 @@ def add(paper: str, *, dry_run: bool, as_json: bool, **values: Any) -> None:
 @row_options
 def list_(ids: tuple[str, ...], **values: Any) -> None:
     """List the findings that you keep, or those that ship; of each ID, show the quotation, page and paper, too."""
-    from rubriclab.services import literature as service
+    from rubriclab.ops import literature as service
 
     _print(service.list_findings, service.LiteratureShowOptions, ids, **values)
 
@@ -92,7 +92,7 @@ def list_(ids: tuple[str, ...], **values: Any) -> None:
 @row_options
 def remove(ids: tuple[str, ...], **values: Any) -> None:
     """Remove findings from all of your files, or from the file of a task, and print them."""
-    from rubriclab.services import literature as service
+    from rubriclab.ops import literature as service
 
     _print(service.remove, service.LiteratureOptions, ids, **values)
 

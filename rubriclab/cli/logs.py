@@ -11,9 +11,9 @@ from pathlib import Path
 import click
 
 from rubriclab import __version__
-from rubriclab.characters import one_line, plain
 from rubriclab.errors import SettingsError
-from rubriclab.masking import masked
+from rubriclab.judges.masking import masked
+from rubriclab.models.characters import one_line, plain
 
 LOGGER = logging.getLogger("rubriclab")
 LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)

@@ -16,7 +16,6 @@ from typing import Any
 import click
 
 from rubriclab import __version__
-from rubriclab.characters import plain
 from rubriclab.cli import (
     check,
     compare,
@@ -40,6 +39,7 @@ from rubriclab.cli.places import OUTPUT
 from rubriclab.cli.printing import flags, note
 from rubriclab.errors import RubriclabError
 from rubriclab.methods.names import settings_names
+from rubriclab.models.characters import plain
 from rubriclab.option_names import reader_of_commands
 
 INTERRUPTED = 128 + signal.SIGINT

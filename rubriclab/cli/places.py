@@ -99,7 +99,7 @@ def check_output(path: str, name: str, inputs: list[str]) -> None:
     Raises:
         SettingsError: otherwise.
     """
-    from rubriclab.documents import is_database
+    from rubriclab.models.documents import is_database
 
     for read in inputs:
         if same_file(path, read):

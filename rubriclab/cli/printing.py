@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 import orjson
 
-from rubriclab.characters import plain
+from rubriclab.models.characters import plain
 from rubriclab.option_names import for_reader
 
 if TYPE_CHECKING:
     from rubriclab.base_options import Options
-    from rubriclab.estimate import DryRun
-    from rubriclab.provenance import Effort
+    from rubriclab.learning.estimate import DryRun
+    from rubriclab.models.version import Effort
+    from rubriclab.ops.workspace import Workspace
     from rubriclab.report.model import View
-    from rubriclab.services.workspace import Workspace
 
 
 # Columns of a view that is written to a file.
@@ -108,9 +108,9 @@ def workspace_of(values: Mapping[str, Any]) -> Workspace:
     """Return the workspace that the options of a command say."""
 
     from rubriclab.judges.options import JudgeOptions
-    from rubriclab.progress import regular_lines, terminal_bar
-    from rubriclab.services.settings import parse_settings
-    from rubriclab.services.workspace import Workspace, judge_options
+    from rubriclab.ops.learn import parse_settings
+    from rubriclab.ops.progress import regular_lines, terminal_bar
+    from rubriclab.ops.workspace import Workspace, judge_options
 
     record = values.get("record")
     return Workspace(
@@ -125,7 +125,7 @@ def workspace_of(values: Mapping[str, Any]) -> Workspace:
 
 def options_of(model: type[OptionsT], values: Mapping[str, Any]) -> OptionsT:
     """Return the options of a service; `--set` pairs become tables."""
-    from rubriclab.services.settings import parse_settings
+    from rubriclab.ops.learn import parse_settings
 
     pairs = values.get("settings")
     return model.given({**values, "settings": parse_settings(pairs)} if pairs else {**values, "settings": None})

@@ -28,9 +28,9 @@ from rubriclab.cli.printing import effort_row, note, options_of, print_dry_run, 
 from rubriclab.errors import RubriclabError, SettingsError
 
 if TYPE_CHECKING:
-    from rubriclab.data.scale import Scale
-    from rubriclab.provenance import Effort
-    from rubriclab.services.score import Scoring
+    from rubriclab.models.text import Scale
+    from rubriclab.models.version import Effort
+    from rubriclab.ops.score import Scoring
 
 # Whether the mean human score is at least `--fail-under`.
 OUTCOMES: Mapping[bool | None, tuple[int, str]] = {True: (0, "met"), False: (1, "not met"), None: (3, "inconclusive")}
@@ -113,10 +113,9 @@ def score(
     the offline judge scores each text relative to the others of the file, by text features. The agreement of these
     scores with people is unknown.
     """
+    from rubriclab.ops.score import ScoreOptions, check_resumable, prepare_scoring
     from rubriclab.report.lists import summary_blocks
     from rubriclab.report.model import View
-    from rubriclab.services.score import ScoreOptions, prepare_scoring
-    from rubriclab.services.score_resume import check_resumable
 
     options = options_of(ScoreOptions, values)
     if not dry_run:
@@ -176,9 +175,9 @@ def _check_replies(place: str | None) -> None:
 def _write(scoring: Scoring, texts: str, output: str, keep_replies: str | None, *, resume: bool) -> None:
     """Write the scores as they come; with `resume`, after those in the file."""
     from rubriclab.data.tables import table_kind
+    from rubriclab.ops.score import record_of, write_record
+    from rubriclab.ops.workspace import finish
     from rubriclab.report.lists import criteria_rows
-    from rubriclab.services.running import finish
-    from rubriclab.services.score_resume import record_of, write_record
 
     as_table = output != "-" and table_kind(output) is not None
     dialect = dialect_of(texts, scoring.options)
@@ -209,7 +208,7 @@ def _write(scoring: Scoring, texts: str, output: str, keep_replies: str | None, 
 
 def _keep(scoring: Scoring, texts: str, output: str) -> int:
     """Keep the complete rows of the output file, and return where they end, in bytes."""
-    from rubriclab.services.score_resume import keep_scores, prepare_resuming
+    from rubriclab.ops.score import keep_scores, prepare_resuming
 
     end = prepare_resuming(scoring, output)
     if end:

@@ -44,8 +44,7 @@ def serve(rubric: str, **values: Any) -> None:
     """
     import orjson
 
-    from rubriclab.services.base import ServeOptions
-    from rubriclab.services.running import finish
+    from rubriclab.ops.workspace import ServeOptions, finish
     from rubriclab.web.api.serve import serve_rubric
 
     options, settings = options_of(ServeOptions, values), workspace_of(values)
@@ -72,7 +71,7 @@ def studio(rubric: str | None, *, port: int | None, no_browser: bool, **values: 
     is called only after its price was shown and confirmed; --judge names it, and --max-cost limits all pages together.
     The pages are served on this computer only, until Ctrl-C.
     """
-    from rubriclab.services.running import finish
+    from rubriclab.ops.workspace import finish
     from rubriclab.web.studio.app import serve_studio
 
     settings = workspace_of(values)
@@ -91,7 +90,7 @@ def mcp(*, allow_calls: bool, **values: Any) -> None:
     --allow-calls only the offline judge and answers in the store are used. It needs: pip install 'rubriclab[mcp]'
     """
     from rubriclab.integrations.mcp import serve_mcp
-    from rubriclab.services.running import finish
+    from rubriclab.ops.workspace import finish
 
     # The protocol's SDK waits for standard input even when it is interrupted; a client that ends it is waited for.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)

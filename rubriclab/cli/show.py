@@ -22,8 +22,7 @@ from rubriclab.cli.printing import note, options_of, print_dry_run, print_json, 
 from rubriclab.errors import SettingsError
 
 if TYPE_CHECKING:
-    from rubriclab.store import Version
-    from rubriclab.training_record import TrainingRecord
+    from rubriclab.models.version import TrainingRecord, Version
 
 
 @command()
@@ -51,7 +50,7 @@ if TYPE_CHECKING:
 @json_option
 def show(rubric: str, *, evidence: bool, matrix: bool, output: str | None, store: str | None, as_json: bool) -> None:
     """Show RUBRIC (NAME, NAME@NUMBER or NAME@TAG): its criteria with levels, weights, evidence and agreement."""
-    from rubriclab.services import versions as service
+    from rubriclab.ops import versions as service
 
     if output and not matrix:
         raise SettingsError("--output goes with --matrix.", "Give both, or neither.")
@@ -109,7 +108,7 @@ def report(rubric: str, *, output: str, store: str | None) -> None:
     The report is one file without external resources. It shows the texts and labels that RUBRIC was learned from, if
     the store has them.
     """
-    from rubriclab.services import versions as service
+    from rubriclab.ops import versions as service
 
     with workspace_of({"store": store}) as workspace:
         check_place(output)
@@ -136,8 +135,8 @@ def disagreements(rubric: str, *, as_json: bool, csv: str | None, **values: Any)
 
     Each text has its label, the raters' scores, its source, and the score and reason of every criterion.
     """
-    from rubriclab.services import disagreements as service
-    from rubriclab.services.workspace import Workspace
+    from rubriclab.ops import versions as service
+    from rubriclab.ops.workspace import Workspace
 
     options = options_of(service.DisagreementsOptions, values)
     with Workspace(values["store"]) as workspace:
@@ -168,8 +167,8 @@ def explain(rubric: str, text: str | None, *, dry_run: bool, as_json: bool, **va
     TEXT is a .txt file, or - for standard input, with the text itself; or a file of rows, of which --id names one.
     Without TEXT, --id names a text that RUBRIC was learned from; its kept ratings are used, and no calls are made.
     """
-    from rubriclab.services.explain import ExplainOptions, prepare_explanation
-    from rubriclab.services.running import finish
+    from rubriclab.ops.explain import ExplainOptions, prepare_explanation
+    from rubriclab.ops.workspace import finish
 
     check_exports(values)
     options = options_of(ExplainOptions, values)

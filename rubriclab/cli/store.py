@@ -14,8 +14,8 @@ from rubriclab.cli.places import FILE
 from rubriclab.cli.printing import options_of, print_json, print_view
 
 if TYPE_CHECKING:
-    from rubriclab.services.storage import PruneResult, StoreSize, VacuumResult
-    from rubriclab.store import Version
+    from rubriclab.models.version import Version
+    from rubriclab.ops.versions import PruneResult, StoreSize, VacuumResult
 
 
 @click.group("store")
@@ -28,8 +28,8 @@ def store() -> None:
 @row_options
 def size(*, store: str | None, as_json: bool, csv: str | None) -> None:
     """Show the rows and bytes of the store by kind, cached answers by model."""
-    from rubriclab.services import storage as service
-    from rubriclab.services.workspace import Workspace
+    from rubriclab.ops import versions as service
+    from rubriclab.ops.workspace import Workspace
 
     with Workspace(store) as workspace:
         result = service.store_size(workspace)
@@ -48,8 +48,8 @@ def prune(*, store: str | None, as_json: bool, **values: Any) -> None:
     Answers that are removed are asked again, and paid for again, when a command needs them. With --older-than 0d, all
     are removed.
     """
-    from rubriclab.services import storage as service
-    from rubriclab.services.workspace import Workspace
+    from rubriclab.ops import versions as service
+    from rubriclab.ops.workspace import Workspace
 
     options = options_of(service.PruneOptions, values)
     with Workspace(store) as workspace:
@@ -66,8 +66,8 @@ def vacuum(*, store: str | None, as_json: bool) -> None:
     Other processes that use the store wait meanwhile. SQLite writes a copy of the file first, so that the disk needs as
     much free space as the store takes.
     """
-    from rubriclab.services import storage as service
-    from rubriclab.services.workspace import Workspace
+    from rubriclab.ops import versions as service
+    from rubriclab.ops.workspace import Workspace
 
     with Workspace(store) as workspace:
         result = service.vacuum(workspace)
@@ -96,9 +96,8 @@ def batches(*, as_json: bool, csv: str | None, **values: Any) -> None:
 
     To fetch them, run the command that sent them again: it waits for its batches, and pays for nothing twice.
     """
-    from rubriclab.services import batches as service
-    from rubriclab.services.running import finish
-    from rubriclab.services.workspace import Workspace
+    from rubriclab.ops import versions as service
+    from rubriclab.ops.workspace import Workspace, finish
 
     options = options_of(service.BatchesOptions, values)
     with Workspace(values["store"]) as workspace:
@@ -155,8 +154,8 @@ def _trust_file(file: Path, *, revoke: bool, as_json: bool) -> None:
 
 
 def _trust_version(ref: str, store: str | None, *, revoke: bool, as_json: bool) -> None:
-    from rubriclab.services import versions as service
-    from rubriclab.services.workspace import Workspace
+    from rubriclab.ops import versions as service
+    from rubriclab.ops.workspace import Workspace
 
     with Workspace(store) as workspace:
         version = service.trust(workspace, ref, revoke=revoke)
@@ -180,8 +179,8 @@ def _outcome(version: Version) -> str:
 
 def _consequence(version: Version) -> str:
     from rubriclab.judges.recording import PREFIX
-    from rubriclab.services.judge_choice import online_judges
-    from rubriclab.services.versions import named_judges
+    from rubriclab.ops.versions import named_judges
+    from rubriclab.ops.workspace import online_judges
 
     judges = online_judges(version)
     if not judges:
@@ -193,9 +192,9 @@ def _consequence(version: Version) -> str:
 
 def _list(store: str | None, *, as_json: bool) -> None:
     from rubriclab.cli.config import confirmed_files, digest_of
+    from rubriclab.ops.versions import imported_versions
+    from rubriclab.ops.workspace import Workspace
     from rubriclab.report.lists import trust_view
-    from rubriclab.services.versions import imported_versions
-    from rubriclab.services.workspace import Workspace
 
     with Workspace(store) as workspace:
         versions = imported_versions(workspace)

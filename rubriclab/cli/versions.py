@@ -16,8 +16,8 @@ from rubriclab.errors import PackError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rubriclab.services.versions import VerifyResult
-    from rubriclab.store import Version
+    from rubriclab.models.version import Version
+    from rubriclab.ops.versions import VerifyResult
 
 
 @command("list")
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 @row_options
 def list_names(*, store: str | None, as_json: bool, csv: str | None) -> None:
     """List the rubrics in the store, the newest version of each."""
-    from rubriclab.services.versions import list_versions
-    from rubriclab.services.workspace import Workspace
+    from rubriclab.ops.versions import list_versions
+    from rubriclab.ops.workspace import Workspace
 
     with Workspace(store, notify=(lambda _text: None) if as_json else note) as workspace:
         versions = list_versions(workspace)
@@ -41,8 +41,8 @@ def list_names(*, store: str | None, as_json: bool, csv: str | None) -> None:
 @row_options
 def log(name: str, *, store: str | None, as_json: bool, csv: str | None) -> None:
     """List all versions of NAME, the newest first."""
-    from rubriclab.services import versions as service
-    from rubriclab.services.workspace import Workspace
+    from rubriclab.ops import versions as service
+    from rubriclab.ops.workspace import Workspace
 
     with Workspace(store) as workspace:
         versions = service.log(workspace, name)
@@ -58,8 +58,8 @@ def log(name: str, *, store: str | None, as_json: bool, csv: str | None) -> None
 @json_option
 def diff(before: str, after: str, *, store: str | None, as_json: bool, **values: Any) -> None:
     """Show what changed from version BEFORE to version AFTER."""
-    from rubriclab.services import versions as service
-    from rubriclab.services.workspace import Workspace
+    from rubriclab.ops import versions as service
+    from rubriclab.ops.workspace import Workspace
 
     check_exports(values)
     with Workspace(store) as workspace:
@@ -79,7 +79,7 @@ def tag(ref: str, tag: str, *, delete: bool, force: bool, store: str | None) -> 
     The tag production is refused, with exit code 1, if the gate did not find the version better than the free
     baselines.
     """
-    from rubriclab.services import versions as service
+    from rubriclab.ops import versions as service
 
     with workspace_of({"store": store}) as workspace:
         if delete:
@@ -97,8 +97,8 @@ def tag(ref: str, tag: str, *, delete: bool, force: bool, store: str | None) -> 
 @store_option
 def export_pack(ref: str, *, output: str, store: str | None) -> None:
     """Write the version REF as a pack: a file to review, keep in git and share."""
-    from rubriclab.services import versions as service
-    from rubriclab.services.workspace import Workspace
+    from rubriclab.ops import versions as service
+    from rubriclab.ops.workspace import Workspace
 
     with Workspace(store) as workspace:
         text = service.export(workspace, ref)
@@ -121,8 +121,8 @@ def export_pack(ref: str, *, output: str, store: str | None) -> None:
 def import_(pack: str, *, name: str | None, store: str | None, as_json: bool) -> None:
     """Save the rubric of a PACK file (- for standard input) as a version, after checking its digests."""
     from rubriclab.cli.store import trust_row
-    from rubriclab.services import versions as service
-    from rubriclab.services.workspace import Workspace
+    from rubriclab.ops import versions as service
+    from rubriclab.ops.workspace import Workspace
 
     notes: list[str] = []
     with Workspace(store, notify=notes.append) as workspace:
@@ -146,8 +146,8 @@ def import_(pack: str, *, name: str | None, store: str | None, as_json: bool) ->
 @json_option
 def verify(*, repair: bool, store: str | None, as_json: bool) -> None:
     """Recompute every digest in the store; exit code 1 if any does not match."""
-    from rubriclab.services import versions as service
-    from rubriclab.services.workspace import Workspace
+    from rubriclab.ops import versions as service
+    from rubriclab.ops.workspace import Workspace
 
     with Workspace(store) as workspace:
         result = service.verify(workspace, repair=repair)

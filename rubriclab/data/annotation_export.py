@@ -12,9 +12,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from rubriclab.data.cells import MOST_WORDS, CellRules, is_level_word, proposed_level_scores
 from rubriclab.data.row import RowError
-from rubriclab.descriptions import PREVIEW, describe
+from rubriclab.models.cells import (
+    MOST_WORDS,
+    CellRules,
+    is_level_word,
+    proposed_level_scores,
+)
+from rubriclab.models.characters import PREVIEW, describe
 from rubriclab.option_names import option
 
 _OWN_NAMES = ("annotations", "reasons", "answers")

@@ -16,8 +16,8 @@ from typing import Any
 
 from rubriclab.data.annotation_export import Answer, Export, Kind, Task
 from rubriclab.data.row import RowError
-from rubriclab.descriptions import describe
 from rubriclab.errors import DataError
+from rubriclab.models.characters import describe
 
 Rows = Iterable[tuple[int, Any]]
 _NUMBERS = ("rating", "number")

@@ -7,17 +7,26 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rubriclab.characters import is_blank
-from rubriclab.data.cells import MOST_WORDS, WordScore, proposed_level_scores
 from rubriclab.data.comparisons import Lined, PairwiseComparison, about, comparison_faults, fit_scores
-from rubriclab.data.example import Example, is_labelled, labelled, named_annotations, named_reasons
 from rubriclab.data.fields import LONGEST_REASON
 from rubriclab.data.mapping import NATIVE, TABLES, FieldMap, mapping_text, proposed_mapping
 from rubriclab.data.readers import Rows
 from rubriclab.data.row import RowError
-from rubriclab.data.scale import Scale, parse_scale, scale_of, show, verdict_scale
-from rubriclab.descriptions import describe
 from rubriclab.errors import DataError, SettingsError
+from rubriclab.models.cells import MOST_WORDS, WordScore, proposed_level_scores
+from rubriclab.models.characters import describe, is_blank
+from rubriclab.models.text import (
+    Example,
+    Scale,
+    is_labelled,
+    labelled,
+    named_annotations,
+    named_reasons,
+    parse_scale,
+    scale_of,
+    show,
+    verdict_scale,
+)
 from rubriclab.option_names import option
 
 FEWEST_LABELS = 10

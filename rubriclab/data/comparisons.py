@@ -18,13 +18,12 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
-from rubriclab.data.cells import TYPED, CellRules
-from rubriclab.data.example import Example, labelled
 from rubriclab.data.fields import FieldError, Fields
 from rubriclab.data.mapping import NATIVE, FieldMap
 from rubriclab.data.row import RowError
-from rubriclab.data.scale import Scale
-from rubriclab.descriptions import describe
+from rubriclab.models.cells import TYPED, CellRules
+from rubriclab.models.characters import describe
+from rubriclab.models.text import Example, Scale, labelled
 
 COMPARING = ("preferred", "over", "ranking")
 _RANKED = "a list of at least two ids, best first, with ties in nested lists"

@@ -13,9 +13,9 @@ from functools import lru_cache
 from statistics import median
 from typing import Any
 
-from rubriclab.data.cells import CellRules
 from rubriclab.data.reading import Mark, ReadingOptions
 from rubriclab.errors import DataError
+from rubriclab.models.cells import CellRules
 from rubriclab.option_names import option
 
 # How much the median of a column's numbers without a mark may exceed that of its decimals, and how much it must exceed

@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from rubriclab.characters import is_blank
 from rubriclab.data.formats import LINE_OVERHEAD, LONGEST_ROW, Lines, Numbered, numbered, too_long
 from rubriclab.data.mapping import FIELDS
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.data.row import RowError
 from rubriclab.data.tables import unescaped
-from rubriclab.descriptions import preview
 from rubriclab.errors import DataError
+from rubriclab.models.characters import is_blank, preview
 from rubriclab.option_names import option
 
 # Characters; a longer cell is considered an unclosed quote.

@@ -9,16 +9,19 @@ from decimal import Decimal
 from numbers import Real
 from typing import Any
 
-from rubriclab.characters import is_blank
-from rubriclab.data.cells import CANNOT_ASSESS, CellError, CellRules, WordScore
 from rubriclab.data.mapping import ABSENT, FIELDS, FieldMap, look_up
-from rubriclab.descriptions import EXACT_WHOLE, describe
+from rubriclab.models.base import LONGEST_NAME
+from rubriclab.models.cells import (
+    CANNOT_ASSESS,
+    CellError,
+    CellRules,
+    WordScore,
+)
+from rubriclab.models.characters import EXACT_WHOLE, describe, is_blank
 
 # Numbers are accepted as names if they are exact: JSON readers turn integers of more than 64 bits into floats, and
 # floats beyond 2**53 have lost digits.
 EXACT_DECIMAL = 2**53
-# Characters of an id, a group or a system; `rubriclab.bounds` allows no more in a version.
-LONGEST_NAME = 1_000
 # Characters of a rater's reason: some sentences. A longer text is usually a wrong column.
 LONGEST_REASON = 2_000
 COLUMNS_NAMED = 12

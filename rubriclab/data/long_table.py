@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rubriclab.data.cells import CellRules
 from rubriclab.data.fields import FieldError, Fields
 from rubriclab.data.mapping import ABSENT, TABLES, FieldMap, look_up
 from rubriclab.data.row import fault_of, mapped_aspects, other_aspect
 from rubriclab.errors import DataError
+from rubriclab.models.cells import CellRules
 from rubriclab.option_names import option
 
 NAME = "table with a row for each rating"

@@ -9,9 +9,14 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
 
-from rubriclab.characters import comma_list, comma_values
-from rubriclab.data.cells import MOST_WORDS, VERDICT_WORDS, CellRules, is_level_word
 from rubriclab.errors import SettingsError
+from rubriclab.models.cells import (
+    MOST_WORDS,
+    VERDICT_WORDS,
+    CellRules,
+    is_level_word,
+)
+from rubriclab.models.characters import comma_list, comma_values
 
 TEXT_FIELDS = ("source", "context", "reference")
 NAME_FIELDS = ("id", "group", "system")

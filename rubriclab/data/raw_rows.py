@@ -17,7 +17,6 @@ from typing import Any
 
 from rubriclab.data.annotation_export import rows_of
 from rubriclab.data.annotation_tools import converter
-from rubriclab.data.cells import CellRules
 from rubriclab.data.decimal_mark import decimal_mark
 from rubriclab.data.delimited import Dialect, check_header, delimited_rows, first_records, sniff
 from rubriclab.data.formats import (
@@ -37,8 +36,9 @@ from rubriclab.data.mapping import FieldMap
 from rubriclab.data.parquet import parquet_rows
 from rubriclab.data.reading import DEFAULTS, ReadingOptions, SourceFormat
 from rubriclab.data.workbook import read_sheet
-from rubriclab.descriptions import preview
 from rubriclab.errors import DataError, SettingsError
+from rubriclab.models.cells import CellRules
+from rubriclab.models.characters import preview
 from rubriclab.option_names import by_reader, option
 
 JSON_LINES = (".jsonl", ".ndjson", ".json")

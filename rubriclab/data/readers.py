@@ -12,14 +12,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from rubriclab.data.cells import CellRules
 from rubriclab.data.comparisons import PairwiseComparison, comparisons_of
-from rubriclab.data.example import Example
 from rubriclab.data.formats import Lines, Numbered
 from rubriclab.data.mapping import NATIVE, FieldMap
 from rubriclab.data.raw_rows import RawRows, raw_rows, raw_table
 from rubriclab.data.reading import ReadingOptions, SourceFormat
 from rubriclab.data.row import RowError, check_columns, example_of
+from rubriclab.models.cells import CellRules
+from rubriclab.models.text import Example
 
 ParsedRow = Example | RowError | tuple[PairwiseComparison, ...]
 

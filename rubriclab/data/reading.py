@@ -11,11 +11,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from rubriclab.base_options import Options
-from rubriclab.characters import comma_list, comma_values
-from rubriclab.data.cells import CellRules
 from rubriclab.data.formats import LONGEST_ROW, NAMES, UTF_8
 from rubriclab.data.mapping import NATIVE, FieldMap, mapping_text, parse_mapping
 from rubriclab.errors import DataError
+from rubriclab.models.cells import CellRules
+from rubriclab.models.characters import comma_list, comma_values
 from rubriclab.option_names import option
 
 DELIMITER_NAMES = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}

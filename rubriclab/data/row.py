@@ -24,10 +24,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
-from rubriclab.characters import is_blank
-from rubriclab.data.cells import TYPED, UNTYPED, CellRules
-from rubriclab.data.example import Example
-from rubriclab.data.fields import LONGEST_NAME, FieldError, Fields, in_unicode
+from rubriclab.data.fields import FieldError, Fields, in_unicode
 from rubriclab.data.mapping import (
     ABSENT,
     NATIVE,
@@ -38,9 +35,12 @@ from rubriclab.data.mapping import (
     mapping_text,
     proposed_mapping,
 )
-from rubriclab.descriptions import describe
-from rubriclab.digest import digest
 from rubriclab.errors import DataError
+from rubriclab.models.base import LONGEST_NAME
+from rubriclab.models.cells import TYPED, UNTYPED, CellRules
+from rubriclab.models.characters import describe, is_blank
+from rubriclab.models.digest import digest
+from rubriclab.models.text import Example
 from rubriclab.option_names import option
 
 T = TypeVar("T")

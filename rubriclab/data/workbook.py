@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
-from rubriclab.data.cells import CellError
 from rubriclab.data.delimited import RECORDS_SEARCHED, check_header, joined_header
 from rubriclab.data.fields import EXACT_DECIMAL
 from rubriclab.data.formats import too_long
 from rubriclab.data.reading import DEFAULTS, ReadingOptions
 from rubriclab.errors import DataError, SettingsError
+from rubriclab.models.cells import CellError
 from rubriclab.option_names import option
 
 EXTRA = "install it with: pip install 'rubriclab[xlsx]'"

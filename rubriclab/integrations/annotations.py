@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rubriclab.data.annotation_export import Answer, AskedQuestion, aspects_about, questions_of
-from rubriclab.data.cells import UNTYPED
 from rubriclab.errors import DataError
+from rubriclab.models.cells import UNTYPED
 
 
 @dataclass(frozen=True, slots=True)

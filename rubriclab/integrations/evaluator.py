@@ -7,16 +7,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from rubriclab.characters import one_line
-from rubriclab.data.scale import show
 from rubriclab.errors import DataError, UserError
 from rubriclab.judges.recording import recorded_name
 from rubriclab.lab import Lab
+from rubriclab.learning.scoring import CriterionScore, Score
+from rubriclab.models.characters import one_line
+from rubriclab.models.rubric import Rubric
+from rubriclab.models.text import show
+from rubriclab.ops.text_scorer import TextScorer
+from rubriclab.ops.workspace import RubricLike
 from rubriclab.report import describe
-from rubriclab.rubric import Rubric
-from rubriclab.scoring import CriterionScore, Score
-from rubriclab.services.text_scorer import TextScorer
-from rubriclab.services.workspace import RubricLike
 
 RowFunction = Callable[..., Mapping[str, Any]]
 

@@ -10,9 +10,9 @@ from typing import Any
 from anyio import to_thread
 
 from rubriclab.integrations.evaluator import imported_from, metadata_of, open_scorer, rationale
-from rubriclab.scoring import Score
-from rubriclab.services.text_scorer import TextScorer
-from rubriclab.services.workspace import RubricLike
+from rubriclab.learning.scoring import Score
+from rubriclab.ops.text_scorer import TextScorer
+from rubriclab.ops.workspace import RubricLike
 
 with imported_from("Inspect AI", "inspect-ai"):
     import inspect_ai.scorer as inspect_scorer

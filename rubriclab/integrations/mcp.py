@@ -11,20 +11,19 @@ from typing import Annotated, Any, TypeVar
 from pydantic import ConfigDict, Field
 
 from rubriclab import __version__
-from rubriclab.characters import plain
 from rubriclab.errors import BudgetReached, RubriclabError, SettingsError, UserError
 from rubriclab.integrations.evaluator import imported_from
 from rubriclab.judges.budget import LocalBudget
 from rubriclab.judges.ledger import Ledger
+from rubriclab.models.characters import plain
+from rubriclab.models.version import Version
+from rubriclab.ops import explain as explaining, score as scoring, versions
+from rubriclab.ops.explain import ExplainOptions
+from rubriclab.ops.inputs import FieldMissing, repeated_id
+from rubriclab.ops.score import ScoreOptions
+from rubriclab.ops.versions import GivenText, describe_rubric
+from rubriclab.ops.workspace import Workspace, no_progress
 from rubriclab.option_names import command, option
-from rubriclab.services import explain as explaining, score as scoring, versions
-from rubriclab.services.explain import ExplainOptions
-from rubriclab.services.inputs import repeated_id
-from rubriclab.services.rubric_description import GivenText, describe_rubric
-from rubriclab.services.score import ScoreOptions
-from rubriclab.services.text_fields import FieldMissing
-from rubriclab.services.workspace import Workspace, no_progress
-from rubriclab.store import Version
 
 with imported_from("The SDK of the Model Context Protocol", "mcp"):
     from mcp.server import MCPServer

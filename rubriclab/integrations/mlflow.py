@@ -10,11 +10,11 @@ from pydantic import PrivateAttr
 from rubriclab.integrations.evaluator import Closing, OpenRubric, RowFunction, imported_from, rationale, row_of_text
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.judges.recording import recorded_name
-from rubriclab.rubric import Rubric
-from rubriclab.scoring import Score
-from rubriclab.services.scores import criterion_cells
-from rubriclab.services.text_scorer import TextScorer
-from rubriclab.services.workspace import RubricLike
+from rubriclab.learning.scoring import Score
+from rubriclab.models.rubric import Rubric
+from rubriclab.ops.scores import criterion_cells
+from rubriclab.ops.text_scorer import TextScorer
+from rubriclab.ops.workspace import RubricLike
 
 with imported_from("MLflow", "mlflow"):
     from mlflow.entities import AssessmentError, AssessmentSource, Feedback, Trace

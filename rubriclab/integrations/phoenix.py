@@ -11,7 +11,7 @@ from typing import Any
 from rubriclab.integrations.annotations import Annotation, rows_of_texts
 from rubriclab.integrations.evaluator import OpenRubric, RowFunction, imported_from, metadata_of, rationale, row_of_text
 from rubriclab.judges.connect import EMBEDDED
-from rubriclab.scoring import Score
+from rubriclab.learning.scoring import Score
 
 with imported_from("Phoenix", "phoenix"):
     from phoenix.client.resources.experiments.types import AnnotatorKind, BaseEvaluator

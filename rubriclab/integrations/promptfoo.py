@@ -11,9 +11,9 @@ from typing import Any
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.integrations.evaluator import FIELDS, rationale
 from rubriclab.lab import Lab
+from rubriclab.ops.scores import criterion_cells
+from rubriclab.ops.text_scorer import TextScorer
 from rubriclab.option_names import option
-from rubriclab.services.scores import criterion_cells
-from rubriclab.services.text_scorer import TextScorer
 
 CAPS = ("max_calls", "max_cost")
 

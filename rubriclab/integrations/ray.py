@@ -29,17 +29,21 @@ from rubriclab.data.readers import from_rows
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.errors import SettingsError
 from rubriclab.judges.options import JudgeOptions
+from rubriclab.ops.ray import (
+    MOST_CALLS,
+    RayJob,
+    RayWorker,
+    RunState,
+)
+from rubriclab.ops.workspace import Workspace, judge_of, judge_options
 from rubriclab.option_names import option
-from rubriclab.services.judge_choice import judge_of
-from rubriclab.services.ray_worker import MOST_CALLS, RayJob, RayWorker, RunState
-from rubriclab.services.workspace import Workspace, judge_options
 
 # Options that hold for all workers of a run.
 SHARED = ("max_calls", "max_cost", "requests_per_minute", "tokens_per_minute")
 
 if TYPE_CHECKING:
-    from rubriclab.rubric import Rubric
-    from rubriclab.scoring import Score
+    from rubriclab.learning.scoring import Score
+    from rubriclab.models.rubric import Rubric
 
 
 class Scorer:

@@ -18,8 +18,8 @@ from rubriclab.integrations.evaluator import (
     rationale,
     row_of_text,
 )
-from rubriclab.services.text_scorer import TextScorer
-from rubriclab.services.workspace import RubricLike
+from rubriclab.ops.text_scorer import TextScorer
+from rubriclab.ops.workspace import RubricLike
 
 with imported_from("Weave", "weave"):
     import weave

@@ -8,7 +8,7 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit, urlunsplit
 
 from rubriclab.errors import SettingsError
-from rubriclab.masking import holds_secret
+from rubriclab.judges.masking import holds_secret
 
 # The authority ends where the path begins; clients differ on backslashes, so either slash ends it.
 _AUTHORITY = re.compile(r"^(?:[A-Za-z][A-Za-z0-9+.-]*:)?[/\\\\]*(?P<authority>[^/\\\\?#]*)")

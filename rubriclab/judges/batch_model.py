@@ -17,12 +17,12 @@ from typing import Any
 from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, SettingsError
 from rubriclab.judges.judge import Reply
 from rubriclab.judges.language_model import REASONING_TOKENS, LanguageModel
+from rubriclab.judges.masking import masked
 from rubriclab.judges.price import Price
 from rubriclab.judges.provider_errors import may_be_billed, provider_message, translated
 from rubriclab.judges.providers import load_litellm, provider_of
 from rubriclab.judges.reply_size import FRAME_BYTES, RECEPTION, Reception, text_limit
 from rubriclab.judges.response_body import readable, stated_status
-from rubriclab.masking import masked
 from rubriclab.option_names import option
 from rubriclab.prompts import Prompt
 

@@ -16,7 +16,6 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from rubriclab.digest import PREFIX, digest
 from rubriclab.errors import (
     BatchCancelled,
     JudgeError,
@@ -30,6 +29,7 @@ from rubriclab.judges.cache import AnswerCache
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply
 from rubriclab.judges.request import read_back, request_digest, written
 from rubriclab.judges.retry import PATIENCE
+from rubriclab.models.digest import PREFIX, digest
 from rubriclab.option_names import RUN_AGAIN, option
 from rubriclab.prompts import Prompt
 from rubriclab.store.batches import OpenBatch

@@ -35,7 +35,7 @@ from rubriclab.judges.schema_probe import SchemaProbed
 from rubriclab.option_names import option
 
 if TYPE_CHECKING:
-    from rubriclab.metrics import Metrics
+    from rubriclab.judges.metrics import Metrics
     from rubriclab.store.batches import BatchTable
 
 EMBEDDED = "embedded"
@@ -189,7 +189,7 @@ def _budgeted(model: LanguageModel, shared: _Shared) -> Budgeted:
 
 def _sent(judge: Judge, shared: _Shared) -> Judge:
     if shared.metrics:
-        from rubriclab.metrics import Sent
+        from rubriclab.judges.metrics import Sent
 
         judge = Sent(judge, shared.metrics)
     return Interruptible(judge)
@@ -199,7 +199,7 @@ def _retried(judge: Judge, options: JudgeOptions, shared: _Shared) -> Retried:
     limited: Judge = Limited(judge, shared.limits)
     if not shared.metrics:
         return Retried(limited, attempts=options.attempts, breaker=shared.breaker)
-    from rubriclab.metrics import Queued
+    from rubriclab.judges.metrics import Queued
 
     limited, on_retry = Queued(limited, shared.metrics), shared.metrics.retries.inc
     return Retried(limited, attempts=options.attempts, breaker=shared.breaker, on_retry=on_retry)

@@ -18,6 +18,7 @@ from rubriclab.judges.address import check_address, check_environment, environme
 from rubriclab.judges.json_objects import without_reasoning
 from rubriclab.judges.judge import Reply, Usage
 from rubriclab.judges.logprobs import reported_tokens
+from rubriclab.judges.masking import without_keys
 from rubriclab.judges.mended_settings import LIMIT_NAMES, MendedSettings
 from rubriclab.judges.price import Price, highest_price_of, most_tokens, price_of
 from rubriclab.judges.prompt_cache import (
@@ -34,7 +35,6 @@ from rubriclab.judges.reply_size import DEFAULT_BYTES, RECEPTION, Reception, bod
 from rubriclab.judges.request import messages_of, turns_of
 from rubriclab.judges.response_body import clean, reported_name, token_count, tokens_without_keys, why_empty
 from rubriclab.judges.schema import response_format
-from rubriclab.masking import without_keys
 from rubriclab.option_names import did_you_mean
 from rubriclab.prompts import Prompt
 from rubriclab.prompts.prompt import UntoldReply

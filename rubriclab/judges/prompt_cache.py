@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
-from rubriclab.digest import digest_text
 from rubriclab.judges.price import estimated_tokens
 from rubriclab.judges.providers import load_litellm
+from rubriclab.models.digest import digest_text
 from rubriclab.prompts import Message, Turn
 
 # Beginnings that are remembered, the latest ones: enough for the texts under way and the inputs before them.

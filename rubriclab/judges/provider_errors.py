@@ -16,8 +16,8 @@ from typing import Any
 
 from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable, PromptRejected
 from rubriclab.judges.json_objects import json_objects
+from rubriclab.judges.masking import masked
 from rubriclab.judges.providers import key_variable, provider_of
-from rubriclab.masking import masked
 
 TRANSIENT = {408, 409, 425, 429}
 # Statuses from 500 on that refuse a request before it is processed.

@@ -19,10 +19,10 @@ from typing import Any, Protocol
 
 import orjson
 
-from rubriclab.documents import Unreadable, check_regular
 from rubriclab.errors import DataError, ReplayMiss, SettingsError
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply
 from rubriclab.judges.request import read_back, request_digest, written
+from rubriclab.models.documents import Unreadable, check_regular
 from rubriclab.option_names import option
 from rubriclab.prompts import Prompt
 

@@ -8,10 +8,9 @@ from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 
-from rubriclab.digest import digest
 from rubriclab.judges.judge import Reply, Token
+from rubriclab.models.digest import cached_by_size, digest
 from rubriclab.prompts import Message, Prompt, Turn, render_turns
-from rubriclab.size_cache import cached_by_size
 
 # Characters of rendered prompts: enough for those in flight, of up to four bytes each. A longer one is rendered again.
 RENDERED = 2**23

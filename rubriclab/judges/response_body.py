@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rubriclab.judges.judge import Token
-from rubriclab.masking import without_keys
+from rubriclab.judges.masking import without_keys
 
 LONGEST_NAME = 200
 LONGEST_REFUSAL = 200

@@ -10,9 +10,9 @@ from typing import Any, Protocol
 
 from rubriclab.errors import JudgeError, JudgeUnavailable, PromptRejected, ProviderDown, ReplyTooLarge
 from rubriclab.judges.judge import Judge, JudgeWrapper, Reply
+from rubriclab.models.waits import log_wait
 from rubriclab.option_names import RUN_AGAIN
 from rubriclab.prompts import Prompt
-from rubriclab.waits import log_wait
 
 # Seconds: longer than any rate-limit window that providers publish per minute.
 PATIENCE = 300.0

@@ -7,13 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rubriclab.base_options import Options
-from rubriclab.descriptions import describe
 from rubriclab.errors import SettingsError
 from rubriclab.lab.base import asynchronous, synchronous, with_options
 from rubriclab.lab.operations import Operations
 from rubriclab.lab.scoring import ScoringOperations
-from rubriclab.option_names import did_you_mean
-from rubriclab.services import (
+from rubriclab.models.characters import describe
+from rubriclab.ops import (
     agree as agreeing,
     compare as comparing,
     drift as drifting,
@@ -27,24 +26,24 @@ from rubriclab.services import (
     score as scoring,
     transfer as transferring,
 )
-from rubriclab.services.agree import AgreeOptions
-from rubriclab.services.base import ServeOptions
-from rubriclab.services.compare import CompareOptions
-from rubriclab.services.drift import DriftOptions
-from rubriclab.services.edit_options import EditOptions
-from rubriclab.services.evaluate import EvaluateOptions
-from rubriclab.services.explain import ExplainOptions
-from rubriclab.services.improve import ImproveOptions
-from rubriclab.services.learn import LearnOptions
-from rubriclab.services.literature import LiteratureAddOptions
-from rubriclab.services.plan import PlanOptions
-from rubriclab.services.score import ScoreOptions
-from rubriclab.services.transfer import TransferOptions
-from rubriclab.services.workspace import RubricLike, ref_of
+from rubriclab.ops.agree import AgreeOptions
+from rubriclab.ops.compare import CompareOptions
+from rubriclab.ops.drift import DriftOptions
+from rubriclab.ops.edit import EditOptions
+from rubriclab.ops.evaluate import EvaluateOptions
+from rubriclab.ops.explain import ExplainOptions
+from rubriclab.ops.improve import ImproveOptions
+from rubriclab.ops.learn import LearnOptions
+from rubriclab.ops.literature import LiteratureAddOptions
+from rubriclab.ops.plan import PlanOptions
+from rubriclab.ops.score import ScoreOptions
+from rubriclab.ops.transfer import TransferOptions
+from rubriclab.ops.workspace import RubricLike, ServeOptions, ref_of
+from rubriclab.option_names import did_you_mean
 
 if TYPE_CHECKING:
-    from rubriclab.estimate import DryRun
-    from rubriclab.store import Version
+    from rubriclab.learning.estimate import DryRun
+    from rubriclab.models.version import Version
 
 
 def _estimate_of(prepare: Callable[..., Any]) -> Callable[..., DryRun]:

@@ -13,14 +13,25 @@ from pathlib import Path
 from typing import Any, Concatenate, Literal, ParamSpec, Self, TypeVar
 
 from rubriclab.base_options import Options, type_text
-from rubriclab.descriptions import describe
 from rubriclab.errors import SettingsError
+from rubriclab.models.characters import describe
+from rubriclab.ops.progress import (
+    Callback,
+    ProgressDisplay,
+    calling,
+    in_notebook,
+    notebook_bar,
+    terminal_bar,
+)
+from rubriclab.ops.workspace import (
+    Notify,
+    SettingsTables,
+    Workspace,
+    finish,
+    judge_options,
+    no_progress,
+)
 from rubriclab.option_names import for_reader
-from rubriclab.progress import Callback, calling, in_notebook, notebook_bar, terminal_bar
-from rubriclab.services.base import SettingsTables
-from rubriclab.services.progress_log import ProgressDisplay
-from rubriclab.services.running import finish
-from rubriclab.services.workspace import Notify, Workspace, judge_options, no_progress
 
 L = TypeVar("L")
 P = ParamSpec("P")

@@ -6,48 +6,53 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rubriclab.display import Document
-from rubriclab.documents import is_database
 from rubriclab.errors import SettingsError
 from rubriclab.lab.base import LabBase, asynchronous, synchronous, with_options
-from rubriclab.services import (
-    batches as batching,
+from rubriclab.models.documents import is_database
+from rubriclab.ops import (
     check as checking,
-    disagreements as disagreeing,
+    check as linting,
     edit as editing,
     learn as learning,
-    lint as linting,
     literature as literature_adding,
     plan as planning,
     split as splitting,
-    storage,
     versions,
+    versions as batching,
+    versions as disagreeing,
+    versions as storage,
 )
-from rubriclab.services.batches import Batches, BatchesOptions
-from rubriclab.services.check import CheckOptions, CheckResult
-from rubriclab.services.disagreements import Disagreements, DisagreementsOptions
-from rubriclab.services.edit_options import EditOptions, EditResult
-from rubriclab.services.inputs import Data
-from rubriclab.services.label_options import LabelOptions, LabelResult
-from rubriclab.services.learn import LearnOptions
-from rubriclab.services.lint import LintResult
-from rubriclab.services.literature import (
+from rubriclab.ops.check import CheckOptions, CheckResult, LintResult
+from rubriclab.ops.edit import EditOptions, EditResult
+from rubriclab.ops.inputs import Data
+from rubriclab.ops.label import LabelOptions, LabelResult
+from rubriclab.ops.learn import LearnOptions
+from rubriclab.ops.literature import (
     FindingList,
     LiteratureAdded,
     LiteratureAddOptions,
     LiteratureOptions,
     LiteratureShowOptions,
 )
-from rubriclab.services.plan import PlanOptions, PlanResult
-from rubriclab.services.sample import SampleFiles, write_sample
-from rubriclab.services.split import SplitOptions, SplitResult
-from rubriclab.services.storage import PruneOptions, PruneResult, StoreSize, VacuumResult
-from rubriclab.services.workspace import ref_of
+from rubriclab.ops.plan import PlanOptions, PlanResult
+from rubriclab.ops.split import SampleFiles, SplitOptions, SplitResult, write_sample
+from rubriclab.ops.versions import (
+    Batches,
+    BatchesOptions,
+    Disagreements,
+    DisagreementsOptions,
+    PruneOptions,
+    PruneResult,
+    StoreSize,
+    VacuumResult,
+)
+from rubriclab.ops.workspace import ref_of
 
 if TYPE_CHECKING:
-    from rubriclab.checklist import Checklist
-    from rubriclab.services.versions import GateResult, VerifyResult
-    from rubriclab.store import Version, VersionDiff
-    from rubriclab.training_record import TrainingRecord
+    from rubriclab.methods.checklist import Checklist
+    from rubriclab.models.version import TrainingRecord, Version
+    from rubriclab.ops.versions import GateResult, VerifyResult
+    from rubriclab.store import VersionDiff
 
 
 class Operations(LabBase):

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Generator, Iterator, Mapping, Sequen
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from rubriclab.lab.base import LabBase, asynchronous, synchronous, with_options
-from rubriclab.services import (
+from rubriclab.ops import (
     agree as agreeing,
     compare as comparing,
     drift as drifting,
@@ -16,23 +16,22 @@ from rubriclab.services import (
     score as scoring,
     transfer as transferring,
 )
-from rubriclab.services.agree import AgreeOptions
-from rubriclab.services.compare import CompareOptions, CompareResult
-from rubriclab.services.drift import DriftOptions
-from rubriclab.services.evaluate import EvaluateOptions, Evaluation
-from rubriclab.services.explain import ExplainOptions, ScoreExplanation
-from rubriclab.services.improve import ImproveOptions, ImproveResult
-from rubriclab.services.inputs import Data
-from rubriclab.services.running import finish, iterate
-from rubriclab.services.score import ScoreOptions
-from rubriclab.services.scores import Scores
-from rubriclab.services.text_scorer import TextScorer
-from rubriclab.services.transfer import TransferOptions, TransferResult
-from rubriclab.services.workspace import RubricLike
+from rubriclab.ops.agree import AgreeOptions
+from rubriclab.ops.compare import CompareOptions, CompareResult
+from rubriclab.ops.drift import DriftOptions
+from rubriclab.ops.evaluate import EvaluateOptions, Evaluation
+from rubriclab.ops.explain import ExplainOptions, ScoreExplanation
+from rubriclab.ops.improve import ImproveOptions, ImproveResult
+from rubriclab.ops.inputs import Data
+from rubriclab.ops.score import ScoreOptions
+from rubriclab.ops.scores import Scores
+from rubriclab.ops.text_scorer import TextScorer
+from rubriclab.ops.transfer import TransferOptions, TransferResult
+from rubriclab.ops.workspace import RubricLike, finish, iterate
 
 if TYPE_CHECKING:
-    from rubriclab.scoring import Score
-    from rubriclab.store import Version
+    from rubriclab.learning.scoring import Score
+    from rubriclab.models.version import Version
 
 
 class ScoringOperations(LabBase):

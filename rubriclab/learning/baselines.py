@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rubriclab.data.example import Example
 from rubriclab.learning.rating_matrix import centers_and_spreads, standardised
-from rubriclab.provenance import Baseline
+from rubriclab.models.text import Example
+from rubriclab.models.text_features import CATALOGUE, WORD_COUNT, Features
+from rubriclab.models.version import Baseline
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, pearson
 from rubriclab.stats.interval import DIGITS
-from rubriclab.text_features import CATALOGUE, WORD_COUNT, Features
 
 # Columns of a matrix of text features, in the order of the catalogue.
 FEATURE_NAMES = tuple(entry.name for entry in CATALOGUE)

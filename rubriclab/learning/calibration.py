@@ -13,8 +13,8 @@ from typing import Literal
 
 import numpy as np
 
-from rubriclab.aggregation import LEAST, Calibration, Conformal
-from rubriclab.data.scale import Scale
+from rubriclab.models.aggregation import LEAST, Calibration, Conformal
+from rubriclab.models.text import Scale
 from rubriclab.stats.conformal import enough, error_bounds
 from rubriclab.stats.correlation import BoolArray, FloatArray
 from rubriclab.stats.interval import DIGITS

@@ -14,20 +14,19 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from rubriclab.aggregation import CallForm
-from rubriclab.data.aspect import Assignment
-from rubriclab.data.example import Example
 from rubriclab.errors import JudgeError
 from rubriclab.judges.ask import JudgeAnswer, ask
 from rubriclab.judges.judge import Judge
 from rubriclab.judges.price import estimated_tokens
 from rubriclab.methods.method import CriterionRating
 from rubriclab.methods.single_call import divided, judge_prompt, ratings_in
+from rubriclab.models.aggregation import CallForm
+from rubriclab.models.rubric import Criterion, Part
+from rubriclab.models.text import Assignment, Example
+from rubriclab.models.version import Cell
 from rubriclab.option_names import option
 from rubriclab.prompts import render
 from rubriclab.prompts.keyed import KeyedReply
-from rubriclab.rubric import Criterion, Part
-from rubriclab.training_record import Cell
 
 # Calls in the usual form, each about another text, and calls in simpler forms after them.
 USUAL_CALLS = SIMPLER_CALLS = 5

@@ -15,19 +15,23 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from pydantic import BaseModel
 
-from rubriclab.aggregation import Ask, Bounds, CallForm, RivalLimits
-from rubriclab.data.aspect import Assignment
-from rubriclab.data.example import Example
 from rubriclab.errors import DataError, SettingsError
-from rubriclab.estimate import calls_per_text
 from rubriclab.judges.judge import Judge
+from rubriclab.learning.estimate import calls_per_text
 from rubriclab.learning.rating_matrix import RatingMatrix, candidate_table
 from rubriclab.methods.method import CriterionRating, Learned, LearningCalls, Method, Progress, TrainingInput, silent
 from rubriclab.methods.single_call import can_join, joins, rival_calls
-from rubriclab.rubric import Criterion, DroppedCriterion, Part
+from rubriclab.models.aggregation import (
+    Ask,
+    Bounds,
+    CallForm,
+    RivalLimits,
+)
+from rubriclab.models.rubric import Criterion, DroppedCriterion, Part
+from rubriclab.models.text import Assignment, Example
+from rubriclab.models.text_features import prior_directions
+from rubriclab.models.version import Candidate, Cell
 from rubriclab.stats.correlation import float_table
-from rubriclab.text_features import prior_directions
-from rubriclab.training_record import Candidate, Cell
 
 NOT_JUDGED = "the method did not have this text judged, as it is shown to the judge beside others"
 

@@ -13,8 +13,6 @@ from typing import Literal
 
 import numpy as np
 
-from rubriclab.aggregation import MOST_MISSING, Calibration
-from rubriclab.data.scale import Scale
 from rubriclab.errors import SettingsError
 from rubriclab.learning.calibration import calibrate, linear_map, logistic, mean_rating_map
 from rubriclab.learning.rating_matrix import RatingMatrix, in_order, standardised
@@ -28,6 +26,8 @@ from rubriclab.learning.weighting import (
     shrunken_correlations,
     within_rounding,
 )
+from rubriclab.models.aggregation import MOST_MISSING, Calibration
+from rubriclab.models.text import Scale
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
 from rubriclab.stats.folds import grouped_folds, units
 from rubriclab.stats.interval import DIGITS

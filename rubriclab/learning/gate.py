@@ -32,18 +32,7 @@ from rubriclab.learning.labels_needed import more_labels
 from rubriclab.learning.rating_matrix import RatingMatrix
 from rubriclab.learning.verdicts import VerdictStatistic, verdict_statistic
 from rubriclab.methods.names import JOINT
-from rubriclab.stats.correlation import FloatArray, IntArray, is_constant, pearson_rows, spearman_rows
-from rubriclab.stats.errors import ScoreErrors, less_error, score_errors
-from rubriclab.stats.interval import Interval
-from rubriclab.stats.jackknife import estimate
-from rubriclab.stats.levels import (
-    Coefficient,
-    ScoredTexts,
-    level_statistic,
-    scored_texts,
-    used_texts,
-)
-from rubriclab.validation import (
+from rubriclab.models.version import (
     CALIBRATED,
     DIRECT,
     MATTERS,
@@ -54,6 +43,17 @@ from rubriclab.validation import (
     GateVerdict,
     Outcome,
     Validation,
+)
+from rubriclab.stats.correlation import FloatArray, IntArray, is_constant, pearson_rows, spearman_rows
+from rubriclab.stats.errors import ScoreErrors, less_error, score_errors
+from rubriclab.stats.interval import Interval
+from rubriclab.stats.jackknife import estimate
+from rubriclab.stats.levels import (
+    Coefficient,
+    ScoredTexts,
+    level_statistic,
+    scored_texts,
+    used_texts,
 )
 
 GateLevel = Literal["group", "dataset"]

@@ -32,10 +32,9 @@ from rubriclab.learning.single_method import Trained, origins
 from rubriclab.learning.study import Study
 from rubriclab.methods.method import LearningCalls, Progress, silent
 from rubriclab.methods.single_call import RIVALS_TEMPLATE, TEMPLATE, rivals_key
+from rubriclab.models.version import DIRECT, Provenance
 from rubriclab.option_names import option
 from rubriclab.prompts import prompts_digest
-from rubriclab.provenance import Provenance
-from rubriclab.validation import DIRECT
 
 # The shares of the work that are done when the methods have proposed their criteria, and when these are rated.
 PROPOSED, RATED = 0.25, 0.95

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from rubriclab.models.version import MATTERS, MOST_LABELS, MoreLabels
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.interval import Interval
 from rubriclab.stats.jackknife import CONFIDENCE, FEWEST_GROUPS
-from rubriclab.validation import MATTERS, MOST_LABELS, MoreLabels
 
 # The standard deviation of true differences between a rubric and a baseline.
 PRIOR = 0.2

@@ -7,15 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rubriclab.data.example import Example, named_annotations
-from rubriclab.data.scale import Scale
 from rubriclab.learning.gate import gate_level
+from rubriclab.models.text import Example, Scale, named_annotations
+from rubriclab.models.version import Raters
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.errors import ScoreErrors, score_errors
 from rubriclab.stats.interval import rounded
 from rubriclab.stats.intraclass import ceiling
 from rubriclab.stats.reliability import krippendorff_alpha
-from rubriclab.validation import Raters
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rubriclab.aggregation import Ask
 from rubriclab.learning.fitting import CandidatePool, Fit, HeldOut, fit, held_out
 from rubriclab.learning.rating_matrix import RatingMatrix
 from rubriclab.learning.settings import JointSettings
+from rubriclab.models.aggregation import Ask
 from rubriclab.stats.correlation import FloatArray
 
 

@@ -7,9 +7,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from rubriclab.aggregation import RivalLimits
 from rubriclab.errors import SettingsError
 from rubriclab.methods.replies import Whole
+from rubriclab.models.aggregation import RivalLimits
 from rubriclab.option_names import option
 
 # Of the intervals of single texts and of weights.

@@ -10,23 +10,22 @@ from typing import Any
 
 import numpy as np
 
-from rubriclab.aggregation import RivalLimits
-from rubriclab.data.aspect import Assignment
 from rubriclab.errors import JudgeError
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.call_form import are_equal, usable_form
 from rubriclab.learning.candidates import UNJUDGED, Candidates, Plan, cell_of, with_more
+from rubriclab.learning.scoring import ratings_of_texts
 from rubriclab.methods.method import CriterionRating, Progress, silent
 from rubriclab.methods.prompting import chunks
 from rubriclab.methods.questions import question_of
 from rubriclab.methods.single_call import can_join, rival_calls
+from rubriclab.models.aggregation import RivalLimits
+from rubriclab.models.rubric import Criterion, Part
+from rubriclab.models.text import Assignment
+from rubriclab.models.version import DIRECT, Candidate, Cell
 from rubriclab.option_names import option
-from rubriclab.rubric import Criterion, Part
-from rubriclab.scoring.score import ratings_of_texts
 from rubriclab.stats.correlation import FloatArray, float_table, label_correlations
 from rubriclab.stats.interval import rounded
-from rubriclab.training_record import Candidate, Cell
-from rubriclab.validation import DIRECT
 
 # Most criteria in a call: in longer replies reasons become formulas.
 MOST_ENTRIES = 20

@@ -10,7 +10,11 @@ import numpy as np
 from pydantic import BaseModel
 
 from rubriclab import __version__
-from rubriclab.data.example import (
+from rubriclab.judges.judge import Judge
+from rubriclab.learning.baselines import best_feature
+from rubriclab.methods.method import Learned, Method, Progress, TrainingInput, silent
+from rubriclab.models.rubric import Rubric
+from rubriclab.models.text import (
     Example,
     common_fields,
     data_digest,
@@ -18,16 +22,11 @@ from rubriclab.data.example import (
     named_reasons,
     text_digest,
 )
-from rubriclab.judges.judge import Judge
-from rubriclab.learning.baselines import best_feature
-from rubriclab.methods.method import Learned, Method, Progress, TrainingInput, silent
+from rubriclab.models.version import Provenance, RecordedText, TrainingAgreement, TrainingRecord
 from rubriclab.prompts import prompts_digest
-from rubriclab.provenance import Provenance, TrainingAgreement
-from rubriclab.rubric import Rubric
 from rubriclab.stats import Agreement, agreement
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.interval import Interval, rounded
-from rubriclab.training_record import RecordedText, TrainingRecord
 
 
 @dataclass(frozen=True, slots=True)

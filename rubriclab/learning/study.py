@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from rubriclab.aggregation import Aggregation, Ask, Bounds, Conformal, Term, bounds_met
-from rubriclab.data.aspect import Assignment
 from rubriclab.errors import JudgeError
 from rubriclab.learning.baselines import FEATURE_NAMES, feature_values
 from rubriclab.learning.calibration import bounds, conformal
@@ -31,14 +29,29 @@ from rubriclab.learning.verdicts import (
     verdicts_of,
 )
 from rubriclab.methods.names import JOINT
+from rubriclab.models.aggregation import (
+    Aggregation,
+    Ask,
+    Bounds,
+    Conformal,
+    Term,
+    bounds_met,
+)
+from rubriclab.models.rubric import Rubric
+from rubriclab.models.text import Assignment
+from rubriclab.models.version import (
+    DIRECT,
+    WHOLE,
+    EvaluatorAgreement,
+    TrainingAgreement,
+    TrainingRecord,
+    Validation,
+    VerdictAgreement,
+)
 from rubriclab.option_names import option
-from rubriclab.provenance import TrainingAgreement
-from rubriclab.rubric import Rubric
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.interval import DIGITS, wilson
 from rubriclab.stats.levels import Level
-from rubriclab.training_record import TrainingRecord
-from rubriclab.validation import DIRECT, WHOLE, EvaluatorAgreement, Validation, VerdictAgreement
 
 # The gate computes these from the table and from the texts.
 COMPARED_ELSEWHERE = ("direct", "text_features")

@@ -10,19 +10,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rubriclab.aggregation import Aggregation, Calibration, Term
-from rubriclab.data.aspect import Assignment
-from rubriclab.data.example import Example
 from rubriclab.errors import DataError
 from rubriclab.learning.baselines import FEATURE_NAMES, feature_values
 from rubriclab.learning.fitting import significant
 from rubriclab.learning.rating_matrix import centers_and_spreads, standardised
 from rubriclab.methods.baselines import BaselineSettings, whole_aspect
 from rubriclab.methods.text_features import TextFeatureSettings, feature_criterion
+from rubriclab.models.aggregation import Aggregation, Calibration, Term
+from rubriclab.models.rubric import Part, Rubric
+from rubriclab.models.text import Assignment, Example
+from rubriclab.models.text_features import prior_directions
 from rubriclab.option_names import option
-from rubriclab.rubric import Part, Rubric
 from rubriclab.stats.interval import DIGITS
-from rubriclab.text_features import prior_directions
 
 # The largest and smallest number of texts that means and standard deviations of features are computed from.
 MOST, FEWEST = 1000, 5
@@ -38,7 +37,7 @@ def judged_rubric(assignment: Assignment) -> Rubric:
 
 
 def text_feature_rubric(assignment: Assignment, examples: Sequence[Example]) -> Rubric:
-    """Return the rubric of text features by their prior weights (`rubriclab.text_features.prior_directions`).
+    """Return the rubric of text features by their prior weights (`rubriclab.models.text_features.prior_directions`).
 
     Scores compare a text with `examples`: their mean is the middle of the scale.
 

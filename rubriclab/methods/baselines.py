@@ -21,10 +21,6 @@ from typing import Any, Literal, Self
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from rubriclab.bounds import LONGEST_WORDING
-from rubriclab.characters import is_blank
-from rubriclab.data.aspect import Assignment
-from rubriclab.data.example import Example
 from rubriclab.errors import DataError, JudgeError
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
@@ -38,9 +34,12 @@ from rubriclab.methods.holistic import (
 )
 from rubriclab.methods.method import Learned, LearningCalls, Method, Presets, Progress, TrainingInput
 from rubriclab.methods.replies import OnScale
+from rubriclab.models.base import LONGEST_WORDING
+from rubriclab.models.characters import is_blank
+from rubriclab.models.rubric import Criterion, Demonstration, Evidence
+from rubriclab.models.text import Assignment, Example
 from rubriclab.option_names import option
 from rubriclab.prompts import Prompt
-from rubriclab.rubric import Criterion, Demonstration, Evidence
 
 
 class BaselineSettings(HolisticSettings):

@@ -16,12 +16,12 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ValidationInfo, model_validator
 
-from rubriclab.data.aspect import Assignment
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.replies import Reason, bare_id, keep_valid
+from rubriclab.models.rubric import Criterion
+from rubriclab.models.text import Assignment
 from rubriclab.prompts import Prompt
-from rubriclab.rubric import Criterion
 
 TEMPLATE = "deduplication/group"
 

@@ -16,9 +16,6 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from rubriclab.data.aspect import Assignment
-from rubriclab.data.example import Example
-from rubriclab.data.scale import Scale, show
 from rubriclab.errors import JudgeError
 from rubriclab.judges.ask import JudgeAnswer, ask
 from rubriclab.judges.judge import Judge
@@ -26,10 +23,11 @@ from rubriclab.judges.logprobs import score_distribution
 from rubriclab.methods.method import CriterionRating, Learned, Progress, ScoreFunction, TrainingInput
 from rubriclab.methods.prompting import gathered
 from rubriclab.methods.replies import AssessableRating, OnScale, Rating, Whole, rating
+from rubriclab.models.rubric import Criterion, Part
+from rubriclab.models.sentences import Units
+from rubriclab.models.text import Assignment, Example, Scale, show
 from rubriclab.option_names import option
 from rubriclab.prompts import Prompt
-from rubriclab.rubric import Criterion, Part
-from rubriclab.sentences import Units
 from rubriclab.stats.correlation import FloatArray, floats, pearson
 from rubriclab.stats.interval import DIGITS, rounded
 

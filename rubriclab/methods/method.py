@@ -10,12 +10,11 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from pydantic import BaseModel
 
-from rubriclab.checklist import Checklist, Folder
-from rubriclab.data.aspect import Assignment
-from rubriclab.data.example import Example
 from rubriclab.judges.judge import Judge
-from rubriclab.literature import Finding
-from rubriclab.rubric import CriterionKind, Part
+from rubriclab.methods.checklist import Checklist, Folder
+from rubriclab.methods.literature import Finding
+from rubriclab.models.rubric import CriterionKind, Part
+from rubriclab.models.text import Assignment, Example
 from rubriclab.stats.correlation import FloatArray, float_table
 from rubriclab.stats.folds import grouped_folds
 

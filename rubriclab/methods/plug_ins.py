@@ -7,13 +7,12 @@ from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter
 
-from rubriclab.data.aspect import Assignment
-from rubriclab.data.example import Example
 from rubriclab.judges.judge import Judge
 from rubriclab.judges.plug_ins import PlugIn
 from rubriclab.methods.holistic import require_scores
 from rubriclab.methods.method import CriterionRating, Learned, Method, TrainingInput
-from rubriclab.rubric import Part
+from rubriclab.models.rubric import Part
+from rubriclab.models.text import Assignment, Example
 
 Scored = tuple[float | None, tuple[CriterionRating, ...]]
 

@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from rubriclab.data.example import Example
 from rubriclab.judges.ask import JudgeAnswer, ask
 from rubriclab.judges.judge import Judge
+from rubriclab.models.text import Example
 from rubriclab.prompts import Prompt
 
 S = TypeVar("S")

@@ -22,11 +22,17 @@ from typing import Annotated, Any, Literal, TypeVar
 import numpy as np
 from pydantic import BeforeValidator
 
-from rubriclab.checklist import SubDimension
-from rubriclab.data.example import Example
+from rubriclab.methods.checklist import SubDimension
 from rubriclab.methods.method import cross_validated
-from rubriclab.rubric import CitedReason, Criterion, DroppedCriterion, Evidence, Question
-from rubriclab.size_cache import cached_by_size
+from rubriclab.models.digest import cached_by_size
+from rubriclab.models.rubric import (
+    CitedReason,
+    Criterion,
+    DroppedCriterion,
+    Evidence,
+    Question,
+)
+from rubriclab.models.text import Example
 from rubriclab.stats.correlation import BoolArray, FloatArray, label_correlations
 
 YesNo = Literal["yes", "no", "n/a"]

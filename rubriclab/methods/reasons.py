@@ -14,10 +14,10 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator
 from pydantic.json_schema import SkipJsonSchema
 
-from rubriclab.characters import plain
-from rubriclab.data.example import Example, named_annotations, named_reasons
-from rubriclab.digest import digest
-from rubriclab.rubric import CitedReason
+from rubriclab.models.characters import plain
+from rubriclab.models.digest import digest
+from rubriclab.models.rubric import CitedReason
+from rubriclab.models.text import Example, named_annotations, named_reasons
 
 # Reasons shown for one text. With more raters, some are drawn, since one text should not fill a prompt.
 MOST_PER_TEXT = 6

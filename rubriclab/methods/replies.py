@@ -23,13 +23,11 @@ from pydantic import (
     create_model,
 )
 
-from rubriclab.bounds import LONGEST_WORDING
-from rubriclab.data.aspect import Words
-from rubriclab.data.cells import CANNOT_ASSESS
-from rubriclab.data.fields import LONGEST_NAME
-from rubriclab.data.scale import Scale
 from rubriclab.judges.ask import JudgeAnswer, read
 from rubriclab.methods.method import CriterionRating
+from rubriclab.models.base import LONGEST_NAME, LONGEST_WORDING
+from rubriclab.models.cells import CANNOT_ASSESS
+from rubriclab.models.text import Scale, Words
 from rubriclab.prompts import Prompt
 from rubriclab.prompts.prompt import is_salvage
 

@@ -13,9 +13,6 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from rubriclab.data.aspect import Assignment
-from rubriclab.data.example import Example
-from rubriclab.descriptions import describe
 from rubriclab.errors import DataError
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.method import (
@@ -28,10 +25,12 @@ from rubriclab.methods.method import (
     scores_of,
     silent,
 )
-from rubriclab.rubric import Criterion, Evidence, Part
+from rubriclab.models.characters import describe
+from rubriclab.models.rubric import Criterion, Evidence, Part
+from rubriclab.models.text import Assignment, Example
+from rubriclab.models.text_features import CATALOGUE, Features, TextFeature
 from rubriclab.stats.correlation import FloatArray, pearson
 from rubriclab.stats.interval import DIGITS, rounded
-from rubriclab.text_features import CATALOGUE, Features, TextFeature
 
 _BY_NAME: Mapping[str, TextFeature] = {entry.name: entry for entry in CATALOGUE}
 

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from pydantic import BaseModel
 
-from rubriclab.data.scale import show
-from rubriclab.digest import digest, digest_text
+from rubriclab.models.digest import digest, digest_text
+from rubriclab.models.text import show
 from rubriclab.prompts.inert import inert
 from rubriclab.prompts.keyed import KeyedReply, shown_form
 from rubriclab.prompts.prompt import Prompt, UntoldReply

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from rubriclab.characters import plain
-from rubriclab.data.scale import Scale, show
+from rubriclab.models.characters import plain
+from rubriclab.models.text import Scale, show
 from rubriclab.report.wording import count
 from rubriclab.stats.interval import Interval
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from rubriclab.data.scale import show
+from rubriclab.models.text import show
 from rubriclab.option_names import by_reader, option
 from rubriclab.report import describe
 from rubriclab.report.conclusion import verdict_line
@@ -30,8 +30,7 @@ from rubriclab.report.wording import LEVELS, count, estimate, excerpt, figure, l
 from rubriclab.stats.interval import Interval
 
 if TYPE_CHECKING:
-    from rubriclab.comparison.ranking import RankedSystem, SystemDifference, SystemRanking
-    from rubriclab.comparison.results import (
+    from rubriclab.learning.paired_scores import (
         AnchorLook,
         Comparison,
         CriterionScoreChange,
@@ -40,7 +39,8 @@ if TYPE_CHECKING:
         LimitOutcome,
         TextChange,
     )
-    from rubriclab.store import Version
+    from rubriclab.models.version import Version
+    from rubriclab.ops.compare import RankedSystem, SystemDifference, SystemRanking
 
 TITLE, TEXT = 90, 400
 # Reasons why texts have no score that are listed for each side.

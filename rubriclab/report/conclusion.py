@@ -6,15 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Literal
 
 from rubriclab.judges.connect import EMBEDDED
-from rubriclab.option_names import by_reader, command
-from rubriclab.report import describe, verdicts
-from rubriclab.report.edit import edited_sentence
-from rubriclab.report.model import Badge, Block, Bullets, Paragraph, Section, Words, quoted
-from rubriclab.report.verdict_agreement import verdict_sentence
-from rubriclab.report.wording import count, estimate, figure
-from rubriclab.stats.interval import Interval
-from rubriclab.stats.jackknife import FEWEST_GROUPS
-from rubriclab.validation import (
+from rubriclab.models.version import (
     CALIBRATED,
     DIRECT,
     MATTERS,
@@ -25,9 +17,17 @@ from rubriclab.validation import (
     Validation,
     below_zero,
 )
+from rubriclab.option_names import by_reader, command
+from rubriclab.report import describe, verdicts
+from rubriclab.report.edit import edited_sentence
+from rubriclab.report.model import Badge, Block, Bullets, Paragraph, Section, Words, quoted
+from rubriclab.report.verdict_agreement import verdict_sentence
+from rubriclab.report.wording import count, estimate, figure
+from rubriclab.stats.interval import Interval
+from rubriclab.stats.jackknife import FEWEST_GROUPS
 
 if TYPE_CHECKING:
-    from rubriclab.store.version import Version
+    from rubriclab.models.version import Version
 
 TONES: Mapping[Outcome, Literal["good", "warning", "bad"]] = {
     "better": "good",

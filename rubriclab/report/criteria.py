@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rubriclab.aggregation import Term
-from rubriclab.data.scale import show
+from rubriclab.models.aggregation import Term
+from rubriclab.models.rubric import (
+    Criterion,
+    DroppedCriterion,
+    Evidence,
+    Part,
+    Rubric,
+)
+from rubriclab.models.text import show
 from rubriclab.report import describe, wording
 from rubriclab.report.model import (
     Block,
@@ -21,7 +28,6 @@ from rubriclab.report.model import (
     quoted,
     table,
 )
-from rubriclab.rubric import Criterion, DroppedCriterion, Evidence, Part, Rubric
 
 EXCERPT = 200
 

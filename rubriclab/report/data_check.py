@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from rubriclab.data.scale import show
+from rubriclab.models.text import show
 from rubriclab.option_names import for_reader, option
 from rubriclab.report.model import Block, Cell, Pairs, Paragraph, Section, Table, View, paragraphs, quoted, table
 from rubriclab.report.wording import count, estimate, excerpt
 
 if TYPE_CHECKING:
-    from rubriclab.services.aspect_check import AspectCheck
-    from rubriclab.services.check import CheckResult
+    from rubriclab.ops.check import AspectCheck, CheckResult
 
 COLUMNS_SHOWN = 40
 RATERS_SHOWN = 8

@@ -6,20 +6,24 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rubriclab.aggregation import Bounds, Term, threshold_by_hand
-from rubriclab.data.scale import Scale, show
 from rubriclab.judges.connect import EMBEDDED
+from rubriclab.models.aggregation import Bounds, Term, threshold_by_hand
+from rubriclab.models.rubric import (
+    Criterion,
+    Evidence,
+    Part,
+    Rubric,
+)
+from rubriclab.models.text import Scale, show
+from rubriclab.models.version import Provenance
 from rubriclab.option_names import by_reader, command, option
-from rubriclab.provenance import Provenance
 from rubriclab.report.model import Words, quoted
 from rubriclab.report.wording import count, counted, excerpt, figure, listed
-from rubriclab.rubric import Criterion, Evidence, Part, Rubric
 
 if TYPE_CHECKING:
+    from rubriclab.learning.scoring import CriterionScore
     from rubriclab.methods.method import UnitVerdict
-    from rubriclab.scoring.score import CriterionScore
-    from rubriclab.store.version import Version
-    from rubriclab.training_record import Cell
+    from rubriclab.models.version import Cell, Version
 
 ANSWERS = ("yes", "no", "n/a")
 

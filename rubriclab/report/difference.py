@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import JsonValue
 
-from rubriclab.digest import canonical
+from rubriclab.models.digest import canonical
+from rubriclab.models.rubric import Criterion
 from rubriclab.report import describe, wording
 from rubriclab.report.criteria import levels, statement
 from rubriclab.report.edit import HELD_OUT_BY, change_in_agreement
@@ -27,7 +28,6 @@ from rubriclab.report.model import (
     table,
 )
 from rubriclab.report.verdicts import OPTIMISTIC
-from rubriclab.rubric import Criterion
 
 if TYPE_CHECKING:
     from rubriclab.store.diff import FieldChange, VersionDiff, WeightPair

@@ -11,11 +11,10 @@ from rubriclab.report.verdict_agreement import verdict_section
 from rubriclab.report.wording import count, estimate, excerpt, figure
 
 if TYPE_CHECKING:
-    from rubriclab.editing.effect import EditEffect, WeightChange
-    from rubriclab.provenance import EditChange, EditOrigin, HeldOutBy
-    from rubriclab.services.edit_options import EditResult
+    from rubriclab.models.version import EditChange, EditOrigin, HeldOutBy, Version
+    from rubriclab.ops.edit import EditResult
+    from rubriclab.ops.edits import EditEffect, WeightChange
     from rubriclab.stats.interval import Interval
-    from rubriclab.store.version import Version
 
 KNOWN_LABELS = (
     "Each text is scored by weights and criteria that its fold's labels had no part in. The edit itself is the same in "

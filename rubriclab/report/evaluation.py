@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rubriclab.aggregation import Term
-from rubriclab.data.example import Example, labelled
-from rubriclab.evaluation import Result, baseline_evaluators
+from rubriclab.learning.scoring import CriterionScore, Score
 from rubriclab.learning.verdicts import LevelAgreement, level_agreement, verdict_statistic
+from rubriclab.models.aggregation import Term
+from rubriclab.models.rubric import Criterion
+from rubriclab.models.text import Example, labelled
+from rubriclab.models.version import RecordedText
+from rubriclab.ops.evaluate import Result, baseline_evaluators
 from rubriclab.report import charts, describe, version as versions, wording
 from rubriclab.report.conclusion import outcome
 from rubriclab.report.export import COMPARED_WITH
@@ -49,13 +52,10 @@ from rubriclab.report.texts import (
     text_card,
 )
 from rubriclab.report.verdict_agreement import evaluated_verdicts, level_section
-from rubriclab.rubric import Criterion
-from rubriclab.scoring.score import CriterionScore, Score
-from rubriclab.training_record import RecordedText
 
 if TYPE_CHECKING:
     from rubriclab.methods.method import UnitVerdict
-    from rubriclab.store.version import Version
+    from rubriclab.models.version import Version
 
 FREE_BASELINES = "free baselines:"
 COEFFICIENTS = ("spearman", "pearson", "kendall")
@@ -74,7 +74,7 @@ def evaluation_view(
 
     Args:
         versions: the rubrics that were evaluated.
-        results: their agreement with people and that of the free baselines; see `rubriclab.evaluation.evaluate`.
+        results: their agreement with people and that of the free baselines; see `rubriclab.ops.evaluate.evaluate`.
         scored: by `NAME@NUMBER`, the scores of `examples`, or of those with a label, in their order.
         examples: the texts, with labels for the rubrics' aspects.
         brief: whether to leave out the parts on single rubrics, which take time to compute.

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from rubriclab.models.rubric import Criterion
 from rubriclab.report import charts, describe
 from rubriclab.report.model import (
     Block,
@@ -25,11 +26,10 @@ from rubriclab.report.model import (
 from rubriclab.report.texts import SOURCE_EXCERPT
 from rubriclab.report.verdicts import unrecorded
 from rubriclab.report.wording import excerpt, figure
-from rubriclab.rubric import Criterion
 
 if TYPE_CHECKING:
-    from rubriclab.scoring.score import CriterionScore
-    from rubriclab.services.explain import ScoreExplanation
+    from rubriclab.learning.scoring import CriterionScore
+    from rubriclab.ops.explain import ScoreExplanation
 
 TITLE, NEAREST_EXCERPT = 80, 200
 COUNTED_AS_AVERAGE = "no rating: counted as average"

@@ -12,8 +12,8 @@ from typing import Any
 
 from markupsafe import escape
 
-from rubriclab.characters import one_line
 from rubriclab.errors import UserError
+from rubriclab.models.characters import one_line
 from rubriclab.report import model
 from rubriclab.report.model import Block, Cell, Figure, Span, View, Words, spans
 from rubriclab.report.wording import cut, estimate

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from rubriclab.characters import plain
+from rubriclab.models.characters import plain
 from rubriclab.report import model
 from rubriclab.report.model import NO_DRAWING, Block, Cell, Figure, Span, View, Words, quoted, spans
 from rubriclab.report.wording import cut, figure, interval, lines

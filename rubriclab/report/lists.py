@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rubriclab.data.scale import show
+from rubriclab.models.text import show
 from rubriclab.option_names import by_reader, command
 from rubriclab.report import describe, wording
 from rubriclab.report.conclusion import badge_of, verdict
@@ -28,19 +28,17 @@ from rubriclab.report.verdicts import errors_words, recorded_agreement
 from rubriclab.report.wording import BLOCKS, byte_count, count, estimate, excerpt, figure
 
 if TYPE_CHECKING:
-    from rubriclab.labeling.judgment import Consistency, RaterAgreement, RaterProgress
-    from rubriclab.literature import Finding
-    from rubriclab.rubric import Rubric
-    from rubriclab.scoring import Score
-    from rubriclab.services.label_options import LabelResult
-    from rubriclab.services.literature import FindingList, LiteratureAdded
-    from rubriclab.services.score_distribution import ScoreDistribution
-    from rubriclab.services.scores import Scores
-    from rubriclab.services.storage import PruneResult, StoreSize, VacuumResult
-    from rubriclab.services.versions import VerifyResult
+    from rubriclab.learning.scoring import Score
+    from rubriclab.methods.literature import Finding
+    from rubriclab.models.judgment import Consistency, RaterAgreement, RaterProgress
+    from rubriclab.models.rubric import Rubric
+    from rubriclab.models.version import Version
+    from rubriclab.ops.label import LabelResult
+    from rubriclab.ops.literature import FindingList, LiteratureAdded
+    from rubriclab.ops.scores import ScoreDistribution, Scores
+    from rubriclab.ops.versions import PruneResult, StoreSize, VacuumResult, VerifyResult
     from rubriclab.store import KindSize
     from rubriclab.store.verify import Problem
-    from rubriclab.store.version import Version
 
 RATER_COLUMNS = ("rater", "done", "skipped", "of", "equal on repeats")
 # Rows that are shown at each end of a long list, characters of a reason, reasons, and characters of a title.

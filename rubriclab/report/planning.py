@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rubriclab.active_learning import LabelPlan, SelectedText, UnusualRating
-from rubriclab.characters import one_line
-from rubriclab.data.scale import show
+from rubriclab.models.characters import one_line
+from rubriclab.models.text import show
+from rubriclab.models.version import Version
+from rubriclab.ops.plan import LabelPlan, SelectedText, UnusualRating
 from rubriclab.option_names import command
 from rubriclab.report import describe
 from rubriclab.report.conclusion import more_labels, verdict
 from rubriclab.report.model import Paragraph, Section, Stack, View, quoted, table
 from rubriclab.report.wording import count, excerpt
-from rubriclab.store.version import Version
 
 TITLE, EXCERPT = 60, 120
 HALF = 0.5
@@ -48,11 +48,6 @@ def why(planned: SelectedText) -> str:
     """Return why a text is worth a label."""
     group = "new group" if planned.new_group else "group with labels"
     return f"{group}; {_unusual(planned.unusual) if planned.unusual else 'no rating is unusual'}"
-
-
-def plan_row(planned: SelectedText) -> dict[str, object]:
-    """Return what is planned of a text as one JSON object."""
-    return {"rank": planned.rank, "new_group": planned.new_group, "why": why(planned)}
 
 
 def _unusual(unusual: UnusualRating) -> str:

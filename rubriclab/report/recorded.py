@@ -6,7 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from rubriclab.data.scale import Scale
+from rubriclab.models.text import Scale
+from rubriclab.models.version import (
+    Candidate,
+    Cell,
+    RecordedText,
+    TrainingRecord,
+)
 from rubriclab.report import charts, describe
 from rubriclab.report.model import (
     Card,
@@ -24,10 +30,9 @@ from rubriclab.report.model import (
 from rubriclab.report.texts import MOST_SHOWN, TITLE, distance, text_card
 from rubriclab.report.wording import count, counted
 from rubriclab.stats.interval import Interval
-from rubriclab.training_record import Candidate, Cell, RecordedText, TrainingRecord
 
 if TYPE_CHECKING:
-    from rubriclab.store.version import Version
+    from rubriclab.models.version import Version
 
 # Criteria beside each other in a table of the matrix, which fits into 80 columns.
 MATRIX_COLUMNS = 6

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, get_args
 
-from rubriclab.data.scale import show
+from rubriclab.models.text import show
+from rubriclab.ops.improve import RejectionReason
 from rubriclab.report import wording
 from rubriclab.report.model import (
     Block,
@@ -22,11 +23,16 @@ from rubriclab.report.model import (
     quoted,
     table,
 )
-from rubriclab.revision.record import RejectionReason
 
 if TYPE_CHECKING:
-    from rubriclab.provenance import Effort
-    from rubriclab.revision import Improvement, RevisionRound, RevisionSummary, ScoreGain, SentenceEdit
+    from rubriclab.learning.rewriting import SentenceEdit
+    from rubriclab.models.version import Effort
+    from rubriclab.ops.improve import (
+        Improvement,
+        RevisionRound,
+        RevisionSummary,
+        ScoreGain,
+    )
 
 _EDITS = re.compile(r"(\[-.*?-\]|\{\+.*?\+\})", re.DOTALL)
 LABELS = {"no sentence at fault": "fault in the whole text only, so unchanged"}

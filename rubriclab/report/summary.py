@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from rubriclab.evaluation import Evaluator, Result
 from rubriclab.methods.names import BASELINE_NAMES
+from rubriclab.ops.evaluate import Evaluator, Result
 from rubriclab.report import wording
 from rubriclab.report.texts import JudgedText, human_scores, rubric_scores
 from rubriclab.stats import Interval, difference
@@ -15,7 +15,7 @@ from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.levels import Level
 
 if TYPE_CHECKING:
-    from rubriclab.store.version import Version
+    from rubriclab.models.version import Version
 
 # The level that the summary speaks of: the first at which a correlation is defined.
 PREFERRED: tuple[Level, ...] = ("group", "dataset", "system")

@@ -16,7 +16,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from rubriclab.characters import one_line
+from rubriclab.models.characters import one_line
 from rubriclab.report import model
 from rubriclab.report.model import Block, Cell, Figure, Span, View, Words, spans
 from rubriclab.report.wording import cut, estimate, lines

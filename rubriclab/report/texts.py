@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rubriclab.data.example import Example, labelled
-from rubriclab.data.scale import Scale
 from rubriclab.learning.raters import rater_errors
+from rubriclab.learning.scoring import Score
 from rubriclab.learning.verdicts import verdict_statistic
+from rubriclab.models.rubric import Criterion, Rubric
+from rubriclab.models.text import Example, Scale, labelled
+from rubriclab.models.version import RecordedText
 from rubriclab.report import charts, describe
 from rubriclab.report.model import (
     Block,
@@ -29,17 +31,14 @@ from rubriclab.report.model import (
 )
 from rubriclab.report.verdicts import errors_words, raters_errors
 from rubriclab.report.wording import count, excerpt
-from rubriclab.rubric import Criterion, Rubric
-from rubriclab.scoring.score import Score
 from rubriclab.stats import ConstantRule, Interval, Level
 from rubriclab.stats.correlation import FloatArray, floats, spearman_rows
 from rubriclab.stats.errors import ScoreErrors, score_errors
 from rubriclab.stats.jackknife import estimate
 from rubriclab.stats.levels import level_statistic, scored_texts, used_texts
-from rubriclab.training_record import RecordedText
 
 if TYPE_CHECKING:
-    from rubriclab.store.version import Version
+    from rubriclab.models.version import Version
 
 MOST_SHOWN, TITLE = 6, 60
 SOURCE_EXCERPT = 1500

@@ -9,9 +9,19 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from rubriclab.aggregation import Term
 from rubriclab.learning.settings import INTERVAL_CONFIDENCE
 from rubriclab.learning.verdicts import LevelAgreement, level_agreement
+from rubriclab.models.aggregation import Term
+from rubriclab.models.rubric import Criterion
+from rubriclab.models.version import (
+    MATTERS,
+    MATTERS_IN_BRIER,
+    MATTERS_IN_ERROR,
+    VERDICTS,
+    WHOLE,
+    EvaluatorAgreement,
+    Validation,
+)
 from rubriclab.option_names import command
 from rubriclab.report import charts, describe, recorded, verdicts, version as versions, wording
 from rubriclab.report.conclusion import conclusion, offline_banner
@@ -34,22 +44,11 @@ from rubriclab.report.model import (
     table,
 )
 from rubriclab.report.verdict_agreement import level_section, verdict_section
-from rubriclab.rubric import Criterion
 from rubriclab.stats.errors import ScoreErrors
 from rubriclab.stats.interval import Interval
-from rubriclab.validation import (
-    MATTERS,
-    MATTERS_IN_BRIER,
-    MATTERS_IN_ERROR,
-    VERDICTS,
-    WHOLE,
-    EvaluatorAgreement,
-    Validation,
-)
 
 if TYPE_CHECKING:
-    from rubriclab.store.version import Version
-    from rubriclab.training_record import TrainingRecord
+    from rubriclab.models.version import TrainingRecord, Version
 
 
 KINDS = {"rubric": "", "judged": "with a judge:", "baseline": "free baselines:"}

@@ -23,8 +23,8 @@ from rubriclab.report.wording import LEVELS, count, counted, estimate, figure
 from rubriclab.stats.jackknife import FEWEST_GROUPS
 
 if TYPE_CHECKING:
-    from rubriclab.provenance import Action
-    from rubriclab.transfer.results import ActionEvaluation, Transfer
+    from rubriclab.models.version import Action
+    from rubriclab.ops.transfer import ActionEvaluation, Transfer
 
 ADVICE: Mapping[Action, str] = {
     "reuse": "Reuse it unchanged",

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from rubriclab.data.example import Example
-from rubriclab.evaluation import Evaluator
 from rubriclab.learning.verdicts import (
     RATERS,
     LevelAgreement,
@@ -19,12 +17,14 @@ from rubriclab.learning.verdicts import (
     verdicts_of,
 )
 from rubriclab.methods.names import JOINT
+from rubriclab.models.rubric import Rubric
+from rubriclab.models.text import Example
+from rubriclab.models.version import VerdictAgreement
+from rubriclab.ops.evaluate import Evaluator
 from rubriclab.report import charts
 from rubriclab.report.model import NO_BASIS, Basis, Block, Figure, Paragraph, Plot, Row, Section, quoted, table
 from rubriclab.report.wording import count, estimate, evaluator_parts, figure
-from rubriclab.rubric import Rubric
 from rubriclab.stats.correlation import FloatArray
-from rubriclab.validation import VerdictAgreement
 
 NAMES = {JOINT: "this rubric", "direct": "the same judge asked directly"}
 

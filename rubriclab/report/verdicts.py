@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from rubriclab.data.scale import show
-from rubriclab.report.describe import labels_proposed, percent
-from rubriclab.report.wording import LEVELS, count, estimate, figure
-from rubriclab.stats.errors import ScoreErrors
-from rubriclab.stats.interval import Interval
-from rubriclab.validation import (
+from rubriclab.models.text import show
+from rubriclab.models.version import (
     VERDICTS,
     WHOLE,
     EvaluatorAgreement,
     Validation,
 )
+from rubriclab.report.describe import labels_proposed, percent
+from rubriclab.report.wording import LEVELS, count, estimate, figure
+from rubriclab.stats.errors import ScoreErrors
+from rubriclab.stats.interval import Interval
 
 if TYPE_CHECKING:
-    from rubriclab.store.version import Version
+    from rubriclab.models.version import Version
 
 # What tables and sentences call evaluators whose names do not tell.
 BASELINES: Mapping[str, str] = {

@@ -27,10 +27,8 @@ from rubriclab.report.model import (
 )
 
 if TYPE_CHECKING:
-    from rubriclab.provenance import TrainingAgreement
-    from rubriclab.rubric import Rubric
-    from rubriclab.store.version import Version
-    from rubriclab.validation import Validation
+    from rubriclab.models.rubric import Rubric
+    from rubriclab.models.version import TrainingAgreement, Validation, Version
 
 
 def version_view(version: Version) -> View:

@@ -7,15 +7,15 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rubriclab.characters import one_line, plain
-from rubriclab.provenance import Baseline, Effort
+from rubriclab.models.characters import one_line, plain
+from rubriclab.models.version import Baseline, Effort
 from rubriclab.stats.interval import Interval
 from rubriclab.stats.jackknife import FEWEST_GROUPS
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from rubriclab.evaluation import Result
+    from rubriclab.ops.evaluate import Result
 
 BASELINE = "baseline: "
 DIGEST_SHOWN = 12
@@ -143,7 +143,7 @@ def listed(names: Iterable[str]) -> str:
 
 
 def is_baseline(evaluator: str) -> bool:
-    """Return whether an evaluator of this name is a free baseline; see `rubriclab.evaluation`."""
+    """Return whether an evaluator of this name is a free baseline; see `rubriclab.ops.evaluate`."""
     return evaluator.startswith(BASELINE)
 
 
@@ -211,7 +211,7 @@ def cost(usd: float | None) -> str:
 
 def baseline_feature(baseline: Baseline) -> str:
     """Return what a free baseline measures, by its title if the catalogue has it."""
-    from rubriclab.text_features import CATALOGUE
+    from rubriclab.models.text_features import CATALOGUE
 
     titles = {entry.name: entry.title for entry in CATALOGUE}
     title = f"{titles[baseline.feature]} ({baseline.feature})" if baseline.feature in titles else baseline.feature

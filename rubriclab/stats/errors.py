@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rubriclab.base_models import FrozenModel
+from rubriclab.models.base import FrozenModel
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.interval import DIGITS, Interval
 from rubriclab.stats.jackknife import estimate

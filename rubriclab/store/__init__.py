@@ -31,26 +31,23 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, Field, JsonValue, ValidationError
 
-from rubriclab.base_models import FrozenModel, Moment
-from rubriclab.bounds import first_bounds_fault
-from rubriclab.characters import is_blank
-from rubriclab.data.scale import Scale
-from rubriclab.descriptions import describe
-from rubriclab.documents import Unreadable, parse_json
 from rubriclab.errors import PackError, SettingsError, StoreError
 from rubriclab.judges.address import check_address
 from rubriclab.methods.names import JOINT
+from rubriclab.models.base import FrozenModel, Moment, first_bounds_fault
+from rubriclab.models.characters import describe, is_blank
+from rubriclab.models.documents import Unreadable, parse_json
+from rubriclab.models.rubric import Criterion, Part, Rubric
+from rubriclab.models.text import Scale
+from rubriclab.models.version import Effort, Provenance, Version, check_name, names_a_version
 from rubriclab.option_names import command
-from rubriclab.provenance import Effort, Provenance
 from rubriclab.pydantic_errors import faults, first_fault
-from rubriclab.rubric import Criterion, Part, Rubric
 from rubriclab.store.answers import AnswerTable
 from rubriclab.store.diff import AgreementChange, CriterionChange, FieldChange, VersionDiff, compare
 from rubriclab.store.rows import PackOrigin
 from rubriclab.store.storage import KindSize, Space
 from rubriclab.store.store import Store, open_store
 from rubriclab.store.verify import Problem
-from rubriclab.store.version import Version, check_name, names_a_version
 
 FORMAT: Final = "rubriclab-pack/1"
 _EXPORT = f"Use a pack as it was written, unchanged: {command('export')}"
@@ -92,7 +89,7 @@ def read_pack(text: str, where: str) -> Pack:
 
     Raises:
         PackError: if it is no pack, has another format, has a missing, unknown or invalid field or one beyond the
-            limits of `rubriclab.bounds`, does not match its digests, or is unusable for scoring.
+            limits of `rubriclab.models.base`, does not match its digests, or is unusable for scoring.
     """
     raw = _parse(text, where)
     if raw.get("format") != FORMAT:

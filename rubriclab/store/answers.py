@@ -9,9 +9,9 @@ from typing import Any
 from sqlalchemy import Engine, bindparam, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
-from rubriclab.characters import one_line
-from rubriclab.digest import canonical, digest_text
 from rubriclab.errors import DamagedAnswer, StoreError
+from rubriclab.models.characters import one_line
+from rubriclab.models.digest import canonical, digest_text
 from rubriclab.option_names import command
 from rubriclab.store.engine import change, is_sqlite, rows_of, shown
 from rubriclab.store.orm import METADATA, NAME, AnswerRow, now

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Engine, Row, bindparam, delete, insert, select, update
 
-from rubriclab.digest import PREFIX
+from rubriclab.models.digest import PREFIX
 from rubriclab.store.engine import change, is_sqlite, rows_of
 from rubriclab.store.orm import METADATA, BatchRow
 

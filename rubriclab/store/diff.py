@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue, TypeAdapter
 
-from rubriclab.aggregation import bounds_of
-from rubriclab.data.scale import show
 from rubriclab.display import Displayed
-from rubriclab.provenance import EditOrigin, HeldOutBy, Provenance
-from rubriclab.rubric import Criterion, Rubric
+from rubriclab.models.aggregation import bounds_of
+from rubriclab.models.rubric import Criterion, Rubric
+from rubriclab.models.text import show
+from rubriclab.models.version import EditOrigin, HeldOutBy, Outcome, Provenance, Version
 from rubriclab.stats.interval import Interval
-from rubriclab.store.version import Version
-from rubriclab.validation import Outcome
 
 if TYPE_CHECKING:
     from rubriclab.report.model import View

@@ -17,8 +17,8 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModu
 from sqlalchemy.sql.dml import UpdateBase
 
 from rubriclab.errors import StoreError, StoreUnavailable
+from rubriclab.models.waits import LONG, log_wait
 from rubriclab.option_names import option
-from rubriclab.waits import LONG, log_wait
 
 _log = logging.getLogger(__name__)
 

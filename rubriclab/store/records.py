@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from sqlmodel import Session, col, select
 
-from rubriclab.digest import digest_text
 from rubriclab.errors import StoreError
-from rubriclab.labeling.judgment import HumanJudgment
+from rubriclab.models.digest import digest_text
+from rubriclab.models.judgment import HumanJudgment
 from rubriclab.option_names import command
 from rubriclab.store.orm import HumanJudgmentRow
 from rubriclab.store.rows import content_of, read

@@ -16,16 +16,19 @@ from pydantic import BaseModel, ValidationError
 from sqlalchemy import and_, func
 from sqlmodel import Session, col, select
 
-from rubriclab.bounds import first_bounds_fault
-from rubriclab.digest import canonical, digest, digest_text, encoded
 from rubriclab.errors import NotInStore, StoreError
+from rubriclab.models.base import first_bounds_fault
+from rubriclab.models.digest import (
+    canonical,
+    digest,
+    digest_text,
+    encoded,
+)
+from rubriclab.models.rubric import Rubric
+from rubriclab.models.version import Effort, Provenance, TrainingRecord, Version, parse_ref
 from rubriclab.option_names import command
-from rubriclab.provenance import Effort, Provenance
 from rubriclab.pydantic_errors import first_fault
-from rubriclab.rubric import Rubric
 from rubriclab.store.orm import ConfirmationRow, RubricRow, TagRow, TrainingRow, VersionRow, now, stored_time
-from rubriclab.store.version import Version, parse_ref
-from rubriclab.training_record import TrainingRecord
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -63,7 +66,7 @@ def content_of(model: BaseModel) -> str:
     """Return the canonical JSON of a model.
 
     Raises:
-        StoreError: if it would not read back as the same, or exceeds the limits of `rubriclab.bounds`.
+        StoreError: if it would not read back as the same, or exceeds the limits of `rubriclab.models.base`.
     """
     kind = type(model).__name__
     try:

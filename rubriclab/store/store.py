@@ -14,10 +14,10 @@ from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, select
 
 from rubriclab.errors import NoStore, StoreError, StoreUnavailable
-from rubriclab.labeling.judgment import HumanJudgment
+from rubriclab.models.judgment import HumanJudgment
+from rubriclab.models.rubric import Rubric
+from rubriclab.models.version import Effort, Provenance, TrainingRecord, Version, check_name, check_tag
 from rubriclab.option_names import command
-from rubriclab.provenance import Effort, Provenance
-from rubriclab.rubric import Rubric
 from rubriclab.store.answers import AnswerTable
 from rubriclab.store.batches import BatchTable
 from rubriclab.store.engine import address, file_of, guarded, is_sqlite, make_engine, may_write, shown, writing
@@ -45,8 +45,6 @@ from rubriclab.store.rows import (
 from rubriclab.store.schema import prepare
 from rubriclab.store.storage import KindSize, Pruned, Space, prune_step, sizes, space_of, vacuum
 from rubriclab.store.verify import Problem, find_problems, remove_answers
-from rubriclab.store.version import Version, check_name, check_tag
-from rubriclab.training_record import TrainingRecord
 
 Done = TypeVar("Done")
 Access = Literal["write", "read", "either"]

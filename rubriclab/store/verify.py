@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 
 from sqlmodel import Session, SQLModel, col, delete, select
 
-from rubriclab.digest import digest_text
 from rubriclab.errors import StoreError
-from rubriclab.provenance import Effort, Provenance
-from rubriclab.rubric import Rubric
+from rubriclab.models.digest import digest_text
+from rubriclab.models.rubric import Rubric
+from rubriclab.models.version import Effort, Provenance, TrainingRecord
 from rubriclab.store.answers import read_reply
 from rubriclab.store.orm import (
     AnswerRow,
@@ -25,7 +25,6 @@ from rubriclab.store.orm import (
 )
 from rubriclab.store.records import read_judgment
 from rubriclab.store.rows import read, record_digest, unpacked
-from rubriclab.training_record import TrainingRecord
 
 # Rows fetched at a time, which bounds the memory.
 CHUNK = 1000

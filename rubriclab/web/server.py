@@ -24,8 +24,8 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
-from rubriclab.characters import plain
 from rubriclab.errors import SettingsError
+from rubriclab.models.characters import plain
 from rubriclab.option_names import option
 from rubriclab.report.describe import rounded
 from rubriclab.report.html import STYLE, inline, typeset

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from planning_samples import rated, trained
 
-from rubriclab.active_learning import PoolText, plan
-from rubriclab.active_learning.plan import select_texts
+from rubriclab.ops import plan
+from rubriclab.ops.plan import PoolText, select_texts
 from rubriclab.report.planning import plan_row, why
 
 RUBRIC, RECORD = trained()

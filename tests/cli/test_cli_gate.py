@@ -7,10 +7,16 @@ from typing import Any
 import pytest
 from commands import Commands
 
-from rubriclab.provenance import Effort
+from rubriclab.models.version import (
+    Effort,
+    EvaluatorAgreement,
+    GateVerdict,
+    MoreLabels,
+    ScoreErrors,
+    Validation,
+)
 from rubriclab.stats.interval import Interval
 from rubriclab.store import open_store
-from rubriclab.validation import EvaluatorAgreement, GateVerdict, MoreLabels, ScoreErrors, Validation
 
 DIFFERENCES = {"better": (0.21, 0.05, 0.38), "not better": (-0.1, -0.2, 0.01), "inconclusive": (0.1, -0.1, 0.3)}
 DIRECT_FIGURES = (

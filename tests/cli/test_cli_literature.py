@@ -18,8 +18,8 @@ from server import RunningServer
 
 from rubriclab import Lab
 from rubriclab.errors import JudgeError, UserError
-from rubriclab.literature import load_findings
-from rubriclab.services.literature import LiteratureAdded
+from rubriclab.methods.literature import load_findings
+from rubriclab.ops.literature import LiteratureAdded
 
 ADD = ("literature", "add", "paper.txt", "--task", "summarization", "--folder", "found", "--judge", "openai/fake")
 ORDER = "the raters marked down summaries whose sentences stood in no order"

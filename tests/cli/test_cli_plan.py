@@ -14,13 +14,20 @@ from commands import HELDOUT, LABELLED, Commands
 from server import RunningServer
 from starlette.exceptions import HTTPException
 
-from rubriclab.aggregation import Aggregation, Calibration, Term
-from rubriclab.data import Example, read
+from rubriclab.data import read
 from rubriclab.judges import JudgeOptions, Ledger, connect
-from rubriclab.provenance import Effort
-from rubriclab.scoring import score_text
-from rubriclab.store import Version, open_store
-from rubriclab.training_record import Candidate, Cell, RecordedText, TrainingRecord
+from rubriclab.learning.scoring import score_text
+from rubriclab.models.aggregation import Aggregation, Calibration, Term
+from rubriclab.models.text import Example
+from rubriclab.models.version import (
+    Candidate,
+    Cell,
+    Effort,
+    RecordedText,
+    TrainingRecord,
+    Version,
+)
+from rubriclab.store import open_store
 
 ROWS = [json.loads(line) for line in HELDOUT.read_text("utf-8").splitlines()][:12]
 BARE = [{name: value for name, value in row.items() if name not in ("scores", "annotations")} for row in ROWS]

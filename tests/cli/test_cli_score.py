@@ -12,9 +12,14 @@ import pytest
 from commands import HELDOUT, Commands
 from python_calamine import CalamineWorkbook
 
-from rubriclab.aggregation import Aggregation, Calibration, Conformal, Term
 from rubriclab.data.tables import json_line
-from rubriclab.provenance import Effort
+from rubriclab.models.aggregation import (
+    Aggregation,
+    Calibration,
+    Conformal,
+    Term,
+)
+from rubriclab.models.version import Effort
 from rubriclab.store import open_store
 
 TEXTS = HELDOUT.read_bytes().splitlines(keepends=True)[:12]

@@ -21,10 +21,8 @@ from waiting import until
 
 from rubriclab import Lab, write_rows
 from rubriclab.errors import DataError, SettingsError
-from rubriclab.services.running import finish
-from rubriclab.services.score import ScoreOptions, Scoring, prepare_scoring
-from rubriclab.services.score_resume import check_resumable, keep_scores, prepare_resuming
-from rubriclab.services.workspace import Workspace
+from rubriclab.ops.score import ScoreOptions, Scoring, check_resumable, keep_scores, prepare_resuming, prepare_scoring
+from rubriclab.ops.workspace import Workspace, finish
 
 LINES = HELDOUT.read_bytes().splitlines(keepends=True)[:10]
 ROWS = [json.loads(line) for line in LINES]

@@ -20,7 +20,7 @@ from rubriclab.cli.main import every_command
 from rubriclab.cli.places import STORE, PlaceType
 from rubriclab.errors import NotConfirmed, SettingsError
 from rubriclab.methods import catalogue
-from rubriclab.provenance import Provenance
+from rubriclab.models.version import Provenance
 
 KEY = "sk-the-users-own-key-0123456789"
 THEIRS = "openai/theirs"

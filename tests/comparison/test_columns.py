@@ -12,12 +12,17 @@ from drift_samples import HUNDRED, Values, compared, paired, scored, texts, vers
 from hypoeval_scripts import example, rating, scripted
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.comparison import Comparison, DriftLimits, paired_rubrics, score_columns
-from rubriclab.data import Example
 from rubriclab.errors import BudgetReached
 from rubriclab.judges.judge import Judge, Reply
+from rubriclab.learning.paired_scores import (
+    Comparison,
+    DriftLimits,
+    paired_rubrics,
+    score_columns,
+)
+from rubriclab.models.text import Example
+from rubriclab.models.version import Version
 from rubriclab.prompts import Prompt
-from rubriclab.store import Version
 
 NAMES = ("a", "b", "c")
 BEFORE = version({"a": 2, "b": 1})

@@ -11,9 +11,9 @@ from hypoeval_scripts import criterion
 from scipy import stats
 
 from rubriclab import Aspect, CriterionScore, DataError, Example, Part, Rubric, Scale, Score
-from rubriclab.comparison import Outputs, compare_outputs, rank_systems
-from rubriclab.comparison.pairing import pair_outputs
 from rubriclab.data.readers import from_rows
+from rubriclab.learning.paired_scores import Outputs, pair_outputs
+from rubriclab.ops.compare import compare_outputs, rank_systems
 from rubriclab.report.comparison import comparison_view
 from rubriclab.stats.paired import adjust_p_values, paired_mean
 

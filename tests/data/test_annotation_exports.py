@@ -11,9 +11,10 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from rubriclab.data import Example, Rows, from_rows, read
+from rubriclab.data import Rows, from_rows, read
 from rubriclab.data.row import RowError
 from rubriclab.errors import DataError
+from rubriclab.models.text import Example
 
 EXPORTS = Path(__file__).parent / "exports"
 LEVELS = "very bad=1,bad=2,okay=3,good=4,excellent=5"

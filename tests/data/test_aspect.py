@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from rubriclab.data.aspect import Aspect, find_aspect, task_words
 from rubriclab.errors import UserError
+from rubriclab.models.text import Aspect, find_aspect, task_words
 
 PUBLISHED_ASPECTS = {
     "SummEval": ("summarization", ["coherence", "consistency", "fluency", "relevance"]),

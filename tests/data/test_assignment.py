@@ -4,7 +4,13 @@ import json
 
 import pytest
 
-from rubriclab.data import Assignment, Example, Scale, find_aspect, task_words
+from rubriclab.models.text import (
+    Assignment,
+    Example,
+    Scale,
+    find_aspect,
+    task_words,
+)
 
 SCALES = [Scale(low=1, high=5, whole=True), Scale(low=0, high=1, whole=False), Scale(low=1, high=3, whole=True)]
 

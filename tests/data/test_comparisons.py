@@ -5,10 +5,16 @@ import json
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.data import Example, PairwiseComparison, RowError, parse_mapping, read
-from rubriclab.data.cells import TYPED, UNTYPED
+from rubriclab.data import (
+    PairwiseComparison,
+    RowError,
+    parse_mapping,
+    read,
+)
 from rubriclab.data.comparisons import comparisons_of
 from rubriclab.data.mapping import NATIVE
+from rubriclab.models.cells import TYPED, UNTYPED
+from rubriclab.models.text import Example
 
 
 def said(row, rules=TYPED, mapping=None):

@@ -4,8 +4,9 @@ import math
 
 import pytest
 
-from rubriclab.data import Example, Scale, Training, from_rows, training_examples
+from rubriclab.data import Training, from_rows, training_examples
 from rubriclab.errors import DataError, SettingsError
+from rubriclab.models.text import Example, Scale
 
 
 def rows(count=12, **changed):

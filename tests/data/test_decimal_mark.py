@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 import xlsxwriter
 
-from rubriclab.data import Example, Rows, read
+from rubriclab.data import Rows, read
 from rubriclab.errors import DataError
+from rubriclab.models.text import Example
 
 INTEGERS = [str(number % 5 + 1) for number in range(1200)]
 

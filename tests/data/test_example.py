@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.data import Example, data_digest
-from rubriclab.data.example import labelled, text_digest
+from rubriclab.models.text import Example, data_digest, labelled, text_digest
 
 WORDS = st.text(max_size=12)
 EXAMPLES = st.builds(

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from rubriclab.data import read
-from rubriclab.data.example import Example
 from rubriclab.data.mapping import ABSENT, look_up
 from rubriclab.data.row import RowError
 from rubriclab.data.tables import write_rows
 from rubriclab.errors import DataError
+from rubriclab.models.text import Example
 from rubriclab.option_names import in_python
 
 TEXTS = ["The ferry was late.", "The bridge was closed.", "The café was open."]

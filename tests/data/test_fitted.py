@@ -5,8 +5,8 @@ from itertools import combinations
 import pytest
 
 from rubriclab.data import from_rows, training_examples
-from rubriclab.data.example import data_digest
 from rubriclab.errors import DataError
+from rubriclab.models.text import data_digest
 
 WORTH = {f"{group}{text}": (ord(group) + 3 * text) % 7 for group in "abcd" for text in range(4)}
 

@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from pyarrow import parquet
 
-from rubriclab.data import Example, RowError, read
+from rubriclab.data import RowError, read
 from rubriclab.data.delimited import LONGEST_CELL, delimited_rows
 from rubriclab.data.formats import json_lines
 from rubriclab.data.parquet import parquet_rows
 from rubriclab.errors import DataError
+from rubriclab.models.text import Example
 
 GOOD = b'{"id": "good", "output": "A text."}'
 

@@ -10,11 +10,11 @@ import pytest
 
 from rubriclab.data import read
 from rubriclab.data.check import training_examples
-from rubriclab.data.example import Example, named_annotations
 from rubriclab.data.readers import Rows, from_rows
 from rubriclab.data.row import RowError
 from rubriclab.data.tables import write_rows
 from rubriclab.errors import DataError
+from rubriclab.models.text import Example, named_annotations
 
 MAPPING = "output=text,scores.tone=rating,rater=worker_id"
 

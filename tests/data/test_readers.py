@@ -12,10 +12,11 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.characters import is_blank
-from rubriclab.data import Example, RowError, from_rows, read
+from rubriclab.data import RowError, from_rows, read
 from rubriclab.data.fields import without_placeholder
 from rubriclab.errors import DataError
+from rubriclab.models.characters import is_blank
+from rubriclab.models.text import Example
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30).filter(
     lambda text: not is_blank(text)

@@ -6,10 +6,10 @@ from decimal import Decimal
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.data import Example, RowError, parse_mapping
-from rubriclab.data.cells import TYPED, UNTYPED
-from rubriclab.data.example import named_annotations
+from rubriclab.data import RowError, parse_mapping
 from rubriclab.data.row import example_of
+from rubriclab.models.cells import TYPED, UNTYPED
+from rubriclab.models.text import Example, named_annotations
 
 
 def taken(**fields):

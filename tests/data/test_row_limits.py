@@ -16,9 +16,10 @@ import pytest
 import xlsxwriter
 from pyarrow import parquet
 
-from rubriclab.data import Example, read
+from rubriclab.data import read
 from rubriclab.data.parquet import parquet_rows
 from rubriclab.errors import DataError
+from rubriclab.models.text import Example
 
 SHORT = 2000
 

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from pydantic import ValidationError
 
-from rubriclab.data import Scale, parse_scale, scale_of
-from rubriclab.data.scale import show
 from rubriclab.errors import SettingsError
+from rubriclab.models.text import Scale, parse_scale, scale_of, show
 
 WHOLE_ENDS = st.integers(-50, 50)
 WHOLE = st.builds(lambda low, width: Scale(low=low, high=low + width, whole=True), WHOLE_ENDS, st.integers(1, 100))

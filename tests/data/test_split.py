@@ -3,8 +3,8 @@
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.data import Example, split_by_group
 from rubriclab.errors import SettingsError
+from rubriclab.models.text import Example, split_by_group
 
 GROUPS = st.lists(st.sampled_from("abcdefghij"), min_size=2, max_size=60).filter(lambda groups: len(set(groups)) > 1)
 

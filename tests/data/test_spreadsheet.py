@@ -14,9 +14,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from python_calamine import CalamineWorkbook
 
-from rubriclab.data import Example, read
+from rubriclab.data import read
 from rubriclab.data.tables import CsvDialect, csv_text, escaped, unescaped, write_rows, writing_table
 from rubriclab.errors import DataError
+from rubriclab.models.text import Example
 
 SPREADSHEET = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 BEGINNINGS = ("", " ", "\u00a0", "\u200b", "\ufeff", "\U000e0041")

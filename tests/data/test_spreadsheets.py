@@ -14,10 +14,11 @@ import pytest
 import xlsxwriter
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.data import Example, RowError, read
+from rubriclab.data import RowError, read
 from rubriclab.data.check import training_examples
 from rubriclab.data.formats import encoding_of
 from rubriclab.errors import DataError, SettingsError
+from rubriclab.models.text import Example
 
 # Written by hand as Excel saves "CSV (delimited)" on a German Windows.
 GERMAN = (

@@ -9,9 +9,10 @@ import pyarrow.parquet
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.data import Example, read
+from rubriclab.data import read
 from rubriclab.data.tables import write_rows
 from rubriclab.errors import DataError, SettingsError
+from rubriclab.models.text import Example
 
 NAMES = ("t.csv", "t.tsv", "t.csv.gz", "t.xlsx", "t.parquet", "t.jsonl")
 # Characters that XML and Excel hold as they are.

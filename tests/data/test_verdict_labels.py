@@ -7,12 +7,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from rubriclab.data.cells import WordScore
 from rubriclab.data.check import training_examples
 from rubriclab.data.readers import from_rows, read
 from rubriclab.data.reading import ReadingOptions
-from rubriclab.data.scale import Scale
 from rubriclab.errors import DataError
+from rubriclab.models.cells import WordScore
+from rubriclab.models.text import Scale
 
 PAIRS = [
     ("false", "true"),

@@ -7,7 +7,12 @@ from pathlib import Path
 import pytest
 from edit_samples import examples
 
-from rubriclab.editing.refit import FoldSelection, RatedRubric, rated_rubric, select_in_folds
+from rubriclab.ops.edits import (
+    FoldSelection,
+    RatedRubric,
+    rated_rubric,
+    select_in_folds,
+)
 from rubriclab.store import open_store
 
 

@@ -6,11 +6,18 @@ import pytest
 from edit_samples import hypothesis, question
 from hypothesis import given, strategies as st
 
-from rubriclab.data import Scale
-from rubriclab.editing.edits import added, edited_id, levels, merged, reworded, trait_of
-from rubriclab.editing.refit import RatedRubric
 from rubriclab.errors import SettingsError
-from rubriclab.rubric import Criterion, Evidence
+from rubriclab.models.rubric import Criterion, Evidence
+from rubriclab.models.text import Scale
+from rubriclab.ops.edits import (
+    RatedRubric,
+    added,
+    edited_id,
+    levels,
+    merged,
+    reworded,
+    trait_of,
+)
 
 SCALE = Scale(low=1, high=5, whole=True)
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from rubriclab.editing.edits import Edits, check_bounds, plan_edits
-from rubriclab.editing.refit import RatedRubric
 from rubriclab.errors import SettingsError
+from rubriclab.ops.edits import Edits, RatedRubric, check_bounds, plan_edits
 
 REF = "planted@1"
 

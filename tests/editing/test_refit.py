@@ -10,24 +10,25 @@ import pytest
 from constrained_weights import nearest_weights
 from edit_samples import ASPECT
 
-from rubriclab.editing.edits import Edits, plan_edits
-from rubriclab.editing.effect import effect_of
-from rubriclab.editing.refit import (
+from rubriclab.errors import SettingsError
+from rubriclab.learning.rating_matrix import RatingMatrix
+from rubriclab.learning.weighting import NOISE, Moments, _prior, design, posterior
+from rubriclab.models.version import Cell
+from rubriclab.ops.edits import (
+    Edits,
     FoldSelection,
     RatedRubric,
     check_kept,
     edited_rubric,
+    effect_of,
+    plan_edits,
     refitted,
     repeating,
     select_in_folds,
     study_of,
     unmeasured,
 )
-from rubriclab.errors import SettingsError
-from rubriclab.learning.rating_matrix import RatingMatrix
-from rubriclab.learning.weighting import NOISE, Moments, _prior, design, posterior
 from rubriclab.stats.agreement import agreement
-from rubriclab.training_record import Cell
 
 
 def edited(rated: RatedRubric, edits: Edits, values: np.ndarray | None = None) -> RatedRubric:

@@ -15,8 +15,8 @@ from experiments.runner.study import BASELINES
 from rubriclab.errors import SettingsError
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.learning.baselines import feature_values
+from rubriclab.models.text_features import WORD_COUNT
 from rubriclab.stats.agreement import agreement, difference
-from rubriclab.text_features import WORD_COUNT
 
 DIRECT = RAW["arms"][0]
 WORDS = BASELINES[0]

@@ -13,7 +13,7 @@ from experiments.runner.figures import human_scores
 from experiments.runner.run import schedule
 from rubriclab.errors import SettingsError
 from rubriclab.judges.embedded import EmbeddedJudge
-from rubriclab.scoring import score_stream
+from rubriclab.learning.scoring import score_stream
 from rubriclab.stats.agreement import agreement
 from rubriclab.stats.reliability import fleiss_kappa, krippendorff_alpha
 

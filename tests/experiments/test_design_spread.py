@@ -18,12 +18,18 @@ from experiments.runner.designs.spread import STRIDE, Altered, Wording, _deviati
 from experiments.runner.figures import human_scores
 from experiments.runner.run import schedule
 from experiments.runner.study import BASELINES, load_study
-from rubriclab.data import Assignment, Example, Scale, find_aspect, task_words
 from rubriclab.errors import SettingsError
 from rubriclab.judges import FakeJudge
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.judge import Reply
 from rubriclab.methods.hypoeval.score import rate_prompt
+from rubriclab.models.text import (
+    Assignment,
+    Example,
+    Scale,
+    find_aspect,
+    task_words,
+)
 from rubriclab.prompts import render
 from rubriclab.stats.agreement import agreement
 from rubriclab.stats.interval import Interval

@@ -21,8 +21,9 @@ from published_files import (
 )
 
 from experiments.datasets import native_row, read_published
-from rubriclab.data import find_aspect, from_rows, parse_scale, read
+from rubriclab.data import from_rows, read
 from rubriclab.errors import DataError
+from rubriclab.models.text import find_aspect, parse_scale
 
 SETS = tomllib.loads((Path(__file__).parents[2] / "experiments" / "sets.toml").read_text("utf-8"))
 

@@ -12,7 +12,7 @@ from rubriclab.errors import BudgetReached, ChecklistError, JudgeRefused, Provid
 from rubriclab.judges import FakeJudge
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.judge import Reply, Usage
-from rubriclab.literature import load_findings
+from rubriclab.methods.literature import load_findings
 from rubriclab.methods.names import METHOD_NAMES
 from rubriclab.prompts import Prompt
 

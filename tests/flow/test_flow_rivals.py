@@ -11,7 +11,7 @@ from commands import HELDOUT, Commands
 from server import RunningServer
 from single_call_scripts import DIRECT, HYPOTHESES, combined, rating
 
-from rubriclab.provenance import Effort, Provenance
+from rubriclab.models.version import Effort, Provenance
 from rubriclab.store import open_store
 
 MADE = {"judge": "openai/fake", "generator": "openai/fake", "prompts": "p", "data": "d", "seed": 42, "version": "0"}

@@ -28,7 +28,7 @@ pytest.importorskip("mcp", reason="needs the SDK of the Model Context Protocol: 
 from mcp import Client, StdioServerParameters
 
 from rubriclab.integrations.mcp import RubricTools
-from rubriclab.services.workspace import Workspace
+from rubriclab.ops.workspace import Workspace
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 ROWS = [{name: text[name] for name in ("id", "output", "source", "group")} for text in TEXTS[:6]]

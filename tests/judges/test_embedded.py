@@ -13,20 +13,27 @@ from dcr_scripts import part as dcr_part
 from holistic_scripts import OVERALL, learn, part, whole
 from hypoeval_scripts import ASPECT
 
-from rubriclab.checklist import load_checklist, shipped_checklists
-from rubriclab.data import Aspect, Assignment, Example, Scale, find_aspect, task_words
 from rubriclab.errors import JudgeRefused
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.embedded.answers import ANSWERS
 from rubriclab.judges.embedded.reading import Reading, learned_readings, measure, own_readings, readings, worded
 from rubriclab.methods.catalogue import METHODS
+from rubriclab.methods.checklist import load_checklist, shipped_checklists
 from rubriclab.methods.dcr import DCR
 from rubriclab.methods.seal import SEAL, SealSettings
 from rubriclab.methods.seal.learn import pack_questions
+from rubriclab.models.rubric import Part
+from rubriclab.models.text import (
+    Aspect,
+    Assignment,
+    Example,
+    Scale,
+    find_aspect,
+    task_words,
+)
+from rubriclab.models.text_features import CATALOGUE, Features
 from rubriclab.prompts import Prompt
-from rubriclab.rubric import Part
 from rubriclab.stats.correlation import pearson
-from rubriclab.text_features import CATALOGUE, Features
 
 JUDGE = EmbeddedJudge()
 SCALES = [

@@ -11,8 +11,7 @@ from server import RunningServer
 
 from rubriclab.errors import JudgeError
 from rubriclab.judges import JudgeOptions
-from rubriclab.services.judge_choice import JudgeChoice
-from rubriclab.services.workspace import GivenAddress, Workspace
+from rubriclab.ops.workspace import GivenAddress, JudgeChoice, Workspace
 from rubriclab.web.security import Access
 from rubriclab.web.studio.app import Studio
 

@@ -9,7 +9,7 @@ from judge_questions import GOOD, ScriptedJudge, rate
 
 from rubriclab.errors import JudgeRefused, JudgeUnavailable, PromptRejected
 from rubriclab.judges import FakeJudge, Ledger, Metered, Reply, Usage, ask
-from rubriclab.provenance import Effort
+from rubriclab.models.version import Effort
 from rubriclab.report import wording
 
 

@@ -6,8 +6,13 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import Any
 
-from rubriclab.data import Example, find_aspect, parse_scale, task_words
-from rubriclab.labeling.judgment import HumanJudgment, LabelQuestion, TextToJudge
+from rubriclab.models.judgment import HumanJudgment, LabelQuestion, TextToJudge
+from rubriclab.models.text import (
+    Example,
+    find_aspect,
+    parse_scale,
+    task_words,
+)
 
 NUMBERS = count()
 

@@ -7,7 +7,7 @@ from itertools import groupby
 from hypothesis import given, strategies as st
 from label_samples import texts
 
-from rubriclab.labeling.judgment import deal
+from rubriclab.models.judgment import deal
 
 SIZES = st.tuples(st.integers(1, 12), st.integers(1, 9))
 NAMES = st.text(min_size=1, max_size=20)

@@ -7,9 +7,9 @@ from hypothesis import given, strategies as st
 from label_samples import judged, question, texts, withdrawn
 from pydantic import ValidationError
 
-from rubriclab.data import parse_scale
 from rubriclab.errors import SettingsError
-from rubriclab.labeling.judgment import History, LabelQuestion, rater_name
+from rubriclab.models.judgment import History, LabelQuestion, rater_name
+from rubriclab.models.text import parse_scale
 
 
 def test_the_latest_judgment_applies_and_a_withdrawal_restores_the_one_before() -> None:

@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 from label_samples import judged, texts
 
-from rubriclab.labeling.judgment import Consistency, History, consistency_of, deal, progress_of, rater_agreement
+from rubriclab.models.judgment import (
+    Consistency,
+    History,
+    consistency_of,
+    deal,
+    progress_of,
+    rater_agreement,
+)
 from rubriclab.stats.reliability import krippendorff_alpha
 
 

@@ -11,7 +11,6 @@ from hypothesis import example, given, settings, strategies as st
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LinearRegression
 
-from rubriclab.data.scale import Scale
 from rubriclab.learning.calibration import (
     LEAST_KEPT,
     WEIGHT_PARAMETERS,
@@ -21,6 +20,7 @@ from rubriclab.learning.calibration import (
     linear,
     mean_rating_map,
 )
+from rubriclab.models.text import Scale
 from rubriclab.stats.paired import standard_error
 
 ONE_TO_FIVE = Scale(low=1, high=5, whole=False)

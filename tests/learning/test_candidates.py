@@ -12,11 +12,11 @@ import pytest
 from candidate_plans import TEXTS, Everything, found_by, labels, plan, plans
 from hypoeval_scripts import assignment
 
-from rubriclab.digest import digest
 from rubriclab.errors import DataError, JudgeUnavailable, SettingsError
 from rubriclab.judges import FakeJudge
 from rubriclab.learning.candidates import NOT_JUDGED, Candidates
 from rubriclab.methods.method import Learned
+from rubriclab.models.digest import digest
 
 USUAL = ("hypoeval", "checkeval", "seeval", "direct")
 EVERY = ("hypoeval", "checkeval", "seeval", "seal", "direct", "few_shot", "analyze_rate", "text_features")

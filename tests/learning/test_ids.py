@@ -8,7 +8,12 @@ from hypoeval_scripts import criterion
 from hypothesis import given, strategies as st
 
 from rubriclab.learning.candidates import all_criteria, renamed, unique_names
-from rubriclab.rubric import Criterion, DroppedCriterion, Evidence, Part
+from rubriclab.models.rubric import (
+    Criterion,
+    DroppedCriterion,
+    Evidence,
+    Part,
+)
 
 
 def part(method, *criteria: Criterion, dropped: tuple[tuple[Criterion, str], ...] = ()) -> Part:

@@ -13,14 +13,14 @@ import pytest
 from candidate_plans import TEXTS, Everything, plans
 from rival_scripts import about_each
 
-from rubriclab.aggregation import RivalLimits
-from rubriclab.data import Example
 from rubriclab.errors import SettingsError
 from rubriclab.judges import FakeJudge
 from rubriclab.learning import joint
+from rubriclab.learning.scoring import score_text
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.single_method import Trained
-from rubriclab.scoring import score_text
+from rubriclab.models.aggregation import RivalLimits
+from rubriclab.models.text import Example
 
 CHEAP = ("checkeval", "direct")
 SEED = 42

@@ -8,10 +8,10 @@ from gate_tables import follow, measures
 from scipy.stats import pearsonr
 from sklearn.cross_decomposition import PLSRegression
 
-from rubriclab.data import Example
 from rubriclab.learning import best_feature, feature_values
 from rubriclab.learning.baselines import FEATURE_NAMES, held_out_baselines
-from rubriclab.text_features import CATALOGUE, WORD_COUNT
+from rubriclab.models.text import Example
+from rubriclab.models.text_features import CATALOGUE, WORD_COUNT
 
 
 def text(number: int, output: str, score: float, **fields) -> Example:

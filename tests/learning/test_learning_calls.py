@@ -13,11 +13,11 @@ from holistic_scripts import Overall
 from hypoeval_scripts import Scripted as HypoEvalScript, assignment, examples, findings, words
 from single_call_scripts import sound
 
-from rubriclab.estimate import estimate_learning
 from rubriclab.judges import FakeJudge
 from rubriclab.judges.price import estimated_tokens
 from rubriclab.learning import joint
 from rubriclab.learning.candidates import Plan
+from rubriclab.learning.estimate import estimate_learning
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.single_call import MOST_ENTRIES
 from rubriclab.methods.catalogue import METHODS

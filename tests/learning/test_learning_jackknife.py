@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from rubriclab.data.scale import Scale
 from rubriclab.learning.fitting import held_out
 from rubriclab.learning.jackknife import MOST_BUNDLES, refitted_agreement
 from rubriclab.learning.rating_matrix import RatingMatrix
 from rubriclab.learning.settings import JointSettings
 from rubriclab.learning.weighting import design, posterior
+from rubriclab.models.text import Scale
 from rubriclab.stats import Interval
 from rubriclab.stats.correlation import pearson
 from rubriclab.stats.jackknife import jackknife_error

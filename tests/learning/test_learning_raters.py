@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from rubriclab.data import Example, Scale, labelled
 from rubriclab.learning.raters import raters, ratings
+from rubriclab.models.text import Example, Scale, labelled
 from rubriclab.stats.intraclass import ceiling
 from rubriclab.stats.reliability import krippendorff_alpha
 

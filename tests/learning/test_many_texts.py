@@ -7,12 +7,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from rubriclab.active_learning.plan import select_texts
 from rubriclab.methods.hypoeval.bank import Arm
 from rubriclab.methods.method import MOST_FOLDS, cross_validated
-from rubriclab.services.running import finish
+from rubriclab.models.version import Cell, RecordedText, TrainingRecord
+from rubriclab.ops.plan import select_texts
+from rubriclab.ops.workspace import finish
 from rubriclab.stats import agreement
-from rubriclab.training_record import Cell, RecordedText, TrainingRecord
 
 RNG = np.random.default_rng(5)
 

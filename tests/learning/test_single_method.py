@@ -11,16 +11,23 @@ from hypoeval_scripts import ASPECT, Scripted, assignment, drawn_rating, example
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
 import rubriclab
-from rubriclab.data import Assignment, Scale, data_digest, find_aspect, read, task_words, training_examples
-from rubriclab.data.example import text_digest
+from rubriclab.data import read, training_examples
 from rubriclab.judges import FakeJudge
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.learning import Trained, best_feature, train
-from rubriclab.literature import load_findings
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.hypoeval import HYPOEVAL, HypoEvalSettings
 from rubriclab.methods.hypoeval.bank import predictions, reselected, select
+from rubriclab.methods.literature import load_findings
 from rubriclab.methods.method import TrainingInput
+from rubriclab.models.text import (
+    Assignment,
+    Scale,
+    data_digest,
+    find_aspect,
+    task_words,
+    text_digest,
+)
 from rubriclab.prompts import prompts_digest
 
 TEXTS = examples(14)

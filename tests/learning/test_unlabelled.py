@@ -8,11 +8,18 @@ import numpy as np
 import pytest
 from commands import HELDOUT
 
-from rubriclab.data import Assignment, Example, find_aspect, parse_scale, read, task_words
+from rubriclab.data import read
 from rubriclab.errors import DataError
 from rubriclab.judges.embedded import EmbeddedJudge
+from rubriclab.learning.scoring import score_text
 from rubriclab.learning.unlabelled import FEWEST, SPREAD, judged_rubric, text_feature_rubric
-from rubriclab.scoring.score import score_text
+from rubriclab.models.text import (
+    Assignment,
+    Example,
+    find_aspect,
+    parse_scale,
+    task_words,
+)
 from rubriclab.stats.correlation import spearman
 
 ASSIGNMENT = Assignment(task_words("summarization"), find_aspect("summarization", "coherence"), parse_scale("1:5"))

@@ -9,7 +9,6 @@ from sklearn import metrics
 from sklearn.calibration import calibration_curve
 from sklearn.linear_model import LogisticRegression
 
-from rubriclab.data.scale import Scale
 from rubriclab.errors import SettingsError
 from rubriclab.learning.calibration import logistic
 from rubriclab.learning.settings import JointSettings, Recall
@@ -21,6 +20,7 @@ from rubriclab.learning.verdicts import (
     verdict_agreement,
     verdict_statistic,
 )
+from rubriclab.models.text import Scale
 
 NAMES = ("fail", "pass")
 

@@ -11,12 +11,12 @@ from checkeval_scripts import assignment, question
 from hypoeval_scripts import criterion
 from planted import Bank, banks, replies
 
-from rubriclab.data.aspect import Assignment
 from rubriclab.errors import JudgeUnavailable
 from rubriclab.judges import FakeJudge
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.methods.deduplication import Noun, blocks, find_redundant, wording as plain
-from rubriclab.rubric import Criterion
+from rubriclab.models.rubric import Criterion
+from rubriclab.models.text import Assignment
 
 BANKS = list(zip(banks(), replies(), strict=True))
 NAMES = [bank.assignment.aspect.name for bank, _ in BANKS]

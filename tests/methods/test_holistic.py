@@ -12,7 +12,6 @@ from holistic_scripts import overall, weighing, whole
 from hypoeval_scripts import assignment, example, rating
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.data import Scale
 from rubriclab.errors import JudgeError, JudgeRefused, JudgeUnavailable
 from rubriclab.judges import FakeJudge, request_digest
 from rubriclab.methods.baselines import Analysis
@@ -27,7 +26,8 @@ from rubriclab.methods.holistic import (
     with_evidence,
 )
 from rubriclab.methods.method import CriterionRating
-from rubriclab.rubric import Evidence
+from rubriclab.models.rubric import Evidence
+from rubriclab.models.text import Scale
 
 TEXT = example(1, 3, source="A source.")
 FORM = ScoreFormat("direct/rate", lambda _: {})

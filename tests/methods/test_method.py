@@ -13,13 +13,13 @@ from hypoeval_scripts import ASPECT, assignment, examples, findings
 from hypothesis import given, settings as tries, strategies as st
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from rubriclab.checklist import load_checklist
-from rubriclab.data import find_aspect
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.embedded.answers import ANSWERS
 from rubriclab.methods.catalogue import METHODS
+from rubriclab.methods.checklist import load_checklist
 from rubriclab.methods.method import TrainingInput, chosen_settings, cross_validated, silent
 from rubriclab.methods.names import BUILT_IN, METHOD_NAMES
+from rubriclab.models.text import find_aspect
 from rubriclab.prompts.render import FOLDER
 
 # Measures are part of rubrics and nothing to learn by alone: they have no settings and ask nothing.

@@ -16,7 +16,7 @@ from rubriclab.judges import FakeJudge
 from rubriclab.judges.plug_ins import PlugIn
 from rubriclab.methods.method import CriterionRating, Learned, Method, TrainingInput, silent
 from rubriclab.methods.plug_ins import guarded
-from rubriclab.rubric import Criterion, Evidence, Part
+from rubriclab.models.rubric import Criterion, Evidence, Part
 
 PLUG_IN = PlugIn("method", "toy", "the package toy 1.0")
 TEXTS = examples(6)

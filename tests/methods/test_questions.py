@@ -10,7 +10,7 @@ from hypothesis import given, settings as trying, strategies as st
 from scipy.stats import pearsonr
 
 from rubriclab.methods.questions import AnswerMatrix, SelectedQuestions, p_below, select_questions
-from rubriclab.rubric import Criterion
+from rubriclab.models.rubric import Criterion
 
 N = 30
 LABELS = np.arange(N) / N

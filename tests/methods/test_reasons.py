@@ -13,9 +13,9 @@ import pytest
 from checkeval_scripts import checklist
 from hypoeval_scripts import ASPECT, assignment, examples, findings, proposal, scripted
 
-from rubriclab.data import Example
 from rubriclab.judges import FakeJudge
 from rubriclab.learning.candidates import Plan, find_candidates
+from rubriclab.learning.scoring import ratings_of
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.checkeval.augment import MOST_EXPLAINED, augment, diversify_prompt, explained_texts
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
@@ -25,9 +25,9 @@ from rubriclab.methods.hypoeval.settings import HypoEvalSettings
 from rubriclab.methods.method import TrainingInput
 from rubriclab.methods.reasons import MOST_PER_TEXT, _numbers, numbered_reasons
 from rubriclab.methods.seeval.explain import Mistake, refine as rewrite, refine_prompt
+from rubriclab.models.rubric import CitedReason, Evidence
+from rubriclab.models.text import Example
 from rubriclab.prompts import Prompt, render
-from rubriclab.rubric import CitedReason, Evidence
-from rubriclab.scoring.score import ratings_of
 
 FENCE = re.compile(r"<<<(reason \d+) ([0-9a-f]{16})>>>\n(.*?)\n<<<end of \1 \2>>>", re.DOTALL)
 HOSTILE = [

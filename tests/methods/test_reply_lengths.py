@@ -9,8 +9,6 @@ import pytest
 from hypoeval_scripts import assignment, proposal, scripted
 from pydantic import BaseModel
 
-from rubriclab.bounds import LONGEST_WORDING
-from rubriclab.data.fields import LONGEST_NAME
 from rubriclab.judges.ask import read
 from rubriclab.judges.judge import Reply
 from rubriclab.methods.baselines import Steps
@@ -20,6 +18,7 @@ from rubriclab.methods.hypoeval.propose import HypothesisProposal, ProposalConte
 from rubriclab.methods.replies import LONGEST_REASON
 from rubriclab.methods.seal.learn import SubDimensionProposal
 from rubriclab.methods.seeval.explain import Explanation, Refined
+from rubriclab.models.base import LONGEST_NAME, LONGEST_WORDING
 from rubriclab.prompts import Prompt
 
 LEVELS = [{"score": 1, "description": "Low."}]

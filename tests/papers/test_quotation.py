@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rubriclab.papers.paper import PaperPage, cleaned, find_quotation
+from rubriclab.ops.literature import PaperPage, cleaned, find_quotation
 
 ORIGINAL = "Raters penalised inconsistent summaries in 45.2% of the cases and did not reward length (p < 0.05)"
 PAGES = (

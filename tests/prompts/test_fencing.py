@@ -10,8 +10,8 @@ from typing import Any
 from hypoeval_scripts import assignment, criterion, example
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.data import Example
 from rubriclab.methods.hypoeval.score import rate_prompt
+from rubriclab.models.text import Example
 from rubriclab.prompts import render_turns
 
 BLOCK = re.compile(r"<<<(?P<label>[^>\n]+) (?P<tag>[0-9a-f]{16})>>>\n.*?\n<<<end of (?P=label) (?P=tag)>>>", re.DOTALL)

@@ -10,7 +10,7 @@ from hypoeval_scripts import assignment, criterion, example
 from hypothesis import given, strategies as st
 
 from rubriclab.methods.hypoeval.score import rate_prompt
-from rubriclab.papers.paper import PaperPage, find_quotation
+from rubriclab.ops.literature import PaperPage, find_quotation
 from rubriclab.prompts import render
 from rubriclab.prompts.inert import inert
 

@@ -16,12 +16,11 @@ from jinja2 import UndefinedError, meta
 from pydantic import BaseModel
 from single_call_scripts import PARTS
 
-from rubriclab.checklist import load_checklist, seed_questions
-from rubriclab.data import Assignment, Scale, find_aspect, task_words
 from rubriclab.errors import JudgeRefused
 from rubriclab.judges.ask import read
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.methods.catalogue import METHODS
+from rubriclab.methods.checklist import load_checklist, seed_questions
 from rubriclab.methods.hypoeval import HypoEvalSettings
 from rubriclab.methods.hypoeval.learn import learn
 from rubriclab.methods.hypoeval.propose import ProposalContext, propose_prompt
@@ -29,12 +28,17 @@ from rubriclab.methods.hypoeval.score import rate_prompt, rate_together_prompt
 from rubriclab.methods.method import TrainingInput, chosen_settings, silent
 from rubriclab.methods.single_call.prompt import judge_prompt
 from rubriclab.methods.single_call.rivals import rivals_prompt
-from rubriclab.papers.paper import Paper, PaperPage
+from rubriclab.models.rubric import Rubric
+from rubriclab.models.text import (
+    Assignment,
+    Scale,
+    find_aspect,
+    task_words,
+)
+from rubriclab.ops.improve import improve_stream
+from rubriclab.ops.literature import LiteratureAddOptions, Paper, PaperPage, findings_prompts
 from rubriclab.prompts import Prompt, Repair, prompts_digest, render, render_turns
 from rubriclab.prompts.keyed import KeyedReply
-from rubriclab.revision import improve_stream
-from rubriclab.rubric import Rubric
-from rubriclab.services.literature import LiteratureAddOptions, findings_prompts
 
 # The package's function `render` hides the module of the same name.
 MODULE = sys.modules["rubriclab.prompts.render"]

@@ -10,13 +10,34 @@ import numpy as np
 from kinds_samples import LEFT_OUT, question
 from report_samples import criterion, interval, version
 
-from rubriclab.aggregation import Aggregation, Calibration, Conformal, Term
-from rubriclab.provenance import Provenance
-from rubriclab.rubric import Criterion, Evidence, Level, Part, Rubric
+from rubriclab.models.aggregation import (
+    Aggregation,
+    Calibration,
+    Conformal,
+    Term,
+)
+from rubriclab.models.rubric import (
+    Criterion,
+    Evidence,
+    Level,
+    Part,
+    Rubric,
+)
+from rubriclab.models.version import (
+    Candidate,
+    Cell,
+    EvaluatorAgreement,
+    GateVerdict,
+    MoreLabels,
+    Provenance,
+    Raters,
+    RecordedText,
+    ScoreErrors,
+    TrainingRecord,
+    Validation,
+    Version,
+)
 from rubriclab.stats.interval import Interval
-from rubriclab.store.version import Version
-from rubriclab.training_record import Candidate, Cell, RecordedText, TrainingRecord
-from rubriclab.validation import EvaluatorAgreement, GateVerdict, MoreLabels, Raters, ScoreErrors, Validation
 
 # Four sentences a topic; a text is some of them in some order.
 TOPICS = (

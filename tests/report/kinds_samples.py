@@ -7,11 +7,17 @@ from typing import Any
 
 from report_samples import interval, version
 
-from rubriclab.data.example import Example
-from rubriclab.provenance import TrainingAgreement
-from rubriclab.rubric import Criterion, Demonstration, DroppedCriterion, Evidence, Part, Question
-from rubriclab.scoring.score import CriterionScore, Score
-from rubriclab.store.version import Version
+from rubriclab.learning.scoring import CriterionScore, Score
+from rubriclab.models.rubric import (
+    Criterion,
+    Demonstration,
+    DroppedCriterion,
+    Evidence,
+    Part,
+    Question,
+)
+from rubriclab.models.text import Example
+from rubriclab.models.version import TrainingAgreement, Version
 
 DIMENSIONS = {
     "links": "Neighbouring sentences are connected.",

@@ -12,15 +12,30 @@ from xml.etree import ElementTree as ET
 import numpy as np
 from rich.console import Console, RenderableType
 
-from rubriclab.data.aspect import Aspect
-from rubriclab.data.example import Example
-from rubriclab.data.scale import Scale
-from rubriclab.evaluation import Evaluator, Result, baseline_evaluators, evaluate
-from rubriclab.provenance import Baseline, Effort, Provenance, TrainingAgreement
-from rubriclab.rubric import Criterion, DroppedCriterion, Evidence, Level, Part, Rubric
-from rubriclab.scoring.score import CriterionScore, Score
+from rubriclab.learning.scoring import CriterionScore, Score
+from rubriclab.models.rubric import (
+    Criterion,
+    DroppedCriterion,
+    Evidence,
+    Level,
+    Part,
+    Rubric,
+)
+from rubriclab.models.text import Aspect, Example, Scale
+from rubriclab.models.version import (
+    Baseline,
+    Effort,
+    Provenance,
+    TrainingAgreement,
+    Version,
+)
+from rubriclab.ops.evaluate import (
+    Evaluator,
+    Result,
+    baseline_evaluators,
+    measure_agreement,
+)
 from rubriclab.stats.interval import Interval
-from rubriclab.store.version import Version
 
 GROUPS = 6
 RIVALS = 4
@@ -149,7 +164,7 @@ def results_of(
     ]
     known = {one.ref: one.provenance.baseline for one in versions if one.provenance.baseline}
     aspect = versions[0].rubric.aspect.name
-    return evaluate(texts, [*rubrics, *baseline_evaluators(texts, known)], aspect, **options)
+    return measure_agreement(texts, [*rubrics, *baseline_evaluators(texts, known)], aspect, **options)
 
 
 def printed(view: RenderableType, width: int = 80) -> str:
@@ -234,7 +249,7 @@ def hostile_evaluation(
     ]
     values = np.array([math.nan if score.score is None else score.score for score in scores])
     evaluators = [Evaluator(rubric.ref, values), Evaluator(f"baseline: {words} ({words})", values)]
-    return [rubric], evaluate(texts, evaluators, aspect), {rubric.ref: scores}, texts
+    return [rubric], measure_agreement(texts, evaluators, aspect), {rubric.ref: scores}, texts
 
 
 def shapes(drawing: str, tag: str, style: str) -> list[dict[str, str]]:

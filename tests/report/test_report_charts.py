@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from report_samples import interval, shapes
 
-from rubriclab.data.scale import Scale
+from rubriclab.models.text import Scale
 from rubriclab.report import charts
 from rubriclab.report.charts import Axis
 from rubriclab.stats.interval import Interval

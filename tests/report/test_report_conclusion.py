@@ -8,13 +8,11 @@ from typing import Any
 from joint_samples import against_direct, joint_trust, joint_version
 from report_samples import version, words_of
 
+from rubriclab.models.version import EditOrigin, GateVerdict, MoreLabels, Version
 from rubriclab.option_names import for_reader, in_python
-from rubriclab.provenance import EditOrigin
 from rubriclab.report.conclusion import OFFLINE, actions, conclusion, offline_banner, verdict
 from rubriclab.report.model import View
 from rubriclab.stats.interval import Interval
-from rubriclab.store.version import Version
-from rubriclab.validation import GateVerdict, MoreLabels
 
 
 def decided(outcome: Any, judge: str = "gpt-4o-mini", **fields: Any) -> Version:

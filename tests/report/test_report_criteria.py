@@ -6,11 +6,11 @@ import pytest
 from kinds_samples import LEFT_OUT, checklist_part, overall, question
 from report_samples import version, words_of
 
-from rubriclab.data import Scale
+from rubriclab.models.rubric import Part
+from rubriclab.models.text import Scale
 from rubriclab.report.criteria import dropped_section, sub_dimensions
 from rubriclab.report.model import View
 from rubriclab.report.version import contents
-from rubriclab.rubric import Part
 
 
 def test_questions_stand_with_their_sub_dimension_in_the_order_of_the_rubric() -> None:

@@ -4,9 +4,9 @@ import pytest
 from kinds_samples import QUESTIONS, overall, question
 from report_samples import criterion
 
+from rubriclab.learning.scoring import CriterionScore
+from rubriclab.models.rubric import Criterion, Evidence
 from rubriclab.report import describe
-from rubriclab.rubric import Criterion, Evidence
-from rubriclab.scoring.score import CriterionScore
 
 
 def test_a_rubric_says_what_it_consists_of() -> None:

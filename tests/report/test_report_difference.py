@@ -14,12 +14,10 @@ from kinds_samples import (
 )
 from report_samples import criterion, interval, printed, version, words_of
 
-from rubriclab.provenance import EditOrigin
+from rubriclab.models.rubric import Part
+from rubriclab.models.version import EditOrigin, GateVerdict, Version
 from rubriclab.report.difference import difference_view
-from rubriclab.rubric import Part
 from rubriclab.store.diff import compare
-from rubriclab.store.version import Version
-from rubriclab.validation import GateVerdict
 
 
 def difference(before: Version, after: Version) -> str:

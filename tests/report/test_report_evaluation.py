@@ -11,11 +11,10 @@ from kinds_samples import answers_of, checklist, shown
 from pages import Page
 from report_samples import examples, results_of, scores_of, version
 
-from rubriclab.data.aspect import Aspect
-from rubriclab.data.example import Example
+from rubriclab.models.text import Aspect, Example
+from rubriclab.models.version import Version
 from rubriclab.report.evaluation import evaluation_view
 from rubriclab.report.training import training_report
-from rubriclab.store.version import Version
 
 
 def report() -> str:

@@ -14,7 +14,7 @@ from pages import ALLOWED, ALLOWED_ATTRIBUTES, HOSTILE, Page
 from report_samples import examples, hostile_evaluation, results_of, scores_of, version
 from view_samples import USUAL_VIEWS, hostile_views
 
-from rubriclab.data.example import Example
+from rubriclab.models.text import Example
 from rubriclab.report.evaluation import evaluation_view
 from rubriclab.report.html import typeset
 from rubriclab.report.model import Figure, Paragraph, View, quoted, table

@@ -7,12 +7,12 @@ import time
 from report_samples import version
 
 from rubriclab.cli.printing import view_text
+from rubriclab.models.version import Version
 from rubriclab.report.difference import difference_view
 from rubriclab.report.lists import log_view, names_view
 from rubriclab.report.training import evidence_view, training_report
 from rubriclab.report.wording import LONGEST_SHOWN
 from rubriclab.store import compare
-from rubriclab.store.version import Version
 
 LENGTH = 10_000_000
 

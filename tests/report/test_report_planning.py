@@ -5,10 +5,10 @@ from __future__ import annotations
 from joint_samples import joint_trust, joint_version
 from report_samples import words_of
 
-from rubriclab.active_learning import LabelPlan
+from rubriclab.models.version import GateVerdict, MoreLabels, Outcome
+from rubriclab.ops.plan import LabelPlan
 from rubriclab.report.planning import plan_view
 from rubriclab.stats.interval import Interval
-from rubriclab.validation import GateVerdict, MoreLabels, Outcome
 
 NO_HELP = "news@3 did not pass at the gate: more labels may not be what it lacks"
 

@@ -6,9 +6,9 @@ import pytest
 from report_samples import printed
 from view_samples import NO_GAIN, gain, revision
 
-from rubriclab.provenance import Effort
+from rubriclab.models.version import Effort
+from rubriclab.ops.improve import RevisionSummary, ScoreGain
 from rubriclab.report.revision import improvement_view
-from rubriclab.revision import RevisionSummary, ScoreGain
 
 
 def seen(summary: RevisionSummary) -> str:

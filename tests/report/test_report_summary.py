@@ -9,13 +9,13 @@ import pytest
 from kinds_samples import answers_of, checklist, shown, unlabelled
 from report_samples import examples, results_of, scores_of, version
 
-from rubriclab.data.example import Example
-from rubriclab.evaluation import Evaluator, baseline_evaluators
+from rubriclab.learning.scoring import CriterionScore, Score
+from rubriclab.models.text import Example
+from rubriclab.models.version import Version
+from rubriclab.ops.evaluate import Evaluator, baseline_evaluators
 from rubriclab.report.summary import EvaluationSummary, sentences, summarize
 from rubriclab.report.texts import criterion_agreements, judged_texts
-from rubriclab.scoring.score import CriterionScore, Score
 from rubriclab.stats import agreement
-from rubriclab.store.version import Version
 
 Rate = Callable[[int, Example], float | None]
 

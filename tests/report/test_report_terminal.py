@@ -17,7 +17,7 @@ from syrupy.assertion import SnapshotAssertion
 from view_samples import USUAL_VIEWS, hostile_views
 
 import rubriclab
-from rubriclab.characters import is_blank
+from rubriclab.models.characters import is_blank
 from rubriclab.report.lists import problems_view
 from rubriclab.report.model import Details, Figure, Paragraph, View, quoted, table
 from rubriclab.report.version import version_view

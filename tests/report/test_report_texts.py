@@ -8,7 +8,8 @@ import pytest
 from joint_samples import joint_version
 from report_samples import examples, scores_of, version, words_of
 
-from rubriclab.data import Example, Scale
+from rubriclab.models.text import Example, Scale
+from rubriclab.models.version import RecordedText
 from rubriclab.report import charts
 from rubriclab.report.model import View, spans
 from rubriclab.report.texts import (
@@ -19,7 +20,6 @@ from rubriclab.report.texts import (
     rubric_scores,
     text_card,
 )
-from rubriclab.training_record import RecordedText
 
 
 def judged(values: list[float | None]) -> list[JudgedText]:

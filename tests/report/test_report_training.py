@@ -10,11 +10,16 @@ from kinds_samples import QUESTIONS, checklist, explained, shown, unlabelled
 from pages import Page
 from report_samples import printed, version, words_of
 
+from rubriclab.models.version import (
+    Candidate,
+    Cell,
+    RecordedText,
+    TrainingRecord,
+    Version,
+)
 from rubriclab.report import recorded
 from rubriclab.report.recorded import matrix_view
 from rubriclab.report.training import evidence_view, training_report
-from rubriclab.store.version import Version
-from rubriclab.training_record import Candidate, Cell, RecordedText, TrainingRecord
 
 
 @pytest.fixture(scope="module")

@@ -8,16 +8,16 @@ import pytest
 from kinds_samples import QUESTIONS, checklist_part, question
 from report_samples import examples, results_of, version, words_of
 
+from rubriclab.learning.scoring import CriterionScore, Score
 from rubriclab.methods.method import UnitVerdict
+from rubriclab.models.rubric import Part
+from rubriclab.models.sentences import Units
+from rubriclab.models.version import Version
 from rubriclab.report import describe
 from rubriclab.report.difference import difference_view
 from rubriclab.report.evaluation import evaluation_view
 from rubriclab.report.version import version_view
-from rubriclab.rubric import Part
-from rubriclab.scoring.score import CriterionScore, Score
-from rubriclab.sentences import Units
 from rubriclab.store.diff import compare
-from rubriclab.store.version import Version
 
 FACTS = Units(kind="fact", beside=("source",))
 EVIL = "<script>alert(1)</script>"

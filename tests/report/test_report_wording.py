@@ -6,7 +6,7 @@ import pytest
 from kinds_samples import answers_of, checklist
 from report_samples import examples, interval, results_of, scores_of, version
 
-from rubriclab.provenance import Baseline, Effort
+from rubriclab.models.version import Baseline, Effort
 from rubriclab.report import wording
 
 

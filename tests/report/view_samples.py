@@ -9,9 +9,11 @@ from joint_samples import hostile_joint, joint_record, joint_version
 from kinds_samples import checklist, explained, hostile_kinds, shown, unlabelled
 from report_samples import examples, hostile_evaluation, hostile_version, results_of, scores_of, version
 
-from rubriclab.data import Scale
-from rubriclab.data.example import Example
-from rubriclab.interrater import (
+from rubriclab.learning.rewriting import SentenceEdit, TextFault
+from rubriclab.learning.scoring import Score
+from rubriclab.models.text import Example, Scale
+from rubriclab.models.version import Effort
+from rubriclab.ops.agree import (
     CriterionAgreement,
     Figure,
     Figures,
@@ -21,7 +23,14 @@ from rubriclab.interrater import (
     Kind,
     ScoreAgreement,
 )
-from rubriclab.provenance import Effort
+from rubriclab.ops.improve import (
+    Improvement,
+    RevisionRound,
+    RevisionSummary,
+    ScoreGain,
+)
+from rubriclab.ops.scores import ScoredRow, Scores, summarize_scores
+from rubriclab.ops.transfer import ActionEvaluation, Transfer
 from rubriclab.report.difference import difference_view
 from rubriclab.report.evaluation import evaluation_view
 from rubriclab.report.interrater import interrater_view
@@ -32,14 +41,9 @@ from rubriclab.report.revision import improvement_view, rewrite_view
 from rubriclab.report.training import evidence_view
 from rubriclab.report.transfer import transfer_view
 from rubriclab.report.version import rubric_view, version_view
-from rubriclab.revision import Improvement, RevisionRound, RevisionSummary, ScoreGain, SentenceEdit, TextFault
-from rubriclab.scoring import Score
-from rubriclab.services.score_distribution import summarize_scores
-from rubriclab.services.scores import ScoredRow, Scores
 from rubriclab.stats import Interval
 from rubriclab.store.diff import compare
 from rubriclab.store.verify import Problem
-from rubriclab.transfer.results import ActionEvaluation, Transfer
 
 UNDEFINED = Interval(None)
 FIGURES: dict[Kind, tuple[Figure, ...]] = {

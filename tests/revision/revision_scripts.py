@@ -5,13 +5,19 @@ from typing import Any
 
 from hypoeval_scripts import assignment, criterion
 
-from rubriclab.data import Example
 from rubriclab.judges import FakeJudge
 from rubriclab.judges.judge import Judge
+from rubriclab.learning.rewriting import TextFault
+from rubriclab.models.rubric import (
+    Criterion,
+    Evidence,
+    Part,
+    Rubric,
+)
+from rubriclab.models.sentences import Material, Units
+from rubriclab.models.text import Example
+from rubriclab.ops.improve import Improvement, improve_stream
 from rubriclab.prompts import Prompt
-from rubriclab.revision import Improvement, TextFault, improve_stream
-from rubriclab.rubric import Criterion, Evidence, Part, Rubric
-from rubriclab.sentences import Material, Units
 
 TEXT = Example(
     id="t1",

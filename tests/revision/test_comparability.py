@@ -2,9 +2,9 @@
 
 import pytest
 
+from rubriclab.learning.scoring import CriterionScore, Score
 from rubriclab.methods.method import UnitVerdict
-from rubriclab.revision.improve import incomparable
-from rubriclab.scoring import CriterionScore, Score
+from rubriclab.ops.improve import incomparable
 
 WHOLE = UnitVerdict("A. B.", (), 1.0, "")
 

@@ -6,11 +6,11 @@ from holistic_scripts import whole
 from hypoeval_scripts import assignment, criterion
 
 from rubriclab.errors import SettingsError
+from rubriclab.learning.rewriting import require_reasons, text_faults
+from rubriclab.learning.scoring import CriterionScore, Score
 from rubriclab.methods.method import UnitVerdict
-from rubriclab.revision import require_reasons, text_faults
-from rubriclab.rubric import Part, Rubric
-from rubriclab.scoring import CriterionScore, Score
-from rubriclab.sentences import Units
+from rubriclab.models.rubric import Part, Rubric
+from rubriclab.models.sentences import Units
 
 OUTPUT = "First one. Second one. Third one."
 

@@ -6,7 +6,12 @@ import pytest
 from revision_scripts import TEXT, mended, scripted, sentence_rubric
 
 from rubriclab.data import RowError
-from rubriclab.revision import ImproveSettings, improve_stream, revision_metrics, summarize_revisions
+from rubriclab.ops.improve import (
+    ImproveSettings,
+    improve_stream,
+    revision_metrics,
+    summarize_revisions,
+)
 
 REF = "r@1"
 OUTPUTS = (

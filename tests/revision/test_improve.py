@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given, strategies as st
 from revision_scripts import TEXT, hypotheses, improve_text, mended, scripted, sentence_rubric, verdicts
 
-from rubriclab.data import Example, RowError, from_rows
+from rubriclab.data import RowError, from_rows
 from rubriclab.errors import BudgetReached, JudgeUnavailable, SettingsError
-from rubriclab.revision import ImproveSettings, improve_stream
-from rubriclab.rubric import Rubric
-from rubriclab.sentences import split_sentences
+from rubriclab.models.rubric import Rubric
+from rubriclab.models.sentences import split_sentences
+from rubriclab.models.text import Example
+from rubriclab.ops.improve import ImproveSettings, improve_stream
 
 REF = "r@1"
 FAULTY = replace(TEXT, output="First right.  Second wrong one.\n\nThird wrong.")

@@ -8,14 +8,21 @@ import pytest
 from commands import HELDOUT
 from revision_scripts import improve_text
 
-from rubriclab.checklist import load_checklist
-from rubriclab.data import Assignment, Example, find_aspect, parse_scale, read, task_words
+from rubriclab.data import read
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.methods.catalogue import METHODS
+from rubriclab.methods.checklist import load_checklist
 from rubriclab.methods.method import TrainingInput, silent
-from rubriclab.revision import Improvement
-from rubriclab.rubric import Rubric
-from rubriclab.sentences import split_sentences
+from rubriclab.models.rubric import Rubric
+from rubriclab.models.sentences import split_sentences
+from rubriclab.models.text import (
+    Assignment,
+    Example,
+    find_aspect,
+    parse_scale,
+    task_words,
+)
+from rubriclab.ops.improve import Improvement
 
 TEXTS = [row for row in read(str(HELDOUT)) if isinstance(row, Example)]
 DAMAGED = {row.id for row in TEXTS if row.scores["consistency"] < 5}

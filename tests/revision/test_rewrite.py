@@ -12,9 +12,14 @@ from revision_scripts import TEXT, fault, hypotheses, scripted, sentence_rubric
 from rubriclab.errors import JudgeUnavailable
 from rubriclab.judges import Reply
 from rubriclab.judges.ask import read
+from rubriclab.learning.rewriting import (
+    TextRewrite,
+    replaced,
+    rewrite,
+    rewrite_prompt,
+)
+from rubriclab.models.sentences import sentence_spans
 from rubriclab.prompts import render
-from rubriclab.revision.rewrite import TextRewrite, replaced, rewrite, rewrite_prompt
-from rubriclab.sentences import sentence_spans
 
 PIECES = [
     "He came.",

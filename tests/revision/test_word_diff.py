@@ -5,7 +5,7 @@ import re
 import pytest
 from hypothesis import given, strategies as st
 
-from rubriclab.revision.rewrite import sentences_changed, word_diff
+from rubriclab.learning.rewriting import sentences_changed, word_diff
 
 WORDS = st.lists(st.sampled_from(["the", "ferry", "ends", "in", "May", "never", "a"]), max_size=12)
 

@@ -9,15 +9,15 @@ import pytest
 from hypoeval_scripts import assignment, example
 from single_call_scripts import DIRECT, HYPOTHESES, jointly
 
-from rubriclab.aggregation import Aggregation, Calibration, Term
-from rubriclab.data.scale import Scale
 from rubriclab.judges import FakeJudge
+from rubriclab.learning.scoring import CANNOT_ASSESS, Score, score_text
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import CriterionRating
 from rubriclab.methods.single_call import judge_all
+from rubriclab.models.aggregation import Aggregation, Calibration, Term
+from rubriclab.models.rubric import Part, Rubric
+from rubriclab.models.text import Scale
 from rubriclab.prompts.render import render
-from rubriclab.rubric import Part, Rubric
-from rubriclab.scoring.score import CANNOT_ASSESS, Score, score_text
 
 VERDICTS = Scale(low=0, high=1, whole=False, names=("fail", "pass"))
 PARTS = (HYPOTHESES, DIRECT)

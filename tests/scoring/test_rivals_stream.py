@@ -10,16 +10,14 @@ from hypoeval_scripts import assignment
 from rival_scripts import about_each, judging, number_in, one_to_five, rivals, shown
 from single_call_scripts import CHECKLIST, DIRECT, HYPOTHESES, combined, part_of, sound
 
-from rubriclab.aggregation import Aggregation, RivalLimits
-from rubriclab.data import Example, RowError
+from rubriclab.data import RowError
 from rubriclab.errors import BudgetReached, SettingsError
-from rubriclab.estimate import estimate_scoring
 from rubriclab.judges import FakeJudge
-from rubriclab.rubric import Rubric
-from rubriclab.scoring import Score, score_stream, score_text
-from rubriclab.scoring.grouped_stream import grouped_stream
-from rubriclab.scoring.rival_orders import OrderCheck
-from rubriclab.scoring.rivals import RivalCounts
+from rubriclab.learning.estimate import estimate_scoring
+from rubriclab.learning.scoring import OrderCheck, RivalCounts, Score, grouped_stream, score_stream, score_text
+from rubriclab.models.aggregation import Aggregation, RivalLimits
+from rubriclab.models.rubric import Rubric
+from rubriclab.models.text import Example
 
 REF = "r@1"
 RUBRIC = combined("in one call", (HYPOTHESES, DIRECT))

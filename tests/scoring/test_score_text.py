@@ -5,14 +5,18 @@ from dataclasses import asdict, fields
 import pytest
 from hypoeval_scripts import assignment, criterion, example, rating, scripted
 
-from rubriclab.aggregation import Aggregation, Calibration, Conformal, Term
 from rubriclab.errors import JudgeUnavailable
 from rubriclab.judges import FakeJudge
+from rubriclab.learning.scoring import CriterionScore, Score, assignment_of, score_text
 from rubriclab.methods.hypoeval import HypoEvalSettings
 from rubriclab.methods.method import UnitVerdict
-from rubriclab.rubric import Part, Rubric
-from rubriclab.scoring import CriterionScore, Score, score_text
-from rubriclab.scoring.score import assignment_of
+from rubriclab.models.aggregation import (
+    Aggregation,
+    Calibration,
+    Conformal,
+    Term,
+)
+from rubriclab.models.rubric import Part, Rubric
 
 TEXT = example(7, 3)
 REF = "news-coherence@2"

@@ -10,9 +10,9 @@ from hypoeval_scripts import assignment, criterion, example, rating
 from rubriclab.data import RowError
 from rubriclab.errors import BudgetReached, DataError, JudgeRefused, SettingsError
 from rubriclab.judges import Reply
+from rubriclab.learning.scoring import score_stream
 from rubriclab.methods.hypoeval import HypoEvalSettings
-from rubriclab.rubric import Part, Rubric
-from rubriclab.scoring import score_stream
+from rubriclab.models.rubric import Part, Rubric
 
 REF = "r@1"
 PART = Part(method="hypoeval", settings=HypoEvalSettings().model_dump(mode="json"), criteria=(criterion("a"),))

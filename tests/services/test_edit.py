@@ -16,8 +16,8 @@ from edit_samples import ASPECT, examples
 from server import RunningServer
 
 from rubriclab import Lab, SettingsError
-from rubriclab.aggregation import bounds_of
-from rubriclab.services.edit_options import EditResult
+from rubriclab.models.aggregation import bounds_of
+from rubriclab.ops.edit import EditResult
 
 TEXTS = len(examples())
 WHO = {"by": "anna", "because": "it counts links twice"}

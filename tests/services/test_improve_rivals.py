@@ -8,9 +8,9 @@ from dataclasses import replace
 from commands import HELDOUT
 
 from rubriclab import Lab
-from rubriclab.aggregation import RivalLimits
-from rubriclab.scoring.score import apart
-from rubriclab.store import Version
+from rubriclab.learning.scoring import apart
+from rubriclab.models.aggregation import RivalLimits
+from rubriclab.models.version import Version
 
 
 def learned_together(version: Version) -> Version:

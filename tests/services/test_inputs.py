@@ -15,7 +15,7 @@ import pytest
 from rubriclab import Example
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.errors import DataError
-from rubriclab.services.inputs import can_be_read_again, row_count, rows_of
+from rubriclab.ops.inputs import can_be_read_again, row_count, rows_of
 
 ROWS: list[dict[str, Any]] = [
     {"id": "a", "output": "one text", "group": "g", "scores": {"coherence": 3.0}},

@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from rubriclab.data import Example, PairwiseComparison, from_rows
-from rubriclab.labeling.judgment import History, HumanJudgment
-from rubriclab.services.label import LabelText, labelled_rows
+from rubriclab.data import PairwiseComparison, from_rows
+from rubriclab.models.judgment import History, HumanJudgment
+from rubriclab.models.text import Example
+from rubriclab.ops.label import LabelText, labelled_rows
 
 
 def text(**fields: Any) -> LabelText:

@@ -12,7 +12,7 @@ import pytest
 from commands import HELDOUT, LABELLED
 
 from rubriclab import Lab
-from rubriclab.services import workspace
+from rubriclab.ops import workspace
 from rubriclab.store import Store
 
 LEARN: dict[str, Any] = {"task": "summarization", "aspect": "coherence"}

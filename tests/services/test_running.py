@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from rubriclab.services.running import AHEAD, finish, iterate
+from rubriclab.ops.workspace import AHEAD, finish, iterate
 
 
 async def failing() -> None:

@@ -10,8 +10,13 @@ import pytest
 from hypothesis import given, strategies as st
 
 from rubriclab import Scale, Score
+from rubriclab.ops.scores import (
+    OTHER,
+    REASONS,
+    ScoreDistribution,
+    summarize_scores,
+)
 from rubriclab.report.lists import summary_blocks
-from rubriclab.services.score_distribution import OTHER, REASONS, ScoreDistribution, summarize_scores
 from rubriclab.stats.interval import Interval
 from rubriclab.stats.prediction_powered import LabelledScores
 

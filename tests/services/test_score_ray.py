@@ -15,10 +15,9 @@ import pytest
 import rubriclab
 from rubriclab.errors import BudgetReached, ProviderDown, RubriclabError, SettingsError, UserError
 from rubriclab.judges.options import JudgeOptions
-from rubriclab.services import ray_worker
-from rubriclab.services.ray_worker import RunState, SharedState
-from rubriclab.services.score_ray import _cluster, check_workers
-from rubriclab.services.workspace import Workspace
+from rubriclab.ops import ray as ray_worker
+from rubriclab.ops.ray import RunState, SharedState, _cluster, check_workers
+from rubriclab.ops.workspace import Workspace
 
 
 class Handle:

@@ -18,7 +18,7 @@ from rubriclab.errors import SettingsError
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import Method
 from rubriclab.methods.names import METHOD_NAMES
-from rubriclab.services.settings import parse_settings, resolve_settings
+from rubriclab.ops.learn import parse_settings, resolve_settings
 
 SEEVAL, FEW_SHOT, HYPOEVAL = METHODS["seeval"], METHODS["few_shot"], METHODS["hypoeval"]
 # A setting of which the default, the one inside a joint training and those tried here all differ.

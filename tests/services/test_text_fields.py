@@ -12,7 +12,7 @@ from commands import LABELLED, Commands
 
 from rubriclab import Lab, SettingsError
 from rubriclab.data import read
-from rubriclab.provenance import Provenance
+from rubriclab.models.version import Provenance
 
 DIRECT: dict[str, Any] = {
     "task": "support answer",

@@ -7,11 +7,10 @@ from dataclasses import replace
 import pytest
 from drift_samples import COHERENCE, ONE_TO_FIVE, version
 
-from rubriclab.literature import load_findings
 from rubriclab.methods.hypoeval import HypoEvalSettings
-from rubriclab.services.transfer import training_like
-from rubriclab.services.workspace import Workspace
-from rubriclab.transfer.run import TargetTexts
+from rubriclab.methods.literature import load_findings
+from rubriclab.ops.transfer import TargetTexts, training_like
+from rubriclab.ops.workspace import Workspace
 
 
 @pytest.mark.parametrize("without", [(), ("summeval",)])

@@ -14,9 +14,9 @@ from rubriclab.integrations.evaluator import metadata_of, rationale
 from rubriclab.integrations.promptfoo import get_assert
 from rubriclab.integrations.pytest.checker import RubricChecker, RubricFixture
 from rubriclab.integrations.pytest.tally import Tallies
+from rubriclab.ops.edit import EditOptions
+from rubriclab.ops.scores import summarize_scores
 from rubriclab.report.evaluation import evaluation_view
-from rubriclab.services.edit_options import EditOptions
-from rubriclab.services.score_distribution import summarize_scores
 from rubriclab.web.api.models import ScoreResult, score_row
 from rubriclab.web.studio.edit import Draft
 

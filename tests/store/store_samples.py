@@ -11,11 +11,16 @@ from typing import Any
 
 from sqlalchemy import Engine, event
 
-from rubriclab.data.aspect import Aspect
-from rubriclab.data.scale import Scale
-from rubriclab.labeling.judgment import HumanJudgment
-from rubriclab.provenance import Effort, Provenance, TrainingAgreement
-from rubriclab.rubric import Criterion, Evidence, Level, Part, Rubric
+from rubriclab.models.judgment import HumanJudgment
+from rubriclab.models.rubric import (
+    Criterion,
+    Evidence,
+    Level,
+    Part,
+    Rubric,
+)
+from rubriclab.models.text import Aspect, Scale
+from rubriclab.models.version import Effort, Provenance, TrainingAgreement
 from rubriclab.stats.interval import Interval
 from rubriclab.store import open_store
 

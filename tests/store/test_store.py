@@ -10,12 +10,18 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.exc import DatabaseError
 from store_samples import EFFORT, criterion, judgment, numbered, provenance, rubric
 
-from rubriclab.data.aspect import Aspect
 from rubriclab.errors import NotInStore, StoreError
-from rubriclab.rubric import Criterion, Rubric
-from rubriclab.store import Store, Version, open_store
+from rubriclab.models.rubric import Criterion, Rubric
+from rubriclab.models.text import Aspect
+from rubriclab.models.version import (
+    Candidate,
+    Cell,
+    RecordedText,
+    TrainingRecord,
+    Version,
+)
+from rubriclab.store import Store, open_store
 from rubriclab.store.engine import address
-from rubriclab.training_record import Candidate, Cell, RecordedText, TrainingRecord
 
 
 def save(store: Store, number: int, name: str = "news", parent: str | None = None) -> Version:

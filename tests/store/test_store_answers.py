@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from sqlalchemy import create_engine, text
 
-from rubriclab.digest import digest
 from rubriclab.errors import StoreError
+from rubriclab.models.digest import digest
 from rubriclab.store import Store, open_store
 from rubriclab.store.engine import address
 

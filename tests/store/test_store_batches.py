@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rubriclab.digest import digest
+from rubriclab.models.digest import digest
 from rubriclab.store import Store, open_store
 from rubriclab.store.batches import OpenBatch
 

@@ -9,10 +9,15 @@ import pytest
 from store_samples import EFFORT, numbered, provenance, tamper
 
 from rubriclab.errors import NotInStore
-from rubriclab.provenance import Provenance
-from rubriclab.services.judge_choice import JudgeChoice, generator_of
-from rubriclab.services.workspace import Notify
-from rubriclab.store import Store, Version, import_pack, open_store, read_pack, write_pack
+from rubriclab.models.version import Provenance, Version
+from rubriclab.ops.workspace import JudgeChoice, Notify, generator_of
+from rubriclab.store import (
+    Store,
+    import_pack,
+    open_store,
+    read_pack,
+    write_pack,
+)
 
 MINE = provenance(judge="openai/judge", generator="openai/judge", judge_address="http://mine/v1")
 THEIRS = MINE.model_copy(update={"judge_address": "http://theirs/v1"})

@@ -13,12 +13,17 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from store_samples import EFFORT, criterion, numbered, provenance, rubric
 
-from rubriclab.characters import is_blank
-from rubriclab.data.aspect import Aspect
 from rubriclab.errors import PackError
-from rubriclab.provenance import Effort, Provenance
-from rubriclab.rubric import LEAST_WEIGHT, Part, Rubric
-from rubriclab.store import Store, Version, import_pack, read_pack, write_pack
+from rubriclab.models.characters import is_blank
+from rubriclab.models.rubric import LEAST_WEIGHT, Part, Rubric
+from rubriclab.models.text import Aspect
+from rubriclab.models.version import Effort, Provenance, Version
+from rubriclab.store import (
+    Store,
+    import_pack,
+    read_pack,
+    write_pack,
+)
 
 
 def version_of(of: Rubric, by: Provenance) -> Version:

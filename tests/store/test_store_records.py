@@ -9,7 +9,7 @@ import pytest
 from store_samples import judgment, tamper
 
 from rubriclab.errors import StoreError
-from rubriclab.labeling.judgment import HumanJudgment
+from rubriclab.models.judgment import HumanJudgment
 from rubriclab.store import Store, open_store
 
 

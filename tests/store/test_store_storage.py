@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import create_engine, text
 from store_samples import EFFORT, numbered, provenance
 
-from rubriclab.digest import digest
 from rubriclab.errors import StoreError
+from rubriclab.models.digest import digest
 from rubriclab.store import Store, open_store, storage
 from rubriclab.store.engine import address
 

@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from rubriclab.errors import StoreError
-from rubriclab.store.version import Ref, check_name, check_tag, parse_ref
+from rubriclab.models.version import (
+    Ref,
+    check_name,
+    check_tag,
+    parse_ref,
+)
 
 
 @pytest.mark.parametrize("name", ["a", "news-coherence", "0", "3.1_x", "a" * 100])

@@ -9,9 +9,19 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.text_features import CATALOGUE, WORD_COUNT, Features, TextFeature, features, prior_directions
-from rubriclab.text_features.catalogue import aspect_kinds, usual_directions
-from rubriclab.text_features.features import Text, copied_runs, stem
+from rubriclab.models import text_features as features
+from rubriclab.models.text_features import (
+    CATALOGUE,
+    WORD_COUNT,
+    Features,
+    Text,
+    TextFeature,
+    aspect_kinds,
+    copied_runs,
+    prior_directions,
+    stem,
+    usual_directions,
+)
 
 NAMES = [feature.name for feature in CATALOGUE]
 SOURCE = (

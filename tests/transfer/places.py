@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 from planning_samples import CANDIDATES, METHODS, rubric
 
-from rubriclab.data import Example, Scale
+from rubriclab.learning.adaptation import LabelledTarget, RatedTexts
 from rubriclab.learning.settings import JointSettings
-from rubriclab.rubric import Rubric
-from rubriclab.training_record import Candidate, Cell
-from rubriclab.transfer.adaptation import LabelledTarget, RatedTexts
+from rubriclab.models.rubric import Rubric
+from rubriclab.models.text import Example, Scale
+from rubriclab.models.version import Candidate, Cell
 
 SCALE = Scale(low=1, high=5, whole=False)
 KEPT = ("links", "followed", "direct")
@@ -44,7 +44,7 @@ def place(
 
 def on(of: Rubric, examples: tuple[Example, ...], values: np.ndarray, onto: Scale = SCALE) -> LabelledTarget:
     """Return a rubric on these texts, which its criteria score so."""
-    from rubriclab.aggregation import combine
+    from rubriclab.models.aggregation import combine
 
     known = {each.id: each for each in CANDIDATES}
     candidates = tuple(Candidate(method=METHODS[name], criterion=known[name], kept=True) for name in KEPT)

@@ -7,9 +7,14 @@ import pytest
 from places import KEPT, SCALE, on, place
 from planning_samples import rubric
 
-from rubriclab.aggregation import combine
-from rubriclab.data import Scale
-from rubriclab.transfer.adaptation import aggregate_scores, mean_aggregation, recalibrated, reused
+from rubriclab.learning.adaptation import (
+    aggregate_scores,
+    mean_aggregation,
+    recalibrated,
+    reused,
+)
+from rubriclab.models.aggregation import combine
+from rubriclab.models.text import Scale
 
 SHARES = Scale(low=0, high=1, whole=False)
 

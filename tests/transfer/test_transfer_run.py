@@ -10,11 +10,15 @@ from places import KEPT, place
 from planning_samples import CANDIDATES, METHODS, rubric
 
 from rubriclab.learning.candidates import Candidates, EarlierRubric, with_earlier
-from rubriclab.provenance import Action
-from rubriclab.rubric import Part
-from rubriclab.training_record import Candidate, Cell, RecordedText, TrainingRecord
-from rubriclab.transfer.results import recommend
-from rubriclab.transfer.run import SourceRubric, outside_training_range
+from rubriclab.models.rubric import Part
+from rubriclab.models.version import (
+    Action,
+    Candidate,
+    Cell,
+    RecordedText,
+    TrainingRecord,
+)
+from rubriclab.ops.transfer import SourceRubric, outside_training_range, recommend
 
 LABELS = np.array([1.0, 2, 3, 4, 5, 1, 2, 3, 4, 5])
 GROUPS = [f"g{number // 2}" for number in range(10)]

@@ -14,9 +14,8 @@ from typing import Any
 import httpx
 from commands import PATIENCE
 
-from rubriclab.services.label import Labeling, prepare_labeling
-from rubriclab.services.label_options import LabelOptions
-from rubriclab.services.workspace import Workspace
+from rubriclab.ops.label import Labeling, LabelOptions, prepare_labeling
+from rubriclab.ops.workspace import Workspace
 from rubriclab.web.label.app import label_app
 from rubriclab.web.label.serve import access_of, written
 from rubriclab.web.security import TOKEN_HEADER, Access

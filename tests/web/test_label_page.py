@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from label_pages import ROWS, label_page, output_of
 
-from rubriclab.labeling.judgment import LONGEST_REASON
+from rubriclab.models.judgment import LONGEST_REASON
 
 HOSTILE = '</script><script>document.title="hacked"</script><img src=x onerror=alert(1)>\'"&{{ 7*7 }}\u202e'
 

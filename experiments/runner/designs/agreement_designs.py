@@ -24,8 +24,8 @@ from experiments.runner.results import Outcome
 from experiments.runner.sets import Sets
 from experiments.runner.study import Arm, Study
 from rubriclab import SettingsError
-from rubriclab.base_models import FrozenModel
-from rubriclab.evaluation import Evaluator
+from rubriclab.models.base import FrozenModel
+from rubriclab.ops.evaluate import Evaluator
 
 
 async def run_agreement(bench: Bench, case: Case) -> Outcome:

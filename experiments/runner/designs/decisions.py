@@ -17,8 +17,8 @@ from experiments.runner.cases import Case, Material
 from experiments.runner.designs.design import Bench, Design, options_of, with_baselines
 from experiments.runner.figures import COEFFICIENTS, TOLERANCE, Share, agreement_row, border_of, human_scores
 from experiments.runner.results import Gap, Outcome, Row
-from rubriclab.base_models import FrozenModel
-from rubriclab.evaluation import Evaluator
+from rubriclab.models.base import FrozenModel
+from rubriclab.ops.evaluate import Evaluator
 from rubriclab.stats import Interval
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.jackknife import estimate

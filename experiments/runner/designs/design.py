@@ -15,10 +15,10 @@ from experiments.runner.results import Gap, Outcome, Row
 from experiments.runner.sets import Sets
 from experiments.runner.study import Arm, Study
 from rubriclab import DataError, Judge, JudgeError, RubriclabError, SettingsError, __version__
-from rubriclab.base_models import FrozenModel
 from rubriclab.errors import ChecklistError
-from rubriclab.evaluation import Evaluator
 from rubriclab.methods.method import Progress, silent
+from rubriclab.models.base import FrozenModel
+from rubriclab.ops.evaluate import Evaluator
 from rubriclab.pydantic_errors import first_fault
 
 T = TypeVar("T")

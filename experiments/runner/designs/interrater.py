@@ -18,8 +18,13 @@ from experiments.runner.figures import agreement_row
 from experiments.runner.results import Outcome, Row, Spent
 from experiments.runner.study import Arm, Study
 from rubriclab import Score
-from rubriclab.interrater import Figure, InterraterAgreement, Kind, interrater_agreement
-from rubriclab.scoring import score_stream
+from rubriclab.learning.scoring import score_stream
+from rubriclab.ops.agree import (
+    Figure,
+    InterraterAgreement,
+    Kind,
+    interrater_agreement,
+)
 from rubriclab.stats import Interval
 from rubriclab.stats.interval import rounded
 

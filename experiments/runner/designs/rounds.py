@@ -24,11 +24,11 @@ from experiments.runner.results import Outcome, Row
 from experiments.runner.sets import Sets
 from experiments.runner.study import Arm, Study
 from rubriclab import Assignment, Example, Judge, Part, Rubric, SettingsError, __version__
-from rubriclab.base_models import FrozenModel
 from rubriclab.methods.dcr import DCRSettings
 from rubriclab.methods.dcr.learn import learning_criterion
-from rubriclab.revision import Improvement, ImproveSettings, improve_stream
-from rubriclab.sentences import Units
+from rubriclab.models.base import FrozenModel
+from rubriclab.models.sentences import Units
+from rubriclab.ops.improve import Improvement, ImproveSettings, improve_stream
 
 
 class RoundsOptions(FrozenModel):

@@ -23,9 +23,8 @@ from experiments.runner.results import Gap, Outcome, Row, Spent
 from experiments.runner.sets import Sets
 from experiments.runner.study import Arm, Study
 from rubriclab import Judge, Prompt, Reply, SettingsError
-from rubriclab.base_models import FrozenModel
-from rubriclab.data.aspect import Words
-from rubriclab.data.scale import show
+from rubriclab.models.base import FrozenModel
+from rubriclab.models.text import Words, show
 from rubriclab.stats import Interval
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.interval import rounded

@@ -8,21 +8,19 @@ from typing import Any, NoReturn, TypeVar
 
 import pytest
 
-from rubriclab.comparison import Comparison, Outputs, PairingRule
-from rubriclab.comparison.compare import summary
-from rubriclab.comparison.results import MAX_UNSCORED, LimitOutcome, SideSummary
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.integrations.pytest import run, tally
 from rubriclab.integrations.pytest.run import RubricRun, without_inner_frames
 from rubriclab.integrations.pytest.settings import UPDATE, Marked, OnInconclusive, on_inconclusive
 from rubriclab.integrations.pytest.tally import Tallies, Tally
 from rubriclab.judges.recording import recorded_name
-from rubriclab.rubric import Rubric
-from rubriclab.scoring import Score
-from rubriclab.services.compare import CompareOptions
-from rubriclab.services.inputs import Data
-from rubriclab.services.scores import Scores
-from rubriclab.services.text_scorer import TextScorer, row_of_fields
+from rubriclab.learning.paired_scores import MAX_UNSCORED, Comparison, LimitOutcome, Outputs, PairingRule, SideSummary
+from rubriclab.learning.scoring import Score
+from rubriclab.models.rubric import Rubric
+from rubriclab.ops.compare import CompareOptions, summary
+from rubriclab.ops.inputs import Data
+from rubriclab.ops.scores import Scores
+from rubriclab.ops.text_scorer import TextScorer, row_of_fields
 
 T = TypeVar("T")
 

@@ -9,20 +9,21 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from rubriclab.data import Example, read
+from rubriclab.data import read
 from rubriclab.data.reading import ReadingOptions
 from rubriclab.data.tables import json_line
-from rubriclab.digest import digest
 from rubriclab.errors import DataError, RubriclabError, SettingsError
 from rubriclab.integrations.pytest.settings import CAPS, FLAGS, JUDGE_OPTIONS, UPDATE, Marked, Settings
 from rubriclab.judges.budget import LocalBudget
 from rubriclab.judges.options import JudgeOptions
 from rubriclab.judges.recording import PREFIX, read_recording, recorded_name
+from rubriclab.models.digest import digest
+from rubriclab.models.text import Example
+from rubriclab.ops.score import ScoreOptions
+from rubriclab.ops.scores import ScoredRow, Scores
+from rubriclab.ops.text_scorer import TextScorer
+from rubriclab.ops.workspace import Workspace, judge_options, version_of
 from rubriclab.option_names import with_flags
-from rubriclab.services.score import ScoreOptions
-from rubriclab.services.scores import ScoredRow, Scores
-from rubriclab.services.text_scorer import TextScorer
-from rubriclab.services.workspace import Workspace, judge_options, version_of
 
 T = TypeVar("T")
 

@@ -9,20 +9,20 @@ from typing import Any
 
 import orjson
 
-from rubriclab.characters import one_line
-from rubriclab.comparison.results import Comparison, SideSummary
-from rubriclab.data.scale import show
 from rubriclab.integrations.evaluator import criterion_result, scale_of
 from rubriclab.integrations.pytest.settings import UPDATE
 from rubriclab.judges.recording import recorded_name
-from rubriclab.provenance import Effort
+from rubriclab.learning.paired_scores import Comparison, SideSummary
+from rubriclab.learning.scoring import CriterionScore, Score
+from rubriclab.models.characters import one_line
+from rubriclab.models.rubric import Criterion, Rubric
+from rubriclab.models.text import show
+from rubriclab.models.version import Effort
 from rubriclab.report import describe
 from rubriclab.report.comparison import change_sentence
 from rubriclab.report.describe import rounded
 from rubriclab.report.model import Block, Cell, Paragraph, View, quoted, table
 from rubriclab.report.wording import count, estimate, excerpt
-from rubriclab.rubric import Criterion, Rubric
-from rubriclab.scoring import CriterionScore, Score
 
 # Criteria that are listed for a text, texts that are listed, and characters of a reason and of a text.
 CRITERIA, TEXTS, REASON, TEXT = 3, 3, 200, 300

@@ -13,19 +13,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rubriclab import text_features
-from rubriclab.digest import digest_text
 from rubriclab.errors import JudgeRefused
 from rubriclab.judges.embedded.answers import ANSWERS
 from rubriclab.judges.judge import Reply, Usage
+from rubriclab.models import text_features
+from rubriclab.models.digest import digest_text
 from rubriclab.prompts import Prompt
 
 
 @functools.cache
 def _rules() -> str:
     """Return the digest of the modules and tables that answers depend on."""
-    folders = (Path(__file__).parent, Path(text_features.__file__).parent)
-    files = sorted(file for folder in folders for file in folder.iterdir() if file.suffix in (".py", ".csv"))
+    features = Path(text_features.__file__)
+    files = [*sorted(Path(__file__).parent.glob("*.py")), features, features.with_suffix(".csv")]
     return digest_text("\n".join(file.read_text("utf-8") for file in files))
 
 

@@ -20,10 +20,9 @@ from rubriclab.judges.embedded.reading import (
     usual_readings,
     worded,
 )
-from rubriclab.sentences import split_sentences, word_set
-from rubriclab.size_cache import cached_by_size
-from rubriclab.text_features import Features
-from rubriclab.text_features.features import Text
+from rubriclab.models.digest import cached_by_size
+from rubriclab.models.sentences import split_sentences, word_set
+from rubriclab.models.text_features import Features, Text
 
 Fields = Mapping[str, Any]
 Answer = dict[str, Any]

@@ -16,9 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from rubriclab.size_cache import cached_by_size
+from rubriclab.models.digest import cached_by_size
+from rubriclab.models.text_features import (
+    CATALOGUE,
+    Features,
+    TextFeature,
+    usual_directions,
+)
 from rubriclab.stats.correlation import pearson_rows
-from rubriclab.text_features import CATALOGUE, Features, TextFeature, usual_directions
 
 # Features that somebody else's text is taken to speak of, at most.
 MOST_FEATURES = 4

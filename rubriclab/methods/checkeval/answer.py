@@ -6,9 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rubriclab.data.aspect import Assignment
-from rubriclab.data.example import Example
-from rubriclab.data.scale import Scale
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.checkeval.replies import AnswerEntry, asked_ids, of_questions
@@ -17,9 +14,10 @@ from rubriclab.methods.method import MISSING_SHARE, CriterionRating
 from rubriclab.methods.prompting import gathered
 from rubriclab.methods.questions import YesNo, YesOrNo, by_trait, payload, question_of
 from rubriclab.methods.replies import why_missing
+from rubriclab.models.rubric import Criterion, Part
+from rubriclab.models.text import Assignment, Example, Scale
 from rubriclab.prompts import Prompt
 from rubriclab.prompts.keyed import KeyedReply
-from rubriclab.rubric import Criterion, Part
 from rubriclab.stats.interval import DIGITS
 
 TOKENS_PER_ANSWER = 96

@@ -16,10 +16,6 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any, Literal
 
-from rubriclab.checklist import Checklist, SeedQuestion, SubDimension
-from rubriclab.data.aspect import Assignment
-from rubriclab.data.example import Example, named_reasons
-from rubriclab.digest import digest
 from rubriclab.errors import ChecklistError, JudgeError
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
@@ -33,13 +29,16 @@ from rubriclab.methods.checkeval.replies import (
     WrittenSeeds,
 )
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
+from rubriclab.methods.checklist import Checklist, SeedQuestion, SubDimension
 from rubriclab.methods.method import TrainingInput
 from rubriclab.methods.prompting import first_usable
 from rubriclab.methods.questions import make_question
 from rubriclab.methods.reasons import cited_reasons, fields_of_reasons, numbered_reasons
+from rubriclab.models.digest import digest
+from rubriclab.models.rubric import CitedReason, Criterion
+from rubriclab.models.text import Assignment, Example, named_reasons
 from rubriclab.option_names import option
 from rubriclab.prompts import Prompt
-from rubriclab.rubric import CitedReason, Criterion
 
 # Sub-dimensions requested, as many as in the paper's checklists, and questions in each.
 FEWEST, MOST = 3, 5

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from itertools import chain, zip_longest
 from typing import Any
 
-from rubriclab.checklist import Checklist, SubDimension
-from rubriclab.data.aspect import Aspect, Assignment, shipped_aspects
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.checkeval.replies import (
@@ -24,12 +22,14 @@ from rubriclab.methods.checkeval.replies import (
     of_questions,
 )
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
+from rubriclab.methods.checklist import Checklist, SubDimension
 from rubriclab.methods.deduplication import find_redundant
 from rubriclab.methods.prompting import chunks
 from rubriclab.methods.questions import is_handwritten, is_seed, payload, question_of
+from rubriclab.models.rubric import Criterion, DroppedCriterion
+from rubriclab.models.text import Aspect, Assignment, shipped_aspects
 from rubriclab.prompts import Prompt
 from rubriclab.prompts.keyed import KeyedReply
-from rubriclab.rubric import Criterion, DroppedCriterion
 
 # The shipped aspect that includes all others of its task, so that no question is about another aspect.
 WHOLE = "overall"

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from rubriclab.data.example import Example
 from rubriclab.errors import ChecklistError, JudgeError
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.checkeval.answer import QuestionAnswer, ask_questions, rate_question, text_score
@@ -33,8 +32,9 @@ from rubriclab.methods.method import (
 )
 from rubriclab.methods.prompting import for_each
 from rubriclab.methods.questions import AnswerMatrix, SelectedQuestions, reselected_scores, select_questions
+from rubriclab.models.rubric import Criterion, Part
+from rubriclab.models.text import Example
 from rubriclab.option_names import option
-from rubriclab.rubric import Criterion, Part
 from rubriclab.stats.correlation import BoolArray, FloatArray, floats, label_correlations
 from rubriclab.stats.interval import rounded
 

@@ -1,6 +1,6 @@
 """DCR: each sentence is compared with a reference, with a reason; reasons become marks, and marks the score.
 
-This is its evaluator (DCE) and its converter of reasons into marks (AMC); its improver is `rubriclab.revision`.
+This is its evaluator (DCE) and its converter of reasons into marks (AMC); its improver is `rubriclab.ops.improve`.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from rubriclab.methods.dcr.learn import learn, learning_calls
 from rubriclab.methods.dcr.score import reference_field, score
 from rubriclab.methods.dcr.settings import PRESETS, DCRSettings
 from rubriclab.methods.method import Method
-from rubriclab.rubric import Part
+from rubriclab.models.rubric import Part
 
 
 def part_faults(part: Part) -> Iterator[str]:

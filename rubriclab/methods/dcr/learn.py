@@ -9,7 +9,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from rubriclab.data.example import Example
 from rubriclab.errors import ChecklistError, DataError
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.dcr.score import comparison_of, make_criterion, rate, reference_field
@@ -17,9 +16,10 @@ from rubriclab.methods.dcr.settings import DCRSettings
 from rubriclab.methods.holistic import learned_single, require_scores
 from rubriclab.methods.method import Learned, LearningCalls, Progress, TrainingInput, silent
 from rubriclab.methods.prompting import for_each
+from rubriclab.models.rubric import Criterion
+from rubriclab.models.sentences import Material, Units, split_sentences
+from rubriclab.models.text import Example
 from rubriclab.option_names import option
-from rubriclab.rubric import Criterion
-from rubriclab.sentences import Material, Units, split_sentences
 
 
 async def learn(

@@ -15,14 +15,14 @@ from pydantic import (
     model_validator,
 )
 
-from rubriclab.data.aspect import Words
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.questions import YesOrNo
 from rubriclab.methods.replies import why_missing
+from rubriclab.models.sentences import locate_sentences
+from rubriclab.models.text import Words
 from rubriclab.prompts import Prompt
 from rubriclab.prompts.keyed import AskedEntry, KeyedReply, keyed_reply
-from rubriclab.sentences import locate_sentences
 
 Sign = Literal[1, -1]
 

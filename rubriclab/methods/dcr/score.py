@@ -12,13 +12,11 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from rubriclab.checklist import Checklist, SeedQuestion
-from rubriclab.data.aspect import Assignment
-from rubriclab.data.example import Example
 from rubriclab.errors import ChecklistError
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
 from rubriclab.judges.price import BYTES_PER_TOKEN
+from rubriclab.methods.checklist import Checklist, SeedQuestion
 from rubriclab.methods.dcr.replies import (
     Mark,
     Reason,
@@ -33,10 +31,17 @@ from rubriclab.methods.dcr.replies import (
 from rubriclab.methods.dcr.settings import DCRScoringSettings
 from rubriclab.methods.method import MISSING_SHARE, CriterionRating, UnitVerdict
 from rubriclab.methods.prompting import chunks
+from rubriclab.models.rubric import Criterion, Evidence, Part
+from rubriclab.models.sentences import (
+    Material,
+    Sentence,
+    Units,
+    locate_sentences,
+    split_sentences,
+)
+from rubriclab.models.text import Assignment, Example
 from rubriclab.prompts import Prompt
 from rubriclab.prompts.keyed import KeyedReply
-from rubriclab.rubric import Criterion, Evidence, Part
-from rubriclab.sentences import Material, Sentence, Units, locate_sentences, split_sentences
 from rubriclab.stats.interval import DIGITS
 
 _CHECK = "- "

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rubriclab.data.scale import Scale
 from rubriclab.methods.hypoeval.settings import HypoEvalSettings, Procedure
 from rubriclab.methods.method import cross_validated
-from rubriclab.rubric import Criterion, DroppedCriterion
+from rubriclab.models.rubric import Criterion, DroppedCriterion
+from rubriclab.models.text import Scale
 from rubriclab.stats.correlation import FloatArray, label_correlations
 from rubriclab.stats.interval import DIGITS
 

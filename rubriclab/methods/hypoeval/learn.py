@@ -20,11 +20,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rubriclab.data.aspect import Assignment
-from rubriclab.data.example import Example
 from rubriclab.errors import DataError, JudgeError, SettingsError
 from rubriclab.judges.judge import Judge
-from rubriclab.literature import Finding
 from rubriclab.methods.deduplication import MOST_SHOWN, find_redundant
 from rubriclab.methods.hypoeval.bank import (
     Bank,
@@ -40,9 +37,11 @@ from rubriclab.methods.hypoeval.bank import (
 from rubriclab.methods.hypoeval.propose import Prediction, ProposalContext, predicted, propose, refine
 from rubriclab.methods.hypoeval.score import RatingTable, rate
 from rubriclab.methods.hypoeval.settings import HypoEvalSettings
+from rubriclab.methods.literature import Finding
 from rubriclab.methods.method import Learned, LearningCalls, Progress, TrainingInput, silent
+from rubriclab.models.rubric import Criterion, Part
+from rubriclab.models.text import Assignment, Example
 from rubriclab.option_names import RUN_AGAIN, option
-from rubriclab.rubric import Criterion, Part
 from rubriclab.stats.correlation import FloatArray, floats, label_correlations
 from rubriclab.stats.interval import rounded
 

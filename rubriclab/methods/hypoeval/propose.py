@@ -9,18 +9,12 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ValidationInfo, model_validator
 
-from rubriclab.bounds import LONGEST_WORDING
-from rubriclab.characters import is_blank
-from rubriclab.data.aspect import Assignment
-from rubriclab.data.example import Example
-from rubriclab.data.fields import LONGEST_NAME
-from rubriclab.data.scale import Scale, show
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
-from rubriclab.literature import Finding
 from rubriclab.methods.deduplication import find_redundant
 from rubriclab.methods.hypoeval.bank import is_wrong, tolerance, utility
 from rubriclab.methods.hypoeval.settings import HypoEvalSettings
+from rubriclab.methods.literature import Finding
 from rubriclab.methods.method import TrainingInput
 from rubriclab.methods.prompting import by_source, first_usable, shown_once
 from rubriclab.methods.reasons import (
@@ -32,8 +26,19 @@ from rubriclab.methods.reasons import (
     numbered_reasons,
 )
 from rubriclab.methods.replies import Number, at_most
+from rubriclab.models.base import LONGEST_NAME, LONGEST_WORDING
+from rubriclab.models.characters import is_blank
+from rubriclab.models.rubric import (
+    CitedReason,
+    Criterion,
+    DroppedCriterion,
+    Evidence,
+    Level,
+    Part,
+    by_id,
+)
+from rubriclab.models.text import Assignment, Example, Scale, show
 from rubriclab.prompts import Prompt
-from rubriclab.rubric import CitedReason, Criterion, DroppedCriterion, Evidence, Level, Part, by_id
 
 TOKENS_PER_HYPOTHESIS = 500
 

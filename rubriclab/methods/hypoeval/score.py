@@ -9,17 +9,21 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rubriclab.data.aspect import Assignment
-from rubriclab.data.example import Example
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.hypoeval.settings import Ask, HypoEvalScoringSettings
 from rubriclab.methods.method import CriterionRating, scores_of
 from rubriclab.methods.prompting import gathered
 from rubriclab.methods.replies import Rating, score_entry, why_missing
+from rubriclab.models.rubric import (
+    Criterion,
+    Part,
+    by_id,
+    criterion_payload,
+)
+from rubriclab.models.text import Assignment, Example
 from rubriclab.prompts import Prompt
 from rubriclab.prompts.keyed import AskedEntry, KeyedReply, keyed_reply
-from rubriclab.rubric import Criterion, Part, by_id, criterion_payload
 from rubriclab.stats.correlation import FloatArray
 from rubriclab.stats.interval import DIGITS
 

@@ -19,11 +19,9 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, Field, ValidationInfo, field_validator
 
-from rubriclab.checklist import Checklist
-from rubriclab.data.aspect import Assignment
-from rubriclab.data.example import Example
 from rubriclab.errors import ChecklistError, JudgeError
 from rubriclab.judges.judge import Judge
+from rubriclab.methods.checklist import Checklist
 from rubriclab.methods.method import Learned, LearningCalls, Progress, TrainingInput, scores_of, silent
 from rubriclab.methods.prompting import first_usable, for_each, shown_once
 from rubriclab.methods.questions import (
@@ -41,10 +39,16 @@ from rubriclab.methods.seal.score import rate_questions, score_verdicts
 from rubriclab.methods.seal.settings import UNPACKED, SealSettings
 from rubriclab.methods.seal.units import split_by_judge
 from rubriclab.methods.seal.verify import TextVerdicts, judge_text
+from rubriclab.models.rubric import (
+    Criterion,
+    Evidence,
+    Part,
+    Question,
+)
+from rubriclab.models.sentences import split_sentences
+from rubriclab.models.text import Assignment, Example
 from rubriclab.option_names import option
 from rubriclab.prompts import Prompt
-from rubriclab.rubric import Criterion, Evidence, Part, Question
-from rubriclab.sentences import split_sentences
 from rubriclab.stats.correlation import FloatArray, floats, label_correlations
 from rubriclab.stats.interval import rounded
 

@@ -6,17 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rubriclab.data.aspect import Assignment
-from rubriclab.data.example import Example
 from rubriclab.methods.prompting import chunks
 from rubriclab.methods.questions import question_of
 from rubriclab.methods.seal.replies import asked_questions, unit_form
 from rubriclab.methods.seal.settings import SealScoringSettings, judge_weighs
 from rubriclab.methods.seal.units import Kind, Unit
+from rubriclab.models.rubric import Criterion
+from rubriclab.models.sentences import Material, Units
+from rubriclab.models.text import Assignment, Example
 from rubriclab.prompts import Prompt
 from rubriclab.prompts.keyed import KeyedReply
-from rubriclab.rubric import Criterion
-from rubriclab.sentences import Material, Units
 
 MATERIALS: tuple[Material, ...] = ("source", "context", "reference")
 

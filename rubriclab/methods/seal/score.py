@@ -12,15 +12,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from rubriclab.data.aspect import Assignment
-from rubriclab.data.example import Example
-from rubriclab.data.scale import Scale
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.method import MISSING_SHARE, CriterionRating, UnitVerdict
 from rubriclab.methods.seal.prompts import VerificationPlan
 from rubriclab.methods.seal.settings import UNPACKED, SealScoringSettings
 from rubriclab.methods.seal.verify import TextVerdicts, judge_text
-from rubriclab.rubric import Criterion, Part
+from rubriclab.models.rubric import Criterion, Part
+from rubriclab.models.text import Assignment, Example, Scale
 from rubriclab.stats.correlation import FloatArray, float_table
 from rubriclab.stats.interval import DIGITS
 

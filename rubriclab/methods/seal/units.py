@@ -15,17 +15,23 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, model_validator
 
-from rubriclab.data.aspect import TaskWords, Words
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
 from rubriclab.judges.price import BYTES_PER_TOKEN
 from rubriclab.methods.prompting import chunks
 from rubriclab.methods.replies import why_missing
 from rubriclab.methods.seal.settings import SealScoringSettings
+from rubriclab.models.sentences import (
+    Material,
+    Sentence,
+    UnitKind,
+    locate_sentences,
+    split_sentences,
+)
+from rubriclab.models.text import TaskWords, Words
 from rubriclab.prompts import Prompt
 from rubriclab.prompts.keyed import AskedEntry, KeyedReply, keyed_reply
 from rubriclab.prompts.prompt import is_salvage
-from rubriclab.sentences import Material, Sentence, UnitKind, locate_sentences, split_sentences
 
 # Sentences in one call, and preceding sentences shown as context for pronouns.
 PORTION = 20

@@ -11,8 +11,6 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from rubriclab.data.example import Example
-from rubriclab.data.scale import Scale
 from rubriclab.judges.ask import JudgeAnswer, ask
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.questions import question_of
@@ -37,10 +35,11 @@ from rubriclab.methods.seal.units import (
     fact_units,
     whole_text,
 )
+from rubriclab.models.rubric import Criterion
+from rubriclab.models.sentences import Material
+from rubriclab.models.text import Example, Scale
 from rubriclab.prompts import Prompt
 from rubriclab.prompts.keyed import KeyedReply
-from rubriclab.rubric import Criterion
-from rubriclab.sentences import Material
 from rubriclab.stats.interval import DIGITS
 
 # The ids of a unit and a question.

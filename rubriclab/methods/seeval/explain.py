@@ -9,10 +9,6 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel
 
-from rubriclab.bounds import LONGEST_WORDING
-from rubriclab.characters import is_blank
-from rubriclab.data.aspect import Assignment
-from rubriclab.data.example import Example
 from rubriclab.errors import JudgeError
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
@@ -27,9 +23,12 @@ from rubriclab.methods.reasons import (
 )
 from rubriclab.methods.replies import at_most
 from rubriclab.methods.seeval.settings import SEEvalSettings
+from rubriclab.models.base import LONGEST_WORDING
+from rubriclab.models.characters import is_blank
+from rubriclab.models.rubric import CitedReason
+from rubriclab.models.text import Assignment, Example
 from rubriclab.option_names import option
 from rubriclab.prompts import Prompt
-from rubriclab.rubric import CitedReason
 
 FORM = ScoreFormat("seeval/rate", lambda criterion: {"explanation": criterion.statement, "steps": criterion.steps})
 

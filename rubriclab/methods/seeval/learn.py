@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rubriclab.data.example import Example
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.baselines import written_steps
 from rubriclab.methods.holistic import require_scores, score_all, values, with_evidence
@@ -33,7 +32,13 @@ from rubriclab.methods.method import (
 )
 from rubriclab.methods.seeval.explain import FORM, Mistake, elicit, refine
 from rubriclab.methods.seeval.settings import SEEvalSettings
-from rubriclab.rubric import Criterion, DroppedCriterion, Evidence, Part
+from rubriclab.models.rubric import (
+    Criterion,
+    DroppedCriterion,
+    Evidence,
+    Part,
+)
+from rubriclab.models.text import Example
 from rubriclab.stats.correlation import BoolArray, FloatArray, pearson
 from rubriclab.stats.interval import DIGITS, rounded
 

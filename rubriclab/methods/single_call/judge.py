@@ -5,9 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 
-from rubriclab.aggregation import CallForm
-from rubriclab.data.aspect import Assignment
-from rubriclab.data.example import Example
 from rubriclab.judges.ask import ask
 from rubriclab.judges.judge import Judge
 from rubriclab.methods.catalogue import METHODS
@@ -17,8 +14,10 @@ from rubriclab.methods.method import CriterionRating
 from rubriclab.methods.prompting import gathered
 from rubriclab.methods.replies import ScoreEntry, rating, why_missing
 from rubriclab.methods.single_call.prompt import can_join, divided, judge_prompt
+from rubriclab.models.aggregation import CallForm
+from rubriclab.models.rubric import Criterion, Part
+from rubriclab.models.text import Assignment, Example
 from rubriclab.prompts.keyed import KeyedReply
-from rubriclab.rubric import Criterion, Part
 
 
 async def judge_all(

@@ -7,17 +7,21 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rubriclab.data.aspect import Assignment
-from rubriclab.data.example import Example
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.checkeval.answer import TOKENS_PER_ANSWER
 from rubriclab.methods.checkeval.replies import AnswerEntry, Readable
 from rubriclab.methods.prompting import chunks
 from rubriclab.methods.questions import by_trait, payload
 from rubriclab.methods.replies import bare_score, score_entry
+from rubriclab.models.rubric import (
+    Criterion,
+    Part,
+    by_id,
+    criterion_payload,
+)
+from rubriclab.models.text import Assignment, Example
 from rubriclab.prompts import Prompt
 from rubriclab.prompts.keyed import AskedEntry, KeyedReply, keyed_reply
-from rubriclab.rubric import Criterion, Part, by_id, criterion_payload
 
 
 def judgments_form(fields: Mapping[str, Any], *, reasons: bool = True) -> type[KeyedReply]:

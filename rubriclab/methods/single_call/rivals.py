@@ -10,10 +10,6 @@ import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from rubriclab.aggregation import RivalLimits
-from rubriclab.data.aspect import Assignment
-from rubriclab.data.example import Example, text_digest
-from rubriclab.digest import digest
 from rubriclab.judges.ask import JudgeAnswer, ask
 from rubriclab.judges.judge import Judge
 from rubriclab.judges.price import estimated_tokens
@@ -23,9 +19,12 @@ from rubriclab.methods.prompting import chunks
 from rubriclab.methods.replies import why_missing
 from rubriclab.methods.single_call.judge import alone, in_order, ratings_in
 from rubriclab.methods.single_call.prompt import can_join, judgments_form, shown_criteria
+from rubriclab.models.aggregation import RivalLimits
+from rubriclab.models.digest import digest
+from rubriclab.models.rubric import Part
+from rubriclab.models.text import Assignment, Example, text_digest
 from rubriclab.prompts import Message, Prompt, render
 from rubriclab.prompts.keyed import AskedEntry, KeyedReply, keyed_reply
-from rubriclab.rubric import Part
 
 TEMPLATE = "single_call/judge_rivals"
 

@@ -21,16 +21,15 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from rubriclab.characters import one_line
-from rubriclab.descriptions import describe, preview
 from rubriclab.errors import BudgetReached, RubriclabError
-from rubriclab.metrics import Metrics
+from rubriclab.judges.metrics import Metrics
+from rubriclab.models.characters import describe, one_line, preview
+from rubriclab.ops.inputs import repeated_id
+from rubriclab.ops.scores import Scores
+from rubriclab.ops.text_scorer import TextScorer
+from rubriclab.ops.versions import describe_rubric
+from rubriclab.ops.workspace import ServeOptions
 from rubriclab.pydantic_errors import faults
-from rubriclab.services.base import ServeOptions
-from rubriclab.services.inputs import repeated_id
-from rubriclab.services.rubric_description import describe_rubric
-from rubriclab.services.scores import Scores
-from rubriclab.services.text_scorer import TextScorer
 from rubriclab.web.api.gate import AccessLog, Gate, Tokens
 from rubriclab.web.api.models import Health, InputText, InputTexts, score_row
 from rubriclab.web.api.openapi import HEALTH, METRICS, OPEN, OPENAPI, PATHS, RUBRIC, SCORE, description

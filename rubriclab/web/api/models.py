@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from rubriclab.scoring import Score
-from rubriclab.services.rubric_description import DescriptionModel, GivenText, shown_judge
+from rubriclab.learning.scoring import Score
+from rubriclab.ops.versions import DescriptionModel, GivenText, shown_judge
 
 
 class _Taken(BaseModel):

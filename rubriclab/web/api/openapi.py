@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from rubriclab import __version__
-from rubriclab.services.rubric_description import RubricDescription
+from rubriclab.ops.versions import RubricDescription
 from rubriclab.web.api.models import Health, InputText, InputTexts, ProblemDetails, ScoreResult, ScoreResults
 from rubriclab.web.api.problems import KINDS, MEDIA_TYPE, statuses
 

@@ -10,7 +10,6 @@ from http import HTTPStatus
 import orjson
 from starlette.responses import Response
 
-from rubriclab.characters import plain
 from rubriclab.errors import (
     BudgetReached,
     DataError,
@@ -21,8 +20,9 @@ from rubriclab.errors import (
     SettingsError,
     StoreError,
 )
+from rubriclab.models.characters import plain
+from rubriclab.ops.inputs import FieldMissing
 from rubriclab.option_names import in_python
-from rubriclab.services.text_fields import FieldMissing
 from rubriclab.web.api.models import ProblemDetails
 
 

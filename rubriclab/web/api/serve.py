@@ -14,13 +14,12 @@ from rubriclab.errors import SettingsError
 from rubriclab.judges.connect import is_language_model
 from rubriclab.judges.judge import Discreet
 from rubriclab.judges.ledger import Ledger
+from rubriclab.judges.metrics import Metrics
 from rubriclab.judges.providers import load_litellm
-from rubriclab.metrics import Metrics
+from rubriclab.ops.score import ScoreOptions
+from rubriclab.ops.text_scorer import TextScorer
+from rubriclab.ops.workspace import RubricLike, ServeOptions, Workspace, no_progress
 from rubriclab.option_names import by_reader, option
-from rubriclab.services.base import ServeOptions
-from rubriclab.services.score import ScoreOptions
-from rubriclab.services.text_scorer import TextScorer
-from rubriclab.services.workspace import RubricLike, Workspace, no_progress
 from rubriclab.web.api.app import ScoringWork, application
 from rubriclab.web.api.gate import VARIABLE, AccessLog, Tokens, read_tokens
 from rubriclab.web.security import Access

@@ -18,14 +18,14 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from rubriclab.base_models import FrozenModel
-from rubriclab.data.scale import Scale
 from rubriclab.errors import RubriclabError, SettingsError
-from rubriclab.labeling.judgment import RaterProgress, rater_name
+from rubriclab.models.base import FrozenModel
+from rubriclab.models.judgment import RaterProgress, rater_name
+from rubriclab.models.text import Scale
+from rubriclab.ops.label import Labeling, ShownItem, Submission
 from rubriclab.option_names import for_reader
 from rubriclab.pydantic_errors import first_fault
 from rubriclab.report.lists import agreement_words, consistency_words
-from rubriclab.services.label import Labeling, ShownItem, Submission
 from rubriclab.web.security import Access, Guard
 from rubriclab.web.server import rendered, static_routes
 

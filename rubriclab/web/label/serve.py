@@ -18,12 +18,11 @@ from starlette.types import ASGIApp
 
 from rubriclab.data.tables import write_rows
 from rubriclab.errors import SettingsError
-from rubriclab.labeling.judgment import LabelQuestion
+from rubriclab.models.judgment import LabelQuestion
+from rubriclab.ops.inputs import Data
+from rubriclab.ops.label import Labeling, LabelOptions, LabelResult, prepare_labeling
+from rubriclab.ops.workspace import Workspace
 from rubriclab.report.wording import count
-from rubriclab.services.inputs import Data
-from rubriclab.services.label import Labeling, prepare_labeling
-from rubriclab.services.label_options import LabelOptions, LabelResult
-from rubriclab.services.workspace import Workspace
 from rubriclab.web.label.app import label_app
 from rubriclab.web.security import Access
 from rubriclab.web.server import EVERYWHERE, LOOPBACK, listen, local_address, port_of, serve

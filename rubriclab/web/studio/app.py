@@ -16,13 +16,12 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
-from rubriclab.characters import plain
 from rubriclab.errors import NotInStore, RubriclabError, StoreError
 from rubriclab.judges.ledger import Ledger
-from rubriclab.services import versions as service
-from rubriclab.services.workspace import Notify, Workspace, no_progress
-from rubriclab.store import Version
-from rubriclab.store.version import parse_ref
+from rubriclab.models.characters import plain
+from rubriclab.models.version import Version, parse_ref
+from rubriclab.ops import versions as service
+from rubriclab.ops.workspace import Notify, Workspace, no_progress
 from rubriclab.web.security import READING, Access, Guard
 from rubriclab.web.server import LOOPBACK, listen, port_of, rendered, serve, static_routes
 from rubriclab.web.studio.asking import Asking, routes as operation_routes

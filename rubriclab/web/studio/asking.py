@@ -18,17 +18,16 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from rubriclab.base_models import FrozenModel
 from rubriclab.errors import BudgetReached, SettingsError
-from rubriclab.estimate import DryRun
 from rubriclab.judges.budget import LocalBudget
 from rubriclab.judges.ledger import Ledger
+from rubriclab.learning.estimate import DryRun
+from rubriclab.models.base import FrozenModel
+from rubriclab.ops.progress import Callback, spent
+from rubriclab.ops.workspace import Notify, Workspace, finish
 from rubriclab.option_names import for_reader
-from rubriclab.progress import Callback, spent
 from rubriclab.pydantic_errors import first_fault
 from rubriclab.report.wording import count
-from rubriclab.services.running import finish
-from rubriclab.services.workspace import Notify, Workspace
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)

@@ -8,12 +8,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from rubriclab.characters import plain
+from rubriclab.models.characters import plain
+from rubriclab.ops.versions import Disagreements, DisagreementsOptions, disagreements
 from rubriclab.report.conclusion import verdict_line
 from rubriclab.report.html import body
 from rubriclab.report.model import View
 from rubriclab.report.recorded import disagreement_card, score_axis_of
-from rubriclab.services.disagreements import Disagreements, DisagreementsOptions, disagreements
 from rubriclab.web.studio.app import Studio
 
 SHOWN = 10

@@ -14,22 +14,19 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from rubriclab.aggregation import Term, threshold_by_hand
-from rubriclab.base_models import Bounded, FrozenModel
-from rubriclab.characters import plain
-from rubriclab.data.scale import show
-from rubriclab.editing.edits import Threshold
-from rubriclab.editing.effect import EditEffect
+from rubriclab.models.aggregation import Term, threshold_by_hand
+from rubriclab.models.base import Bounded, FrozenModel
+from rubriclab.models.characters import plain
+from rubriclab.models.rubric import Criterion
+from rubriclab.models.text import show
+from rubriclab.ops.edit import EditableVersion, EditOptions, EditResult, PreparedEdit, editable_version, prepare_edit
+from rubriclab.ops.edits import EditEffect, Threshold
+from rubriclab.ops.workspace import Workspace
 from rubriclab.report import charts, describe
 from rubriclab.report.edit import agreement_section, notes, verdict, verdicts_section
 from rubriclab.report.html import body, typeset
 from rubriclab.report.model import Drawing, Figure, Table, View, quoted, table
 from rubriclab.report.wording import count, figure
-from rubriclab.rubric import Criterion
-from rubriclab.services.edit import PreparedEdit, prepare_edit
-from rubriclab.services.edit_options import EditOptions, EditResult
-from rubriclab.services.editable import EditableVersion, editable_version
-from rubriclab.services.workspace import Workspace
 from rubriclab.web.studio.app import Studio
 from rubriclab.web.studio.asking import Allowance, PriceQuote, body_of
 

@@ -9,13 +9,18 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from rubriclab.base_models import FrozenModel
+from rubriclab.models.base import FrozenModel
+from rubriclab.models.version import (
+    Candidate,
+    Cell,
+    RecordedText,
+    TrainingRecord,
+    Version,
+)
 from rubriclab.report import describe
 from rubriclab.report.recorded import ranked
 from rubriclab.report.texts import TITLE
 from rubriclab.stats.correlation import BoolArray, FloatArray
-from rubriclab.store import Version
-from rubriclab.training_record import Candidate, Cell, RecordedText, TrainingRecord
 
 # Texts on one page.
 ROWS = 50

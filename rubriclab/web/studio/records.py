@@ -10,10 +10,9 @@ from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from typing import Generic, TypeVar
 
-from rubriclab.services import versions as service
-from rubriclab.services.workspace import Workspace
-from rubriclab.store import Version
-from rubriclab.training_record import TrainingRecord
+from rubriclab.models.version import TrainingRecord, Version
+from rubriclab.ops import versions as service
+from rubriclab.ops.workspace import Workspace
 
 Made = TypeVar("Made")
 # Those of 10,000 texts take some 0.2 GB each.

@@ -10,7 +10,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from rubriclab.provenance import EditChange
+from rubriclab.models.version import EditChange, Version
+from rubriclab.ops import versions as service
 from rubriclab.report import describe, verdicts, wording
 from rubriclab.report.conclusion import badge_of
 from rubriclab.report.difference import difference_view, paired_effect
@@ -18,8 +19,7 @@ from rubriclab.report.edit import CHANGES, HELD_OUT_BY, change_words
 from rubriclab.report.html import body, contents
 from rubriclab.report.model import Figure
 from rubriclab.report.training import overview
-from rubriclab.services import versions as service
-from rubriclab.store import Version, VersionDiff
+from rubriclab.store import VersionDiff
 from rubriclab.web.studio.app import Studio
 
 

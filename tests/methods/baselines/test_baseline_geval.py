@@ -6,11 +6,11 @@ import pytest
 from holistic_scripts import graded, learn, of_template, overall, part, said, weighing
 from hypoeval_scripts import assignment, example
 
-from rubriclab.data import Scale
 from rubriclab.errors import JudgeError
 from rubriclab.judges import FakeJudge
 from rubriclab.methods.baselines import GEvalSettings, steps_prompt
 from rubriclab.methods.catalogue import METHODS
+from rubriclab.models.text import Scale
 
 TEXTS = graded(8)
 TEXT = example(1, 3)

@@ -16,14 +16,19 @@ from checkeval_scripts import (
     wording,
 )
 
-from rubriclab.checklist import Checklist
-from rubriclab.data import Assignment, Scale, find_aspect, task_words
 from rubriclab.errors import JudgeUnavailable
 from rubriclab.judges import FakeJudge
 from rubriclab.methods.checkeval.filtering import FilterResult, by_preference, filter_questions, other_aspects
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
+from rubriclab.methods.checklist import Checklist
 from rubriclab.methods.questions import question_of
-from rubriclab.rubric import Criterion
+from rubriclab.models.rubric import Criterion
+from rubriclab.models.text import (
+    Assignment,
+    Scale,
+    find_aspect,
+    task_words,
+)
 
 TWO = checklist((1, 2))
 POOL = (

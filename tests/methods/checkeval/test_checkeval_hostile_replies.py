@@ -15,7 +15,7 @@ from checkeval_scripts import assignment, question, text
 from rubriclab.judges import FakeJudge
 from rubriclab.methods.checkeval.answer import ask_questions, score
 from rubriclab.methods.checkeval.settings import CheckEvalScoringSettings, CheckEvalSettings
-from rubriclab.rubric import Part
+from rubriclab.models.rubric import Part
 
 IDS = ("s01", "s02", "s03", "s04")
 QUESTIONS = tuple(question(name) for name in IDS)

@@ -20,16 +20,16 @@ from checkeval_scripts import (
 )
 from hypoeval_scripts import examples
 
-from rubriclab.checklist import Checklist
-from rubriclab.data import Scale
-from rubriclab.digest import digest
 from rubriclab.errors import ChecklistError, JudgeError, JudgeUnavailable
 from rubriclab.judges import FakeJudge
 from rubriclab.methods.checkeval import CHECKEVAL, CheckEvalSettings
 from rubriclab.methods.checkeval.learn import learn
+from rubriclab.methods.checklist import Checklist
 from rubriclab.methods.method import Learned, TrainingInput, silent
 from rubriclab.methods.questions import question_of
-from rubriclab.rubric import Criterion
+from rubriclab.models.digest import digest
+from rubriclab.models.rubric import Criterion
+from rubriclab.models.text import Scale
 
 TEXTS = examples(24, groups=8)
 TWO = checklist((1, 2))

@@ -6,12 +6,12 @@ import pytest
 from checkeval_scripts import answers, assignment, checklist, question, seeds, text
 from hypothesis import given, strategies as st
 
-from rubriclab.data import Scale
 from rubriclab.judges import FakeJudge
 from rubriclab.methods.checkeval.answer import QuestionAnswer, good_share, rate_question, score, text_score
 from rubriclab.methods.checkeval.settings import CheckEvalSettings
 from rubriclab.methods.method import CriterionRating
-from rubriclab.rubric import Criterion, Part
+from rubriclab.models.rubric import Criterion, Part
+from rubriclab.models.text import Scale
 
 WEIGHTS = st.floats(0.01, 100)
 SCORES = st.sampled_from([0.0, 1.0]) | st.floats(0, 1)

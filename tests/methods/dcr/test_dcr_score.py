@@ -7,11 +7,11 @@ from dcr_scripts import evaluation, marks, of_kind, part, repairs, scripted, sen
 from hypoeval_scripts import assignment
 from hypothesis import given, settings as tries, strategies as st
 
-from rubriclab.data import Scale
 from rubriclab.errors import ChecklistError
 from rubriclab.methods.dcr import DCR
+from rubriclab.models.sentences import Units, split_sentences
+from rubriclab.models.text import Scale
 from rubriclab.prompts import render
-from rubriclab.sentences import Units, split_sentences
 
 
 async def rate(example, judge=None, scale=None, **chosen):

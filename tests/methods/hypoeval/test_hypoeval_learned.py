@@ -15,9 +15,9 @@ from hypoeval_scripts import (
     scripted,
 )
 
-from rubriclab.data import Scale
-from rubriclab.digest import digest
 from rubriclab.errors import JudgeError, JudgeUnavailable
+from rubriclab.models.digest import digest
+from rubriclab.models.text import Scale
 
 # Determinism
 

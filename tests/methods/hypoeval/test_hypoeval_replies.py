@@ -6,9 +6,9 @@ import pytest
 from hypoeval_scripts import assignment, hypothesis, rating
 from pydantic import BaseModel, ValidationError
 
-from rubriclab.data import Scale
 from rubriclab.methods.hypoeval.propose import Hypothesis, HypothesisProposal
 from rubriclab.methods.replies import Rating
+from rubriclab.models.text import Scale
 
 CONTEXT = assignment().fields()
 SCALES = [Scale(low=0, high=1, whole=True), Scale(low=1, high=3, whole=True), Scale(low=1, high=5, whole=False)]

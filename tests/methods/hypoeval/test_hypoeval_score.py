@@ -5,7 +5,7 @@ from hypoeval_scripts import assignment, criterion, example, rating, scripted
 
 from rubriclab.errors import JudgeUnavailable
 from rubriclab.methods.hypoeval import HypoEvalSettings, score
-from rubriclab.rubric import Part
+from rubriclab.models.rubric import Part
 
 TEXT = example(1, 3)
 

@@ -11,15 +11,15 @@ import pytest
 from hypoeval_scripts import examples
 from seal_scripts import ASPECT, Says, assignment, by_lot, of_kind, pack, pairs_asked, scripted, sentences
 
-from rubriclab.checklist import Checklist
-from rubriclab.digest import digest
 from rubriclab.errors import ChecklistError, JudgeError
 from rubriclab.judges import FakeJudge
+from rubriclab.methods.checklist import Checklist
 from rubriclab.methods.method import Learned, TrainingInput, silent
 from rubriclab.methods.questions import question_of
 from rubriclab.methods.seal import SEAL, SealSettings
 from rubriclab.methods.seal.learn import learn
-from rubriclab.rubric import Criterion
+from rubriclab.models.digest import digest
+from rubriclab.models.rubric import Criterion
 from rubriclab.stats.correlation import pearson
 
 TEXTS = tuple(

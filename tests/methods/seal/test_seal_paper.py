@@ -6,11 +6,11 @@ import pytest
 from hypoeval_scripts import assignment
 from seal_scripts import of_kind, pack, part as part_of, scripted, text
 
-from rubriclab.checklist import load_checklist
+from rubriclab.methods.checklist import load_checklist
 from rubriclab.methods.method import chosen_settings
 from rubriclab.methods.seal import SEAL
+from rubriclab.models.sentences import split_sentences
 from rubriclab.prompts import render
-from rubriclab.sentences import split_sentences
 
 ASPECTS = ("coherence", "consistency", "fluency", "relevance")
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from seal_scripts import always, assignment, exam, pack, part, scripted, text
 
-from rubriclab.data import Scale
 from rubriclab.methods.seal.score import TOLD, score, score_verdicts
 from rubriclab.methods.seal.units import Unit
 from rubriclab.methods.seal.verify import PairVerdict, TextVerdicts
+from rubriclab.models.text import Scale
 
 QUESTIONS = exam(pack(sizes=(1, 1))).questions
 ONE_TO_FIVE = assignment().scale

@@ -6,11 +6,16 @@ import pytest
 from holistic_scripts import of_template, overall, said
 from hypoeval_scripts import assignment, example
 
-from rubriclab.data import Assignment, Scale, find_aspect, task_words
 from rubriclab.errors import JudgeError, JudgeRefused
 from rubriclab.judges import FakeJudge
 from rubriclab.methods.seeval import SEEvalSettings
 from rubriclab.methods.seeval.explain import Mistake, elicit, explain_prompt, refine, refine_prompt
+from rubriclab.models.text import (
+    Assignment,
+    Scale,
+    find_aspect,
+    task_words,
+)
 from rubriclab.prompts import render
 
 SETTINGS = SEEvalSettings()

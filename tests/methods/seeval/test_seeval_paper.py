@@ -8,12 +8,12 @@ import pytest
 from holistic_scripts import graded, learn, of_template, overall, ratings_asked
 from hypoeval_scripts import assignment, example
 
-from rubriclab.data import Scale
 from rubriclab.methods.holistic import BareScore
 from rubriclab.methods.method import chosen_settings
 from rubriclab.methods.seeval import SEEVAL
+from rubriclab.models.rubric import Part
+from rubriclab.models.text import Scale
 from rubriclab.prompts import render
-from rubriclab.rubric import Part
 
 TEXT = example(1, 3, source="A source.")
 

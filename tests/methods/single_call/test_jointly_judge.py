@@ -21,12 +21,12 @@ from single_call_scripts import (
     sound,
 )
 
-from rubriclab.data import Scale
 from rubriclab.errors import JudgeUnavailable
 from rubriclab.judges import FakeJudge
 from rubriclab.methods.method import CriterionRating
 from rubriclab.methods.single_call import judge_all
-from rubriclab.rubric import Demonstration, Part
+from rubriclab.models.rubric import Demonstration, Part
+from rubriclab.models.text import Scale
 
 TEXT = example(1, 3, source="The source.", context="The context.")
 SHOWN = Demonstration(example="x", output="Another text.", score=3)

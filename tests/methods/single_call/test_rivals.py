@@ -14,13 +14,13 @@ from hypoeval_scripts import assignment
 from rival_scripts import Entries, judging, one_to_five, rivals, shown
 from single_call_scripts import DIRECT, HYPOTHESES, IDS, PARTS
 
-from rubriclab.aggregation import RivalLimits
-from rubriclab.data import Example
 from rubriclab.judges import FakeJudge
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.methods.method import CriterionRating
 from rubriclab.methods.single_call import judge_all, judge_rivals, rival_calls, rivals as single_call_rivals
 from rubriclab.methods.single_call.rivals import rivals_prompt
+from rubriclab.models.aggregation import RivalLimits
+from rubriclab.models.text import Example
 from rubriclab.prompts import render
 from rubriclab.prompts.render import render_turns
 

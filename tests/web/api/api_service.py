@@ -16,8 +16,7 @@ from commands import HELDOUT
 from waiting import PATIENCE, until
 
 from rubriclab.judges import JudgeOptions
-from rubriclab.services.base import ServeOptions
-from rubriclab.services.workspace import Workspace
+from rubriclab.ops.workspace import ServeOptions, Workspace
 from rubriclab.web.api.models import ProblemDetails
 from rubriclab.web.api.serve import serve_rubric
 

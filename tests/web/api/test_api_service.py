@@ -28,9 +28,9 @@ from waiting import PATIENCE, until
 from rubriclab import Lab
 from rubriclab.errors import NotInStore, SettingsError
 from rubriclab.judges import Ledger, Usage
+from rubriclab.judges.metrics import Metrics
 from rubriclab.judges.price import as_price
-from rubriclab.metrics import Metrics
-from rubriclab.services.rubric_description import RubricDescription
+from rubriclab.ops.versions import RubricDescription
 from rubriclab.store.answers import AnswerTable
 from rubriclab.web.api.gate import VARIABLE
 from rubriclab.web.api.models import ScoreResults

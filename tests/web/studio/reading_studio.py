@@ -14,11 +14,10 @@ from commands import LABELLED
 from web_samples import running
 
 from rubriclab import Lab, Version
-from rubriclab.provenance import EditChange, EditOrigin
-from rubriclab.rubric import Criterion
-from rubriclab.services.workspace import Workspace
+from rubriclab.models.rubric import Criterion
+from rubriclab.models.version import EditChange, EditOrigin, TrainingRecord
+from rubriclab.ops.workspace import Workspace
 from rubriclab.store import Store
-from rubriclab.training_record import TrainingRecord
 from rubriclab.web.security import Access
 from rubriclab.web.server import listen, port_of
 from rubriclab.web.studio.app import Studio, application

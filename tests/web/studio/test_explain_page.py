@@ -7,7 +7,7 @@ from pathlib import Path
 from working_studio import HOSTILE, PAID, REF, SCRIPT, Client, PaidJudge, rows, served
 
 from rubriclab import Lab
-from rubriclab.data import Example
+from rubriclab.models.text import Example
 from rubriclab.report.explanation import explanation_view
 from rubriclab.report.html import body
 

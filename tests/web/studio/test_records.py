@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from rubriclab.errors import StoreUnavailable
-from rubriclab.services import versions
-from rubriclab.services.workspace import Workspace
-from rubriclab.store import Version
-from rubriclab.training_record import TrainingRecord
+from rubriclab.models.version import TrainingRecord, Version
+from rubriclab.ops import versions
+from rubriclab.ops.workspace import Workspace
 from rubriclab.web.studio.records import Records
 
 

@@ -19,8 +19,8 @@ from rubriclab.errors import JudgeRefused
 from rubriclab.judges.embedded import EmbeddedJudge
 from rubriclab.judges.judge import Reply
 from rubriclab.judges.options import JudgeOptions
+from rubriclab.ops.workspace import Workspace, judge_options
 from rubriclab.prompts import Prompt
-from rubriclab.services.workspace import Workspace, judge_options
 from rubriclab.store import Store
 from rubriclab.web.security import TOKEN_HEADER, Access
 from rubriclab.web.server import listen, port_of

@@ -1,1 +1,0 @@
-"""A rubric that a person edits: criteria, limits of weights and the definition."""

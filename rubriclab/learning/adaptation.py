@@ -1,0 +1,332 @@
+"""The three ways to use a rubric on labelled target texts: each as a rubric, and as held-out scores of the texts.
+
+- `reuse`: the rubric as it is; labels are not used.
+- `recalibrate`: criteria and weights stay, and the map onto the scale is fitted again, without the text's fold.
+- `relearn`: learned again, with the rubric's criteria among the candidates; a text's score does not use criteria that
+  were proposed from its fold.
+
+All numbers here are on the scale that criteria are rated on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from rubriclab.judges.judge import Judge
+from rubriclab.learning.calibration import Kind, calibrate, conformal, mean_rating_map
+from rubriclab.learning.fitting import significant
+from rubriclab.learning.rating_matrix import RatingMatrix, candidate_table, centers_and_spreads
+from rubriclab.learning.scoring import assignment_of, grouped_stream, ratings_of_texts, row_key, score_stream, stream
+from rubriclab.learning.settings import INTERVAL_CONFIDENCE, JointSettings
+from rubriclab.learning.single_method import Trained
+from rubriclab.learning.verdicts import threshold_of
+from rubriclab.methods.method import CriterionRating, Progress, silent
+from rubriclab.models.aggregation import (
+    Aggregation,
+    Calibration,
+    Term,
+    bounds_of,
+    combine,
+    raw_value,
+    threshold_by_hand,
+)
+from rubriclab.models.rubric import Part, Rubric
+from rubriclab.models.text import Example, Scale
+from rubriclab.models.text_features import usual_directions
+from rubriclab.models.version import Action, Candidate, Cell
+from rubriclab.stats.correlation import BoolArray, FloatArray, float_table, floats
+from rubriclab.stats.folds import grouped_folds
+from rubriclab.stats.interval import DIGITS
+
+
+@dataclass(frozen=True, eq=False)
+class RatedTexts:
+    """Texts and their ratings by criteria.
+
+    Attributes:
+        examples: the texts, rows of `cells`.
+        candidates: the criteria, columns of `cells`; none was generated from these texts.
+        cells: the rating of each text by each criterion.
+        scores: the rubric's score of each text, on the rubric's own scale; NaN where missing, and everywhere if the
+            criteria were rated without the rubric.
+        reason: why the latest unscored text is unscored.
+    """
+
+    examples: tuple[Example, ...]
+    candidates: tuple[Candidate, ...]
+    cells: tuple[tuple[Cell, ...], ...]
+    scores: FloatArray
+    reason: str | None = None
+
+    @property
+    def values(self) -> FloatArray:
+        """Ratings, shape (texts, criteria), NaN where missing."""
+        return float_table(([cell.score for cell in row] for row in self.cells), len(self.candidates))
+
+    def select(self, examples: Sequence[Example]) -> RatedTexts:
+        """Return the ratings of `examples`, matched by id; `examples` replace the texts rated, as with labels."""
+        row_of = {example.id: row for row, example in enumerate(self.examples)}
+        rows = [row_of[example.id] for example in examples]
+        return replace(
+            self, examples=tuple(examples), cells=tuple(self.cells[row] for row in rows), scores=self.scores[rows]
+        )
+
+    def ratings(self, row: int) -> dict[str, float | None]:
+        """Return one text's ratings by criterion, without criteria that do not apply to it."""
+        cells = zip(self.candidates, self.cells[row], strict=True)
+        return {candidate.criterion.id: cell.score for candidate, cell in cells if cell.applies}
+
+
+async def rate(rubric: Rubric, ref: str, examples: Sequence[Example], judge: Judge, under_way: int = 16) -> RatedTexts:
+    """Return the texts with the ratings and scores of the rubric, whose version is `ref`.
+
+    Raises:
+        JudgeRefused, BudgetReached, ReplayMiss: from the judge; they concern every text.
+    """
+    rows, scores, reason = list[tuple[Cell, ...]](), list[float | None](), None
+    async for score in score_stream(rubric, examples, judge, ref, under_way):
+        cells = {
+            rating.id: Cell(score=rating.score, reason=rating.reason, applies=rating.applies)
+            for rating in score.criteria
+        }
+        rows.append(tuple(cells[criterion.id] for criterion in rubric.criteria))
+        scores.append(score.score)
+        reason = score.unscored or reason
+    candidates = _candidates(rubric.parts, kept=True)
+    return RatedTexts(tuple(examples), candidates, tuple(rows), floats(scores), reason)
+
+
+async def rate_parts(
+    parts: Sequence[Part],
+    rubric: Rubric,
+    examples: Sequence[Example],
+    judge: Judge,
+    under_way: int = 16,
+    *,
+    on_progress: Progress = silent,
+) -> RatedTexts:
+    """Return the texts rated by the criteria of `parts`, prompted as for `rubric`; errors as for `rate`."""
+    assignment = assignment_of(rubric)
+    ask = rubric.aggregation.ask if rubric.aggregation else "by method"
+    candidates = _candidates(parts, kept=False)
+
+    rivals = rubric.aggregation.rivals if rubric.aggregation else None
+    form = rubric.aggregation.form if rubric.aggregation else None
+
+    async def rate_all(texts: Sequence[Example]) -> list[tuple[Cell, ...]]:
+        rated = await ratings_of_texts(texts, parts, ask, assignment, judge, rivals=rivals, form=form)
+        return [_cells(ratings, candidates) for ratings in rated]
+
+    async def rate_one(example: Example) -> tuple[Cell, ...]:
+        (cells,) = await rate_all([example])
+        return cells
+
+    rated = grouped_stream(examples, row_key, rate_all, under_way) if rivals else stream(examples, rate_one, under_way)
+    rows = list[tuple[Cell, ...]]()
+    async for row in rated:
+        rows.append(row)
+        on_progress(f"{len(rows)} of {len(examples)} texts rated", len(rows) / len(examples))
+    return RatedTexts(tuple(examples), candidates, tuple(rows), np.full(len(examples), np.nan))
+
+
+def _cells(ratings: Sequence[CriterionRating], candidates: Sequence[Candidate]) -> tuple[Cell, ...]:
+    cells = {
+        rating.criterion: Cell(score=rating.score, reason=rating.reason, applies=rating.applies) for rating in ratings
+    }
+    return tuple(cells[candidate.criterion.id] for candidate in candidates)
+
+
+def _candidates(parts: Sequence[Part], *, kept: bool) -> tuple[Candidate, ...]:
+    return tuple(
+        Candidate(method=part.method, criterion=criterion, kept=kept) for part in parts for criterion in part.criteria
+    )
+
+
+# Degrees of freedom of a new map whose weights were not fitted to the same labels: its slope.
+CALIBRATION_PARAMETERS = 1
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledTarget:
+    """A rubric and labelled target texts.
+
+    Attributes:
+        rubric: prompts on the target as on its source.
+        rated: the texts, rated by the rubric's criteria.
+        aspect: the aspect of the labels.
+        label_scale: the scale of the labels.
+        settings: of fitting, as when the rubric was learned.
+    """
+
+    rubric: Rubric
+    rated: RatedTexts
+    aspect: str
+    label_scale: Scale
+    settings: JointSettings
+    seed: int
+
+    @cached_property
+    def table(self) -> RatingMatrix:
+        """The rating matrix by the rubric's criteria, with labels mapped to the scale that criteria are rated on."""
+        rubric, rated = self.rubric, self.rated
+        labels = [self.label_scale.moved_to(rubric.scale, text.scores[self.aspect]) for text in rated.examples]
+        return candidate_table(
+            rated.candidates,
+            rated.values,
+            np.array(labels, dtype=float),
+            texts=[(text.id, text.group) for text in rated.examples],
+            scale=rubric.scale,
+            prior_direction=usual_directions(rubric.aspect.name, rubric.aspect.definition, rubric.task),
+            bounds=bounds_of(rubric.aggregation),
+        )
+
+    @property
+    def onto(self) -> Scale | None:
+        """The labels' scale, if it differs from the one that criteria are rated on."""
+        return None if self.label_scale.same_ends(self.rubric.scale) else self.label_scale
+
+
+@dataclass(frozen=True, eq=False)
+class AdaptedRubric:
+    """A rubric for the target, and its scores of the labelled texts; arrays have the shape (texts,), NaN for unscored.
+
+    Attributes:
+        rubric: fitted to all labels.
+        scores: of each text, fitted to the labels of other groups.
+        raw: the same without the level that labels set, so that texts of different folds can be ranked.
+    """
+
+    action: Action
+    rubric: Rubric
+    scores: FloatArray
+    raw: FloatArray
+
+
+def reused(target: LabelledTarget) -> AdaptedRubric:
+    """Return the rubric unchanged, its scores mapped linearly if the labels have another scale."""
+    rubric = target.rubric
+    scores = rescaled(target.rated.scores, rubric.scores_on, rubric.scale)
+    if not rubric.scores_on.same_ends(target.label_scale):
+        aggregation = rubric.aggregation or mean_aggregation(target)
+        rubric = _with_aggregation(rubric, aggregation.model_copy(update={"onto": target.onto}))
+    return AdaptedRubric("reuse", rubric, scores, scores)
+
+
+def recalibrated(target: LabelledTarget) -> AdaptedRubric:
+    """Return the rubric with a new map onto the scale and new intervals.
+
+    A rubric without learned weights gets the aggregation that its criteria's own weights define.
+    """
+    aggregation, table = target.rubric.aggregation or mean_aggregation(target), target.table
+    raw = raw_values(aggregation, target.rated)
+    scored, fold = ~np.isnan(raw), grouped_folds(table.groups, target.settings.folds, target.seed)
+    scores = np.full(len(raw), np.nan)
+    for number in np.unique(fold[scored]):
+        inside, others = fold == number, (fold != number) & scored
+        if others.any():
+            scores[inside] = _calibration(raw, others, target).apply(raw[inside])
+    scores = np.clip(scores, table.scale.low, table.scale.high)
+    calibration = _calibration(raw, scored, target)
+    names = (target.onto or target.rubric.scale).names
+    update = {
+        "calibration": calibration,
+        "conformal": None if names else conformal(scores, table.labels, INTERVAL_CONFIDENCE),
+        "onto": target.onto,
+        "threshold": _threshold(scores, target, names),
+    }
+    rubric = _with_aggregation(target.rubric, aggregation.model_copy(update=update))
+    # A constant map leaves no order.
+    constant = not scored.any() or np.ptp(calibration.apply(raw[scored])) == 0
+    return AdaptedRubric("recalibrate", rubric, scores, np.where(scored, 0.0, np.nan) if constant else raw)
+
+
+def relearned(target: LabelledTarget, trained: Trained) -> AdaptedRubric:
+    """Return a rubric learned from the same labels, with the held-out scores of its record."""
+    if (record := trained.record) is None:
+        raise ValueError("expected a training of several methods, which keeps a record, got none")
+    row_of = {text.id: row for row, text in enumerate(record.texts)}
+    rows = [row_of[text.id] for text in target.rated.examples]
+    scores = rescaled(floats(record.texts[row].predicted for row in rows), target.label_scale, target.rubric.scale)
+    return AdaptedRubric("relearn", trained.rubric, scores, scores - _mean_labels_of_other_folds(target))
+
+
+def _mean_labels_of_other_folds(target: LabelledTarget) -> FloatArray:
+    table, settings = target.table, target.settings
+    fold = grouped_folds(table.groups, settings.folds, target.seed)
+    means = np.full(len(fold), np.nan)
+    for number in np.unique(fold):
+        if (others := fold != number).any():
+            means[fold == number] = table.labels[others].mean()
+    return means
+
+
+def mean_aggregation(target: LabelledTarget) -> Aggregation:
+    """Return the mean of the criteria by their own weights, as an aggregation.
+
+    Centers and spreads are those of the target texts; a criterion that is constant there has a spread of one point.
+    """
+    table = target.table
+    criteria = [candidate.criterion for candidate in target.rated.candidates]
+    centers, spreads = centers_and_spreads(table.values)
+    spreads = significant(np.where(spreads > 0, spreads, np.where(table.unit, 1 / table.scale.width, 1.0)))
+    centers = significant(centers)
+    points = np.where(table.unit, table.scale.width, 1.0)
+    sizes = np.array([criterion.weight for criterion in criteria], dtype=float) * spreads * points
+    weights = (sizes / sizes.sum()).round(DIGITS)
+    calibration = mean_rating_map(weights, centers, spreads, table.unit, table.scale)
+    if calibration is None:
+        raise ValueError("expected criteria with positive weights, got none")
+    columns = zip(criteria, weights.tolist(), centers.tolist(), spreads.tolist(), strict=True)
+    terms = tuple(
+        Term(criterion=criterion.id, weight=weight, center=center, spread=spread, low=weight, high=weight, selected=1.0)
+        for criterion, weight, center, spread in columns
+    )
+    return Aggregation(ask="by method", terms=terms, calibration=calibration)
+
+
+def raw_values(aggregation: Aggregation, rated: RatedTexts) -> FloatArray:
+    """Return each text's weighted sum of standardised ratings, NaN if too many are missing."""
+    return floats(raw_value(aggregation, rated.ratings(row)) for row in range(len(rated.examples)))
+
+
+def aggregate_scores(rubric: Rubric, rated: RatedTexts) -> FloatArray:
+    """Return the score of each text by the rubric's aggregation, on the scale that criteria are rated on.
+
+    Raises:
+        ValueError: if the rubric has no aggregation.
+    """
+    if rubric.aggregation is None:
+        raise ValueError("expected a rubric with an aggregation, got one without")
+    unmapped = rubric.aggregation.model_copy(update={"onto": None})
+    return floats(combine(unmapped, rated.ratings(row), rubric.scale).score for row in range(len(rated.examples)))
+
+
+def rescaled(scores: FloatArray, scale: Scale, onto: Scale) -> FloatArray:
+    """Return scores mapped linearly from one scale to another."""
+    return np.array([scale.moved_to(onto, score) for score in scores.tolist()], dtype=float)
+
+
+def _with_aggregation(rubric: Rubric, aggregation: Aggregation) -> Rubric:
+    return Rubric.model_validate({**dict(rubric), "aggregation": aggregation})
+
+
+def _threshold(scores: FloatArray, target: LabelledTarget, names: tuple[str, str] | None) -> float | None:
+    """Return the threshold that a person set, else that of held-out scores, by the recall that the rubric prefers."""
+    if names is None:
+        return None
+    if (by_hand := threshold_by_hand(target.rubric.aggregation)) is not None:
+        return by_hand
+    scale = target.table.scale
+    shares = [(values - scale.low) / scale.width for values in (scores, target.table.labels)]
+    return round(threshold_of(shares[0], shares[1], target.settings.recall(names)), DIGITS)
+
+
+def _calibration(raw: FloatArray, rows: BoolArray, target: LabelledTarget) -> Calibration:
+    """Return the map from these rows' raw values onto the scale; one that the settings leave out is linear."""
+    straight: Kind = "logistic" if target.table.scale.names else "linear"
+    kind: Kind = "isotonic" if target.settings.calibration == "isotonic" else straight
+    return calibrate(kind, raw[rows], target.table.labels[rows], None, parameters=CALIBRATION_PARAMETERS)

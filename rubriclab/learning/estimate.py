@@ -1,0 +1,293 @@
+"""Estimates of the calls, tokens and cost of a command, made before any call: `--dry-run`, and what pages ask about.
+
+Scoring: the texts x the prompts about a text x the tokens of these prompts, as rendered for a sample of the texts. The
+offline judge stands in for the judge, so that prompts which follow from earlier replies are counted too.
+
+Learning: the number of calls that the method states x the tokens of a typical prompt.
+
+Nothing here is a limit: caps on calls and cost are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Literal
+
+from rubriclab.data.row import RowError
+from rubriclab.display import Displayed
+from rubriclab.errors import PromptRejected
+from rubriclab.judges.connect import EMBEDDED
+from rubriclab.judges.embedded import EmbeddedJudge
+from rubriclab.judges.embedded.answers import ANSWERS
+from rubriclab.judges.judge import Judge, Reply
+from rubriclab.judges.options import JudgeOptions
+from rubriclab.judges.price import FREE, Price, estimated_tokens
+from rubriclab.judges.recording import PREFIX
+from rubriclab.learning.scoring import (
+    OrderCheck,
+    apart,
+    assignment_of,
+    groups_of,
+    limits_of,
+    ratings_of,
+    row_key,
+    score_text,
+)
+from rubriclab.methods.baselines import whole_aspect
+from rubriclab.methods.holistic import HolisticSettings, ScoreFormat, holistic_prompt
+from rubriclab.methods.method import LearningCalls
+from rubriclab.methods.single_call import judge_rivals, rival_calls
+from rubriclab.models.aggregation import Ask, CallForm, RivalLimits
+from rubriclab.models.rubric import Part, Rubric
+from rubriclab.models.text import Assignment, Example
+from rubriclab.option_names import option
+from rubriclab.prompts import Prompt, render
+
+if TYPE_CHECKING:
+    from rubriclab.report.model import View
+
+
+# Texts, or calls about several texts, whose prompts are rendered.
+SAMPLE = 20
+# What stands for the typical prompt of learning: the aspect's definition, the text, and a score with its reason.
+TYPICAL = ScoreFormat("direct/rate", lambda _: {})
+# What a criterion adds to a call about several: a hypothesis with its levels, or a question, and the entry about it.
+TOKENS_SHOWN, TOKENS_REPLIED = 150, 128
+
+
+@dataclass(frozen=True, slots=True)
+class CallEstimate:
+    """An estimate of calls and tokens.
+
+    Attributes:
+        calls: number of prompts.
+        prompt_tokens: tokens read, estimated from the prompts' length.
+        completion_tokens: tokens written, if every reply takes the length that its prompt allows.
+    """
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    def __add__(self, other: CallEstimate) -> CallEstimate:
+        return CallEstimate(
+            self.calls + other.calls,
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+        )
+
+    def __mul__(self, times: float) -> CallEstimate:
+        """Return the estimate for so many times as much, rounded."""
+        return CallEstimate(
+            round(self.calls * times), round(self.prompt_tokens * times), round(self.completion_tokens * times)
+        )
+
+
+def estimate_prompts(prompts: Iterable[Prompt[Any]]) -> CallEstimate:
+    """Return the estimate for these prompts."""
+    sizes = [(estimated_tokens(render(prompt)), prompt.max_tokens) for prompt in prompts]
+    return CallEstimate(len(sizes), sum(read for read, _ in sizes), sum(written for _, written in sizes))
+
+
+def estimate_scoring(
+    rubric: Rubric,
+    rows: Iterable[Example | RowError],
+    rivals: RivalLimits | Literal["apart"] | None = None,
+    repeated: int = 0,
+) -> CallEstimate:
+    """Return an estimate for scoring `rows` by `rubric`; faulty rows take no call.
+
+    Args:
+        rivals: as for `score_stream`.
+        repeated: number of calls about several texts that are repeated in the reverse order.
+
+    Raises:
+        SettingsError: as `score_stream` does.
+    """
+    units = _calls_about(rubric, rows, rivals, repeated)
+    sample = list(islice(units, SAMPLE))
+    if not sample:
+        return CallEstimate()
+    number = len(sample) + sum(1 for _ in units)
+
+    async def score(judge: Judge) -> None:
+        for texts in sample:
+            if limits_of(rubric, rivals):
+                await judge_rivals(texts, rubric.parts, assignment_of(rubric), judge)
+            else:
+                await score_text(apart(rubric), texts[0], judge, "")
+
+    return estimate_prompts(_prompts_of(score)) * (number / len(sample))
+
+
+def _calls_about(
+    rubric: Rubric, rows: Iterable[Example | RowError], rivals: RivalLimits | Literal["apart"] | None, repeated: int
+) -> Iterator[Sequence[Example]]:
+    """Yield the texts that are rated together, which is one text unless calls are about several."""
+    limits, orders = limits_of(rubric, rivals), OrderCheck(repeated)
+    if limits is None:
+        yield from ([row] for row in rows if isinstance(row, Example))
+        return
+    for group in groups_of(rows, row_key):
+        examples = [row for row in group if isinstance(row, Example)]
+        for places in rival_calls(examples, rubric.parts, assignment_of(rubric), limits):
+            texts = [examples[place] for place in places]
+            yield from [texts] * (2 if orders.begin(len(texts)) else 1)
+
+
+def calls_per_text(
+    parts: Sequence[Part],
+    ask: Ask,
+    assignment: Assignment,
+    examples: Sequence[Example],
+    form: CallForm | None = None,
+) -> float:
+    """Return the mean number of calls that rating a text by `parts` takes, for a sample of the texts."""
+    sample = examples[:SAMPLE]
+
+    async def rate(judge: Judge) -> None:
+        for example in sample:
+            await ratings_of(example, parts, ask, assignment, judge, form=form)
+
+    return len(_prompts_of(rate)) / len(sample)
+
+
+class _PromptCollector(EmbeddedJudge):
+    """The offline judge, which keeps the prompts and reports no probabilities, as most providers do."""
+
+    def __init__(self) -> None:
+        self.prompts: list[Prompt[Any]] = []
+
+    async def reply(self, prompt: Prompt[Any]) -> Reply:
+        """Return the offline judge's reply.
+
+        Raises:
+            PromptRejected: for a prompt of another package, which the offline judge cannot answer.
+        """
+        self.prompts.append(prompt)
+        if prompt.name not in ANSWERS:
+            raise PromptRejected(f"No reply stands in for one to {prompt.name!r}.")
+        return replace(await super().reply(prompt), tokens=())
+
+
+def _prompts_of(work: Callable[[Judge], Coroutine[Any, Any, None]]) -> list[Prompt[Any]]:
+    """Return the prompts that `work` gives to its judge; it gets a thread, as an event loop may be running."""
+    judge = _PromptCollector()
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(lambda: asyncio.run(work(judge))).result()
+    return judge.prompts
+
+
+def estimate_learning(
+    calls: LearningCalls, assignment: Assignment, examples: Sequence[Example]
+) -> tuple[CallEstimate, CallEstimate]:
+    """Return an estimate for the judge and for the generator, from their numbers of calls.
+
+    A prompt about one text has the size that the `direct` baseline's prompts about the texts have on average; one that
+    shows several texts counts as so many. Criteria that share calls add to these.
+    """
+    texts = examples[:SAMPLE] or [Example(id="0", output="", group="0")]
+    criterion = whole_aspect(assignment, assignment.aspect.definition)
+    prompts = [holistic_prompt(text, criterion, assignment, TYPICAL, HolisticSettings()) for text in texts]
+    typical = estimate_prompts(prompts) * (1 / len(prompts))
+    generator, entries = typical * calls.generator, calls.unrated * len(examples)
+    judge = typical * calls.judge + CallEstimate(0, TOKENS_SHOWN * entries, TOKENS_REPLIED * entries)
+    return judge, replace(generator, prompt_tokens=generator.prompt_tokens * max(calls.shown, 1))
+
+
+@dataclass(frozen=True)
+class JudgeEstimate:
+    """What one judge is asked; `cost_usd` is `None` where its price is not known."""
+
+    judge: str
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost_usd: float | None
+
+    def to_row(self) -> dict[str, Any]:
+        """Return the estimate as one JSON object."""
+        return {
+            "judge": self.judge,
+            "calls": self.calls,
+            "tokens": {"prompt": self.prompt_tokens, "completion": self.completion_tokens},
+            "cost_usd": self.cost_usd,
+        }
+
+
+@dataclass(frozen=True, repr=False)
+class DryRun(Displayed):
+    """What an operation is estimated to ask, by role.
+
+    `batch` says whether the cost is that of batches, and `assumed` names the judges for which that is an assumption.
+    """
+
+    roles: Mapping[str, JudgeEstimate]
+    batch: bool = False
+    assumed: tuple[str, ...] = ()
+
+    def to_row(self) -> dict[str, Any]:
+        """Return the estimates as one JSON object."""
+        return {"dry_run": True, "estimate": {role: each.to_row() for role, each in self.roles.items()}}
+
+    def lines(self) -> Iterator[str]:
+        """Yield calls, tokens and money of each role, and what may change them."""
+        for role, each in self.roles.items():
+            unknown = f"price unknown ({option('price')})"
+            money = unknown if each.cost_usd is None else f"${each.cost_usd:.4f}"
+            tokens = f"{each.prompt_tokens:,} tokens read, {each.completion_tokens:,} written"
+            yield f"{role} {each.judge}: about {each.calls:,} calls, {tokens}, {money}"
+        if self.batch:
+            half = f" For {', '.join(self.assumed)} half of the usual price is assumed." if self.assumed else ""
+            yield f"Costs are those of batches; prompts that are sent one by one cost the usual price.{half}"
+        yield (
+            "An estimate; no calls were made. Cached answers lower it, replies that cannot be used raise it; "
+            f"{option('max_calls')} and {option('max_cost')} set limits."
+        )
+
+    def view(self) -> View:
+        """Return what is shown in a terminal and a notebook."""
+        from rubriclab.report.model import View, paragraphs
+
+        return View((), paragraphs(self.lines()))
+
+
+def dry_run(roles: Mapping[str, tuple[str, CallEstimate]], options: JudgeOptions) -> DryRun:
+    """Return the estimate with the cost of each role, given its judge and its calls."""
+    estimates: dict[str, JudgeEstimate] = {}
+    assumed: set[str] = set()
+    for role, (judge, calls) in roles.items():
+        price, is_assumed = _price(judge, options)
+        read, written = calls.prompt_tokens, calls.completion_tokens
+        cost = price.cost(read, written) if price else None
+        estimates[role] = JudgeEstimate(judge, calls.calls, read, written, cost)
+        if is_assumed:
+            assumed.add(judge)
+    batch = options.batch and not all(_is_free(judge) for judge, _ in roles.values())
+    return DryRun(estimates, batch, tuple(sorted(assumed)))
+
+
+def _is_free(judge: str) -> bool:
+    return judge == EMBEDDED or judge.startswith(PREFIX)
+
+
+def _price(judge: str, options: JudgeOptions) -> tuple[Price | None, bool]:
+    """Return the price of a judge, and whether it is an assumption."""
+    if _is_free(judge):
+        return FREE, False
+    if options.batch:
+        from rubriclab.judges.batch_model import ASSUMED_SHARE, batch_price_of
+
+        if options.price:
+            return options.price.times(ASSUMED_SHARE), True
+        price, listed = batch_price_of(judge)
+        return price, price is not None and not listed
+    if options.price:
+        return options.price, False
+    from rubriclab.judges.price import price_of
+
+    return price_of(judge), False

@@ -1,0 +1,575 @@
+"""Scored outputs, and which of one set belongs to which of another."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections import Counter
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from rubriclab.data.row import is_derived
+from rubriclab.errors import DataError
+from rubriclab.judges.judge import Judge
+from rubriclab.learning.scoring import (
+    CriterionScore,
+    RivalCounts,
+    Score,
+    grouped_stream,
+    row_key,
+    score_group,
+    score_text,
+    stream,
+)
+from rubriclab.models.base import FrozenModel
+from rubriclab.models.rubric import Criterion, Rubric
+from rubriclab.models.text import Example, Scale
+from rubriclab.models.version import Version
+from rubriclab.option_names import option
+from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.errors import ScoreErrors
+from rubriclab.stats.interval import DIGITS, Interval, rounded
+from rubriclab.store.diff import matched_criteria
+
+PairingRule = Literal["id", "group"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """A set of outputs with their scores, in the same order.
+
+    Attributes:
+        name: what the set is called: its file, or the system.
+    """
+
+    name: str
+    examples: tuple[Example, ...]
+    scores: tuple[Score, ...]
+
+    @property
+    def scored(self) -> list[tuple[Example, float]]:
+        """The outputs that have a score, each with its number."""
+        pairs = zip(self.examples, self.scores, strict=True)
+        return [(example, score.score) for example, score in pairs if score.score is not None]
+
+
+def pair_outputs(
+    before: Sequence[Example], after: Sequence[Example], rule: PairingRule | None
+) -> tuple[PairingRule | None, list[tuple[int, int]]]:
+    """Return the places of pairs by `rule`, and the rule; without one by id, else by group, else none.
+
+    Outputs are paired by an id that occurs once on each side. By group, they are paired in order if both sides have the
+    same groups in the same order, else if no shared group has several outputs; otherwise the rule `group` has no pairs,
+    as nothing says which outputs belong together. Names derived from an output itself pair nothing: only unchanged
+    outputs would share them.
+
+    Raises:
+        DataError: if `rule` is given and pairs nothing.
+    """
+    rules: tuple[PairingRule, ...] = (rule,) if rule else ("id", "group")
+    if "id" in rules:
+        first, second = _ids(before), _ids(after)
+        if pairs := [(place, second[key]) for key, place in first.items() if key in second]:
+            return "id", pairs
+    if "group" in rules and (shared := _shared_groups(before, after)):
+        return "group", _pairs_of_groups(before, after, shared)
+    if rule:
+        raise DataError(
+            f"{option('pair_by', rule)}: no {rule} occurs in both sets.",
+            f"Name the column with the {rule}s of both sets ({option('mapping', f'{rule}=COLUMN')}), or leave "
+            f"{option('pair_by')} out.",
+        )
+    return None, []
+
+
+def _ids(examples: Sequence[Example]) -> dict[str, int]:
+    """Return the place of each id of the user's that occurs once."""
+    counts = Counter(example.id for example in examples)
+    return {
+        example.id: place
+        for place, example in enumerate(examples)
+        if counts[example.id] == 1 and not is_derived(example.id)
+    }
+
+
+def _shared_groups(before: Sequence[Example], after: Sequence[Example]) -> set[str]:
+    first, second = ({each.group for each in side if not is_derived(each.group)} for side in (before, after))
+    return first & second
+
+
+def _pairs_of_groups(before: Sequence[Example], after: Sequence[Example], shared: set[str]) -> list[tuple[int, int]]:
+    first, second = ([example.group for example in side] for side in (before, after))
+    if first == second:
+        return [(place, place) for place, group in enumerate(first) if group in shared]
+    numbers = Counter(first), Counter(second)
+    if any(side[group] > 1 for side in numbers for group in shared):
+        return []
+    places = {group: place for place, group in enumerate(second)}
+    return [(place, places[group]) for place, group in enumerate(first) if group in shared]
+
+
+CriterionState = Literal["kept", "changed", "removed", "added"]
+ScoredText = tuple[Example, tuple[Score, ...]]
+
+
+def score_columns(
+    columns: Sequence[tuple[Version, Judge]], texts: Iterable[Example], under_way: int
+) -> AsyncGenerator[ScoredText]:
+    """Yield each text with its score by each version and judge, in order; `under_way` texts are held at a time.
+
+    Raises:
+        SettingsError: if `under_way` is below 1.
+        JudgeRefused, BudgetReached, ReplayMiss: from the judges; they concern every text.
+    """
+
+    async def score(group: Sequence[Example]) -> list[ScoredText]:
+        # If one judge fails, the others are still awaited, as their replies are paid for.
+        scorings = (_scores(version, group, judge) for version, judge in columns)
+        scored = await asyncio.gather(*scorings, return_exceptions=True)
+        for result in scored:
+            if isinstance(result, BaseException):
+                raise result
+        rows = zip(*(result for result in scored if not isinstance(result, BaseException)), strict=True)
+        return list(zip(group, rows, strict=True))
+
+    async def score_one(example: Example) -> ScoredText:
+        (text,) = await score([example])
+        return text
+
+    if any(version.rubric.aggregation and version.rubric.aggregation.rivals for version, _ in columns):
+        return grouped_stream(texts, row_key, score, under_way)
+    return stream(texts, score_one, under_way)
+
+
+async def _scores(version: Version, texts: Sequence[Example], judge: Judge) -> list[Score]:
+    """Return the scores of texts of one group, rated together if the version was learned so."""
+    rivals = version.rubric.aggregation.rivals if version.rubric.aggregation else None
+    if rivals:
+        return await score_group(version.rubric, texts, judge, version.ref, limits=rivals, counts=RivalCounts())
+    return await asyncio.gather(*(score_text(version.rubric, text, judge, version.ref) for text in texts))
+
+
+class CriterionPair(NamedTuple):
+    """A criterion before and after; one of them is `None` if it was added or removed."""
+
+    before: Criterion | None
+    after: Criterion | None
+    state: CriterionState
+
+    @property
+    def name(self) -> str:
+        """The id, or both ids if they differ."""
+        return " -> ".join(dict.fromkeys(criterion.id for criterion in self[:2] if criterion))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairedScore:
+    """Two scores of one text, or of two outputs, on the scale before.
+
+    Attributes:
+        before, after: `None` if unscored, with the reason in `unscored_before` and `unscored_after`.
+        changes: of each criterion's rating, as a share of its range, and of its contribution to the score, in points,
+            shape (criteria, 2); NaN if unknown.
+    """
+
+    id: str
+    group: str
+    before: float | None
+    after: float | None
+    unscored_before: str | None
+    unscored_after: str | None
+    changes: FloatArray
+
+    def crosses(self, threshold: float) -> bool | None:
+        """Return whether only one of the scores is at or above the threshold; `None` if one is missing."""
+        if self.before is None or self.after is None:
+            return None
+        return (self.before >= threshold) != (self.after >= threshold)
+
+
+@dataclass(frozen=True)
+class RubricPair:
+    """The rubrics that gave two columns of scores, with the criteria of both."""
+
+    before: Rubric
+    after: Rubric
+    criteria: tuple[CriterionPair, ...]
+
+    @property
+    def scale(self) -> Scale:
+        """The scale of all figures: the scale of the scores before."""
+        return self.before.scores_on
+
+    @property
+    def rescaled(self) -> bool:
+        """Whether scores after are mapped to the scale before."""
+        return not self.after.scores_on.same_ends(self.scale)
+
+    def pair(self, group: str, before: Score, after: Score) -> PairedScore:
+        """Return two scores as a pair."""
+        second = after.score
+        if second is not None and self.rescaled:  # On equal scales the score stays as it is, to the last bit.
+            second = round(self.after.scores_on.moved_to(self.scale, second), DIGITS)
+        return PairedScore(
+            id=before.id if before.id == after.id else f"{before.id} -> {after.id}",
+            group=group,
+            before=before.score,
+            after=second,
+            unscored_before=before.unscored,
+            unscored_after=after.unscored,
+            changes=np.array(list(self._changes(before, after)), dtype=float).reshape(-1, 2),
+        )
+
+    def _ratings(
+        self, before: Score, after: Score
+    ) -> Iterator[tuple[CriterionPair, CriterionScore | None, CriterionScore | None]]:
+        old, new = ({rating.id: rating for rating in score.criteria} for score in (before, after))
+        for pair in self.criteria:
+            first = old.get(pair.before.id) if pair.before else None
+            yield pair, first, new.get(pair.after.id) if pair.after else None
+
+    def _changes(self, before: Score, after: Score) -> Iterator[tuple[float, float]]:
+        weighted = self.before.aggregation and self.after.aggregation
+        per_point = self.scale.width / self.after.scores_on.width
+        for pair, old, new in self._ratings(before, after):
+            share = _share(pair.after, new, self.after) - _share(pair.before, old, self.before)
+            # A criterion of one version only changed the score by its whole contribution.
+            points = per_point * _contribution(pair.after, new) - _contribution(pair.before, old)
+            yield share, points if weighted else math.nan
+
+    def to_row(self, pair: PairedScore, before: Score, after: Score, threshold: float) -> dict[str, Any]:
+        """Return a pair as one JSON object with the reasons of both sides."""
+        both = pair.before is not None and pair.after is not None
+        return {
+            "id": pair.id,
+            "group": pair.group,
+            "before": pair.before,
+            "after": pair.after,
+            "difference": round((pair.after or 0.0) - (pair.before or 0.0), DIGITS) if both else None,
+            "flips": pair.crosses(threshold),
+            "unscored_before": pair.unscored_before,
+            "unscored_after": pair.unscored_after,
+            "criteria": [
+                {
+                    "criterion": criterion.name,
+                    "state": criterion.state,
+                    "change": rounded(share),
+                    "contribution": rounded(points),
+                    "score_before": old.score if old else None,
+                    "score_after": new.score if new else None,
+                    "reason_before": old.reason if old else None,
+                    "reason_after": new.reason if new else None,
+                }
+                for (criterion, old, new), (share, points) in zip(
+                    self._ratings(before, after), pair.changes.tolist(), strict=True
+                )
+            ],
+        }
+
+
+def _share(criterion: Criterion | None, rating: CriterionScore | None, rubric: Rubric) -> float:
+    """Return a rating as a share of its range; NaN if missing, and for text features, which have no fixed range."""
+    if criterion is None or criterion.kind == "feature" or rating is None or rating.score is None:
+        return math.nan
+    return rating.score if criterion.kind == "question" else (rating.score - rubric.scale.low) / rubric.scale.width
+
+
+def _contribution(criterion: Criterion | None, rating: CriterionScore | None) -> float:
+    if criterion is None:
+        return 0.0
+    return math.nan if rating is None or rating.contribution is None else rating.contribution
+
+
+def paired_rubrics(before: Rubric, after: Rubric) -> RubricPair:
+    """Return two rubrics with their criteria paired by meaning; ids do not count, as training assigns them anew."""
+    matches = {match.after.id: match for match in matched_criteria(before.criteria, after.criteria)}
+    pairs = []
+    for criterion in after.criteria:
+        match = matches.get(criterion.id)
+        state: CriterionState = "added" if match is None else "changed" if match.changes else "kept"
+        pairs.append(CriterionPair(match.before if match else None, criterion, state))
+    matched = {match.before.id for match in matches.values()}
+    pairs += [CriterionPair(each, None, "removed") for each in before.criteria if each.id not in matched]
+    return RubricPair(before, after, tuple(pairs))
+
+
+LimitName = Literal["max_drop", "max_shift", "max_flips", "min_rank"]
+LimitOutcome = Literal["within", "beyond", "unknown"]
+LabelSource = Literal["both", "before", "after", "learning"]
+
+# Figures are rounded to this, so that one exactly at the limit does not exceed it.
+TOLERANCE = 1e-6
+# If a larger share of the texts lacks a score, the others may not be representative: no limit is reported as met.
+MAX_UNSCORED = 0.1
+
+
+class SideSummary(FrozenModel):
+    """One column of scores.
+
+    Attributes:
+        mean: of the scores, with its interval over groups.
+        unscored: texts by the reason why they have no score.
+        labelled: texts with score and label that the rubric was not fitted to; of two sets, of those compared.
+        errors: of their scores.
+    """
+
+    name: str
+    texts: int
+    scored: int
+    groups: int
+    mean: Interval
+    standard_deviation: float | None
+    unscored: dict[str, int]
+    labelled: int = 0
+    errors: ScoreErrors | None = None
+
+
+class CriterionScoreChange(FrozenModel):
+    """How far a criterion's score changed over the pairs.
+
+    Attributes:
+        id: its id, or both ids if they differ.
+        state: kept, changed in wording or weight, removed or added.
+        pairs: those in which both texts have a rating.
+        difference: after less before, as a share of the criterion's range: a question has the answers 0 and 1.
+        p: two-sided, of no change; `adjusted_p` for the false discovery rate over all criteria.
+        contribution: mean change of its contribution to the score, in points; `None` if a rubric has no weights.
+    """
+
+    id: str
+    state: CriterionState
+    title: str
+    pairs: int
+    difference: Interval
+    p: float | None
+    adjusted_p: float | None
+    contribution: float | None
+
+    @property
+    def significant(self) -> bool:
+        """Whether it changed by more than chance, at a false discovery rate of 5 %."""
+        return self.adjusted_p is not None and self.adjusted_p < 0.05
+
+
+class TextChange(FrozenModel):
+    """An output whose score fell, with the criteria that fell most.
+
+    Attributes:
+        reasons: for the criteria that fell: id, reason before, reason after.
+    """
+
+    id: str
+    group: str
+    before: float
+    after: float
+    text_before: str
+    text_after: str
+    reasons: tuple[tuple[str, str, str], ...]
+
+
+class RankAgreement(FrozenModel):
+    """Rank correlations before and after, within groups of several texts or over all texts."""
+
+    level: Literal["group", "dataset"]
+    texts: int
+    groups: int
+    spearman: Interval
+    kendall: Interval
+
+
+class FlippedText(FrozenModel):
+    """A text that crossed the threshold."""
+
+    id: str
+    group: str
+    before: float
+    after: float
+
+
+class FlipSummary(FrozenModel):
+    """Texts that cross the threshold.
+
+    Attributes:
+        threshold: scores at or above it are on the upper side.
+        texts: how many cross it, `up` and `down` of them.
+        share: of the texts scored both before and after.
+        largest: those that moved farthest.
+    """
+
+    threshold: float
+    texts: int
+    up: int
+    down: int
+    share: Interval
+    largest: tuple[FlippedText, ...]
+
+
+class LimitCheck(FrozenModel):
+    """A limit compared with the figure it applies to.
+
+    Attributes:
+        allowed: its value; `None` for a drop of the mean that is only tested against chance.
+        value: the figure; `None` if undefined.
+        outcome: `unknown` without a figure, or if too many texts lack a score.
+    """
+
+    limit: LimitName
+    allowed: float | None
+    value: float | None
+    outcome: LimitOutcome
+
+
+class HumanDifference(FrozenModel):
+    """The mean human score of one set less that of another, estimated from the scores and labels.
+
+    Attributes:
+        p: two-sided, of no difference.
+        labels: how many there are.
+        labels_of: `both` sets, one of them, or the texts of `learning`.
+    """
+
+    difference: Interval
+    p: float | None
+    labels: int
+    labels_of: LabelSource
+
+
+class Comparison(FrozenModel):
+    """Two columns of scores: of two sets of outputs by one version, or of the same texts by two versions or judges.
+
+    Attributes:
+        scale: of all figures; scores after on another scale are mapped to it linearly.
+        pairing: what outputs were paired by; `text` for the same texts, `None` if the sets are independent.
+        pairs: pairs with both scores, in `groups` groups; `unpaired_before`, `unpaired_after` have no counterpart.
+        other_sources: pairs whose sources or contexts differ, so that their ids may name different texts.
+        difference: mean score after less before: of pairs, or of two independent sets.
+        p: two-sided, of no difference.
+        human: the difference of the mean human scores, which then decides; `None` without enough labels.
+        mean_absolute: mean absolute difference of the pairs.
+        better, worse, unchanged: shares of the pairs; by at least `visible` points.
+        max_drop: the largest acceptable drop of the mean; `None` if none was given.
+        ranks, flips: of the same texts only: correlations of the rankings, within groups first if groups have several
+            texts, and texts that cross the threshold.
+        criteria: the largest drop first.
+        fallen: the outputs whose score fell most.
+        checks: the limits that apply.
+    """
+
+    rubric: str
+    judge: str
+    scale: tuple[float, float]
+    before: SideSummary
+    after: SideSummary
+    pairing: PairingRule | Literal["text"] | None
+    pairs: int
+    groups: int
+    unpaired_before: int = 0
+    unpaired_after: int = 0
+    other_sources: int = 0
+    difference: Interval
+    p: float | None
+    human: HumanDifference | None = None
+    mean_absolute: float | None
+    visible: float
+    better: float | None
+    worse: float | None
+    unchanged: float | None
+    max_drop: float | None = None
+    ranks: tuple[RankAgreement, ...] = ()
+    flips: FlipSummary | None = None
+    criteria: tuple[CriterionScoreChange, ...]
+    fallen: tuple[TextChange, ...] = ()
+    checks: tuple[LimitCheck, ...] = ()
+
+    @property
+    def outcome(self) -> LimitOutcome:
+        """`beyond` if any limit is exceeded, else `unknown` if any outcome is, else `within`."""
+        outcomes = {check.outcome for check in self.checks}
+        return "beyond" if "beyond" in outcomes else "unknown" if "unknown" in outcomes else "within"
+
+    @property
+    def enough_scored(self) -> bool:
+        """Whether at most a tenth of each set, or of the same texts, has no score."""
+        if self.pairing == "text":
+            return self.pairs >= (1 - MAX_UNSCORED) * self.before.texts
+        return all(side.scored >= (1 - MAX_UNSCORED) * side.texts for side in (self.before, self.after))
+
+
+class AnchorLook(FrozenModel):
+    """Labelled texts scored once more, and how their errors have changed since the first look.
+
+    Attributes:
+        looks: how many there were, this one included.
+        bias, absolute_error: the mean of score less label at this look, and of its absolute value.
+        bias_change, error_change: of a look from the mean of the looks before it, the mean over all looks, with the
+            interval of a confidence sequence: looking often does not make false alarms more frequent.
+        outcome: `beyond` if an interval excludes 0, or did at an earlier look; `unknown` if too many texts lack a
+            score.
+    """
+
+    rubric: str
+    judge: str
+    looks: int
+    texts: int
+    groups: int
+    bias: float | None
+    absolute_error: float | None
+    bias_change: Interval
+    error_change: Interval
+    outcome: LimitOutcome
+
+
+class DriftLimits(NamedTuple):
+    """Limits on the scores of the same texts; `None` for no limit.
+
+    Attributes:
+        max_shift: absolute shift of the mean score, in points of the scale before.
+        max_flips: share of texts that cross the threshold.
+        min_rank: Spearman correlation of the rankings, within groups if groups have several texts.
+    """
+
+    max_shift: float | None = None
+    max_flips: float | None = None
+    min_rank: float | None = None
+
+    def checked(self, comparison: Comparison) -> Comparison:
+        """Return the comparison with the outcome of each limit that is set."""
+        return comparison.model_copy(update={"checks": tuple(self._checks(comparison))})
+
+    def _checks(self, comparison: Comparison) -> Iterator[LimitCheck]:
+        shift = comparison.difference.value
+        share = comparison.flips.share.value if comparison.flips else None
+        rank = comparison.ranks[0].spearman.value if comparison.ranks else None
+        if comparison.mean_absolute == 0:
+            rank = 1.0  # The rankings agree, though the correlation of constant scores is undefined.
+        found: dict[LimitName, tuple[float | None, float]] = {
+            "max_shift": (shift, abs(shift or 0.0) - (self.max_shift or 0.0)),
+            "max_flips": (share, (share or 0.0) - (self.max_flips or 0.0)),
+            "min_rank": (rank, (self.min_rank or 0.0) - (rank or 0.0)),
+        }
+        for allowed, (limit, (value, excess)) in zip(self, found.items(), strict=True):
+            if allowed is not None:
+                unknown = value is None or (excess <= TOLERANCE and not comparison.enough_scored)
+                outcome: LimitOutcome = "unknown" if unknown else "beyond" if excess > TOLERANCE else "within"
+                yield LimitCheck(limit=limit, allowed=allowed, value=value, outcome=outcome)
+
+
+def drop_check(comparison: Comparison) -> LimitCheck:
+    """Return whether the drop of the mean is within `max_drop` (without one: whether there is none beyond chance).
+
+    The human difference decides if there is one, else the judge's. `beyond` if the whole interval lies below the limit,
+    `within` if none of it does, else `unknown`. Without a limit an interval that includes 0 is `within`. If more than a
+    tenth of a set has no score, the others may not represent it, and nothing is `within`.
+    """
+    difference, allowed = (comparison.human or comparison).difference, comparison.max_drop
+    outcome: LimitOutcome = "unknown"
+    if difference.low is not None and difference.high is not None:
+        if difference.high < -(allowed or 0.0):
+            outcome = "beyond"
+        elif comparison.enough_scored and (allowed is None or difference.low >= -allowed):
+            outcome = "within"
+    drop = None if difference.value is None else 0.0 - difference.value
+    return LimitCheck(limit="max_drop", allowed=allowed, value=drop, outcome=outcome)

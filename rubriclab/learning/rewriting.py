@@ -1,0 +1,363 @@
+"""The faults that a judge finds in a text, for which it is rewritten.
+
+DCR's improver (section 3) uses the reasons why single sentences are inconsistent. Any criterion with a reason can be
+used: a failing unit names its sentences, and a verdict on the whole text names none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ValidationInfo, field_validator
+
+from rubriclab.errors import SettingsError
+from rubriclab.judges.ask import ask
+from rubriclab.judges.judge import Judge
+from rubriclab.learning.scoring import CriterionScore, Score, assignment_of
+from rubriclab.methods.holistic import STRIDE
+from rubriclab.methods.replies import Whole, keep_valid
+from rubriclab.models.rubric import Criterion, Part, Rubric
+from rubriclab.models.sentences import sentence_spans, split_sentences
+from rubriclab.models.text import Example
+from rubriclab.option_names import option
+from rubriclab.prompts import Prompt
+from rubriclab.prompts.prompt import is_salvage
+
+
+@dataclass(frozen=True, slots=True)
+class TextFault:
+    """A fault of a text.
+
+    Attributes:
+        criterion: the trait of the criterion that finds it.
+        asks: the criterion's statement.
+        aim: what a text without the fault is like: the highest level of a hypothesis, the better answer to a question.
+        sentences: the sentences at fault, from 1; none if the whole text is.
+        reason: the judge's.
+    """
+
+    criterion: str
+    asks: str
+    aim: str
+    sentences: tuple[int, ...]
+    reason: str
+
+    def to_row(self) -> dict[str, Any]:
+        """Return the fault as one JSON object, without what the rubric contains."""
+        return {"criterion": self.criterion, "sentences": list(self.sentences), "reason": self.reason}
+
+
+def text_faults(rubric: Rubric, score: Score, output: str, good_from: float) -> tuple[TextFault, ...]:
+    """Return the faults in `output`, whose score by `rubric` is `score`, criterion by criterion.
+
+    A fault is a verdict below the share `good_from` of the scale: the bad answer to a yes/no question, a score, a
+    unit's verdict. A missing verdict is no fault.
+    """
+    known = {criterion.id: (criterion, part) for part in rubric.parts for criterion in part.criteria}
+    faults: list[TextFault] = []
+    for rating in score.criteria:
+        if rating.id in known:
+            criterion, part = known[rating.id]
+            if not gives_reasons(part):
+                continue
+            about = criterion.trait, criterion.statement, _aim(criterion, rubric)
+            # A question's rating is a share of good answers, whatever the rubric's scale.
+            low, width = (0.0, 1.0) if criterion.question else (rubric.scale.low, rubric.scale.width)
+            facts = part.units is not None and part.units.kind == "fact"
+        else:  # Criteria that were rated together.
+            aims = " ".join(_aim(criterion, rubric) for criterion in rubric.criteria)
+            about = rubric.aspect.name, rubric.aspect.definition, aims
+            low, width, facts = rubric.scale.low, rubric.scale.width, False
+        if rating.units:
+            faults += (TextFault(*about, *fault) for fault in _unit_faults(rating, output, good_from, facts=facts))
+        elif rating.score is not None and (rating.score - low) / width < good_from:
+            faults.append(TextFault(*about, (), rating.reason))
+    return tuple(faults)
+
+
+def gives_reasons(part: Part) -> bool:
+    """Return whether this part's ratings have reasons; ratings weighted by probability are numbers only."""
+    return part.settings.get("scoring", "once") == "once"
+
+
+def require_reasons(rubric: Rubric, ref: str) -> None:
+    """Return if some ratings by the rubric, whose version is `ref`, have reasons.
+
+    Raises:
+        SettingsError: if none have.
+    """
+    if not any(gives_reasons(part) for part in rubric.parts):
+        setting = f"{rubric.parts[0].method}.scoring=once"
+        raise SettingsError(
+            f"{ref} scores by probabilities, without reasons to rewrite a text by;",
+            f"learn a version whose scores have reasons, as with {option('settings', setting)}.",
+        )
+
+
+def _aim(criterion: Criterion, rubric: Rubric) -> str:
+    if criterion.levels:
+        return max(criterion.levels, key=lambda level: level.score).description
+    return criterion.question.better if criterion.question else rubric.aspect.definition
+
+
+def _unit_faults(
+    rating: CriterionScore, output: str, good_from: float, *, facts: bool
+) -> Iterator[tuple[tuple[int, ...], str]]:
+    for unit in rating.units:
+        if unit.value is not None and unit.value < good_from:
+            # A fact is one of several in its sentence, and a sentence of the reference is not in the text.
+            elsewhere = not unit.sentences and unit.unit.strip() != output.strip()
+            reason = f"“{unit.unit}”: {unit.reason}" if facts or elsewhere else unit.reason
+            yield tuple(sentence + 1 for sentence in unit.sentences), reason
+
+
+# If the same text is rewritten for the same faults again, another wording is wanted.
+TEMPERATURE = 0.7
+
+TOKENS_PER_CHANGE = 128
+# A reply may contain the whole text at twice its length: two bytes per token, where a token has about four.
+BYTES_PER_TOKEN = 2
+
+# Control characters except white space, marks of text direction, and lone surrogates, which cannot be encoded.
+_INVISIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+Origins = Sequence[Collection[int]]
+"""For each sentence of a rewritten text, the indices of the sentences that it was before, from 0."""
+
+Slice = tuple[int, int]
+"""Start and end, as in `text[start:end]`."""
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceEdit:
+    """A rewritten sentence.
+
+    Attributes:
+        sentence: its number in the text before, from 1.
+        before, after: the sentence; empty after if it was removed.
+        reasoning: the writer's.
+    """
+
+    sentence: int
+    before: str
+    after: str
+    reasoning: str
+
+    @property
+    def diff(self) -> str:
+        """Removed words as `[-old-]`, added words as `{+new+}`."""
+        return word_diff(self.before, self.after)
+
+    def to_row(self) -> dict[str, Any]:
+        """Return the change as one JSON object."""
+        return {**asdict(self), "diff": self.diff}
+
+
+@dataclass(frozen=True, slots=True)
+class RewriteDraft:
+    """A rewriting that is not scored yet: the text with the changes, or in `unusable` why it cannot be used.
+
+    `origins` gives for each sentence of the new text the old ones that it was.
+    """
+
+    output: str
+    changes: tuple[SentenceEdit, ...] = ()
+    unusable: str | None = None
+    origins: Origins = ()
+
+
+def allowed_ids(fields: Mapping[str, Any]) -> list[int]:
+    """Return the numbers of the sentences that a prompt with these fields permits changing."""
+    return [sentence["id"] for sentence in fields["sentences"]] if fields["free"] else list(fields["failing"])
+
+
+class Replacement(BaseModel):
+    """The replacement of one sentence; an empty text removes it."""
+
+    sentence: Whole
+    reasoning: str
+    text: str
+
+    @field_validator("sentence")
+    @classmethod
+    def _may_change(cls, sentence: int, info: ValidationInfo) -> int:
+        if info.context and sentence not in (allowed := allowed_ids(info.context)):
+            raise ValueError(f"only {', '.join(map(str, allowed))} may be changed; got sentence {sentence}")
+        return sentence
+
+    @field_validator("text", "reasoning")
+    @classmethod
+    def _visible(cls, text: str) -> str:
+        if match := _INVISIBLE.search(text):
+            raise ValueError(f"expected text without control characters, got {match[0]!a}")
+        return text
+
+    @field_validator("text", "reasoning")
+    @classmethod
+    def _on_one_line(cls, text: str) -> str:
+        return " ".join(text.split())
+
+
+class TextRewrite(BaseModel):
+    """The sentences that change, each at most once; the others are kept."""
+
+    sentences: Annotated[list[Replacement], keep_valid(("reasoning",))]
+
+    @field_validator("sentences")
+    @classmethod
+    def _each_once(cls, replacements: list[Replacement], info: ValidationInfo) -> list[Replacement]:
+        named = Counter(each.sentence for each in replacements)
+        if is_salvage(info) and (clear := [each for each in replacements if named[each.sentence] == 1]):
+            return clear
+        if len(named) < len(replacements):
+            raise ValueError(f"each sentence can be changed once; got {', '.join(map(str, sorted(named.elements())))}")
+        return replacements
+
+
+async def rewrite(writer: Judge, prompt: Prompt[TextRewrite], output: str) -> RewriteDraft:
+    """Return `output` as the writer rewrites it.
+
+    A draft is unusable without changes, without any sentence left, or if a sentence to be kept is no longer a sentence
+    of its own.
+
+    Raises:
+        JudgeRefused, ProviderDown, BudgetReached, ReplayMiss: from the writer; they concern every text.
+    """
+    answer = await ask(writer, prompt, salvage=TextRewrite)
+    if answer.value is None:
+        return RewriteDraft(output, unusable=answer.missing)
+    sentences = split_sentences(output)
+    replacements = sorted(answer.value.sentences, key=lambda each: each.sentence)
+    changes = tuple(
+        SentenceEdit(each.sentence, before, each.text, each.reasoning)
+        for each in replacements
+        if " ".join((before := sentences[each.sentence - 1]).split()) != each.text
+    )
+    if not changes:
+        return RewriteDraft(output, unusable="the rewriting changes no sentence")
+    rewritten, slices = replaced(output, {change.sentence: change.after for change in changes})
+    spans = sentence_spans(rewritten)
+    if not spans:
+        return RewriteDraft(output, changes, "the rewriting removes the whole text")
+    kept = slices.keys() - {change.sentence for change in changes}
+    # As when a new wording has no full stop: in a later round, both would count as one sentence.
+    if not {slices[number] for number in kept} <= set(spans):
+        return RewriteDraft(output, changes, "the rewriting merges with a sentence that had to be kept")
+    return RewriteDraft(rewritten, changes, origins=_origins(spans, slices))
+
+
+def _origins(spans: Sequence[Slice], slices: Mapping[int, Slice]) -> Origins:
+    """Return the old sentences, from 0, that each sentence of the new text overlaps, given their slices in it."""
+    return [
+        [number - 1 for number, (start, end) in slices.items() if start < last and end > first] for first, last in spans
+    ]
+
+
+def rewrite_prompt(
+    rubric: Rubric, example: Example, faults: Sequence[TextFault], sample: int = 0, *, any_sentence: bool
+) -> Prompt[TextRewrite]:
+    """Return the prompt to rewrite a text for its faults; the first of several tries is sample 0.
+
+    The writer is shown what the judge was shown: the reference only if units are compared with it. Only sentences that
+    a fault names may change, or all if `any_sentence`, as none was judged.
+    """
+    assignment = assignment_of(rubric)
+    texts = assignment.text_fields(example)
+    beside = {material for part in rubric.parts if part.units for material in part.units.beside}
+    sentences = split_sentences(example.output)
+    failing = sorted({number for fault in faults for number in fault.sentences})
+    fields = {
+        **assignment.fields(),
+        "source": texts["source"],
+        "context": texts["context"],
+        "reference": example.reference if "reference" in beside else None,
+        "sentences": [{"id": number, "text": text} for number, text in enumerate(sentences, 1)],
+        "faults": [{**asdict(fault), "sentences": list(fault.sentences)} for fault in faults],
+        "failing": failing,
+        "free": any_sentence,
+    }
+    size = len(example.output.encode("utf-8", "replace"))
+    longest = 256 + TOKENS_PER_CHANGE * (len(sentences) if any_sentence else len(failing)) + size // BYTES_PER_TOKEN
+    return Prompt(
+        "improve/rewrite",
+        fields,
+        TextRewrite,
+        temperature=TEMPERATURE if sample else 0.0,
+        max_tokens=longest,
+        sample=STRIDE * sample,
+    )
+
+
+def typical_rewrite_prompt(rubric: Rubric, example: Example) -> Prompt[TextRewrite]:
+    """Return the prompt for a text whose first sentence, or the whole text, fails every criterion."""
+    faults = [
+        TextFault(criterion.trait, criterion.statement, rubric.aspect.definition, (1,) if part.units else (), "")
+        for part in rubric.parts
+        for criterion in part.criteria
+    ]
+    return rewrite_prompt(rubric, example, faults, any_sentence=not any(part.units for part in rubric.parts))
+
+
+def replaced(text: str, sentences: Mapping[int, str]) -> tuple[str, Mapping[int, Slice]]:
+    """Return `text` with some of its sentences replaced, by their numbers from 1, and the slice of each sentence in it.
+
+    Everything else is kept. An empty replacement removes a sentence, with the white space on one side of it: breaks
+    between paragraphs, and the start and end of the text, are kept.
+    """
+    spans = sentence_spans(text)
+    if not spans:
+        return text, {}
+    starts = [start for start, _ in spans[1:]] + [len(text)]
+    kept: list[str] = []
+    slices: dict[int, Slice] = {}
+    at = 0
+    gap = text[: spans[0][0]]
+    for number, ((start, end), following) in enumerate(zip(spans, starts, strict=True), 1):
+        new, after = sentences.get(number, text[start:end]), text[end:following]
+        if new:
+            kept += [gap, new]
+            slices[number] = (at + len(gap), at := at + len(gap) + len(new))
+            gap = after
+        else:
+            gap = _closed(gap, after, first=not kept, last=number == len(spans))
+    return "".join(kept) + gap, slices
+
+
+def _closed(before: str, after: str, *, first: bool, last: bool) -> str:
+    """Return the gap that remains for a removed sentence: one of the gaps around it.
+
+    Both are kept if one has more than white space (a stray quotation mark, a line of stars).
+    """
+    if before.strip() or after.strip():
+        return before + after
+    if first or last:
+        return before if first else after
+    return max(before, after, key=lambda gap: gap.count("\n"))
+
+
+def word_diff(before: str, after: str) -> str:
+    """Return both sentences in one: removed and added words as `[-old-]{+new+}`, the others unchanged."""
+    from rapidfuzz.distance import Indel
+
+    old_words, new_words = before.split(), after.split()
+    runs: list[str] = []
+    # Unchanged words are a longest common subsequence; rapidfuzz finds it in milliseconds for sentences of any length.
+    for kept, steps in groupby(Indel.opcodes(old_words, new_words), key=lambda step: step.tag == "equal"):
+        run = list(steps)
+        old = " ".join(word for step in run for word in old_words[step.src_start : step.src_end])
+        new = " ".join(word for step in run for word in new_words[step.dest_start : step.dest_end])
+        runs.append(old if kept else (f"[-{old}-]" if old else "") + (f"{{+{new}+}}" if new else ""))
+    return " ".join(runs)
+
+
+def sentences_changed(before: str, after: str) -> int:
+    """Return how many sentences of `before` are not in `after`, in their order."""
+    from rapidfuzz.distance import LCSseq
+
+    sentences = split_sentences(before)
+    return len(sentences) - int(LCSseq.similarity(sentences, split_sentences(after)))

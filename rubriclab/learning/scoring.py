@@ -1,0 +1,870 @@
+"""One text's score by a rubric: a number with its parts and reasons, or why there is none."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+import re
+import time
+from collections import OrderedDict, deque
+from collections.abc import AsyncGenerator, Callable, Coroutine, Hashable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Generic, Literal, TypeVar
+
+import numpy as np
+
+from rubriclab.data.row import RowError
+from rubriclab.errors import SettingsError
+from rubriclab.judges.ask import UnusableReply, unusable_replies
+from rubriclab.judges.judge import Judge
+from rubriclab.judges.ledger import FAULTY_ROW, RATINGS_MISSING, SCORED, count_text
+from rubriclab.methods.catalogue import METHODS
+from rubriclab.methods.method import CriterionRating, UnitVerdict
+from rubriclab.methods.prompting import gathered
+from rubriclab.methods.single_call import can_join, judge_all, judge_rivals, rival_calls, rivals_key
+from rubriclab.models.aggregation import (
+    Aggregation,
+    Ask,
+    CallForm,
+    RivalLimits,
+    combine,
+)
+from rubriclab.models.rubric import Part, Rubric
+from rubriclab.models.text import Aspect, Assignment, Example, Scale, show, task_words
+from rubriclab.option_names import option
+from rubriclab.prompts.inert import inert
+from rubriclab.stats.correlation import FloatArray, floats, spearman
+from rubriclab.stats.interval import rounded
+
+
+@dataclass(frozen=True, slots=True)
+class CriterionScore:
+    """A text's score by one criterion, `None` where the judge gave none, and the judge's reason or what went wrong.
+
+    Questions score 1 where the answer speaks for the text, else 0; the mean of that over its units, where a text is
+    judged piece by piece. `applies`, `weight` and `units` are as in `CriterionRating`. `contribution` is what it adds
+    to the score of an average text, in points, where the rubric combines criteria by learned weights.
+    """
+
+    id: str
+    score: float | None
+    reason: str
+    applies: bool = True
+    weight: float | None = None
+    units: tuple[UnitVerdict, ...] = ()
+    contribution: float | None = None
+
+    @property
+    def answers_missing(self) -> int:
+        """How many answers are not there: of the units, where the text was judged piece by piece."""
+        if self.units:
+            return sum(unit.value is None for unit in self.units)
+        return int(self.applies and self.score is None)
+
+    def to_row(self) -> dict[str, Any]:
+        """Return the score as one JSON object, without what its method does not know."""
+        # Not by `asdict`, which takes a third of the time of a text that is scored offline.
+        row: dict[str, Any] = {"id": self.id, "score": self.score, "reason": self.reason, "applies": self.applies}
+        if self.weight is not None:
+            row["weight"] = self.weight
+        if self.units:
+            row["units"] = tuple(asdict(unit) for unit in self.units)
+        if self.contribution is not None:
+            row["contribution"] = self.contribution
+        return row
+
+
+CANNOT_ASSESS = "the judge says that the whole of this text cannot be assessed"
+
+# A score, its interval, and what they rest on.
+Found = tuple[float | None, tuple[float, float] | None, tuple[CriterionScore, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A text's score on the rubric's scale, or in `unscored` the reason for its absence; exactly one of them is set.
+
+    `interval` is what holds the score that people would give, with the confidence of the rubric's combination; `None`
+    where there is no score, or the rubric has no intervals. `verdict` is the level of a text by a rubric for verdicts,
+    whose score is the probability of the better level. `rivals` is `together` if the text was rated in one call
+    with others of its group: such a score is not comparable with one from a call about the text alone.
+    `replies` are the raw replies that could not be used, where an answer is missing.
+    """
+
+    id: str
+    aspect: str
+    score: float | None
+    criteria: tuple[CriterionScore, ...]
+    unscored: str | None
+    rubric: str
+    judge: str
+    interval: tuple[float, float] | None = None
+    verdict: str | None = None
+    rivals: Literal["together"] | None = None
+    replies: tuple[UnusableReply, ...] = field(default=(), compare=False, repr=False)
+
+    @property
+    def answers(self) -> int:
+        """How many answers a complete score would rest on: one for each criterion that applies, or for each unit."""
+        return sum(len(criterion.units) or criterion.applies for criterion in self.criteria)
+
+    @property
+    def answers_missing(self) -> int:
+        """How many of these answers are not there."""
+        return sum(criterion.answers_missing for criterion in self.criteria)
+
+    def to_row(self) -> dict[str, Any]:
+        """Return the score as one JSON object, without the interval and the mark `rivals` where there is none."""
+        row = {
+            "id": self.id,
+            "aspect": self.aspect,
+            "score": self.score,
+            "criteria": [criterion.to_row() for criterion in self.criteria],
+            "unscored": self.unscored,
+            "rubric": self.rubric,
+            "judge": self.judge,
+        }
+        optional = {"interval": self.interval, "verdict": self.verdict, "rivals": self.rivals}
+        return row | {name: value for name, value in optional.items() if value}
+
+
+def assignment_of(rubric: Rubric) -> Assignment:
+    """Return what the rubric judges, in the words of its task."""
+    return _assignment(rubric.task, rubric.aspect, rubric.scale)
+
+
+# The same for all texts of a rubric.
+@functools.lru_cache(maxsize=64)
+def _assignment(task: str, aspect: Aspect, scale: Scale) -> Assignment:
+    return Assignment(task_words(task), aspect, scale)
+
+
+async def score_text(rubric: Rubric, example: Example, judge: Judge, name: str) -> Score:
+    """Return the score of one text by `rubric`, which is known as `name` (as in `news-coherence@2`).
+
+    By a rubric that rates texts together with their rivals, it is the score of a text that has none.
+
+    Raises:
+        JudgeRefused, BudgetReached, ReplayMiss: as the judge does; they concern every text.
+    """
+    if rubric.aggregation and rubric.aggregation.rivals:
+        (score,) = await score_rivals(rubric, (example,), judge, name)
+        return counted(score, judge)
+    assignment = assignment_of(rubric)
+    with unusable_replies() as replies:
+        if aggregation := rubric.aggregation:
+            ratings = await ratings_of(example, rubric.parts, aggregation.ask, assignment, judge, form=aggregation.form)
+            found = _combined(rubric, aggregation, ratings)
+        else:
+            found = await _mean_of_parts(rubric, example, assignment, judge)
+    return counted(_score(rubric, example, found, name, judge, replies=replies), judge)
+
+
+def counted(score: Score, judge: Judge) -> Score:
+    """Return the score, after counting its text in the judge's ledger."""
+    count_text(judge, RATINGS_MISSING if score.score is None else SCORED)
+    return score
+
+
+async def score_rivals(rubric: Rubric, examples: Sequence[Example], judge: Judge, name: str) -> list[Score]:
+    """Return the scores of texts of one group from one call about all of them, in the order in which it shows them.
+
+    Raises:
+        ValueError: if `why_apart` says that the rubric cannot rate texts so, or the texts are not of one group.
+        JudgeRefused, BudgetReached, ReplayMiss: as the judge does; they concern every text.
+    """
+    if reason := why_apart(rubric):
+        raise ValueError(reason)
+    with unusable_replies() as replies:
+        rated = await judge_rivals(examples, rubric.parts, assignment_of(rubric), judge)
+    found = [_combined(rubric, rubric.aggregation, each) if rubric.aggregation else _mean(each) for each in rated]
+    return [
+        replace(_score(rubric, example, each, name, judge, replies=replies), rivals="together")
+        for example, each in zip(examples, found, strict=True)
+    ]
+
+
+def why_apart(rubric: Rubric) -> str | None:
+    """Return why the rubric cannot rate several texts in one call, or `None` if it can.
+
+    It can if all criteria that need the judge are asked about in one call.
+    """
+    asked = [part for part in rubric.parts if any(criterion.kind != "feature" for criterion in part.criteria)]
+    if not asked:
+        return "its criteria are text features, which need no call"
+    if separate := [part.method for part in asked if not can_join(part)]:
+        return f"its criteria by {', '.join(separate)} cannot share a call"
+    if rubric.aggregation and rubric.aggregation.ask != "in one call":
+        return "it calls the judge once for each method, not once for all criteria"
+    if rubric.aggregation is None and any(criterion.kind != "score" for criterion in rubric.criteria):
+        return "it was learned with a single method, not with several that share a call"
+    return None
+
+
+def limits_of(rubric: Rubric, rivals: RivalLimits | Literal["apart"] | None) -> RivalLimits | None:
+    """Return the size of calls about several texts, `None` if each text is asked about by itself.
+
+    Args:
+        rivals: as for `score_stream`.
+
+    Raises:
+        SettingsError: if the rubric cannot rate several texts in one call.
+    """
+    if rivals == "apart":
+        return None
+    if rivals and (reason := why_apart(rubric)):
+        raise SettingsError(
+            f"{option('rivals', 'together')}: this rubric cannot rate several texts in one call: {reason}.",
+            f"Leave {option('rivals')} out, or learn a rubric with {option('settings', 'joint.ask=in one call')}.",
+        )
+    return rivals or (rubric.aggregation.rivals if rubric.aggregation else None)
+
+
+def apart(rubric: Rubric) -> Rubric:
+    """Return the rubric with a call for each text."""
+    if not (rubric.aggregation and rubric.aggregation.rivals):
+        return rubric
+    return rubric.model_copy(update={"aggregation": rubric.aggregation.model_copy(update={"rivals": None})})
+
+
+def fault_id(fault: RowError) -> str:
+    """Return what a result about a faulty row is known by: the row's own id, or else where it stands."""
+    return fault.id or f"{fault.where}:{fault.line}"
+
+
+def _score(
+    rubric: Rubric, example: Example, found: Found, name: str, judge: Judge, *, replies: Sequence[UnusableReply]
+) -> Score:
+    value, interval, criteria = found
+    return Score(
+        id=example.id,
+        aspect=rubric.aspect.name,
+        score=value,
+        criteria=criteria,
+        unscored=_why(rubric, criteria) if value is None else None,
+        rubric=name,
+        judge=judge.name,
+        interval=interval,
+        verdict=rubric.verdict(value),
+        replies=tuple(replies) if any(criterion.answers_missing for criterion in criteria) else (),
+    )
+
+
+def unscored(row_id: str, reason: str, rubric: Rubric, name: str, judge: Judge) -> Score:
+    """Return the score of a row that could not be judged at all."""
+    count_text(judge, FAULTY_ROW)
+    return Score(row_id, rubric.aspect.name, None, (), reason, name, judge.name)
+
+
+async def _mean_of_parts(rubric: Rubric, example: Example, assignment: Assignment, judge: Judge) -> Found:
+    """Return the mean of the parts' own scores; every part is needed."""
+    results = await _by_part(rubric.parts, example, assignment, judge)
+    values = [value for value, _ in results if value is not None]
+    criteria = tuple(_criterion(rated) for _, ratings in results for rated in ratings)
+    return (sum(values) / len(values) if len(values) == len(results) else None), None, criteria
+
+
+def _mean(ratings: Sequence[CriterionRating]) -> Found:
+    """Return the mean of holistic scores; every one is needed."""
+    values = [rated.score for rated in ratings if rated.score is not None]
+    complete = len(values) == len(ratings)
+    return (sum(values) / len(values) if complete else None), None, tuple(map(_criterion, ratings))
+
+
+def _combined(rubric: Rubric, aggregation: Aggregation, ratings: Sequence[CriterionRating]) -> Found:
+    """Return the score by learned weights, with its interval and each criterion's contribution."""
+    holistic = {criterion.id for criterion in rubric.criteria if criterion.kind == "score"}
+    whole = [rated.applies for rated in ratings if rated.criterion in holistic]
+    if whole and not any(whole):
+        return None, None, tuple(map(_criterion, ratings))
+    found = combine(aggregation, {r.criterion: r.score for r in ratings if r.applies}, rubric.scale)
+    interval = None if found.low is None or found.high is None else (found.low, found.high)
+    return (
+        found.score,
+        interval,
+        tuple(_criterion(rated, found.contributions.get(rated.criterion)) for rated in ratings),
+    )
+
+
+async def ratings_of(
+    example: Example,
+    parts: Sequence[Part],
+    ask: Ask,
+    assignment: Assignment,
+    judge: Judge,
+    *,
+    form: CallForm | None = None,
+) -> tuple[CriterionRating, ...]:
+    """Return what the criteria of the parts say of a text, part by part, asked about as `ask` says."""
+    if ask == "in one call":
+        return await judge_all(example, parts, assignment, judge, form)
+    return tuple(rated for _, own in await _by_part(parts, example, assignment, judge) for rated in own)
+
+
+async def ratings_of_texts(
+    examples: Sequence[Example],
+    parts: Sequence[Part],
+    ask: Ask,
+    assignment: Assignment,
+    judge: Judge,
+    *,
+    rivals: RivalLimits | None = None,
+    form: CallForm | None = None,
+) -> list[tuple[CriterionRating, ...]]:
+    """Return what the criteria of the parts say of each text.
+
+    Args:
+        rivals: the size of calls in which texts of one group are rated together; `None` for calls about one text.
+        form: that of calls about one text, as in `Aggregation`.
+    """
+    if rivals is None or ask == "by method":
+        return await gathered(ratings_of(example, parts, ask, assignment, judge, form=form) for example in examples)
+    calls = rival_calls(examples, parts, assignment, rivals)
+    rated = await gathered(
+        judge_rivals([examples[place] for place in call], parts, assignment, judge) for call in calls
+    )
+    by_place = dict[int, tuple[CriterionRating, ...]]()
+    for call, ratings in zip(calls, rated, strict=True):
+        by_place.update(zip(call, ratings, strict=True))
+    return [by_place[place] for place in range(len(examples))]
+
+
+async def _by_part(
+    parts: Sequence[Part], example: Example, assignment: Assignment, judge: Judge
+) -> list[tuple[float | None, tuple[CriterionRating, ...]]]:
+    return await gathered(METHODS[part.method].score(example, part, assignment, judge) for part in parts)
+
+
+def _criterion(rated: CriterionRating, contribution: float | None = None) -> CriterionScore:
+    return CriterionScore(
+        rated.criterion, rated.score, rated.reason, rated.applies, rated.weight, rated.units, contribution
+    )
+
+
+def _why(rubric: Rubric, criteria: Sequence[CriterionScore]) -> str:
+    failed = [criterion for criterion in criteria if criterion.score is None and criterion.applies]
+    if not failed and rubric.scores_on.names:
+        return CANNOT_ASSESS
+    if not failed:
+        return f"none of the {len(criteria)} criteria can be asked of this text"
+    return f"{len(failed)} of {len(criteria)} criteria without a usable rating; the first: {failed[0].reason}"
+
+
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+def score_stream(
+    rubric: Rubric,
+    rows: Iterable[Example | RowError],
+    judge: Judge,
+    name: str,
+    under_way: int = 16,
+    *,
+    rivals: RivalLimits | Literal["apart"] | None = None,
+    counts: RivalCounts | None = None,
+) -> AsyncGenerator[Score]:
+    """Yield one score a row, in order; a faulty row is unscored with the fault as its reason.
+
+    At most `under_way` texts are held at a time, however long the stream is; see `stream`, and `score_rivals_stream`
+    for texts that are rated together.
+
+    Args:
+        rivals: the size of calls in which texts of one group are rated together, or `apart` for calls about one text;
+            `None` for what the rubric was learned with.
+        counts: filled with what was rated together.
+
+    Raises:
+        SettingsError: if not even one text may be under way, or the rubric cannot rate texts together.
+        JudgeRefused, BudgetReached, ReplayMiss: as the judge does; they concern every text.
+    """
+    limits = limits_of(rubric, rivals)
+    if limits:
+        return score_rivals_stream(rubric, rows, judge, name, limits=limits, under_way=under_way, counts=counts)
+    asked = apart(rubric)
+    return stream(rows, lambda row: score_row(asked, row, judge, name), under_way)
+
+
+async def stream(rows: Iterable[R], work: Callable[[R], Coroutine[Any, Any, T]], under_way: int) -> AsyncGenerator[T]:
+    """Yield what `work` makes of each row, in order.
+
+    At most `under_way` rows are held at a time. If one of them ends the run (a refused key, a cap reached), the others
+    under way are waited for, so that answers already paid for are kept.
+
+    Raises:
+        SettingsError: if not even one row may be under way.
+    """
+    if under_way < 1:
+        raise SettingsError(f"With {under_way} texts under way, none would ever be done;", "allow at least one.")
+    source = iter(rows)
+    tasks: deque[asyncio.Task[T]] = deque()
+    rate = Rate()
+    try:
+        while True:
+            while len(tasks) < under_way and (row := next(source, None)) is not None:
+                tasks.append(asyncio.ensure_future(work(row)))
+            if not tasks:
+                rate.log()
+                return
+            result = await tasks.popleft()
+            rate.count()
+            yield result
+    except Exception:
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise
+    finally:
+        for task in tasks:
+            if not task.cancelling():  # a second cancellation would not wait for a reply that arrives soon
+                task.cancel()
+
+
+async def score_row(rubric: Rubric, row: Example | RowError, judge: Judge, name: str) -> Score:
+    """Return the score of a text, or a faulty row without a score and with the fault as its reason."""
+    if isinstance(row, RowError):
+        return unscored(fault_id(row), str(row), rubric, name, judge)
+    return await score_text(rubric, row, judge, name)
+
+
+@dataclass(slots=True)
+class RivalCounts:
+    """What was rated together in one run.
+
+    Attributes:
+        calls: number of calls about texts, without repetitions in another order.
+        texts: number of texts in them.
+        without_rivals: number of texts that were alone in their call.
+        continued: number of groups whose texts were too far apart and were rated in separate calls; a lower bound if
+            there are very many groups.
+        orders: scores of some texts in two orders.
+    """
+
+    calls: int = 0
+    texts: int = 0
+    without_rivals: int = 0
+    continued: int = 0
+    orders: OrderCheck = field(default_factory=lambda: OrderCheck(0))
+
+    def add_call(self, texts: int) -> None:
+        """Count a call about so many texts."""
+        self.calls += 1
+        self.texts += texts
+        self.without_rivals += texts == 1
+
+    def to_row(self) -> dict[str, Any]:
+        """Return the counts as one JSON object, with the agreement of two orders if it was measured."""
+        orders = self.orders.agreement()
+        return {
+            "calls": self.calls,
+            "texts": self.texts,
+            "without_rivals": self.without_rivals,
+            "continued_groups": self.continued,
+            "orders": asdict(orders) if orders else None,
+        }
+
+    def add_continued(self) -> None:
+        """Count a group whose texts were too far apart."""
+        self.continued += 1
+
+
+def row_key(row: Example | RowError) -> Hashable | None:
+    """Return what is the same for all texts that may share a call; `None` for a faulty row."""
+    return rivals_key(row) if isinstance(row, Example) else None
+
+
+def score_rivals_stream(
+    rubric: Rubric,
+    rows: Iterable[Example | RowError],
+    judge: Judge,
+    name: str,
+    *,
+    limits: RivalLimits,
+    under_way: int = 16,
+    counts: RivalCounts | None = None,
+) -> AsyncGenerator[Score]:
+    """Yield one score a row, in order, with texts of one group rated in one call; see `grouped_stream`.
+
+    Args:
+        counts: filled with what was rated together; its `orders` says how many calls to repeat in the reverse order.
+
+    Raises:
+        SettingsError: if nothing may be under way.
+        JudgeRefused, BudgetReached, ReplayMiss: as the judge does; they concern every text.
+    """
+    kept = RivalCounts() if counts is None else counts
+
+    async def work(group: list[Example | RowError]) -> list[Score]:
+        first = group[0]
+        if isinstance(first, RowError):
+            return [unscored(fault_id(first), str(first), rubric, name, judge)]
+        examples = [row for row in group if isinstance(row, Example)]
+        return await score_group(rubric, examples, judge, name, limits=limits, counts=kept)
+
+    return grouped_stream(rows, row_key, work, under_way, on_continued=kept.add_continued)
+
+
+async def score_group(
+    rubric: Rubric,
+    examples: Sequence[Example],
+    judge: Judge,
+    name: str,
+    *,
+    limits: RivalLimits,
+    counts: RivalCounts,
+) -> list[Score]:
+    """Return the scores of texts, those of one group rated in one call or, beyond the limits, in several.
+
+    Raises:
+        JudgeRefused, BudgetReached, ReplayMiss: as the judge does, after all calls have ended, as some are paid for.
+    """
+    calls = rival_calls(examples, rubric.parts, assignment_of(rubric), limits)
+    rated = await asyncio.gather(
+        *(_score_call(rubric, [examples[place] for place in call], judge, name, counts) for call in calls),
+        return_exceptions=True,
+    )
+    by_place = dict[int, Score]()
+    for call, scores in zip(calls, rated, strict=True):
+        if isinstance(scores, BaseException):
+            raise scores
+        by_place.update(zip(call, scores, strict=True))
+    return [by_place[place] for place in range(len(examples))]
+
+
+async def _score_call(
+    rubric: Rubric, examples: Sequence[Example], judge: Judge, name: str, counts: RivalCounts
+) -> list[Score]:
+    counts.add_call(len(examples))
+    repeated = counts.orders.begin(len(examples))
+    scores = await score_rivals(rubric, examples, judge, name)
+    if repeated:
+        reverse = await score_rivals(rubric, examples[::-1], judge, name)
+        counts.orders.add([score.score for score in scores], [score.score for score in reverse])
+    return [counted(score, judge) for score in scores]
+
+
+@dataclass(frozen=True, slots=True)
+class OrderAgreement:
+    """Agreement of the scores of the same texts, shown in one order and in the reverse one.
+
+    Attributes:
+        calls: number of calls that were repeated in the reverse order.
+        texts: number of their texts with a score in both orders.
+        spearman: mean over calls of Spearman's correlation between the two scores; `None` if undefined in every call.
+        difference: mean absolute difference of the two scores, in points.
+        first_over_last: how many points higher a text scores as the first of a call than as its last, by least squares;
+            `None` without scores.
+    """
+
+    calls: int
+    texts: int
+    spearman: float | None
+    difference: float | None
+    first_over_last: float | None
+
+    def describe(self) -> str:
+        """Return the agreement in a sentence."""
+        if self.difference is None:
+            return "two orders of the texts in a call: no text has a score in both"
+        about = f"{self.calls} calls with {self.texts} texts" if self.calls > 1 else f"1 call with {self.texts} texts"
+        parts = [f"the scores differ by {show(self.difference)} points on average"]
+        if self.spearman is not None:
+            parts.insert(0, f"Spearman {self.spearman:.2f} within calls")
+        if self.first_over_last is not None:
+            parts.append(f"the first place of a call adds {self.first_over_last:+.2f} points compared with the last")
+        return f"two orders of the texts in {about}: {', '.join(parts)}"
+
+
+@dataclass(slots=True)
+class OrderCheck:
+    """The scores of texts in two orders, one call after the other.
+
+    Attributes:
+        wanted: number of calls to repeat in the reverse order: the first ones with at least two texts.
+        begun: number of those that were begun.
+        pairs: for each repeated call the scores in both orders, shape (2, texts), texts in the first order; NaN if
+            missing.
+    """
+
+    wanted: int
+    begun: int = 0
+    pairs: list[FloatArray] = field(default_factory=list)
+
+    def begin(self, texts: int) -> bool:
+        """Return whether a call about so many texts is to be repeated, and count it."""
+        repeat = texts > 1 and self.begun < self.wanted
+        self.begun += repeat
+        return repeat
+
+    def add(self, first: Sequence[float | None], reverse: Sequence[float | None]) -> None:
+        """Add the scores of a call's texts, each in the order in which its call showed them."""
+        self.pairs.append(np.stack([floats(first), floats(reversed(reverse))]))
+
+    def agreement(self) -> OrderAgreement | None:
+        """Return the agreement of the two orders, `None` if no call was repeated."""
+        if not self.pairs:
+            return None
+        correlations = [_spearman(pair) for pair in self.pairs]
+        differences, distances = np.concatenate([_differences(pair) for pair in self.pairs], axis=1)
+        defined = [value for value in correlations if not np.isnan(value)]
+        squares = float((distances**2).sum())
+        return OrderAgreement(
+            calls=len(self.pairs),
+            texts=len(differences),
+            spearman=rounded(float(np.mean(defined))) if defined else None,
+            difference=rounded(float(np.abs(differences).mean())) if len(differences) else None,
+            first_over_last=rounded(float((differences * distances).sum()) / squares) if squares else None,
+        )
+
+
+def _spearman(pair: FloatArray) -> float:
+    there = ~np.isnan(pair).any(axis=0)
+    return spearman(*pair[:, there]) if there.sum() > 1 else np.nan
+
+
+def _differences(pair: FloatArray) -> FloatArray:
+    """Return how much higher each text scores in the first order, and how much earlier it stands there.
+
+    Shape (2, texts with both scores). A text that moves from the last place to the first stands 1 earlier.
+    """
+    places = np.arange(pair.shape[1])
+    earlier = (places[::-1] - places) / (pair.shape[1] - 1)
+    there = ~np.isnan(pair).any(axis=0)
+    return np.array([(pair[0] - pair[1])[there], earlier[there]])
+
+
+# Rows that are read before a group is processed: rows of a group that are further apart are processed separately.
+WINDOW = 4096
+# Groups that are remembered, so that later rows of theirs are noticed.
+REMEMBERED = 100_000
+
+
+def groups_of(rows: Iterable[R], key: Callable[[R], Hashable | None]) -> Iterator[list[R]]:
+    """Yield the rows of each group that `grouped_stream` processes together, as soon as it is complete."""
+    waiting = _Window[R](WINDOW, lambda: None)
+    for number, row in enumerate(rows):
+        yield from waiting.add(number, row, key(row))
+    yield from waiting.rest()
+
+
+async def grouped_stream(
+    rows: Iterable[R],
+    key: Callable[[R], Hashable | None],
+    work: Callable[[list[R]], Coroutine[Any, Any, Sequence[T]]],
+    under_way: int,
+    *,
+    window: int = WINDOW,
+    on_continued: Callable[[], None] = lambda: None,
+) -> AsyncGenerator[T]:
+    """Yield what `work` makes of each row, in the order of the rows.
+
+    At most `under_way` groups are processed at a time, and at most twice `window` rows are held. If one of the groups
+    ends the run (a refused key, a cap reached), the others under way are waited for, so that answers already paid for
+    are kept.
+
+    Args:
+        key: the group of a row; `None` for a row of its own.
+        work: returns one result for each row of a group, in their order.
+        on_continued: called for each group that is begun again, since rows of it were too far apart.
+
+    Raises:
+        SettingsError: if not even one group may be under way.
+    """
+    if under_way < 1:
+        raise SettingsError(f"With {under_way} texts under way, none would ever be done;", "allow at least one.")
+    run = _Run(enumerate(rows), key, work, _Window[_Slot[R, T]](window, on_continued))
+    rate = Rate()
+    try:
+        while True:
+            run.start_groups(under_way, 2 * window)
+            while run.slots and run.slots[0].results:
+                rate.count()
+                yield run.slots.popleft().results[0]
+            if run.running:
+                await run.next_done()
+            elif run.failure:
+                raise run.failure
+            elif run.exhausted and not run.slots:
+                rate.log()
+                return
+    except Exception:
+        await asyncio.gather(*run.running, return_exceptions=True)
+        raise
+    finally:
+        for task in run.running:
+            task.cancel()
+
+
+class _Window(Generic[R]):
+    """The groups of the latest rows that still wait for more rows."""
+
+    def __init__(self, size: int, on_continued: Callable[[], None]) -> None:
+        self._size = size
+        self._on_continued = on_continued
+        # By the hash of the group, with the number of its first row.
+        self._open: dict[int, tuple[int, list[R]]] = {}
+        self._done: OrderedDict[int, None] = OrderedDict()
+
+    def add(self, number: int, row: R, key: Hashable | None) -> Iterator[list[R]]:
+        """Add a row, and yield the groups that wait no longer."""
+        if key is None:
+            yield [row]
+        else:
+            self._add(number, row, hash(key))
+        while self._open and number - next(iter(self._open.values()))[0] >= self._size - 1:
+            yield self._close(next(iter(self._open)))
+
+    def rest(self) -> Iterator[list[R]]:
+        """Yield all groups that still wait, as no more rows come."""
+        while self._open:
+            yield self._close(next(iter(self._open)))
+
+    def _add(self, number: int, row: R, key: int) -> None:
+        if key not in self._open:
+            self._open[key] = (number, [])
+            if key in self._done:
+                self._on_continued()
+        self._open[key][1].append(row)
+
+    def _close(self, key: int) -> list[R]:
+        self._done[key] = None
+        self._done.move_to_end(key)
+        if len(self._done) > REMEMBERED:
+            self._done.popitem(last=False)
+        return self._open.pop(key)[1]
+
+
+@dataclass(slots=True, eq=False)
+class _Slot(Generic[R, T]):
+    """A row, and its result in a list, empty until it is known."""
+
+    row: R
+    results: list[T] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class _Run(Generic[R, T]):
+    """The rows that were read and whose results were not yielded yet, and the work on them."""
+
+    source: Iterator[tuple[int, R]]
+    key: Callable[[R], Hashable | None]
+    work: Callable[[list[R]], Coroutine[Any, Any, Sequence[T]]]
+    window: _Window[_Slot[R, T]]
+    slots: deque[_Slot[R, T]] = field(default_factory=deque)
+    ready: deque[list[_Slot[R, T]]] = field(default_factory=deque)
+    running: set[asyncio.Task[None]] = field(default_factory=set)
+    exhausted: bool = False
+    failure: BaseException | None = None
+
+    def start_groups(self, under_way: int, most_rows: int) -> None:
+        """Begin the work on groups, the first ones first, reading as many rows as that takes."""
+        while self.failure is None and len(self.running) < under_way:
+            if self.ready:
+                self.running.add(asyncio.ensure_future(self._process(self.ready.popleft())))
+            elif self.exhausted or len(self.slots) >= most_rows:
+                return
+            else:
+                self._read()
+
+    def _read(self) -> None:
+        numbered = next(self.source, None)
+        if numbered is None:
+            self.exhausted = True
+            self.ready.extend(self.window.rest())
+            return
+        number, row = numbered
+        slot = _Slot[R, T](row)
+        self.slots.append(slot)
+        self.ready.extend(self.window.add(number, slot, self.key(row)))
+
+    async def next_done(self) -> None:
+        """Wait until a group is done, and keep the first failure."""
+        done, self.running = await asyncio.wait(self.running, return_when=asyncio.FIRST_COMPLETED)
+        failures = [failure for task in done if (failure := task.exception())]
+        self.failure = self.failure or next(iter(failures), None)
+
+    async def _process(self, slots: Sequence[_Slot[R, T]]) -> None:
+        for slot, result in zip(slots, await self.work([slot.row for slot in slots]), strict=True):
+            slot.results.append(result)
+
+
+# Seconds between two log messages.
+LOGGED_EVERY = 60.0
+
+_log = logging.getLogger(__name__)
+
+
+class Rate:
+    """Logs the number of rows done and the rate, once a minute."""
+
+    def __init__(self) -> None:
+        self._rows = 0
+        self._started = self._logged = time.monotonic()
+
+    def count(self) -> None:
+        """Count a row."""
+        self._rows += 1
+        if time.monotonic() - self._logged >= LOGGED_EVERY:
+            self.log()
+
+    def log(self) -> None:
+        """Log the figures."""
+        self._logged = time.monotonic()
+        minutes = (self._logged - self._started) / 60
+        _log.info("%d rows done, %.1f per minute", self._rows, self._rows / minutes if minutes else 0.0)
+
+
+_JUDGE = r"(?:(?:ai|automatic|automated) )?(?:grader|evaluator|rater|assessor|judge|llm|language model|ai model|ai)s?"
+_INSTRUCTIONS = r"(?:instruction|prompt|guideline|directive|rule|rubric|criterion)s?|criteria"
+_SCORE = r"(?:score|rating|grade|mark)s?"
+_VERDICT = r"(?:give|assign|award|rate|score|grade|ignore|return|output|answer|respond|reply)"
+_WORDS = r"(?: [\w'-]{1,20}){0,%d}"
+
+_NOUNS = ("grader", "evaluator", "rater", "assessor", "judge", "llm", "model", "assistant", " ai", "ai,", "ai:")
+_SCORES = ("score", "rating", "grade", "mark")
+
+# For texts in lower case: words of which every match has one, and the pattern. Looking for the words first takes less
+# than half of the time, as few texts have them.
+_RULES = (
+    (
+        # Ignore your instructions.
+        ("ignore", "disregard", "forget", "override"),
+        rf"\b(?:ignore|disregard|forget|override){_WORDS % 3}"
+        rf" (?:previous|prior|above|earlier|preceding|your|all){_WORDS % 2} (?:{_INSTRUCTIONS})\b",
+    ),
+    (
+        # As the grader, give …; AI: you must ignore …
+        _NOUNS,
+        rf"\b(?:as|dear|attention|note to|message to|instructions? (?:to|for)) (?:the |an? |any |all )?{_JUDGE}"
+        rf"[,:]?(?: (?:please|you|must|should|to|have|need)){{0,3}} {_VERDICT}\b"
+        rf"|\b(?:grader|evaluator|rater|assessor|llm|language model|ai|assistant)s?[,:]"
+        rf"(?: (?:please|you|must|should|have|need|to)){{0,4}} {_VERDICT}\b",
+    ),
+    (
+        # If you are a language model reading this …
+        _NOUNS,
+        rf"\b(?:you are|whichever|whatever|any|the) (?:now )?(?:the |an? )?{_JUDGE}"
+        r"(?: that is| who is| which is)? (?:reading|grading|evaluating|judging|scoring|rating) this\b",
+    ),
+    (
+        # Give the highest score; rate this a 5; deserves a rating of 10.
+        (*_SCORES, "rate", " out of ", "/5", "/7", "/10"),
+        rf"\b(?:give|assign|award|deserves|should (?:get|receive|be given)){_WORDS % 6}"
+        rf" (?:(?:highest|maximum|max|top|perfect|full|best)(?: possible)? {_SCORE}\b|{_SCORE} of \d"
+        r"|\d{1,3}(?: out of |/)(?:5|7|10|100)\b)"
+        rf"|\b(?:rate|score|grade) (?:this|it|me|my)\b{_WORDS % 3} (?:as )?(?:an? )?(?:\d|highest|maximum|perfect)",
+    ),
+    (
+        # A line, or an entry of JSON, that is a score.
+        _SCORES,
+        rf"(?:^|\n)[^\w\n]{{0,10}}(?:final |overall |total )?{_SCORE}[^\w\n]{{0,3}}[:=][^\w\n]{{0,3}}\d{{1,3}}"
+        r"(?:\.\d{1,3})?(?: ?(?:/|out of) ?\d{1,3})?[^\w\n]{0,10}(?:\n|$)"
+        rf"""|["']{_SCORE}["'] ?: ?["']?\d""",
+    ),
+)
+_COMPILED = tuple((words, re.compile(pattern)) for words, pattern in _RULES)
+
+
+def addresses_judge(text: str) -> bool:
+    """Return whether `text`, with what it hides, matches one of the patterns."""
+    shown = inert(text).lower()
+    return any(any(word in shown for word in words) and bool(pattern.search(shown)) for words, pattern in _COMPILED)

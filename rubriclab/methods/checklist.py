@@ -1,0 +1,238 @@
+"""Checklists: an aspect taken apart into sub-dimensions with yes/no questions, written by people (CheckEval, 3.1, 3.2).
+
+A checklist is one JSON file for one task and aspect. Some ship under `stores/`, others are a user's own. The questions
+of `stores/checklists/` are seeds: learning makes more of them, and keeps what holds up. Those of `stores/units/` are
+asked of the pieces of a text (SEAL, table 2), those of `stores/comparisons/` of its sentences beside one text (DCR, 3).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from itertools import count
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError, model_validator
+
+from rubriclab.errors import ChecklistError
+from rubriclab.models.base import FrozenModel
+from rubriclab.models.documents import (
+    Unreadable,
+    content_path,
+    parse_json,
+    read_file,
+    text_of,
+)
+from rubriclab.models.sentences import Material, Units
+from rubriclab.models.text import Words
+from rubriclab.option_names import command, option
+from rubriclab.pydantic_errors import faults, has_wrong_names
+
+
+class SeedQuestion(FrozenModel):
+    """A yes/no question that a person wrote.
+
+    Attributes:
+        id: unique in its checklist.
+        better: the answer that speaks for quality. The paper allows "yes" alone; here a defect may be asked for too.
+        support: whose facts must bear out a unit for the answer to be yes, where units are facts (SEAL).
+    """
+
+    id: str = Field(pattern=r"^[a-z0-9-]+$")
+    text: Words
+    better: Literal["yes", "no"] = "yes"
+    support: Material | None = None
+
+
+class SubDimension(FrozenModel):
+    """One component of an aspect, with the questions about it."""
+
+    name: Words
+    definition: Words
+    questions: tuple[SeedQuestion, ...] = Field(min_length=1)
+
+
+class Checklist(FrozenModel):
+    """An aspect of a task in sub-dimensions.
+
+    Attributes:
+        others: definitions of neighbouring aspects, which questions of this one should not be about; where empty, the
+            task's shipped aspects take their place.
+        units: the pieces of a text that the questions are asked of one by one; `None` asks them of the whole.
+    """
+
+    format: Literal["rubriclab-checklist/1"]
+    task: Words
+    aspect: Words
+    definition: Words
+    sub_dimensions: tuple[SubDimension, ...] = Field(min_length=1)
+    others: Mapping[Words, Words] = Field(default_factory=dict)
+    units: Units | None = None
+
+    @property
+    def questions(self) -> tuple[SeedQuestion, ...]:
+        """All questions, one sub-dimension after the other."""
+        return tuple(question for sub in self.sub_dimensions for question in sub.questions)
+
+    @model_validator(mode="after")
+    def _names_are_unique(self) -> Checklist:
+        for what, names in (
+            ("question id", [question.id for question in self.questions]),
+            ("sub-dimension", [sub.name for sub in self.sub_dimensions]),
+        ):
+            if twice := [name for name, times in Counter(names).items() if times > 1]:
+                raise ValueError(f"the {what} {twice[0]!r} is given twice")
+        if self.aspect in self.others:
+            raise ValueError(f"{self.aspect!r} is this checklist's own aspect and cannot be one of the others")
+        return self
+
+    @model_validator(mode="after")
+    def _units_have_what_they_need(self) -> Checklist:
+        beside = self.units.beside if self.units else ()
+        if twice := [name for name, times in Counter(beside).items() if times > 1]:
+            raise ValueError(f"units.beside names the {twice[0]} twice")
+        if self.units and self.units.kind == "triple" and not {"source", "reference"} <= set(beside):
+            raise ValueError('a triple is a text with its source and reference: "beside" must name both')
+        for question in self.questions:
+            if fault := self._support_fault(question):
+                raise ValueError(f"the question {question.id!r} {fault}")
+        return self
+
+    def _support_fault(self, question: SeedQuestion) -> str | None:
+        if question.support is None:
+            return None
+        if self.units is None or self.units.kind != "fact":
+            return 'asks for support, which only facts have: leave "support" out, or let units be of the kind "fact"'
+        if question.support not in self.units.beside:
+            return f'asks for support by the {question.support}: name it in "beside" too'
+        if question.better == "no":
+            return 'asks for support, which is found by naming facts: "better" can only be "yes"'
+        return None
+
+
+# The folders of `stores/`, by what is asked: of whole texts, of their units, of each sentence beside a reference.
+Folder = Literal["checklists", "units", "comparisons"]
+
+
+def load_checklist(task: str, aspect: str, path: Path | None = None, folder: Folder = "checklists") -> Checklist:
+    """Return the checklist in the user's file `path`, or else the one in `folder` that ships for this task and aspect.
+
+    Raises:
+        ChecklistError: if nothing ships for them and no file is given, if the file cannot be read or used, or if it is
+            for another task or aspect, or for units where whole texts are asked about.
+    """
+    if path is None:
+        _must_ship(task, aspect, folder)
+        path = content_path("stores", folder, task, f"{aspect}.json")
+    checklist = read_checklist(path)
+    if (checklist.task, checklist.aspect) != (task, aspect):
+        raise ChecklistError(
+            f"{path} is a checklist for {checklist.task}/{checklist.aspect}, but {task}/{aspect} was asked for.",
+            "Give the file that belongs to them, or correct its fields `task` and `aspect`.",
+        )
+    if folder == "checklists" and checklist.units:
+        raise ChecklistError(
+            f"{path} asks about each {checklist.units.kind} of a text, but questions about whole texts were asked for.",
+            "Leave `units` out of it, or give it to a method that takes texts apart: seal or dcr.",
+        )
+    return checklist
+
+
+def seed_questions(
+    folder: Folder | None, task: str, aspect: str, path: Path | None = None, *, needed: bool = True
+) -> Checklist | None:
+    """Return the checklist that a method starts from whose questions lie in `folder`; `None` where it asks none.
+
+    One that is not `needed` is `None` too where the user gives no file and none ships.
+
+    Raises:
+        ChecklistError: as for `load_checklist`.
+    """
+    if folder is None or (path is None and not needed and (task, aspect) not in shipped_checklists(folder)):
+        return None
+    return load_checklist(task, aspect, path, folder)
+
+
+def shipped_checklists(folder: Folder = "checklists") -> tuple[tuple[str, str], ...]:
+    """Return task and aspect of every checklist in `folder` that ships, sorted."""
+    files = content_path("stores", folder).glob("*/*.json")
+    return tuple(sorted((file.parent.name, file.stem) for file in files))
+
+
+def read_checklist(file: Path) -> Checklist:
+    """Return the checklist in `file`, whatever it is for.
+
+    Raises:
+        ChecklistError: as for `parse_checklist`, or if there is no such file.
+    """
+    try:
+        content = read_file(file)
+    except Unreadable as error:
+        hint = "Give the path of a checklist file."
+        raise ChecklistError(f"{file} cannot be read: {error}.", hint) from None
+    return parse_checklist(content, str(file))
+
+
+def parse_checklist(content: bytes, where: str) -> Checklist:
+    """Return the checklist that `content` holds as JSON; `where` is what errors call it.
+
+    Questions without an id are numbered `s01`, `s02` ... in their order, past the ids that are given.
+
+    Raises:
+        ChecklistError: if it is not JSON in UTF-8, or has fields that are missing, unknown or wrong; names each.
+    """
+    try:
+        raw = parse_json(text_of(content))
+    except Unreadable as error:
+        raise ChecklistError(f"{where} is no checklist: {error}.", "A checklist is one JSON object.") from None
+    if not isinstance(raw, dict):
+        raise ChecklistError(f"{where}: expected a JSON object, found {type(raw).__name__}.", _EXAMPLE)
+    _number(raw)
+    try:
+        return Checklist.model_validate(raw)
+    except ValidationError as error:
+        raise ChecklistError(f"{where}: {faults(error)}.", _EXAMPLE if has_wrong_names(error) else None) from None
+
+
+_EXAMPLE = (
+    'A checklist is {"format": "rubriclab-checklist/1", "task": ..., "aspect": ..., "definition": ..., '
+    '"sub_dimensions": [{"name": ..., "definition": ..., "questions": [{"id": ..., "text": ...}, ...]}, ...]}.'
+)
+
+
+def _must_ship(task: str, aspect: str, folder: Folder) -> None:
+    shipped = shipped_checklists(folder)
+    if (task, aspect) in shipped:
+        return
+    own = [name for known, name in shipped if known == task]
+    has = f"For {task} there are: {', '.join(own)}." if own else f"Tasks with checklists are: {_tasks(shipped)}."
+    units = "" if folder == "checklists" else ' It also has "units": {"kind": "sentence", "beside": ["source"]}.'
+    raise ChecklistError(
+        f"No checklist ships for {task}/{aspect}. {has}",
+        f"Write your own and give it with {option('checklist', 'FILE')}; `{command('lint', 'FILE')}` checks it. "
+        f"{_EXAMPLE}{units}",
+    )
+
+
+def _tasks(shipped: tuple[tuple[str, str], ...]) -> str:
+    return ", ".join(dict.fromkeys(task for task, _ in shipped))
+
+
+def _number(raw: dict[str, Any]) -> None:
+    """Give every question without an id one that is free."""
+    questions = [
+        question
+        for sub in _list(raw.get("sub_dimensions"))
+        for question in _list(sub.get("questions") if isinstance(sub, dict) else None)
+        if isinstance(question, dict)
+    ]
+    given = [question["id"] for question in questions if "id" in question]
+    free = (name for name in (f"s{number:02}" for number in count(1)) if name not in given)
+    for question in questions:
+        if "id" not in question:
+            question["id"] = next(free)
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

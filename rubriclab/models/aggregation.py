@@ -1,0 +1,304 @@
+"""Aggregation of the scores by single criteria to one score with an interval, by plain numbers that learning fixed.
+
+A criterion's score x, whatever its range, counts as (x - center) / spread, by the center and spread that it had on the
+training texts: 0 for one that is missing or cannot be asked of a text, as if the text were average there. The weighted
+sum of these is `raw`; the calibration maps it onto the raters' scale.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from rubriclab.models.base import Bounded, FrozenModel
+from rubriclab.models.text import Scale
+from rubriclab.stats.conformal import error_bounds
+from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.interval import rounded_number
+
+# Scores are kept at six digits, so that a spread or a distance of knots below this is no learned one; dividing by it
+# would overflow.
+LEAST = 1e-12
+# How far a rounded weight may be outside its bounds.
+ROUNDING = 1e-6
+# How far the sizes of rounded weights may be from a sum of 1.
+TOLERANCE = 0.01
+
+# A step of the raw value too small to matter.
+STEP = 1e-6
+# With half of the weight missing or more it would be the score of another rubric.
+MOST_MISSING = 0.5
+
+Ask = Literal["by method", "in one call"]
+
+# The lowest and highest weight that a person allows; equal if the weight is pinned.
+Bounds = tuple[Bounded, Bounded]
+
+
+class Term(FrozenModel):
+    """What one criterion counts for.
+
+    Attributes:
+        criterion: its id.
+        weight: share of the whole, in units of the criterion's own spread; the sizes of all weights sum to 1. Below
+            zero only for text features, which have no better end; 0 for a criterion that is shown as a reason and
+            does not change the score.
+        center, spread: mean and standard deviation of its scores on the training texts.
+        low, high: posterior interval of the weight, at the confidence that the rubric was trained
+            with (90 % by default).
+        selected: share of the rubrics fitted without some groups that have the criterion, among those that may.
+        bounds: the lowest and highest weight that a person allows; equal if the weight is pinned. `None` if it is
+            fitted freely.
+    """
+
+    criterion: str
+    weight: float = Field(ge=-1, le=1, allow_inf_nan=False)
+    center: Bounded
+    spread: Bounded = Field(ge=LEAST)
+    low: Bounded
+    high: Bounded
+    selected: float = Field(ge=0, le=1)
+    bounds: Bounds | None = None
+
+    @model_validator(mode="after")
+    def _within_bounds(self) -> Self:
+        if self.bounds and not bounds_met(self.bounds, self.weight):
+            raise ValueError(f"expected a weight from {self.bounds[0]:g} to {self.bounds[1]:g}, got {self.weight:g}")
+        return self
+
+
+class Calibration(FrozenModel):
+    """A map from raw values onto the raters' scale: straight lines between the knots.
+
+    `logistic`, for verdicts, has two knots whose y are log odds: the map is to the probability of the better level.
+    `linear` and `none` have two knots and go on straight beyond them; `none` is the mean of what the judge said, in
+    its own units. `isotonic` has as many knots as it needs, and stays level beyond the outermost.
+    """
+
+    kind: Literal["none", "linear", "isotonic", "logistic"]
+    x: tuple[Bounded, ...]
+    y: tuple[Bounded, ...]
+
+    @model_validator(mode="after")
+    def _a_map(self) -> Self:
+        if len(self.x) != len(self.y) or len(self.x) < (1 if self.kind == "isotonic" else 2):
+            raise ValueError("a calibration needs as many x values as y values: two, or at least one if it is isotonic")
+        if any(b - a < LEAST for a, b in zip(self.x, self.x[1:], strict=False)):
+            raise ValueError("the x values of a calibration must be in ascending order, each once")
+        return self
+
+    def __call__(self, raw: float) -> float:
+        """Return what `raw` means on the raters' scale, if that had no ends."""
+        return float(self.apply(np.array(raw)))
+
+    def apply(self, raw: FloatArray) -> FloatArray:
+        """Return the same for each of many raw values, NaN for NaN."""
+        if self.kind == "isotonic":
+            return np.asarray(np.interp(raw, self.x, self.y))
+        slope = (self.y[1] - self.y[0]) / (self.x[1] - self.x[0])
+        line = self.y[0] + slope * (raw - self.x[0])
+        return 1 / (1 + np.exp(-np.clip(line, -500, 500))) if self.kind == "logistic" else line
+
+
+class Conformal(FrozenModel):
+    """The held-out errors that conformal intervals are computed from.
+
+    Attributes:
+        errors: each training text's label less its score when its group was left out; ascending.
+        confidence: the share of new texts whose label is to lie within the interval.
+    """
+
+    errors: tuple[Bounded, ...]
+    confidence: float = Field(default=0.9, gt=0, lt=1)
+
+    @model_validator(mode="after")
+    def _ascending(self) -> Self:
+        if list(self.errors) != sorted(self.errors):
+            raise ValueError("the errors of intervals are in ascending order")
+        return self
+
+
+class RivalLimits(FrozenModel):
+    """The size of a call about several texts of one group.
+
+    Attributes:
+        texts: the most texts of a call.
+    """
+
+    texts: int = Field(default=10, ge=2, le=100)
+
+
+class CallForm(FrozenModel):
+    """What one call about a text asks for, where a judge cannot answer about all criteria at once.
+
+    Attributes:
+        criteria: the most criteria of a call.
+        reasons: whether a reason stands before each score.
+    """
+
+    criteria: int = Field(ge=1)
+    reasons: bool = True
+
+    def __str__(self) -> str:
+        number = "one criterion" if self.criteria == 1 else f"{self.criteria} criteria"
+        return f"{number} a call{'' if self.reasons else ', scores without reasons'}"
+
+
+class Aggregation(FrozenModel):
+    """One score from many criteria.
+
+    Attributes:
+        ask: whether each method asks for itself, or all criteria are asked about in one call.
+        terms: one for each criterion of the rubric.
+        calibration: onto the raters' scale.
+        conformal: where intervals come from; `None` where there were too few texts to tell.
+        onto: the scale that scores are given on, where it is not the one that criteria are asked on: from there they
+            are moved in a straight line, end to end.
+        rivals: the size of calls where the one call is about several texts of a group; `None` where it is about one.
+        form: the form in which the judge's replies could be used, if not that with all criteria in one call.
+        threshold: for verdicts, the lowest score with which a text passes.
+        threshold_by_hand: whether a person set it, so that it is not learned from labels.
+    """
+
+    ask: Ask = "by method"
+    terms: tuple[Term, ...] = Field(min_length=1)
+    calibration: Calibration
+    conformal: Conformal | None = None
+    onto: Scale | None = None
+    rivals: RivalLimits | None = Field(None, exclude_if=lambda rivals: rivals is None)
+    form: CallForm | None = Field(None, exclude_if=lambda form: form is None)
+    threshold: float | None = Field(None, ge=0, le=1, exclude_if=lambda threshold: threshold is None)
+    threshold_by_hand: bool = Field(False, exclude_if=lambda by_hand: not by_hand)
+
+    @model_validator(mode="after")
+    def _one_call(self) -> Self:
+        if self.rivals and self.ask != "in one call":
+            raise ValueError("`rivals` belongs to criteria that are asked about in one call")
+        return self
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        total = math.fsum(abs(term.weight) for term in self.terms)
+        if abs(total - 1) > TOLERANCE:
+            raise ValueError(f"the sizes of a combination's weights sum to 1; got {total:g}")
+        return self
+
+
+def bounds_of(aggregation: Aggregation | None) -> dict[str, Bounds]:
+    """Return by criterion the limits that a person set for its weight, for those that have any."""
+    terms = aggregation.terms if aggregation else ()
+    return {term.criterion: term.bounds for term in terms if term.bounds}
+
+
+def threshold_by_hand(aggregation: Aggregation | None) -> float | None:
+    """Return the threshold that a person set, if one did."""
+    return aggregation.threshold if aggregation and aggregation.threshold_by_hand else None
+
+
+def bounds_met(bounds: Bounds | None, weight: float) -> Bounds | None:
+    """Return limits of a weight if they are met but for rounding, else `None`.
+
+    They cannot all be met where too many criteria are left out, as some were that do not vary over the texts.
+    """
+    return bounds if bounds and bounds[0] - ROUNDING <= weight <= bounds[1] + ROUNDING else None
+
+
+@dataclass(frozen=True, slots=True)
+class AggregatedScore:
+    """One text's score.
+
+    Attributes:
+        score: on the scale, or `None` where too much is missing.
+        low, high: its interval, within the scale; `None` where the score or the rubric has none.
+        contributions: by criterion, the points that it adds to the score of an average text; they sum to the score's
+            distance from it.
+    """
+
+    score: float | None
+    low: float | None
+    high: float | None
+    contributions: Mapping[str, float]
+
+
+def combine(aggregation: Aggregation, scores: Mapping[str, float | None], scale: Scale) -> AggregatedScore:
+    """Return one text's score with its interval, and each criterion's contribution to it.
+
+    There is no score where `MOST_MISSING` or more of the weight of what can be asked of the text is missing, nor where
+    nothing can be asked of it. What cannot be asked is no failure: it counts as average, and the score stands if the
+    rest is there.
+
+    Contributions are in proportion to weight times distance from the center, the straight path from the average text
+    to this one: exact for a linear calibration, and where it bends or the scale ends, shares of where the path leads.
+
+    Args:
+        scores: by criterion; `None` where it was asked in vain, no entry where it cannot be asked of this text.
+        scale: what criteria are asked on.
+    """
+    z = standardised(aggregation, scores)
+    if _too_little(aggregation, scores, z):
+        return AggregatedScore(None, None, None, {})
+    parts = _parts(aggregation, z)
+    raw = math.fsum(parts.values())
+    value = _clipped(aggregation.calibration(raw), scale)
+    given_on = aggregation.onto or scale
+    per_raw = _slope(aggregation.calibration, raw, scale) * given_on.width / scale.width
+    low, high = _interval(aggregation.conformal, value, scale)
+    shares = {criterion: rounded_number(part * per_raw) for criterion, part in parts.items()}
+    ends = (value, low, high)
+    score, low, high = (None if end is None else rounded_number(scale.moved_to(given_on, end)) for end in ends)
+    return AggregatedScore(score, low, high, shares)
+
+
+def average_score(aggregation: Aggregation, scale: Scale) -> float:
+    """Return the score of a text that every criterion rates as average, from which contributions are counted.
+
+    Args:
+        scale: what criteria are asked on.
+    """
+    value = _clipped(aggregation.calibration(0.0), scale)
+    return rounded_number(scale.moved_to(aggregation.onto or scale, value))
+
+
+def raw_value(aggregation: Aggregation, scores: Mapping[str, float | None]) -> float | None:
+    """Return the weighted sum of a text's standardised scores, `None` where `combine` gives no score."""
+    z = standardised(aggregation, scores)
+    return None if _too_little(aggregation, scores, z) else math.fsum(_parts(aggregation, z).values())
+
+
+def standardised(aggregation: Aggregation, scores: Mapping[str, float | None]) -> dict[str, float]:
+    """Return each score that is there as its distance from the criterion's center, in units of its spread."""
+    scored = ((term, scores.get(term.criterion)) for term in aggregation.terms)
+    return {term.criterion: (score - term.center) / term.spread for term, score in scored if score is not None}
+
+
+def _parts(aggregation: Aggregation, z: Mapping[str, float]) -> dict[str, float]:
+    return {term.criterion: term.weight * z.get(term.criterion, 0.0) for term in aggregation.terms}
+
+
+def _too_little(aggregation: Aggregation, scores: Mapping[str, float | None], z: Mapping[str, float]) -> bool:
+    asked = math.fsum(abs(term.weight) for term in aggregation.terms if term.criterion in scores)
+    there = math.fsum(abs(term.weight) for term in aggregation.terms if term.criterion in z)
+    # The tolerance is for weights that add up to half but for the last bits.
+    return not z or asked - there >= MOST_MISSING * asked - 1e-9
+
+
+def _clipped(value: float, scale: Scale) -> float:
+    return min(max(value, scale.low), scale.high)
+
+
+def _slope(calibration: Calibration, raw: float, scale: Scale) -> float:
+    """Points of the scale for each unit of raw value, on the way from an average text to this one."""
+    way = raw if abs(raw) > STEP else STEP
+    return (_clipped(calibration(way), scale) - _clipped(calibration(0.0), scale)) / way
+
+
+def _interval(conformal: Conformal | None, value: float, scale: Scale) -> tuple[float | None, float | None]:
+    if conformal is None:
+        return None, None
+    below, above = error_bounds(conformal.errors, conformal.confidence)
+    return _clipped(value + below, scale), _clipped(value + above, scale)

@@ -1,0 +1,89 @@
+"""Invisible characters, and characters that control a terminal or a page."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from datetime import date, time
+from decimal import Decimal
+from typing import Any
+
+# Unicode categories of invisible characters: white space, controls, format characters (zero width), and marks, which
+# need a base letter (variation selectors are among them).
+_UNSEEN = frozenset({"Cc", "Cf", "Mc", "Me", "Mn", "Zl", "Zp", "Zs"})
+# Hangul fillers and the braille blank: letters or symbols by category, but shown as a space.
+_EMPTY = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+
+# Control characters, unusual line separators, marks that change the writing direction, and lone surrogates, which no
+# file can hold. Right-to-left letters and their marks are kept.
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def is_blank(text: str) -> bool:
+    """Return whether `text` is empty or has only invisible characters."""
+    return not any((character not in _EMPTY and unicodedata.category(character) not in _UNSEEN) for character in text)
+
+
+def plain(text: str) -> str:
+    """Return `text` with control characters written as escapes, such as `\\x1b`."""
+    return _UNSAFE.sub(lambda match: ascii(match[0])[1:-1], text.replace("\r\n", "\n"))
+
+
+def one_line(text: str) -> str:
+    """Return `text` on one line, with control characters written as escapes."""
+    return " ".join(plain(text).split())
+
+
+def comma_list(values: Iterable[str]) -> str:
+    """Return values as `comma_values` reads them."""
+    written = io.StringIO()
+    csv.writer(written, lineterminator="").writerow(values)
+    return written.getvalue()
+
+
+def comma_values(text: str) -> list[str]:
+    """Return the values in a text, without space around them; a line break in it counts as a space."""
+    row = next(csv.reader([" ".join(text.splitlines())], skipinitialspace=True))
+    return [value.strip() for value in row]
+
+
+PREVIEW = 40
+# JSON readers turn whole numbers of more bits into floats.
+EXACT_WHOLE = 2**64
+
+
+def describe(value: Any) -> str:
+    """Return a short description of a value for a message."""
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, int | float | Decimal):
+        return _describe_number(value)
+    if isinstance(value, str):
+        return _describe_text(value)
+    if isinstance(value, Mapping):
+        return "an object"
+    if isinstance(value, date | time):
+        return f"the {'time' if isinstance(value, time) else 'date'} {value} (a spreadsheet turns 3.5 into a date)"
+    return f"a list of {len(value)}" if isinstance(value, list | tuple) else f"a value of type {type(value).__name__}"
+
+
+def _describe_number(number: int | float | Decimal) -> str:
+    if isinstance(number, int) and abs(number) >= EXACT_WHOLE:
+        return "a whole number of more than 64 bits"
+    return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}.get(str(number).lower(), str(number))
+
+
+def _describe_text(text: str) -> str:
+    if not text:
+        return "an empty text"
+    if is_blank(text):
+        return "only white space" if text.isspace() else "only invisible characters"
+    return f"the text {text!r}" if len(text) <= PREVIEW else f"a text that begins {text[:PREVIEW]!r}"
+
+
+def preview(text: str) -> str:
+    """Return a text in quotation marks, cut."""
+    return repr(text if len(text) <= PREVIEW else f"{text[:PREVIEW]}…")

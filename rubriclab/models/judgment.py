@@ -1,0 +1,345 @@
+"""What raters are asked, in which order, what they answer, and how far they are.
+
+A judgment refers to its question (task, aspect, definition and scale) and to its text by digests. So it still applies
+if texts are added to a file or a file is renamed, and no longer applies once the text or the question has changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import statistics
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from rubriclab.errors import SettingsError
+from rubriclab.models.base import Bounded, FrozenModel, Moment
+from rubriclab.models.characters import describe, is_blank, one_line
+from rubriclab.models.digest import digest
+from rubriclab.models.text import Aspect, Example, Scale, TaskWords
+from rubriclab.option_names import option
+from rubriclab.stats.interval import Interval
+from rubriclab.stats.reliability import krippendorff_alpha
+
+LONGEST_NAME = 60
+LONGEST_REASON = 2000
+# A day: a page that stays open longer says nothing about how long a rating takes.
+MOST_SECONDS = 86_400
+
+Kind = Literal["rating", "cannot judge", "skipped", "withdrawal"]
+# The key of a text, and whether it is shown for the second time.
+ItemId = tuple[str, bool]
+
+
+@dataclass(frozen=True)
+class LabelQuestion:
+    """What raters are asked about each text, in the words of the task."""
+
+    words: TaskWords
+    aspect: Aspect
+    scale: Scale
+
+    @cached_property
+    def digest(self) -> str:
+        """Digest of task, aspect, definition and scale; the numbers 1 and 1.0 give the same."""
+        scale = [float(self.scale.low), float(self.scale.high), self.scale.whole]
+        return digest([self.words.task, self.aspect.name, self.aspect.definition, scale])
+
+
+@dataclass(frozen=True)
+class TextToJudge:
+    """A text to be judged."""
+
+    example: Example
+
+    @cached_property
+    def key(self) -> str:
+        """Digest of the text with its id and everything that raters see beside it."""
+        example = self.example
+        return digest([example.id, example.output, example.source, example.context, example.reference])
+
+
+class HumanJudgment(FrozenModel):
+    """One person's answer about a text.
+
+    Judgments are never changed or removed. The latest one about the same text applies, and a withdrawal takes back
+    one of them, so that the one before it applies again.
+
+    Attributes:
+        id: unique; a judgment with an id that is stored already is the same judgment sent again.
+        question: digest of the question.
+        aspect: the aspect's name, for people who read the store.
+        text: the key of the text.
+        again: whether the text was shown for the second time, to measure the rater's own consistency.
+        value: the score of a rating.
+        withdraws: the id of the judgment that a withdrawal takes back.
+        seconds: from showing the text to the answer.
+    """
+
+    id: str = Field(min_length=1, max_length=100)
+    question: str
+    aspect: str
+    rater: str = Field(min_length=1, max_length=LONGEST_NAME)
+    kind: Kind
+    text: str
+    again: bool = False
+    value: Bounded | None = None
+    reason: str = Field(default="", max_length=LONGEST_REASON)
+    withdraws: str | None = None
+    seconds: float = Field(default=0.0, ge=0, le=MOST_SECONDS)
+    created: Moment
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if (self.value is not None) != (self.kind == "rating"):
+            raise ValueError(f"expected a value in a rating and nowhere else, got {self.value} in a {self.kind}")
+        if (self.withdraws is not None) != (self.kind == "withdrawal"):
+            raise ValueError("expected the id of another judgment in a withdrawal and nowhere else")
+        return self
+
+    @property
+    def item(self) -> ItemId:
+        """The text that the judgment is about, and whether it was shown again."""
+        return self.text, self.again
+
+
+def rater_name(name: object) -> str:
+    """Return a rater's name without white space around it.
+
+    Raises:
+        SettingsError: if it is blank, longer than 60 characters, or holds control characters or line breaks.
+    """
+    if not isinstance(name, str) or is_blank(name):
+        raise SettingsError(f"A rater needs a name; got {describe(name)}.", f"Give {option('rater', 'anna')}.")
+    stripped = name.strip()
+    if len(stripped) > LONGEST_NAME or one_line(stripped) != stripped:
+        raise SettingsError(
+            f"The rater's name {one_line(stripped)[:LONGEST_NAME]!r} cannot be used.",
+            f"Give one of at most {LONGEST_NAME} characters on one line, without control characters.",
+        )
+    return stripped
+
+
+class History:
+    """Judgments about one question; grows by `add`."""
+
+    def __init__(self, judgments: Iterable[HumanJudgment] = ()) -> None:
+        self._given: dict[str, dict[str, HumanJudgment]] = {}
+        self._withdrawn: set[str] = set()
+        self._applies: dict[str, dict[ItemId, HumanJudgment]] = {}
+        for judgment in judgments:
+            self.add(judgment)
+
+    def add(self, judgment: HumanJudgment) -> None:
+        """Add a judgment that is later than the others; one with a known id changes nothing."""
+        given = self._given.setdefault(judgment.rater, {})
+        if judgment.id in given:
+            return
+        given[judgment.id] = judgment
+        applies = self._applies.setdefault(judgment.rater, {})
+        if judgment.kind != "withdrawal":
+            applies[judgment.item] = judgment
+            return
+        self._withdrawn.add(str(judgment.withdraws))
+        applies.pop(judgment.item, None)
+        for former in given.values():
+            if former.item == judgment.item and self._stands(former):
+                applies[judgment.item] = former
+
+    @property
+    def raters(self) -> tuple[str, ...]:
+        """Names of the raters with judgments that apply, sorted."""
+        return tuple(sorted(rater for rater, applies in self._applies.items() if applies))
+
+    def of(self, rater: str) -> Mapping[ItemId, HumanJudgment]:
+        """Return a rater's judgments that apply, by item."""
+        return self._applies.get(rater, {})
+
+    def all(self) -> tuple[HumanJudgment, ...]:
+        """Return the judgments of every rater that apply, raters by name, each in order of first judgment."""
+        return tuple(judgment for rater in self.raters for judgment in self._applies[rater].values())
+
+    def find(self, rater: str, name: str) -> HumanJudgment | None:
+        """Return a rater's judgment by its id, withdrawn or not."""
+        return self._given.get(rater, {}).get(name)
+
+    def latest(self, rater: str, items: Container[ItemId]) -> HumanJudgment | None:
+        """Return a rater's latest judgment of one of the items that is not withdrawn, or `None`."""
+        given = self._given.get(rater, {})
+        return next((each for each in reversed(given.values()) if each.item in items and self._stands(each)), None)
+
+    def _stands(self, judgment: HumanJudgment) -> bool:
+        return judgment.kind != "withdrawal" and judgment.id not in self._withdrawn
+
+
+# One item in so many is shown twice.
+REPEATED = 10
+
+
+@dataclass(frozen=True)
+class Item:
+    """What a rater judges at a time: a text, by its key.
+
+    Attributes:
+        again: whether it is shown for the second time.
+    """
+
+    text: str
+    again: bool = False
+
+    @property
+    def id(self) -> ItemId:
+        """What identifies the item in judgments."""
+        return self.text, self.again
+
+
+def deal(texts: Sequence[TextToJudge], rater: str) -> tuple[Item, ...]:
+    """Return what a rater judges, in order; one item in ten comes a second time, at least five items later.
+
+    Everything is drawn from digests of the rater's name and the texts, so a rater gets the same order every time. The
+    groups come in random order, and the texts of a group one after the other: a rating then compares a text with its
+    rivals.
+    """
+    draw = _drawing(rater)
+    groups = {group: draw("group", group) for group in {text.example.group for text in texts}}
+
+    def rank(text: TextToJudge) -> tuple[int, str, int]:
+        group = text.example.group
+        return groups[group], group, draw("text", text.key)
+
+    return tuple(_with_repeats([Item(text.key) for text in sorted(texts, key=rank)], draw))
+
+
+Draw = Callable[..., int]
+
+
+def _drawing(rater: str) -> Draw:
+    def draw(*parts: str) -> int:
+        """Return a random number that depends on the rater and the parts only."""
+        content = "\0".join((rater, *parts)).encode("utf-8", "surrogatepass")
+        return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest())
+
+    return draw
+
+
+def _with_repeats(items: Sequence[Item], draw: Draw) -> Iterator[Item]:
+    """Yield the items; one of the first half of each ten comes again among the next ten, or at the end."""
+    blocks = [items[start : start + REPEATED] for start in range(0, len(items), REPEATED)]
+    due: Item | None = None
+    for block in blocks:
+        after = draw("place", block[0].text) % len(block)
+        for place, item in enumerate(block):
+            yield item
+            if due and place == after:
+                yield due
+        due = _repeated(block, draw)
+    if due:
+        yield due
+
+
+def _repeated(block: Sequence[Item], draw: Draw) -> Item | None:
+    if len(block) < REPEATED / 2:
+        return None
+    chosen = min(block[: len(block) // 2], key=lambda item: draw("again", item.text))
+    return Item(chosen.text, again=True)
+
+
+# Fewer judgments say little about how long the others will take.
+FEWEST_TIMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Consistency:
+    """A rater's second judgments of the same texts compared with the first ones.
+
+    Attributes:
+        repeats: items judged twice.
+        same: share of equal scores.
+        difference: mean absolute difference of the scores, in points of the scale.
+    """
+
+    repeats: int
+    same: float
+    difference: float
+
+
+@dataclass(frozen=True, slots=True)
+class RaterProgress:
+    """How far a rater is.
+
+    Attributes:
+        done: items with a judgment other than skipping.
+        skipped: items that were skipped so far.
+        total: of all items, repeats included.
+        seconds_left: expected from the median of the rater's own judgments; `None` if there are too few.
+        consistency: `None` before anything was judged twice.
+    """
+
+    done: int
+    skipped: int
+    total: int
+    seconds_left: float | None
+    consistency: Consistency | None
+
+
+@dataclass(frozen=True, slots=True)
+class RaterAgreement:
+    """Krippendorff's alpha of several raters' scores, with the metric `interval`.
+
+    Attributes:
+        raters: with judgments.
+        units: texts that two raters or more have rated.
+        alpha: with an interval over groups of texts; its value is `None` if it is undefined.
+    """
+
+    raters: int
+    units: int
+    alpha: Interval
+
+
+def progress_of(items: Sequence[Item], given: Mapping[ItemId, HumanJudgment]) -> RaterProgress:
+    """Return a rater's progress, from the items that were dealt and the judgments that apply."""
+    given = {item.id: given[item.id] for item in items if item.id in given}
+    found = list(given.values())
+    done = [judgment for judgment in found if judgment.kind != "skipped"]
+    left = len(items) - len(done)
+    timed = [judgment.seconds for judgment in done if judgment.seconds > 0]
+    seconds = statistics.median(timed) * left if len(timed) >= FEWEST_TIMED else None
+    return RaterProgress(len(done), len(found) - len(done), len(items), seconds, consistency_of(given))
+
+
+def consistency_of(given: Mapping[ItemId, HumanJudgment]) -> Consistency | None:
+    """Return a rater's consistency; `None` if nothing was judged twice."""
+    rated = [
+        (first.value, second.value)
+        for (text, again), second in given.items()
+        if again and (first := given.get((text, False))) and first.value is not None and second.value is not None
+    ]
+    if not rated:
+        return None
+    apart = [abs(one - two) for one, two in rated]
+    return Consistency(len(rated), sum(each == 0 for each in apart) / len(apart), statistics.fmean(apart))
+
+
+def rater_agreement(history: History, texts: Sequence[TextToJudge]) -> RaterAgreement | None:
+    """Return the agreement of the raters on `texts` by their first ratings; `None` with fewer than two raters."""
+    groups = {text.key: text.example.group for text in texts}
+    rated = [
+        (each.rater, each.text, each.value)
+        for each in history.all()
+        if not each.again and each.text in groups and each.value is not None
+    ]
+    raters = {name: row for row, name in enumerate(sorted({rater for rater, _, _ in rated}))}
+    if len(raters) < 2:
+        return None
+    units = {text: column for column, text in enumerate(sorted({text for _, text, _ in rated}))}
+    table = np.full((len(raters), len(units)), np.nan)
+    for rater, text, value in rated:
+        table[raters[rater], units[text]] = value
+    names, clusters = np.unique([groups[text] for text in units], return_inverse=True)
+    alpha = krippendorff_alpha(table, "interval", clusters if len(names) > 1 else None)
+    return RaterAgreement(len(raters), int(((~np.isnan(table)).sum(axis=0) >= 2).sum()), alpha)

@@ -1,0 +1,253 @@
+"""The rubric that learning produces and scoring uses: frozen data without code, identified by its digest."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from pydantic import Field, JsonValue, model_validator
+
+from rubriclab.display import Displayed
+from rubriclab.models.aggregation import Aggregation
+from rubriclab.models.base import (
+    LARGEST,
+    Bounded,
+    Count,
+    FrozenModel,
+)
+from rubriclab.models.characters import describe
+from rubriclab.models.digest import digest
+from rubriclab.models.sentences import Material, Units
+from rubriclab.models.text import Aspect, Scale, Words
+
+if TYPE_CHECKING:
+    from rubriclab.report.model import View
+
+
+FORMAT: Literal[1] = 1
+
+# A smaller weight would have no effect beside others.
+LEAST_WEIGHT = 1e-12
+
+
+CriterionKind = Literal["hypothesis", "question", "score", "trait", "feature"]
+
+
+class Level(FrozenModel):
+    """Description of a text that deserves `score` on a criterion."""
+
+    score: Bounded
+    description: str = Field(min_length=1)
+
+
+class CitedReason(FrozenModel):
+    """A reason that a criterion came from: the id of the text, and the rater's name, empty if unknown."""
+
+    example: str
+    rater: str = ""
+
+
+class Evidence(FrozenModel):
+    """Origin of a criterion, and its agreement with the training labels.
+
+    Attributes:
+        origin: the generator's input when it proposed the criterion; `definition` if that was the aspect's definition
+            only.
+        examples: ids of the labelled texts in that input, or of those whose raters' reasons were in it.
+        reasons: those raters' reasons that the generator said the criterion came from.
+        findings: ids of the literature findings in that input.
+        refined: number of refinement rounds.
+        pearson: correlation with the labels of the training texts; `None` if undefined.
+        judged: number of training texts with a usable rating.
+        missing: number of training texts whose rating failed.
+        answers: counts of the answers `yes`, `no` and `n/a` on the training texts.
+        heldout: correlation with the labels of training texts that were not used to make it; if all were, the
+            cross-validated one. `None` if it was not measured.
+    """
+
+    origin: Literal[
+        "labels",
+        "labels and literature",
+        "literature",
+        "prior knowledge",
+        "written by hand",
+        "seed questions",
+        "definition",
+    ]
+    examples: tuple[str, ...] = ()
+    reasons: tuple[CitedReason, ...] = Field((), exclude_if=lambda reasons: not reasons)
+    findings: tuple[str, ...] = ()
+    refined: Count = 0
+    pearson: float | None = None
+    judged: Count = 0
+    missing: Count = 0
+    answers: Mapping[str, Count] | None = None
+    heldout: float | None = None
+
+
+class Question(FrozenModel):
+    """Origin of a yes/no question, and the meaning of its answers.
+
+    Attributes:
+        origin: written by hand (`seed`), derived from a seed question as another side of its sub-dimension
+            (`diversified`) or a finer point (`elaborated`), or `proposed` with its sub-dimension.
+        seed: id of the question that it was derived from, if any.
+        better: the answer of a better text.
+        support: the text whose facts the judge has to name for a yes; `None` if it answers yes or no directly.
+        absent: the answer if the text lacks the thing in question; `None` if unspecified.
+        broken: the answer for a text that is empty or makes no sense; `None` if unspecified.
+    """
+
+    origin: Literal["seed", "diversified", "elaborated", "proposed"]
+    seed: str | None = None
+    better: Literal["yes", "no"] = "yes"
+    support: Material | None = None
+    absent: Literal["yes", "no", "n/a"] | None = None
+    broken: Literal["yes", "no", "n/a"] | None = None
+
+
+class Demonstration(FrozenModel):
+    """A labelled text in the prompt, before the text to score."""
+
+    example: str
+    output: str
+    source: str | None = None
+    context: str | None = None
+    score: Bounded
+
+
+class Criterion(FrozenModel):
+    """A criterion of a rubric.
+
+    Attributes:
+        kind: a `hypothesis` with levels; a yes/no `question`, whose `trait` is its sub-dimension; a holistic `score` of
+            the aspect, whose `statement` instructs the judge; a `trait`, rated on the scale by its `statement` without
+            levels; or a `feature` of the text, whose `id` is its name.
+        demonstrations: labelled texts in its prompt.
+        steps: evaluation steps in its prompt; empty for none.
+    """
+
+    id: str
+    kind: CriterionKind
+    trait: str = Field(min_length=1)
+    statement: str = Field(min_length=1)
+    levels: tuple[Level, ...] = ()
+    weight: float = Field(default=1.0, ge=LEAST_WEIGHT, le=LARGEST, allow_inf_nan=False)
+    evidence: Evidence
+    question: Question | None = None
+    demonstrations: tuple[Demonstration, ...] = ()
+    steps: str = ""
+
+    @model_validator(mode="after")
+    def _matches_kind(self) -> Self:
+        if (self.kind == "hypothesis") != bool(self.levels):
+            raise ValueError("levels belong to a hypothesis, and every hypothesis needs some")
+        if (self.kind == "question") != bool(self.question):
+            raise ValueError("`question` belongs to a criterion of that kind, and every one needs it")
+        return self
+
+
+class DroppedCriterion(FrozenModel):
+    """A criterion that was rejected, and the reason."""
+
+    criterion: Criterion
+    reason: str
+
+
+class Part(FrozenModel):
+    """The criteria of one method, and the settings that it was learned with and scores with.
+
+    Attributes:
+        dimensions: definitions of the sub-dimensions that the criteria's traits name, if any.
+        units: the units that a text is segmented into, for a method that judges these.
+    """
+
+    method: str
+    settings: Mapping[str, JsonValue]
+    criteria: tuple[Criterion, ...] = Field(min_length=1)
+    dropped: tuple[DroppedCriterion, ...] = ()
+    dimensions: Mapping[str, str] | None = None
+    units: Units | None = None
+
+
+class Rubric(Displayed, FrozenModel):
+    """What raters of one aspect reward, as parts that are scored separately.
+
+    Attributes:
+        aggregation: how the criteria's scores become one score; without it that is the mean of the parts' scores.
+        dropped: the criteria of methods that the rubric has no criterion of.
+    """
+
+    format: Literal[1] = FORMAT
+    task: Words
+    aspect: Aspect
+    scale: Scale
+    parts: tuple[Part, ...] = Field(min_length=1)
+    aggregation: Aggregation | None = None
+    dropped: tuple[DroppedCriterion, ...] = Field((), exclude_if=lambda dropped: not dropped)
+
+    def view(self) -> View:
+        """Return what the rubric judges and its criteria."""
+        from rubriclab.report.version import rubric_view
+
+        return rubric_view(self)
+
+    @model_validator(mode="after")
+    def _one_term_each(self) -> Self:
+        if self.aggregation:
+            ids, terms = Counter(c.id for c in self.criteria), Counter(t.criterion for t in self.aggregation.terms)
+            if odd := [name for name in (ids | terms) if (ids[name], terms[name]) != (1, 1)]:
+                counts = f"{ids[odd[0]]} and {terms[odd[0]]}"
+                raise ValueError(
+                    f"expected one criterion and one term of the aggregation for each id, got {counts} "
+                    f"for {describe(odd[0])}"
+                )
+        return self
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """The rubric's identity: equal content has an equal digest."""
+        return digest(self.model_dump(mode="json"))
+
+    @property
+    def scores_on(self) -> Scale:
+        """The scale of the scores; criteria are rated on `scale`, which may differ."""
+        return (self.aggregation and self.aggregation.onto) or self.scale
+
+    @property
+    def threshold(self) -> float | None:
+        """For verdicts, the lowest score that passes, 0.5 unless one was learned; `None` for any other scale."""
+        learned = self.aggregation.threshold if self.aggregation else None
+        return (0.5 if learned is None else learned) if self.scores_on.names else None
+
+    def verdict(self, score: float | None) -> str | None:
+        """Return the level of a text with this score; `None` without a score, or without verdicts."""
+        names, threshold = self.scores_on.names, self.threshold
+        return None if names is None or threshold is None or score is None else names[score >= threshold]
+
+    @property
+    def criteria(self) -> tuple[Criterion, ...]:
+        """All criteria, part by part."""
+        return tuple(criterion for part in self.parts for criterion in part.criteria)
+
+    @property
+    def all_dropped(self) -> tuple[DroppedCriterion, ...]:
+        """All criteria that were considered and dropped, part by part."""
+        return (*(each for part in self.parts for each in part.dropped), *self.dropped)
+
+
+def by_id(criteria: Iterable[Criterion]) -> list[Criterion]:
+    """Return criteria in the order of prompts, by id: h9 before h10."""
+    return sorted(criteria, key=lambda criterion: (len(criterion.id), criterion.id))
+
+
+def criterion_payload(criterion: Criterion) -> dict[str, Any]:
+    """Return the fields of a criterion that a judge is shown."""
+    return {
+        "id": criterion.id,
+        "trait": criterion.trait,
+        "statement": criterion.statement,
+        "levels": [{"score": level.score, "description": level.description} for level in criterion.levels],
+    }

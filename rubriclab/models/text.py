@@ -1,0 +1,434 @@
+"""Scales of scores, given by the user or inferred from the labels."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
+from typing import Annotated, Any, Literal, Self, get_args
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, model_validator
+
+from rubriclab.errors import DataError, SettingsError, UserError
+from rubriclab.models.cells import WordScore
+from rubriclab.models.characters import is_blank
+from rubriclab.models.digest import canonical, digest
+from rubriclab.models.documents import content_path
+from rubriclab.models.sentences import Material
+from rubriclab.option_names import option
+
+# A scale with more levels is described by five anchors, since descriptions of eleven levels would be too many.
+MOST_LEVELS = 7
+ANCHORS = 5
+# Limits of the ends and of the width; beyond them, differences between scores overflow or vanish.
+LARGEST_END = 1e9
+LEAST_WIDTH = 1e-6
+
+
+class Scale(BaseModel):
+    """Scores from `low` to `high`; whole numbers only if `whole`.
+
+    Attributes:
+        names: what the two levels of verdicts, 0 and 1, are called; `None` for any other scale. Scores between them are
+            probabilities of the level 1.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    low: float
+    high: float
+    whole: bool
+    names: tuple[str, str] | None = Field(None, exclude_if=lambda names: names is None)
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
+            raise ValueError(f"a scale needs two finite numbers, the lower first; got {self.low} and {self.high}")
+        if max(abs(self.low), abs(self.high)) > LARGEST_END or self.width < LEAST_WIDTH:
+            raise ValueError(
+                f"a scale has ends of at most {LARGEST_END:,.0f} in size, at least {LEAST_WIDTH:g} apart; "
+                f"got {self.low:g} and {self.high:g}"
+            )
+        if self.whole and not _whole_ends(self.low, self.high):
+            raise ValueError(f"a scale of whole numbers needs whole ends; got {self.low} and {self.high}")
+        if self.names and (self.low, self.high) != (0, 1):
+            raise ValueError(f"only the two levels 0 and 1 have names; got a scale from {self.low} to {self.high}")
+        return self
+
+    @property
+    def width(self) -> float:
+        """Distance from the lowest to the highest score."""
+        return self.high - self.low
+
+    def holds(self, score: float) -> bool:
+        """Return whether a judge may give `score`."""
+        return self.contains(score) and (not self.whole or float(score).is_integer())
+
+    def contains(self, label: float) -> bool:
+        """Return whether `label` lies on the scale; means of several raters may fall between whole scores."""
+        return math.isfinite(label) and self.low <= label <= self.high
+
+    def moved_to(self, other: Scale, score: float) -> float:
+        """Return a score of this scale mapped linearly to another one, end to end."""
+        return other.low + (score - self.low) * other.width / self.width
+
+    def same_ends(self, other: Scale) -> bool:
+        """Return whether both have the same ends, whether or not scores are whole."""
+        return (self.low, self.high) == (other.low, other.high)
+
+    def anchors(self) -> tuple[float, ...]:
+        """Return the scores that a criterion describes in words, in ascending order, rounded as by `show`.
+
+        A judge repeats them as shown: 0.3, not 0.30000000000000004.
+        """
+        steps = self.width
+        if self.low.is_integer() and steps.is_integer() and 2 <= steps < MOST_LEVELS:
+            return tuple(self.low + step for step in range(int(steps) + 1))
+        if self.whole and steps == 1:
+            return (self.low, self.high)
+        return tuple(float(show(self.low + steps * step / (ANCHORS - 1))) for step in range(ANCHORS))
+
+    @property
+    def between(self) -> bool:
+        """Whether there are legal scores between the anchors."""
+        return not self.whole or len(self.anchors()) <= self.width
+
+    def describe(self) -> str:
+        """Return a description of the scale for a judge."""
+        if self.names:
+            return f"0 (certainly {self.names[0]!r}) to 1 (certainly {self.names[1]!r}), decimals allowed"
+        numbers = "whole numbers only" if self.whole else "decimals allowed"
+        return f"{show(self.low)} (lowest) to {show(self.high)} (highest), {numbers}"
+
+
+def show(score: float) -> str:
+    """Return a score with up to three decimals: `4`, not `4.0`."""
+    return f"{score:z.3f}".rstrip("0").rstrip(".")
+
+
+def parse_scale(text: str, labels: Iterable[float] = ()) -> Scale:
+    """Return the scale in a text `LOW:HIGH`, `LOW:HIGH:whole` or `LOW:HIGH:any`.
+
+    Without a third part, scores are whole numbers if the ends and all `labels` are.
+
+    Raises:
+        SettingsError: if `text` is not of that form.
+    """
+    parts = text.split(":")
+    kinds = {"whole": True, "any": False}
+    try:
+        if len(parts) not in (2, 3) or (len(parts) == 3 and parts[2] not in kinds):
+            raise ValueError
+        low, high = float(parts[0]), float(parts[1])
+        whole = kinds[parts[2]] if len(parts) == 3 else _whole_ends(low, high) and _all_whole(labels)
+        return Scale(low=low, high=high, whole=whole)
+    except ValueError:
+        raise SettingsError(
+            f"The scale {text!r} is not understood;",
+            "write the lowest and the highest score, as in 1:5, and if need be 1:5:whole or 0:1:any.",
+        ) from None
+
+
+def scale_of(labels: Iterable[float], annotations: Iterable[float] = ()) -> Scale:
+    """Return the narrowest scale with whole ends that contains all `labels` and `annotations`.
+
+    It is one of verdicts if all annotations, or without any the labels, are 0 or 1.
+
+    Raises:
+        ValueError: if there is no label.
+    """
+    labels, single = list(labels), list(annotations)
+    values = [*labels, *single]
+    if (verdicts := verdict_scale(single or labels)) and all(0 <= label <= 1 for label in labels):
+        return verdicts
+    low, high = math.floor(min(values)), math.ceil(max(values))
+    return Scale(low=low, high=max(high, low + 1), whole=_all_whole(labels))
+
+
+def verdict_scale(values: Iterable[float]) -> Scale | None:
+    """Return the scale of labels that are all 0 or 1, with their most common words; `None` for any others."""
+    values = list(values)
+    if not values or not set(values) <= {0, 1}:
+        return None
+    words = Counter((float(value), value.word.casefold()) for value in values if isinstance(value, WordScore))
+    worse, better = (
+        next((word for (score, word), _ in words.most_common() if score == level), None) for level in (0, 1)
+    )
+    return Scale(low=0, high=1, whole=False, names=(worse, better) if worse and better else ("0", "1"))
+
+
+def _whole_ends(low: float, high: float) -> bool:
+    return low.is_integer() and high.is_integer()
+
+
+def _all_whole(labels: Iterable[float]) -> bool:
+    labels = list(labels)
+    return bool(labels) and all(float(label).is_integer() for label in labels)
+
+
+def _seen(text: str) -> str:
+    if is_blank(text):
+        raise ValueError("a text was expected, got only invisible characters")
+    return text
+
+
+Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1), AfterValidator(_seen)]
+
+
+class Aspect(BaseModel):
+    """A quality of a text, such as coherence, and its definition."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: Words
+    definition: Words
+
+
+class _Words(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    source: Words
+    context: Words
+    output: Words
+    about_output: str = ""
+    about_context: str = ""
+    without_context: str = ""
+
+
+class TaskWords(_Words):
+    """Names of an example's fields in a task: a summary of a source text, a story for a prompt.
+
+    Attributes:
+        about_output: what a judge has to know about every output, such as who says a response; may be empty. In this
+            text and the next two, `{source}`, `{context}` and `{output}` are replaced by the words above.
+        about_context: the purpose of the context.
+        without_context: how to judge an output without context.
+    """
+
+    task: Words
+
+    def called(self, what: Literal["output"] | Material) -> str:
+        """Return the task's name for one of an example's texts."""
+        return f"reference {self.output}" if what == "reference" else str(getattr(self, what))
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """The words of a task, the aspect and the scale."""
+
+    words: TaskWords
+    aspect: Aspect
+    scale: Scale
+
+    def fields(self) -> dict[str, Any]:
+        """Return the fields of every prompt about this assignment."""
+        return dict(self._fields)
+
+    @cached_property
+    def _fields(self) -> dict[str, Any]:
+        scale = self.scale
+        return {
+            "words": self.words.model_dump(),
+            "aspect": {"name": self.aspect.name, "definition": self.aspect.definition},
+            "scale": {
+                "text": scale.describe(),
+                "low": scale.low,
+                "high": scale.high,
+                "whole": scale.whole,
+                "between": scale.between,
+                "anchors": list(scale.anchors()),
+            },
+        }
+
+    def assessable_fields(self) -> dict[str, Any]:
+        """Return the fields of a prompt in which the judge of a verdict may say that a text cannot be assessed."""
+        fields = self.fields()
+        if self.scale.names:
+            text = f"{self.scale.describe()}; or n/a if nothing here lets you tell"
+            fields["scale"] = {**fields["scale"], "text": text, "assessable": True}
+        return fields
+
+    @staticmethod
+    def text_fields(example: Example) -> dict[str, Any]:
+        """Return the fields of a text in prompts, without its labels."""
+        return {"source": example.source, "context": example.context, "output": example.output}
+
+
+class _ShippedTask(BaseModel):
+    """A task in the shipped file."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    words: _Words
+    aspects: dict[Words, Words]
+
+
+_NEUTRAL = _Words(source="source", context="context", output="text")
+
+
+def find_aspect(task: str, name: str, definition: str | None = None) -> Aspect:
+    """Return the aspect with the given `definition`, or else the task's aspect with the included definition.
+
+    Raises:
+        UserError: if there is no definition, or the given name or definition is blank.
+    """
+    if definition is not None:
+        if is_blank(name) or is_blank(definition):
+            raise UserError(
+                f"An aspect needs a name and a definition; got {name!r} and {definition!r}.",
+                "Define the aspect in a sentence or two.",
+            )
+        return Aspect(name=name, definition=definition)
+    shipped = _tasks()[task].aspects if task in _tasks() else {}
+    if name not in shipped:
+        raise UserError(
+            f"There is no included definition of {name!r} for the task {task!r}. {_defined(task)}",
+            f"Write your own: {option('definition', 'TEXT')}.",
+        )
+    return Aspect(name=name, definition=shipped[name])
+
+
+def is_defined(task: str | None, name: str) -> bool:
+    """Return whether a definition of the aspect is included for the task, or without one for any task."""
+    return any(name in words.aspects for each, words in _tasks().items() if task in (None, each))
+
+
+def shipped_aspects(task: str) -> tuple[Aspect, ...]:
+    """Return the included aspects of a task, in order; empty for an unknown task."""
+    aspects = _tasks()[task].aspects if task in _tasks() else {}
+    return tuple(Aspect(name=name, definition=words) for name, words in aspects.items())
+
+
+def task_words(task: str) -> TaskWords:
+    """Return the words for a task's fields; neutral ones for an unknown task."""
+    words = _tasks()[task].words if task in _tasks() else _NEUTRAL
+    return TaskWords(task=task, **words.model_dump())
+
+
+def _defined(task: str) -> str:
+    if task in _tasks():
+        return f"Aspects with a definition: {', '.join(sorted(_tasks()[task].aspects))}."
+    return f"Tasks with definitions: {', '.join(sorted(_tasks()))}."
+
+
+@cache
+def _tasks() -> dict[str, _ShippedTask]:
+    raw = content_path("stores", "aspects.json").read_bytes()
+    return TypeAdapter(dict[str, _ShippedTask]).validate_json(raw)
+
+
+# The fields that a judge is shown beside the text.
+ShownField = Literal["source", "context"]
+SHOWN_FIELDS: tuple[ShownField, ...] = get_args(ShownField)
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A text to judge.
+
+    Attributes:
+        group: the input that several outputs share (one article, several summaries).
+        scores: one number per aspect; the mean of several raters.
+        annotations: each rater's number, by aspect.
+        raters: the raters' names in the order of `annotations`, by aspect, if known.
+        reasons: why raters gave their scores, by aspect: one text, or a text for each rater by name.
+    """
+
+    id: str
+    output: str
+    group: str
+    source: str | None = None
+    context: str | None = None
+    reference: str | None = None
+    system: str | None = None
+    scores: Mapping[str, float] = field(default_factory=dict)
+    annotations: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    raters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    reasons: Mapping[str, str | Mapping[str, str]] = field(default_factory=dict)
+
+
+def labelled(examples: Iterable[Example], aspect: str) -> tuple[Example, ...]:
+    """Return the examples with a label for `aspect`, in order. Without a score, the label is the annotations' mean."""
+    return tuple(_averaged(example, aspect) for example in examples if is_labelled(example, aspect))
+
+
+def is_labelled(example: Example, aspect: str) -> bool:
+    """Return whether the text has a label for `aspect`."""
+    return aspect in example.scores or bool(example.annotations.get(aspect))
+
+
+def named_annotations(example: Example, aspect: str) -> dict[str, float]:
+    """Return the raters' scores of the text by name; none if the names are unknown."""
+    names = example.raters.get(aspect, ())
+    return dict(zip(names, example.annotations[aspect], strict=True)) if names else {}
+
+
+def named_reasons(example: Example, aspect: str) -> dict[str, str]:
+    """Return the raters' reasons for their scores of the text by name; the name of an unknown rater is empty."""
+    given = example.reasons.get(aspect, {})
+    return {"": given} if isinstance(given, str) else dict(given)
+
+
+def split_by_group(
+    examples: Iterable[Example], held_out: float, seed: int = 0
+) -> tuple[tuple[Example, ...], tuple[Example, ...]]:
+    """Return training examples and held-out examples, each in the given order; no group is divided.
+
+    `held_out` is the share of groups that are held out; each part gets at least one group. The split depends only on
+    the groups' names and `seed`.
+
+    Raises:
+        SettingsError: if `held_out` does not lie between 0 and 1.
+        DataError: if there are fewer than two groups.
+    """
+    if not 0 < held_out < 1:
+        raise SettingsError(f"The held-out share is {held_out}.", "Give a number between 0 and 1, such as 0.3.")
+    examples = tuple(examples)
+    groups = sorted({example.group for example in examples}, key=lambda group: digest([seed, group]))
+    if len(groups) < 2:
+        raise DataError(
+            f"Expected at least two groups to hold some out, got {len(groups)}.",
+            "A group is the texts that share one source, named in the field 'group'.",
+        )
+    count = min(max(round(held_out * len(groups)), 1), len(groups) - 1)
+    chosen = frozenset(groups[:count])
+    train = tuple(example for example in examples if example.group not in chosen)
+    return train, tuple(example for example in examples if example.group in chosen)
+
+
+def _averaged(example: Example, aspect: str) -> Example:
+    if aspect in example.scores:
+        return example
+    annotations = example.annotations[aspect]
+    return replace(example, scores={**example.scores, aspect: math.fsum(annotations) / len(annotations)})
+
+
+def common_fields(examples: Sequence[Example]) -> tuple[ShownField, ...]:
+    """Return which of source and context all the examples have; none if there are no examples."""
+    return tuple(name for name in SHOWN_FIELDS if examples and all(getattr(each, name) for each in examples))
+
+
+def text_digest(example: Example) -> str:
+    """Return the digest of a text with its source and context, independent of id and labels."""
+    return digest([example.output, example.source, example.context])
+
+
+def data_digest(examples: Iterable[Example], aspect: str) -> str:
+    """Return the digest of the training data in `examples`, independent of order: texts, scores and reasons."""
+    rows: list[list[Any]] = [
+        [
+            e.id,
+            e.group,
+            e.output,
+            e.source,
+            e.context,
+            float(e.scores[aspect]) if aspect in e.scores else None,
+            *([e.reference] if e.reference is not None else []),
+            *([named_reasons(e, aspect)] if named_reasons(e, aspect) else []),
+        ]
+        for e in examples
+    ]
+    # Sorted by id, and rows with equal ids by their content.
+    return digest(sorted(rows, key=lambda row: (row[0], canonical(row))))

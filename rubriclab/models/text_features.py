@@ -1,0 +1,421 @@
+"""Text features: what the baselines of learned rubrics are made of, and what the offline judge reads.
+
+None of them understands the text; each is a count, a share or a distance that a person can check by hand.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import chain, pairwise
+from pathlib import Path
+from statistics import fmean
+from typing import Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, field_validator
+
+from rubriclab.models.digest import cached_by_size
+from rubriclab.models.sentences import split_sentences, word_set
+
+AspectKind = Literal["fluency", "coherence", "coverage", "faithfulness", "engagement"]
+"""The families of human-rated aspects between which a feature's usual direction differs."""
+
+
+class TextFeature(BaseModel):
+    """One row of `text_features.csv`; the row is the feature's documentation.
+
+    Attributes:
+        name: identifier in snake_case; the key of its value in `Features`.
+        title: short noun phrase, to be read by a person inside a sentence.
+        unit: what is counted, or the range.
+        typical: a common value in a paragraph of English.
+        spread: by how much texts usually differ from it.
+        keywords: beginnings of the words by which a criterion in plain English refers to the trait.
+        better_high: kinds of aspect that usually grow with the feature, by general knowledge and not by any data set.
+        better_low: kinds of aspect that usually fall with the feature.
+        learned: the weight that public sets gave it, over all their aspects.
+        needs: "source" or "context", which must accompany the output; without it the value is nan.
+        tasks: the tasks in which these directions hold; none named means in any.
+        reference: author, year and venue of the idea, or "elementary".
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    title: str
+    unit: str
+    typical: float
+    spread: float
+    keywords: tuple[str, ...]
+    better_high: tuple[AspectKind, ...]
+    better_low: tuple[AspectKind, ...]
+    learned: float
+    needs: tuple[str, ...]
+    tasks: tuple[str, ...]
+    reference: str
+
+    @field_validator("keywords", "better_high", "better_low", "needs", "tasks", mode="before")
+    @classmethod
+    def _listed(cls, cell: str) -> tuple[str, ...]:
+        return tuple(filter(None, cell.split(";")))
+
+    def direction(self, kind: AspectKind) -> int:
+        """Return 1, -1 or 0: how the feature usually moves with a kind of aspect; 0 is unknown."""
+        return (kind in self.better_high) - (kind in self.better_low)
+
+
+with Path(__file__).with_suffix(".csv").open(encoding="utf-8", newline="") as _file:
+    CATALOGUE = tuple(map(TextFeature.model_validate, csv.DictReader(_file)))
+
+_KIND_WORDS: dict[AspectKind, tuple[str, ...]] = {
+    "fluency": ("fluen", "gramma", "natural", "readab", "understandab", "clarity", "wording", "style"),
+    "coherence": ("coheren", "cohes", "structur", "organi", "logic", "flow"),
+    "coverage": ("relevan", "informati", "cover", "important", "complete", "helpful", "useful"),
+    "faithfulness": ("consisten", "faithful", "factual", "ground", "hallucinat", "accura", "correct", "support"),
+    "engagement": ("engag", "interest", "empath", "surpris", "complex", "creativ", "emotion", "fun", "humo", "vivid"),
+}
+
+
+def aspect_kinds(aspect: str, definition: str = "") -> tuple[AspectKind, ...]:
+    """The kinds that the aspect's name speaks of, or else its definition; all kinds where neither says."""
+    return _kinds_in(aspect) or _kinds_in(definition) or get_args(AspectKind)
+
+
+def usual_directions(aspect: str, definition: str = "", task: str = "") -> dict[str, float]:
+    """Return each text feature's usual direction for this aspect, from -1 to 1; 0 where nothing is known.
+
+    An aspect of several kinds has the mean of their directions. Features whose directions are tied to other tasks
+    than `task` have 0.
+    """
+    kinds = aspect_kinds(aspect, definition)
+    return {
+        feature.name: fmean(map(feature.direction, kinds)) if task in (feature.tasks or (task,)) else 0.0
+        for feature in CATALOGUE
+    }
+
+
+def prior_directions(aspect: str, definition: str = "", task: str = "") -> dict[str, float]:
+    """Return each text feature's weight before any label, for standardised values; the largest size is 1.
+
+    The mean of the usual directions and of the weights learned from public sets, each with sizes that sum to 1. On sets
+    left out of the learning, the mean agrees better with people than either alone (`docs/decisions/0012`).
+    """
+    usual = usual_directions(aspect, definition, task)
+    of_usual, of_learned = sum(map(abs, usual.values())) or 1.0, sum(abs(feature.learned) for feature in CATALOGUE)
+    total = {each.name: usual[each.name] / of_usual + each.learned / of_learned for each in CATALOGUE}
+    largest = max(map(abs, total.values()))
+    return {name: value / largest for name, value in total.items()}
+
+
+def _kinds_in(words: str) -> tuple[AspectKind, ...]:
+    found = re.findall(r"[a-z]+", words.lower())
+    return tuple(kind for kind, stems in _KIND_WORDS.items() if any(word.startswith(stems) for word in found))
+
+
+# Small closed word lists of English, in lower case with straight apostrophes.
+ARTICLES_AND_POSSESSIVES = word_set("the a an my your his its our their")
+PREPOSITIONS = word_set(
+    "about above across after against along among around as at before behind below beneath beside between beyond by"
+    " despite down during except for from in inside into like near of off on onto out outside over past per since"
+    " through throughout till to toward towards under underneath until up upon via with within without"
+)
+CONJUNCTIONS = word_set("and or but nor so yet because although though while whereas if unless that than whether")
+AUXILIARIES = word_set(
+    "am is are was were be been being has have had having do does did doing will would shall should can could may"
+    " might must isn't aren't wasn't weren't hasn't haven't hadn't don't doesn't didn't won't wouldn't shan't"
+    " shouldn't can't cannot couldn't mustn't ain't"
+)
+REFERENCES = word_set(
+    "he him his himself she her hers herself it its itself they them their theirs themselves he's she's it's they're"
+    " he'd she'd they'd he'll she'll it'll they'll they've this that these those such that's"
+)
+FUNCTION_WORDS = (
+    ARTICLES_AND_POSSESSIVES
+    | PREPOSITIONS
+    | CONJUNCTIONS
+    | AUXILIARIES
+    | REFERENCES
+    | word_set(
+        "i me mine myself we us ours ourselves i'm i've i'll i'd we're we've we'll we'd you yours yourself yourselves"
+        " you're you've you'll you'd who whom whose which what when where why how what's who's where's how's not no all"
+        " any both each either every few less many more most much neither none one other others own same several some"
+        " there there's here just only very too also then now again ever never always even still already almost quite"
+        " rather really well oh yes yeah"
+    )
+)
+CONNECTIVES = word_set(
+    "and but so because although though however therefore thus hence moreover furthermore meanwhile instead"
+    " otherwise nevertheless nonetheless besides then afterwards afterward finally eventually first second next"
+    " later also still yet while whereas since when after before until if unless consequently similarly likewise"
+    " additionally indeed suddenly soon once"
+)
+
+# The words of `spaced_words`: finding copied runs is quadratic in the worst case.
+SEARCHED_WORDS = 5_000
+# Letters; longer words are not stemmed and cached.
+LONGEST_STEMMED = 40
+
+_UNIFIED = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "\u00a0": " "})
+# What tokenisers of the Penn Treebank's school put for brackets.
+_SPELLED_BRACKET = re.compile(r"-[lr][rsc]b-", re.IGNORECASE)
+_SPLIT_CONTRACTION = re.compile(r"(?<=\w) (?=(?:n't|'(?:s|re|ll|ve|d|m))(?!\w))", re.IGNORECASE)
+_UNSPACED_SCRIPT = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_WORD = re.compile(
+    r"[^\W\d_](?:\.[^\W\d_])+(?![^\W_])"  # u.s, p.m
+    r"|\d+(?:[.,:]\d+)*[^\W\d_]*"  # 1,000 and 3.5 and 10th
+    r"|[^\W_]+(?:'[^\W_]+)*"
+)
+
+
+def unify(text: str) -> str:
+    """Return `text` with straight quotes and without spelled brackets, and with split contractions rejoined."""
+    plain = text.translate(_UNIFIED).replace("``", '"').replace("''", '"')
+    return _SPLIT_CONTRACTION.sub("", _SPELLED_BRACKET.sub(" ", plain))
+
+
+def _split_words(unified: str) -> tuple[str, ...]:
+    """Return the words of a unified text in their own case; each character of a script without spaces is a word."""
+    return tuple(_WORD.findall(_UNSPACED_SCRIPT.sub(r" \g<0> ", unified)))
+
+
+@lru_cache(maxsize=1 << 15)
+def stem(word: str) -> str:
+    """Return `word` without possessive, plural and the commonest verb endings; after Harman (1991, JASIS)."""
+    word = word.removesuffix("'s")
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
+    if len(word) > 4 and word.endswith(("ses", "xes", "zes", "ches", "shes")):
+        return word[:-2]
+    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return word[:-1]
+    ending = next((each for each in ("ing", "ed") if word.endswith(each) and len(word) - len(each) >= 4), "")
+    return word.removesuffix(ending)
+
+
+def content_stems(words: Sequence[str]) -> tuple[str, ...]:
+    """Return the stems of the words that are not function words."""
+    content = (word for word in words if word not in FUNCTION_WORDS and (len(word) > 1 or not word.isascii()))
+    return tuple(stem(word) if len(word) <= LONGEST_STEMMED else word for word in content)
+
+
+def share(part: float, whole: float) -> float:
+    """`part / whole`, and nan where there is no whole."""
+    return part / whole if whole else float("nan")
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text and its views; every view is computed when first asked for and kept.
+
+    Cased running text stands beside lower-cased, tokenised machine output ("do n't", "u.s .", "`` so ''"). Words are
+    therefore compared in lower case, with contractions rejoined, hyphens split and quotes unified, so that an output
+    and its source meet whatever their spelling. Every pattern runs in linear time on any input.
+    """
+
+    raw: str
+
+    @cached_property
+    def cased_words(self) -> tuple[tuple[str, ...], ...]:
+        """The words of each sentence as written."""
+        return tuple(_split_words(unify(sentence)) for sentence in split_sentences(self.raw))
+
+    @cached_property
+    def sentence_words(self) -> tuple[tuple[str, ...], ...]:
+        """The words of each sentence in lower case."""
+        return tuple(tuple(word.lower() for word in sentence) for sentence in self.cased_words)
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """All words in lower case."""
+        return tuple(chain.from_iterable(self.sentence_words))
+
+    @cached_property
+    def content(self) -> tuple[str, ...]:
+        """The stems of all content words, in order."""
+        return content_stems(self.words)
+
+    @cached_property
+    def content_counts(self) -> Counter[str]:
+        """How often each stem of a content word occurs."""
+        return Counter(self.content)
+
+    @cached_property
+    def fourgrams(self) -> Counter[tuple[str, ...]]:
+        """How often each run of four words occurs."""
+        return Counter(zip(*(self.words[i:] for i in range(4)), strict=False))
+
+    @cached_property
+    def spaced_words(self) -> str:
+        """The first words with a space around each, so that runs of words can be searched for."""
+        return f" {' '.join(self.words[:SEARCHED_WORDS])} "
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Words written with a capital inside a sentence, in lower case; all-lower-case texts have none."""
+        inner = chain.from_iterable(sentence[1:] for sentence in self.cased_words)
+        capitalised = (word.lower().removesuffix("'s") for word in inner if word[0].isupper())
+        return frozenset(word for word in capitalised if len(word) > 1 and word not in FUNCTION_WORDS)
+
+    @cached_property
+    def numbers(self) -> tuple[str, ...]:
+        """Words with a digit, without thousands separators."""
+        return tuple(word.replace(",", "") for word in self.words if word[0].isdigit())
+
+
+WORD_COUNT = "words"
+"""The feature that every learned rubric is compared with."""
+
+_FINAL = re.compile(r"[.!?…。！？][\"'”’)\]»`\s]*\Z")
+_PUNCTUATION = re.compile(r"(\s?)[.,;:!?](?=\s|\Z)")
+_MARKUP = re.compile(r"^[ \t]{0,8}(?:#{1,6} |[-*•+] |\d{1,3}[.)] |>|\|)|\*\*|__|```|https?://|www\.|\]\(", re.MULTILINE)
+_JOINT = re.compile(r"[^\W_]+(?:'[^\W_]+)*|[.,;:!?](?=\s|\Z)")
+_NEVER_AFTER_ARTICLE = (ARTICLES_AND_POSSESSIVES | CONJUNCTIONS | AUXILIARIES | PREPOSITIONS) - word_set(
+    "down inside like near outside past up can will may might must do being"
+)
+_NEVER_BEFORE_STOP = ARTICLES_AND_POSSESSIVES - {"his"} | word_set("of and or but than because into if from although")
+_TIES = REFERENCES | CONNECTIVES
+_MAY_DOUBLE = word_set("had that very no so bye ha really many far long now yes again on")
+
+
+# The texts of a training or evaluation are needed again by every criterion and baseline.
+_values = cached_by_size(2**22)(lambda _output, _source, _context: dict[str, float]())
+
+# Rival outputs share their source. A character takes some 60 bytes with its views.
+_shared_text = cached_by_size(400_000)(Text)
+
+
+class Features(Mapping[str, float]):
+    """The features of a text by name, in the order of the catalogue; each is computed when it is first read.
+
+    Undefined, and nan, is what needs a source or context that is absent or has no words, and shares of a text without
+    words. The values depend on the three strings alone; any string is accepted.
+    """
+
+    def __init__(self, output: str, source: str | None = None, context: str | None = None) -> None:
+        self._given = (output, source, context)
+        self._values = _values(*self._given)
+
+    def __getitem__(self, name: str) -> float:
+        if name not in self._values:
+            self._values[name] = self._computed(name)
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return (feature.name for feature in CATALOGUE)
+
+    def __len__(self) -> int:
+        return len(CATALOGUE)
+
+    @cached_property
+    def text(self) -> Text:
+        """The text itself."""
+        return Text(self._given[0])
+
+    @cached_property
+    def source(self) -> Text:
+        """The source, empty if there is none."""
+        return _shared_text(self._given[1] or "")
+
+    @cached_property
+    def common(self) -> Set[str]:
+        """The content words of the text and its source."""
+        return self.text.content_counts.keys() & self.source.content_counts.keys()
+
+    @cached_property
+    def runs(self) -> list[int]:
+        """Lengths of the runs copied from the source."""
+        return copied_runs(self.text, self.source)
+
+    def _computed(self, name: str) -> float:
+        if name in _OF_TEXT:
+            return _OF_TEXT[name](self.text) if self.text.words or name in _OF_ANY else math.nan
+        if name == "context_covered":
+            context = _shared_text(self._given[2] or "").content_counts
+            return share(len(self.text.content_counts.keys() & context.keys()), len(context))
+        return _BESIDE_SOURCE[name](self) if self.text.words and self.source.words else math.nan
+
+
+def copied_runs(text: Text, source: Text) -> list[int]:
+    """Return the lengths of the longest copies from each word on, as in Grusky et al. (2018, figure 2)."""
+    words, haystack = text.words[:SEARCHED_WORDS], source.spaced_words
+    lengths, start = [], 0
+    while start < len(words):
+        end, run = start + 1, f" {words[start]} "
+        if run not in haystack:
+            start += 1
+            continue
+        while end < len(words) and (longer := f"{run}{words[end]} ") in haystack:
+            end, run = end + 1, longer
+        lengths.append(end - start)
+        start = end
+    return lengths
+
+
+def _is_stumble(left: str, right: str) -> bool:
+    """Neighbours that English hardly allows: "the of", "a .", "of .", "was was"."""
+    if right in ".!?":
+        return left in _NEVER_BEFORE_STOP
+    if left in ARTICLES_AND_POSSESSIVES:
+        return right in ",;:" or right in _NEVER_AFTER_ARTICLE
+    return left == right and left not in _MAY_DOUBLE and left.isalpha()
+
+
+def _linked_sentences(text: Text) -> float:
+    """Return the share of sentences that share a word with the one before, or begin with a reference or connective."""
+    stems = [frozenset(content_stems(words)) for words in text.sentence_words]
+    begins = [not _TIES.isdisjoint(words[:3]) for words in text.sentence_words]
+    ties = [begins[place] or bool(stems[place - 1] & stems[place]) for place in range(1, len(stems))]
+    return sum(ties) / len(ties) if ties else 1.0
+
+
+_OF_ANY = (WORD_COUNT, "log_words", "sentences", "distinct_content_words")
+"""The features that texts without words have too."""
+
+_OF_TEXT: Mapping[str, Callable[[Text], float]] = {
+    WORD_COUNT: lambda text: float(len(text.words)),
+    "log_words": lambda text: math.log1p(len(text.words)),
+    "sentences": lambda text: float(len(text.sentence_words)),
+    "longest_sentence": lambda text: float(max(map(len, text.sentence_words))),
+    "ends_complete": lambda text: float(bool(_FINAL.search(text.raw[-40:]))),
+    "opening_capital": lambda text: float(not text.cased_words[0][0][0].islower()),
+    "detached_punctuation": lambda text: share(sum(map(bool, marks := _PUNCTUATION.findall(text.raw))), len(marks)),
+    "stumbles": lambda text: (
+        100 * sum(_is_stumble(*p) for p in pairwise(_JOINT.findall(unify(text.raw).lower()))) / len(text.words)
+    ),
+    "markup": lambda text: 100 * len(_MARKUP.findall(text.raw)) / len(text.words),
+    "distinct_content_words": lambda text: math.log1p(len(text.content_counts)),
+    "long_words": lambda text: sum(len(word) >= 7 for word in text.words) / len(text.words),
+    "repeated_words": lambda text: 1 - share(len(text.content_counts), len(text.content)),
+    "repeated_bigrams": lambda text: share((pairs := len(text.words) - 1) - len(set(pairwise(text.words))), pairs),
+    "linked_sentences": _linked_sentences,
+    "connectives": lambda text: sum(map(CONNECTIVES.__contains__, text.words)) / len(text.sentence_words),
+    "characters_named": lambda text: float(len(text.names)),
+}
+
+_BESIDE_SOURCE: Mapping[str, Callable[[Features], float]] = {
+    "words_from_source": lambda both: share(
+        sum(both.text.content_counts[word] for word in both.common), len(both.text.content)
+    ),
+    "fourgrams_from_source": lambda both: share(
+        sum(count for gram, count in both.text.fourgrams.items() if gram in both.source.fourgrams),
+        both.text.fourgrams.total(),
+    ),
+    "source_words_covered": lambda both: share(len(both.common), len(both.source.content_counts)),
+    "frequent_words_covered": lambda both: share(
+        sum(word in both.text.content_counts for word, _ in both.source.content_counts.most_common(10)),
+        min(10, len(both.source.content_counts)),
+    ),
+    "copied_share": lambda both: sum(both.runs) / min(len(both.text.words), SEARCHED_WORDS),
+    "longest_copy": lambda both: float(max(both.runs, default=0)),
+    # A short run is the seam of a text pasted together.
+    "splices": lambda both: 100 * sum(run <= 4 for run in both.runs) / min(len(both.text.words), SEARCHED_WORDS),
+    "length_to_source": lambda both: math.log(len(both.text.words) / len(both.source.words)),
+    "unsupported_numbers": lambda both: (
+        100 * sum(number not in both.source.numbers for number in both.text.numbers) / len(both.text.words)
+    ),
+}

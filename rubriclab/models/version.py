@@ -1,0 +1,743 @@
+"""Versions, and references to them."""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from pydantic import ConfigDict, Field, JsonValue, TypeAdapter
+
+from rubriclab.display import Displayed
+from rubriclab.errors import StoreError
+from rubriclab.models.aggregation import MOST_MISSING, Aggregation
+from rubriclab.models.base import Count, FrozenModel
+from rubriclab.models.digest import canonical, digest
+from rubriclab.models.rubric import Criterion, Rubric
+from rubriclab.models.text import Example, ShownField, common_fields
+from rubriclab.stats.correlation import FloatArray, float_table
+from rubriclab.stats.errors import ScoreErrors
+from rubriclab.stats.interval import Interval
+
+if TYPE_CHECKING:
+    from rubriclab.report.model import View
+
+
+_WORD = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
+_NUMBER = re.compile(r"[1-9][0-9]{0,8}")
+# What a reader would take for a version's number, or for its place among the others.
+_LIKE_A_NUMBER = re.compile(r"v?[0-9._-]+(?:(?:a|b|c|rc|alpha|beta|dev|pre|post)[0-9._-]*)?")
+_PLACES = frozenset({"latest", "newest", "last", "current", "head", "next", "previous", "first", "oldest"})
+
+
+@dataclass(frozen=True, repr=False)
+class Version(Displayed):
+    """A rubric in a store under a name and a number.
+
+    Attributes:
+        digest: digest of `rubric`.
+        provenance_digest: digest of `provenance`.
+        parent: `NAME@NUMBER` of the parent version; `None` for a first version.
+        created: with zone, in UTC.
+        imported_from: `NAME@NUMBER` in the pack that it came from, so that its judges and addresses were chosen
+            elsewhere; `None` if it was learned in this store.
+        confirmed: whether the user has confirmed that it may choose the judge.
+        tags: tags that point to it, sorted.
+        new: whether the call that returned it has created it.
+    """
+
+    name: str
+    number: int
+    digest: str
+    rubric: Rubric
+    provenance: Provenance
+    provenance_digest: str
+    effort: Effort
+    parent: str | None
+    created: datetime
+    tags: tuple[str, ...] = ()
+    new: bool = False
+    imported_from: str | None = None
+    confirmed: bool = False
+
+    def view(self) -> View:
+        """Return the rubric with where it came from, how well it agrees with people, and its criteria."""
+        from rubriclab.report.version import version_view
+
+        return version_view(self)
+
+    def __repr__(self) -> str:
+        return f"Version({self.ref!r})"
+
+    @property
+    def imported(self) -> bool:
+        """Whether it came from a pack."""
+        return self.imported_from is not None
+
+    @property
+    def ref(self) -> str:
+        """`NAME@NUMBER`, the permanent reference to this version."""
+        return f"{self.name}@{self.number}"
+
+    @property
+    def trusted(self) -> bool:
+        """Whether its recorded judge, generator and addresses may be used without the user naming them."""
+        return self.confirmed or not self.imported
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A reference as a user writes it: `NAME` (the newest), `NAME@3` or `NAME@tag`."""
+
+    name: str
+    number: int | None = None
+    tag: str | None = None
+
+
+def parse_ref(text: str) -> Ref:
+    """Return the reference in `text`.
+
+    Raises:
+        StoreError: if it is none.
+    """
+    name, at, rest = text.partition("@") if isinstance(text, str) else ("", "", "")
+    if not _WORD.fullmatch(name) or (at and not _WORD.fullmatch(rest)):
+        raise StoreError(f"{text!r} does not refer to a rubric.", "Write NAME, NAME@NUMBER or NAME@TAG.")
+    if not at:
+        return Ref(name)
+    return Ref(name, number=int(rest)) if _NUMBER.fullmatch(rest) else Ref(name, tag=rest)
+
+
+def names_a_version(text: str) -> bool:
+    """Return whether `text` has the form `NAME@NUMBER`."""
+    name, _, number = text.partition("@")
+    return bool(_WORD.fullmatch(name) and _NUMBER.fullmatch(number))
+
+
+def check_name(name: str) -> str:
+    """Return `name` if it is a valid name of a rubric.
+
+    Raises:
+        StoreError: if it is not.
+    """
+    if not isinstance(name, str) or not _WORD.fullmatch(name):
+        raise StoreError(
+            f"{name!r} cannot be the name of a rubric.",
+            "Use at most 100 small letters, digits, dots, dashes and underscores, a letter or digit first.",
+        )
+    return name
+
+
+def check_tag(tag: str) -> str:
+    """Return `tag` if it is valid.
+
+    Raises:
+        StoreError: if it is not, or if it could be taken for a number (`1.0`) or for a version's place (`latest`).
+    """
+    if not isinstance(tag, str) or not _WORD.fullmatch(tag):
+        raise StoreError(
+            f"{tag!r} cannot be a tag.",
+            "Use at most 100 small letters, digits, dots, dashes and underscores, a letter or digit first.",
+        )
+    if tag in _PLACES:
+        raise StoreError(
+            f"{tag!r} cannot be a tag: it says which version is meant, and a tag does not move by itself.",
+            "Choose a tag such as stable; NAME alone is the newest version.",
+        )
+    if _LIKE_A_NUMBER.fullmatch(tag):
+        raise StoreError(
+            f"{tag!r} cannot be a tag: it could be taken for the number of a version.",
+            "Choose a word, such as stable; NAME@NUMBER is a version.",
+        )
+    return tag
+
+
+Outcome = Literal["better", "inconclusive", "not better"]
+WORST_FIRST: tuple[Outcome, ...] = ("not better", "inconclusive", "better")
+
+# The difference in correlation that would matter: about what going from 30 labels to 100 adds to a rubric (measured:
+# 0.04 with one component of partial least squares, 0.06 with the five best criteria). Less is not worth a call a text.
+MATTERS = 0.05
+
+# The reduction of the mean absolute error that would matter, as a share of the scale's width: 0.2 points from 1 to 5.
+MATTERS_IN_ERROR = 0.05
+
+# The same of the Brier score, as a share of a coin's, which is 0.25.
+MATTERS_IN_BRIER = MATTERS_IN_ERROR / 4
+
+# The same judge asked for one score by the plain question: as it comes, and on the raters' scale by the same labels.
+DIRECT = "direct"
+CALIBRATED = "direct, calibrated"
+
+# The scores of the whole text in the rubric's own call, without the criteria.
+WHOLE = "whole"
+
+# The largest number of further labels that is named: estimates of larger ones were too uncertain.
+MOST_LABELS = 300
+
+
+class Measures(NamedTuple):
+    """What the agreement of scores with labels is measured by: in order, and in error with its unit."""
+
+    order: str
+    error: str
+    unit: str
+
+
+GRADED = Measures("Pearson", "mean absolute error", " points")
+VERDICTS = Measures("AUROC", "Brier score", "")
+
+
+class EvaluatorAgreement(FrozenModel):
+    """One evaluator on the training texts, each text scored without the labels of its own group.
+
+    Attributes:
+        name: `joint`, `whole`, a method (`hypoeval`), `direct`, `direct, calibrated`, `constant`, `word count`,
+            `best text feature`, `all text features`.
+        kind: the rubric itself, an evaluator that asks a judge, or a baseline, which costs nothing.
+        n: texts that it scored.
+        spearman, pearson: at the level of the report.
+        calls: calls per text.
+        errors: of held-out scores, for evaluators with scores on the labels' scale.
+        auroc, brier: over all texts, for labels of two levels; `brier` for evaluators with probabilities.
+    """
+
+    name: str
+    kind: Literal["rubric", "judged", "baseline"]
+    n: Count
+    spearman: Interval
+    pearson: Interval
+    calls: float
+    errors: ScoreErrors | None = None
+    auroc: Interval | None = Field(None, exclude_if=lambda found: found is None)
+    brier: Interval | None = Field(None, exclude_if=lambda found: found is None)
+
+    @property
+    def order(self) -> Interval:
+        """Agreement in order: AUROC for labels of two levels, else Pearson correlation."""
+        return self.auroc or self.pearson
+
+    @property
+    def error(self) -> Interval | None:
+        """Error of the scores: Brier score for labels of two levels, else mean absolute error; `None` if unknown."""
+        return self.brier or (self.errors.absolute if self.errors else None)
+
+
+class MoreLabels(FrozenModel):
+    """How many more labels would decide.
+
+    Attributes:
+        even: with an even chance; `None` above `MOST_LABELS`.
+        likely: in four of five cases; `None` above `MOST_LABELS`.
+    """
+
+    even: Count | None
+    likely: Count | None
+
+
+class GateVerdict(FrozenModel):
+    """Whether the rubric agrees better with people than another evaluator.
+
+    An outcome is `better` if the whole interval of the difference lies above zero, `not better` if none of it lies
+    above what would matter, else `inconclusive`. It is `None` for a comparison that is shown and decides nothing: of
+    many of these one would be "better" by chance.
+
+    Attributes:
+        against: the other one's name, as in `EvaluatorAgreement`.
+        outcome: in order: Pearson correlation, or AUROC for labels of two levels.
+        difference: in order, paired, with its interval.
+        error_outcome: in mean absolute error, or the Brier score for labels of two levels.
+        less_error: the other's error minus the rubric's, paired, where both have scores on the scale.
+        more_labels: about how many more labels would decide, where the outcome in correlation is inconclusive.
+        few_groups: how many groups there were, where they were too few for an interval.
+    """
+
+    against: str
+    outcome: Outcome | None
+    difference: Interval
+    error_outcome: Outcome | None = None
+    less_error: Interval | None = None
+    more_labels: MoreLabels | None = None
+    few_groups: Count | None = None
+
+    @property
+    def overall(self) -> Outcome:
+        """Better in correlation or in error, and worse in neither."""
+        outcomes = {self.outcome, self.error_outcome} - {None}
+        if any(below_zero(each) for each in (self.difference, self.less_error)) or outcomes == {"not better"}:
+            return "not better"
+        return "better" if "better" in outcomes else "inconclusive"
+
+
+def below_zero(difference: Interval | None) -> bool:
+    """Return whether the whole interval of a difference lies below zero."""
+    return difference is not None and difference.high is not None and difference.high < 0
+
+
+class Raters(FrozenModel):
+    """Interrater agreement, and the ceiling that it sets for a judge.
+
+    Attributes:
+        alpha: Krippendorff's, interval metric.
+        ceiling: the correlation with the labels that a perfect judge could reach.
+        errors: of single raters, each against the mean of the others; `None` for labels of two levels.
+    """
+
+    alpha: Interval
+    ceiling: float | None
+    errors: ScoreErrors | None = None
+
+
+class ReliabilityBin(FrozenModel):
+    """Texts with similar scores: their mean score, and the share of them that people let pass."""
+
+    n: Count
+    score: float
+    share: Interval
+
+
+class VerdictAgreement(FrozenModel):
+    """How far verdicts of two levels, and the scores that they are from, agree with people's on held-out labels.
+
+    Attributes:
+        name: as in `EvaluatorAgreement`, or `raters among themselves`.
+        cells: numbers of texts: people and evaluator at the worse level; people worse, evaluator better; people better,
+            evaluator worse; both at the better level.
+        recalls: of the texts at the worse and at the better level, the share that the evaluator finds.
+        precisions: of the texts that the evaluator puts at the worse and at the better level, the share that is there.
+        kappa: Cohen's.
+        auroc: the chance that of two texts, the one at the better level has the higher score.
+        brier: mean squared difference of score and verdict; of raters, who give no scores, the share of other verdicts.
+        reliability: texts in bins of ascending scores.
+    """
+
+    name: str
+    cells: tuple[Count, Count, Count, Count]
+    recalls: tuple[Interval, Interval]
+    precisions: tuple[Interval, Interval]
+    balanced_accuracy: Interval
+    kappa: Interval
+    auroc: Interval
+    brier: Interval
+    reliability: tuple[ReliabilityBin, ...] = ()
+
+
+class Validation(FrozenModel):
+    """The gate's verdicts, with the figures that they rest on.
+
+    Attributes:
+        level: at which correlations are taken: among rivals, or over the whole set.
+        n, groups: texts and groups that the figures rest on.
+        folds: into how many parts the groups were put; each is scored without its labels.
+        training: the rubric on the labels that it was fitted to: what optimism looks like.
+        standings: the rubric first, then the others, best first.
+        verdicts: first against the best free baseline, then against the same judge asked directly, as it comes and
+            calibrated, where it was; these decide. The others, against each method alone, decide nothing.
+        raters: `None` where single raters' scores are not known.
+        verdict_agreements: for labels of two levels, the rubric's, the same judge's asked directly, and the raters'.
+    """
+
+    level: Literal["group", "dataset"]
+    n: Count
+    groups: Count
+    folds: Count
+    training: EvaluatorAgreement
+    evaluators: tuple[EvaluatorAgreement, ...]
+    verdicts: tuple[GateVerdict, ...]
+    raters: Raters | None = None
+    verdict_agreements: tuple[VerdictAgreement, ...] = Field((), exclude_if=lambda found: not found)
+
+    @property
+    def measures(self) -> Measures:
+        """What agreement is measured by."""
+        return VERDICTS if self.evaluators[0].auroc else GRADED
+
+    def against(self, name: str) -> GateVerdict | None:
+        """Return the comparison with an evaluator; `None` if there is none, or its correlation is undefined."""
+        found = next((each for each in self.verdicts if each.against == name), None)
+        return found if found and found.difference.value is not None else None
+
+    @property
+    def free(self) -> GateVerdict:
+        """The comparison with the best free baseline."""
+        return self.verdicts[0]
+
+    @property
+    def deciding(self) -> GateVerdict:
+        """The comparison that decides: with the judge asked directly, unless that with the free baselines is worse."""
+        direct = self.against(DIRECT)
+        if direct is None or WORST_FIRST.index(self.free.overall) < WORST_FIRST.index(self._outcome_against(direct)):
+            return self.free
+        return direct
+
+    @property
+    def outcome(self) -> Outcome:
+        """The worse of the outcomes against the free baselines and, where it was, the same judge asked directly."""
+        deciding = self.deciding
+        return deciding.overall if deciding is self.free else self._outcome_against(deciding)
+
+    def _outcome_against(self, direct: GateVerdict) -> Outcome:
+        calibrated = self.against(CALIBRATED)
+        return "not better" if calibrated and below_zero(calibrated.less_error) else direct.overall
+
+
+class RecordedText(FrozenModel):
+    """A labelled text, and what the rubric said of it without its group's labels.
+
+    Attributes:
+        system: what made the text, where known.
+        label: the human score.
+        raters: each person's score by name, where known.
+        reasons: each person's reason for the score by name; the name of an unknown person is empty.
+        predicted, low, high: by the rubric fitted to the other groups; `None` where there is no such score.
+    """
+
+    id: str
+    group: str
+    output: str
+    source: str | None = None
+    context: str | None = None
+    reference: str | None = None
+    system: str | None = None
+    label: float
+    raters: Mapping[str, float] = Field(default_factory=dict)
+    reasons: Mapping[str, str] = Field(default_factory=dict, exclude_if=lambda reasons: not reasons)
+    predicted: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def example(self) -> Example:
+        """The text as a row, without its label."""
+        return Example(self.id, self.output, self.group, self.source, self.context, self.reference, self.system)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What was found of one text by one criterion: a score with its reason, or no score and why.
+
+    `applies` is false where the criterion cannot be asked of the text: that is an answer, and no failure. No model like
+    the others, as these would take ten times the memory: 10,000 texts have a million cells.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+
+    score: float | None
+    reason: str
+    applies: bool = True
+
+
+class Candidate(FrozenModel):
+    """A criterion that took part in the choice, and the method that it came from.
+
+    Attributes:
+        kept: whether the rubric has it.
+        made_from: ids of the labelled texts whose labels had a part in making it.
+        by_hand: whether a person added it to the rubric or removed it; `None` if the labels decided.
+    """
+
+    method: str
+    criterion: Criterion
+    kept: bool
+    made_from: tuple[str, ...] = ()
+    by_hand: Literal["added", "removed"] | None = None
+
+
+class TrainingRecord(FrozenModel):
+    """The matrix of labelled texts by candidate criteria, with texts and labels.
+
+    Attributes:
+        cells: one row for each text, one cell for each candidate.
+    """
+
+    texts: tuple[RecordedText, ...]
+    candidates: tuple[Candidate, ...]
+    cells: tuple[tuple[Cell, ...], ...]
+
+    def content(self) -> Iterator[str]:
+        """Yield the canonical JSON of the record row by row: as one piece it takes many times its length.
+
+        Raises:
+            ValueError: if a row could not be read back as the same.
+        """
+        candidates = [each.model_dump(mode="json", warnings="error") for each in self.candidates]
+        yield f'{{"candidates":{canonical(candidates)}'
+        for name, rows in (("cells", map(_row_content, self.cells)), ("texts", map(_text_content, self.texts))):
+            yield f',"{name}":['
+            for place, row in enumerate(rows):
+                yield f",{row}" if place else row
+            yield "]"
+        yield "}"
+
+    @property
+    def matrix(self) -> FloatArray:
+        """Scores, shape (texts, candidates), NaN where there is none."""
+        return float_table(([cell.score for cell in row] for row in self.cells), len(self.candidates))
+
+
+_ROW = TypeAdapter(tuple[Cell, ...])
+
+
+def _row_content(row: tuple[Cell, ...]) -> str:
+    content = canonical(_ROW.dump_python(row, mode="json", warnings="error"))
+    if _ROW.validate_json(content) != row:
+        raise ValueError("a row of cells would read back as another")
+    return content
+
+
+def _text_content(text: RecordedText) -> str:
+    content = canonical(text.model_dump(mode="json", warnings="error"))
+    if RecordedText.model_validate_json(content) != text:
+        raise ValueError(f"the text {text.id!r} would read back as another")
+    return content
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A labelled text, and its distance from the text in question: 0 if all criteria rate both the same.
+
+    `distance` is in standard deviations of the criteria's ratings.
+    """
+
+    text: RecordedText
+    distance: float
+
+
+def nearest_texts(
+    record: TrainingRecord, aggregation: Aggregation, ratings: Mapping[str, float | None], most: int
+) -> tuple[Neighbour, ...]:
+    """Return the labelled texts with the most similar ratings, the nearest first.
+
+    The distance is the root of the mean squared difference of the standardised ratings, weighted by the sizes of the
+    criteria's weights: what separates two texts is what separates their scores. Similarity of words would find texts
+    about the same subject instead. Labelled texts that share less than half of the weight with the text are left out.
+
+    Args:
+        ratings: the text's ratings by criterion, `None` or no entry where there is none.
+    """
+    columns = {candidate.criterion.id: place for place, candidate in enumerate(record.candidates) if candidate.kept}
+    terms = [
+        term for term in aggregation.terms if term.criterion in columns and ratings.get(term.criterion) is not None
+    ]
+    if not terms or not most:
+        return ()
+    spread = np.array([term.spread for term in terms])
+    mine = np.array([ratings[term.criterion] for term in terms], dtype=float)
+    theirs = record.matrix[:, [columns[term.criterion] for term in terms]]
+    distances = _distances((theirs - mine) / spread, np.array([abs(term.weight) for term in terms]))
+    order = sorted(range(len(distances)), key=lambda place: (distances[place], record.texts[place].id))
+    return tuple(
+        Neighbour(record.texts[place], float(distances[place]))
+        for place in order[:most]
+        if math.isfinite(distances[place])
+    )
+
+
+def _distances(differences: FloatArray, sizes: FloatArray) -> FloatArray:
+    """Return the distance of each text, shape (texts,); infinite if too little of the weight is shared."""
+    shared = np.where(np.isnan(differences), 0.0, sizes)
+    weight = shared.sum(axis=1)
+    squares = (shared * np.square(np.nan_to_num(differences))).sum(axis=1)
+    enough = weight > MOST_MISSING * sizes.sum()
+    return np.where(enough, np.sqrt(squares / np.where(enough, weight, 1.0)), np.inf)
+
+
+class TrainingAgreement(FrozenModel):
+    """Agreement of the rubric's scores with the labels of the training texts.
+
+    Attributes:
+        level: correlations are computed over the whole training set.
+        n: number of training texts with a score.
+        optimistic: whether the rubric was learned from these labels; false for a method that uses no labels.
+        spearman, pearson, kendall: the correlations.
+        reselected: cross-validated Spearman: label-based selection is repeated for each group without its labels.
+            Still optimistic, though less so, if labels also helped to propose the criteria.
+    """
+
+    level: Literal["dataset"] = "dataset"
+    n: Count
+    optimistic: bool = True
+    spearman: Interval
+    pearson: Interval
+    kendall: Interval
+    reselected: Interval
+
+
+class Baseline(FrozenModel):
+    """The text feature that correlates best with the training labels. A useful rubric has to beat it."""
+
+    feature: str
+    sign: Literal[-1, 1]
+    pearson: float
+
+
+Action = Literal["reuse", "recalibrate", "relearn"]
+
+
+class TransferOrigin(FrozenModel):
+    """How a version was transferred from its parent to other texts or another judge.
+
+    Attributes:
+        action: which part of the rubric was relearned.
+        judge, aspect, data: those of the parent version.
+        labels: number of labelled new texts that were used.
+    """
+
+    action: Action
+    judge: str
+    aspect: str
+    data: str
+    labels: Count
+
+
+EditAction = Literal["drop", "reword", "merge", "add", "pin", "bound", "threshold", "definition"]
+
+
+class EditChange(FrozenModel):
+    """One change that a person made to a rubric.
+
+    Attributes:
+        criteria: ids of the criteria that it concerns, in the parent version.
+        result: id of the new criterion, if there is one.
+        before, after: the wording, the definition, the threshold or the limits of the weight.
+    """
+
+    action: EditAction
+    criteria: tuple[str, ...] = ()
+    result: str | None = None
+    before: str | None = None
+    after: str | None = None
+
+
+HeldOutBy = Literal["learning", "transfer", "edit"]
+EditStatistic = Literal["Pearson", "balanced accuracy"]
+
+
+class EditOrigin(FrozenModel):
+    """How a person made a version from its parent.
+
+    Attributes:
+        by, because: who changed it, and why.
+        labels: number of labelled texts that the weights were fitted to; 0 if nothing was fitted or measured.
+        folds: number of folds that the figures are held out in; 0 where nothing was fitted to the labels.
+        statistic: what the next three are of: Pearson correlation, or balanced accuracy of verdicts.
+        before, after: agreement of the parent and of this version with the labels, on the same folds.
+        difference: after less before, paired, with its interval. The person may have known the labels.
+    """
+
+    by: str
+    because: str
+    changes: tuple[EditChange, ...]
+    labels: Count = 0
+    folds: Count = 0
+    statistic: EditStatistic = "Pearson"
+    before: Interval = Interval(None)
+    after: Interval = Interval(None)
+    difference: Interval = Interval(None)
+
+
+class Provenance(FrozenModel):
+    """The data, models and settings that a version was learned from.
+
+    Attributes:
+        judge, generator: as the user named them.
+        judge_address, generator_address: servers that received the requests, if not the provider's own.
+        judge_from, generator_from: the imported version (`NAME@NUMBER` in the store where this one was learned) whose
+            record named the judge or generator and its server; `None` if the user named them. This version is trusted
+            only if that one is.
+        model_versions: model names that the provider reported back.
+        settings: all hyperparameters, by method.
+        prompts: digest of the prompt templates.
+        data: digest of the training texts and labels.
+        examples, groups: ids of the training texts and their groups, sorted.
+        texts: digests of the training texts, sorted, so that a text is recognized under any id.
+        text_fields: fields that every training text had, of source and context; scoring needs them too. `None` if
+            unknown; it is then left out of the record, so that earlier records keep their digests.
+        literature_without: public data sets whose raters' findings were left out, as `literature_without` of `learn`
+            named them; left out of the record if empty, so that earlier records keep their digests.
+        baseline: the text feature that correlates best with the training labels; `None` if none does.
+        validation: outcome of the gate, for a rubric of several methods.
+        transfer: how the version was transferred from its parent, if it was.
+        edit: how a person made the version from its parent, if one did.
+        version: version of this package.
+    """
+
+    judge: str
+    generator: str
+    judge_address: str | None = None
+    generator_address: str | None = None
+    judge_from: str | None = None
+    generator_from: str | None = None
+    model_versions: tuple[str, ...] = ()
+    settings: Mapping[str, Mapping[str, JsonValue]] = Field(default_factory=dict)
+    prompts: str
+    data: str
+    examples: tuple[str, ...]
+    groups: tuple[str, ...]
+    texts: tuple[str, ...] = ()
+    text_fields: tuple[ShownField, ...] | None = Field(None, exclude_if=lambda fields: fields is None)
+    literature_without: tuple[str, ...] = Field((), exclude_if=lambda names: not names)
+    seed: Count
+    agreement: TrainingAgreement | None = None
+    baseline: Baseline | None = None
+    validation: Validation | None = None
+    transfer: TransferOrigin | None = None
+    edit: EditOrigin | None = None
+    version: str
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """Digest of all fields."""
+        return digest(self.model_dump(mode="json"))
+
+    @property
+    def held_out_by(self) -> HeldOutBy:
+        """What each fold of the held-out agreement repeats: learning, a transfer, or the refit of an edited rubric."""
+        if self.edit:
+            return "edit"
+        return "transfer" if self.transfer else "learning"
+
+
+def fields_of_both(before: Provenance, examples: Sequence[Example]) -> tuple[ShownField, ...] | None:
+    """Return which of source and context all texts of an earlier version and all the examples have."""
+    if not examples or before.text_fields is None:
+        return before.text_fields
+    return tuple(name for name in common_fields(examples) if name in before.text_fields)
+
+
+class Effort(FrozenModel):
+    """Calls, tokens, money and time that a command used. Part of no digest: a resumed run uses less.
+
+    Attributes:
+        calls: replies received from the provider.
+        cached: cached replies used instead of a call.
+        failed: prompts without a usable reply.
+        repaired: prompts that were repeated because the first reply was unusable.
+        by_name_or_order: replies of which entries were recognised by names or by their order instead of their ids.
+        prompt_tokens, completion_tokens: as counted by the provider.
+        cost_usd: US dollars; `None` if the price is unknown.
+        cached_prompt_tokens: the prompt tokens that the provider read from its prompt cache.
+        saved_usd: US dollars that the provider's prompt cache saved, included in `cost_usd`; negative if writing to it
+            cost more than reading from it saved. Both are left out of the record where they are 0, as in earlier ones.
+        seconds: wall-clock time.
+        stages, stage_tokens: number of replies and of their tokens, cached ones included, by prompt template.
+    """
+
+    calls: int = Field(default=0, ge=0)
+    cached: int = Field(default=0, ge=0)
+    failed: int = Field(default=0, ge=0)
+    repaired: int = Field(default=0, ge=0)
+    by_name_or_order: int = Field(default=0, ge=0, exclude_if=lambda replies: not replies)
+    prompt_tokens: int = Field(default=0, ge=0)
+    completion_tokens: int = Field(default=0, ge=0)
+    cost_usd: float | None = Field(default=0.0, ge=0)
+    cached_prompt_tokens: int = Field(default=0, ge=0, exclude_if=lambda tokens: not tokens)
+    saved_usd: float = Field(default=0.0, exclude_if=lambda dollars: not dollars)
+    seconds: float = Field(default=0.0, ge=0)
+    stages: Mapping[str, int] = Field(default_factory=dict)
+    stage_tokens: Mapping[str, int] = Field(default_factory=dict)

@@ -1,0 +1,524 @@
+"""The scores of one aspect: how many, of whom, on which scale, and how far the raters agree."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rubriclab.data import PairwiseComparison, Rows
+from rubriclab.data.check import (
+    FEWEST_LABELS,
+    NumberedExample,
+    fault_hints,
+    fault_lines,
+    first_of,
+    training_examples,
+    training_faults,
+    without_invalid_ratings,
+)
+from rubriclab.data.comparisons import comparison_faults
+from rubriclab.data.mapping import (
+    FIELDS,
+    TABLES,
+    is_score_name,
+    mapping_text,
+    output_columns,
+    parse_mapping,
+    proposed_mapping,
+    rated_aspects,
+)
+from rubriclab.data.raw_rows import RawRows, raw_rows, raw_table
+from rubriclab.data.readers import parsed_row
+from rubriclab.data.reading import ReadingOptions, SourceFormat, given_options
+from rubriclab.data.row import RowError, check_columns
+from rubriclab.display import Displayed
+from rubriclab.errors import ChecklistError, DataError, SettingsError
+from rubriclab.learning.raters import ratings
+from rubriclab.methods.checklist import Checklist, parse_checklist, read_checklist
+from rubriclab.models.characters import describe
+from rubriclab.models.documents import Unreadable, read_stdin
+from rubriclab.models.sentences import word_set
+from rubriclab.models.text import Example, Scale, is_defined, labelled, named_reasons, parse_scale, scale_of
+from rubriclab.ops.inputs import Data
+from rubriclab.ops.workspace import ScaleText
+from rubriclab.option_names import command, option
+from rubriclab.stats.interval import Interval
+from rubriclab.stats.reliability import krippendorff_alpha
+
+if TYPE_CHECKING:
+    from rubriclab.report.model import View
+
+
+# Half points on a scale from 1 to 4 have 7 values; more would not fit beside the other columns of a terminal.
+MOST_VALUES = 7
+
+
+@dataclass(frozen=True, slots=True)
+class AspectCheck:
+    """The scores of one aspect.
+
+    Attributes:
+        labels: texts with a score or annotations.
+        raters: the raters' names; empty where they are unknown.
+        scale: given, or taken from the labels; `None` without labels.
+        distribution: the number of labels by value; of more than `MOST_VALUES` values, rounded half up to whole
+            numbers, or to tenths on a scale of width 2 or less.
+        reasons: the raters' reasons for their scores.
+        agreement: Krippendorff's alpha (interval metric) among the raters; `None` unless texts have several ratings.
+    """
+
+    aspect: str
+    labels: int
+    raters: tuple[str, ...]
+    scale: Scale | None
+    distribution: Mapping[float, int]
+    reasons: int
+    agreement: Interval | None
+
+
+def aspects_of(examples: Sequence[Example], compared: Sequence[tuple[int, PairwiseComparison]]) -> list[str]:
+    counts = Counter(aspect for example in examples for aspect in example.scores.keys() | example.annotations.keys())
+    counts.update(comparison.aspect for _, comparison in compared if comparison.aspect)
+    return sorted(counts, key=lambda aspect: (-counts[aspect], aspect))
+
+
+def check_aspect(examples: Sequence[Example], aspect: str, scale: Scale | None) -> AspectCheck:
+    rated = labelled(examples, aspect)
+    labels = [example.scores[aspect] for example in rated]
+    single = [score for example in rated for score in example.annotations.get(aspect, ())]
+    scale = scale or (scale_of(labels, single) if labels else None)
+    known = ratings(rated, aspect)
+    agreement = None
+    if known is not None:
+        groups = np.unique([example.group for example in rated], return_inverse=True)[1]
+        agreement = krippendorff_alpha(known.table, "interval", groups).rounded()
+    names = known.names if known else ()
+    reasons = sum(len(named_reasons(example, aspect)) for example in rated)
+    return AspectCheck(aspect, len(labels), names, scale, _distribution(labels, scale), reasons, agreement)
+
+
+def _distribution(labels: Sequence[float], scale: Scale | None) -> dict[float, int]:
+    """Return the number of labels by value in ascending order, with three decimals or rounded further."""
+    counts = Counter(round(label, 3) for label in labels)
+    if len(counts) > MOST_VALUES:
+        unit = 1 if scale and scale.width > 2 else 10
+        # `round` would take 3.5 and 4.5 to the same number.
+        counts = Counter(math.floor(label * unit + 0.5) / unit for label in labels)
+    return dict(sorted(counts.items()))
+
+
+# Rows whose cells are kept to describe columns and propose a mapping.
+SAMPLED = 200
+# Stands for the aspect in a proposed mapping.
+ASPECT = "ASPECT"
+
+
+class CheckOptions(ReadingOptions):
+    """What a file is checked for."""
+
+    task: str | None = None
+    """The kind of text, for the command to run next."""
+
+    aspect: str | None = None
+    """The aspect to learn: what learning needs is then checked too. Default: the only aspect with scores, if one."""
+
+    scale: ScaleText | None = None
+    """The raters' scale: `(1, 5)` or `"1:5"`. Default: taken from the labels."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnUse:
+    """A column, the fields that it is read as (`None` if it is not used), and what its cells hold."""
+
+    name: str
+    field: str | None
+    filled: int
+    example: str
+
+
+@dataclass(frozen=True, repr=False)
+class CheckResult(Displayed):
+    """What a file is taken for, and whether it can be used.
+
+    Attributes:
+        rows: of the file, those with comparisons and faulty ones too.
+        texts: usable texts, in `groups`.
+        comparisons: pairs that raters compared.
+        skipped: faulty rows that were left out.
+        skipped_scores: faulty scores that were left out of other rows.
+        duplicates: rows with a text that another row has.
+        missing: usable texts without a value, by field.
+        problems: what has to be fixed; cells with the same word share a line.
+        problem_count: the number of problems, each cell counted.
+        hints: options that would solve some of them.
+        notes: what is worth knowing.
+        next: the command to run next, with the proposed mapping if it is needed; `None` while there are problems.
+        proposal: a mapping, where the columns have other names than the fields.
+        usable_as_proposed: whether there are problems only without the proposed mapping.
+    """
+
+    source: SourceFormat
+    columns: tuple[ColumnUse, ...]
+    rows: int
+    texts: int
+    groups: int
+    comparisons: int
+    skipped: int
+    skipped_scores: int
+    duplicates: int
+    missing: Mapping[str, int]
+    aspects: tuple[AspectCheck, ...]
+    problems: tuple[str, ...]
+    problem_count: int
+    hints: tuple[str, ...]
+    notes: tuple[str, ...]
+    next: str | None
+    proposal: str | None
+    usable_as_proposed: bool = False
+
+    @property
+    def usable(self) -> bool:
+        """Whether there are no problems."""
+        return not self.problems
+
+    def to_row(self) -> dict[str, Any]:
+        """Return the result as one JSON object."""
+        from rubriclab.report.data_check import check_row
+
+        return check_row(self)
+
+    def view(self) -> View:
+        """Return what is shown in a terminal and a notebook."""
+        from rubriclab.report.data_check import check_view
+
+        return check_view(self)
+
+
+def check(data: Data, options: CheckOptions) -> CheckResult:
+    """Return what `data` is taken for and every problem that keeps it from being used; no judge is asked.
+
+    Raises:
+        DataError: if nothing can be read of the file: it is missing, damaged, or of an unknown format.
+        SettingsError: for an option that does not apply to the file.
+    """
+    raw = raw_rows(data, options) if isinstance(data, str | Path) else raw_table(data, "the data", options)
+    result = _Reading(raw, options).result(data)
+    is_file = isinstance(data, str | Path) and Path(data).is_file()
+    if result.usable or not result.proposal or not (is_file or raw.table):
+        return result
+    try:
+        mapped = check(data, options.model_copy(update={"mapping": parse_mapping(result.proposal)}))
+    except DataError:
+        return result
+    return replace(result, next=mapped.next, hints=result.hints or mapped.hints, usable_as_proposed=mapped.usable)
+
+
+def check_each(files: Sequence[str | Path], options: CheckOptions) -> list[CheckResult]:
+    """Return what each file is taken for; of one of which nothing can be read, the error is the only problem."""
+    return [_checked(file, options) for file in files]
+
+
+def _checked(file: str | Path, options: CheckOptions) -> CheckResult:
+    try:
+        return check(file, options)
+    except (DataError, SettingsError) as error:
+        raw = RawRows(SourceFormat(str(file), "unknown"), iter(()), options.rules(typed=True))
+        return _Reading(raw, options, problems=[error.text]).result(file)
+
+
+@dataclass
+class _Reading:
+    """The rows of a file as they are read for a check."""
+
+    raw: RawRows
+    options: CheckOptions
+    placed: list[NumberedExample] = field(default_factory=list)
+    faults: list[RowError] = field(default_factory=list)
+    left_out: list[RowError] = field(default_factory=list)
+    compared: list[tuple[int, PairwiseComparison]] = field(default_factory=list)
+    sample: list[Mapping[str, Any]] = field(default_factory=list)
+    filled: Counter[str] = field(default_factory=Counter)
+    answered: Counter[str] = field(default_factory=Counter)
+    problems: list[str] = field(default_factory=list)
+    proposal: str | None = None
+    rows: int = 0
+    skipped_scores: int = 0
+
+    def result(self, data: Data) -> CheckResult:
+        self._read()
+        aspects = aspects_of(self._examples(), self.compared)
+        chosen = self.options.aspect or (aspects[0] if len(aspects) == 1 else None)
+        self._find_faults(chosen, aspects)
+        examples = self._examples()
+        scale = self._scale(examples, chosen)
+        checked = tuple(check_aspect(examples, name, scale if name == chosen else None) for name in aspects)
+        single = [fault for row in sorted(self.faults, key=lambda fault: fault.line) for fault in row.all]
+        skipped = len({fault.line for fault in single}) if self.options.skip_faulty else 0
+        lines = [] if self.options.skip_faulty else first_of(fault_lines(single))
+        self.problems += lines
+        notes = [*self._training(examples, chosen, aspects), *_answer_columns(self.sample), *self._comments(aspects)]
+        column = self.options.mapping.columns.get("aspect", "aspect")
+        if (rated := rated_aspects(self.sample, column)) and not examples and chosen not in rated:
+            notes.append(f"the column {column!r} names the aspects {', '.join(map(repr, rated))}")
+        if left_out := [*single, *self.left_out] if self.options.skip_faulty else []:
+            notes += [f"left out: {line}" for line in first_of(fault_lines(left_out))]
+            if not examples:
+                self.problems.append("no row can be used: all of them are faulty, and left out")
+        cells = 0 if self.options.skip_faulty else len(single)
+        return CheckResult(
+            source=self.raw.source,
+            columns=tuple(self._columns()),
+            rows=self.rows,
+            texts=len(examples),
+            groups=len({example.group for example in examples}),
+            comparisons=len(self.compared),
+            skipped=skipped,
+            skipped_scores=self.skipped_scores,
+            duplicates=len(examples) - len({(each.output, each.source, each.context) for each in examples}),
+            missing=_missing(examples),
+            aspects=checked,
+            problems=tuple(self.problems),
+            problem_count=len(self.problems) - len(lines) + cells,
+            hints=tuple(fault_hints([*single, *self.left_out])),
+            notes=tuple(notes),
+            next=None if self.problems else self._next(data, chosen, checked),
+            proposal=self.proposal,
+        )
+
+    def _examples(self) -> tuple[Example, ...]:
+        return tuple(row.example for row in self.placed)
+
+    def _find_faults(self, chosen: str | None, aspects: Sequence[str]) -> None:
+        """Find the faults of readable rows; with `skip_faulty`, leave the faulty rows and scores out."""
+        scale = self._scale(self._examples(), chosen)
+        if self.options.skip_faulty and chosen:
+            self.placed, outside = without_invalid_ratings(self.placed, chosen, scale)
+            self.skipped_scores += outside
+        if chosen and chosen in aspects:
+            self.faults += training_faults(self.placed, chosen, scale)
+        self.faults += comparison_faults(self.raw.source.where, self.compared, self._examples())
+        if self.options.skip_faulty:
+            faulty = {fault.line for fault in self.faults}
+            self.placed = [row for row in self.placed if row.line not in faulty]
+            self.compared = [pair for pair in self.compared if pair[0] not in faulty]
+
+    def _read(self) -> None:
+        where, mapping, rules = self.raw.source.where, self.options.mapping, self.raw.rules
+        readable = True
+        for line, row in self.raw.numbered:
+            self.rows += 1
+            if isinstance(row, Mapping):
+                self._add_cells(row)
+                if self.raw.table and len(self.sample) == 1 and readable:
+                    readable = self._check_columns(row)
+            if readable:
+                self._add(line, parsed_row(row, where, line, mapping, rules))
+        self._propose()
+        if not self.rows and not self.problems:
+            self.problems.append(self.raw.source.without_rows().text)
+
+    def _add(self, line: int, parsed: Example | RowError | tuple[PairwiseComparison, ...]) -> None:
+        if isinstance(parsed, Example):
+            self.placed.append(NumberedExample(self.raw.source.where, line, parsed, self.options.mapping))
+        elif isinstance(parsed, RowError) and parsed.usable and self.options.skip_faulty:
+            self.left_out += parsed.all
+            self.skipped_scores += len(parsed.all)
+            self._add(line, parsed.usable)
+        elif isinstance(parsed, RowError):
+            self.faults.append(parsed)
+        else:
+            self.compared += [(line, comparison) for comparison in parsed]
+
+    def _add_cells(self, row: Mapping[str, Any]) -> None:
+        if len(self.sample) < SAMPLED:
+            self.sample.append(row)
+        answers = row.get("answers")
+        if isinstance(answers, Mapping):
+            self.answered.update(str(aspect) for aspect, said in answers.items() if isinstance(said, Mapping))
+        self.filled.update(str(column) for column, cell in row.items() if not self.raw.rules.is_missing(cell))
+
+    def _comments(self, aspects: Sequence[str]) -> Iterator[str]:
+        """Yield which aspects have no scores, since their answers were taken as comments."""
+        # An annotation tool's export says itself what its answers are read as.
+        named = [] if self.raw.source.tool else [aspect for aspect in self.answered if aspect not in aspects]
+        if named:
+            listed = ", ".join(f"{aspect!r} ({self.answered[aspect]} rows)" for aspect in named)
+            yield f"no scores of {listed}: the answers were taken as comments, and are in the column 'answers'"
+
+    def _check_columns(self, row: Mapping[str, Any]) -> bool:
+        try:
+            check_columns(row, self.raw.source.where, self.options.mapping)
+        except DataError as error:
+            self.problems.append(error.message)
+            return False
+        return True
+
+    def _propose(self) -> None:
+        given = self.options.mapping.columns
+        aspect = self.options.aspect
+        new = proposed_mapping(self.sample, aspect, given) if aspect else _with_scores(self.sample, given)
+        if new:
+            self.proposal = mapping_text({**given, **new})
+
+    def _scale(self, examples: Sequence[Example], aspect: str | None) -> Scale | None:
+        if self.options.scale is None or aspect is None:
+            return None
+        return parse_scale(self.options.scale, (each.scores[aspect] for each in labelled(examples, aspect)))
+
+    def _training(self, examples: Sequence[Example], chosen: str | None, aspects: Sequence[str]) -> list[str]:
+        """Return what learning says of the rows; what keeps it from learning is a problem if the aspect was named."""
+        if not examples:
+            return []
+        if chosen is None:
+            several = f"scores of several aspects: {', '.join(aspects)}; name one with {option('aspect')}"
+            return [several if aspects else "no scores: the texts can be scored, but nothing can be learned from them"]
+        if self.problems:
+            return []
+        try:
+            return list(training_examples(self._rows(), chosen, self.options.scale, skip_faulty=True).notes)
+        except DataError as error:
+            if self.options.aspect:
+                self.problems.append(error.text)
+                return []
+            return [error.text]
+
+    def _rows(self) -> Rows:
+        rows = Rows(self.raw.source, iter([(row.line, None, row.example) for row in self.placed]))
+        rows.comparisons = list(self.compared)
+        rows.first_skipped = next(iter((*self.left_out, *self.faults)), None)
+        return rows
+
+    def _columns(self) -> Iterable[ColumnUse]:
+        fields: dict[str, list[str]] = {}
+        for mapped, column in self.options.mapping.columns.items():
+            fields.setdefault(column, []).append(mapped)
+        names = dict.fromkeys(str(column) for row in self.sample for column in row)
+        for name in names:
+            native = name if name.partition(".")[0] in (*FIELDS, *TABLES) else None
+            cells = [row.get(name) for row in self.sample]
+            example = next((str(cell) for cell in cells if not self.raw.rules.is_missing(cell)), "")
+            used = ", ".join(fields[name]) if name in fields else native
+            yield ColumnUse(name, used, self.filled[name], example)
+
+    def _next(self, data: Data, chosen: str | None, aspects: Sequence[AspectCheck]) -> str:
+        """Return the command to run next: learning if there are enough labels, else scoring."""
+        name = str(data) if isinstance(data, str | Path) else ""
+        given = given_options(self.options)
+        labels = next((each.labels for each in aspects if each.aspect == chosen), 0)
+        if chosen and labels + len(self.compared) >= FEWEST_LABELS:
+            scale = {"scale": str(self.options.scale)} if self.options.scale else {}
+            task = self.options.task or "TASK"
+            definition = {} if is_defined(self.options.task, chosen) else {"definition": "TEXT"}
+            return command("learn", name, task=task, aspect=chosen, **definition, **scale, **given)
+        return command("score", name, rubric="REF", **given)
+
+
+def _with_scores(rows: Sequence[Mapping[str, Any]], given: Mapping[str, str]) -> dict[str, str]:
+    """Return the proposed mapping, with scores of an aspect still to be named if no column is known to hold scores."""
+    found = proposed_mapping(rows, mapped=given)
+    if named := rated_aspects(rows, found.get("aspect") or given.get("aspect", "aspect")):
+        return dict(pair for aspect in named for pair in proposed_mapping(rows, aspect, given).items())
+    columns = {str(column) for row in rows for column in row}
+    if any(name.partition(".")[0] in TABLES for name in (*given, *columns)):
+        return found
+    scores = {name: column for name, column in proposed_mapping(rows, ASPECT, given).items() if name not in found}
+    return {
+        **found,
+        **{name: column for name, column in scores.items() if name.startswith("annotations.") or is_score_name(column)},
+    }
+
+
+def _answer_columns(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    columns = output_columns(rows)
+    if len(columns) > 1:
+        named = ", ".join(repr(column) for column in columns)
+        yield (
+            f"the columns {named} may each hold an output, and a row holds one: write a row for each output, with its "
+            f"system in a column; with pandas: frame.melt(id_vars=[...], value_vars={columns!r}, var_name='system', "
+            "value_name='output')"
+        )
+
+
+def _missing(examples: Sequence[Example]) -> dict[str, int]:
+    names = ("source", "context", "reference", "system")
+    counts = {name: sum(getattr(each, name) is None for each in examples) for name in names}
+    return {name: count for name, count in counts.items() if 0 < count < len(examples)}
+
+
+# Words that can differ between two questions that ask the same.
+_ARTICLES_AND_AUXILIARIES = word_set("a an the is are was were do does did")
+
+
+@dataclass(frozen=True)
+class Duplicate:
+    """A question that asks the same as an earlier one."""
+
+    question: str
+    text: str
+    repeats: str
+
+
+@dataclass(frozen=True, repr=False)
+class LintResult(Displayed):
+    """A checklist and its duplicate questions."""
+
+    checklist: Checklist
+    duplicates: tuple[Duplicate, ...]
+
+    def lines(self) -> Iterator[str]:
+        """Yield each duplicate, then the numbers of questions and duplicates."""
+        for each in self.duplicates:
+            yield f"{each.question}: asks the same as {each.repeats!r}; keep one of them: {each.text}"
+        yield f"{_count(len(self.checklist.questions), 'question')}, {_count(len(self.duplicates), 'duplicate')}"
+
+    def view(self) -> View:
+        """Return what is shown in a terminal and a notebook."""
+        from rubriclab.report.model import View, paragraphs, quoted
+
+        return View((), paragraphs(map(quoted, self.lines())))
+
+
+def lint(source: str | Path | Checklist) -> LintResult:
+    """Return the duplicate questions of a checklist, or of a checklist file (`-` for standard input).
+
+    Questions are duplicates if they have the same words in the same order, apart from articles, auxiliary verbs, letter
+    case, punctuation and the plural.
+
+    Raises:
+        ChecklistError: if the file is no checklist.
+    """
+    if not isinstance(source, str | Path | Checklist):
+        raise ChecklistError(f"Expected a checklist, got {describe(source)}.", "Give the path of a checklist file.")
+    checklist = source if isinstance(source, Checklist) else _read(source)
+    first: dict[tuple[str, ...], str] = {}
+    duplicates = []
+    for question in checklist.questions:
+        earlier = first.setdefault(_words(question.text), question.id)
+        if earlier != question.id:
+            duplicates.append(Duplicate(question.id, question.text, earlier))
+    return LintResult(checklist, tuple(duplicates))
+
+
+def _words(text: str) -> tuple[str, ...]:
+    words = re.findall(r"[\w<>=%+'-]+", text.casefold())
+    return tuple(word.removesuffix("s") for word in words if word not in _ARTICLES_AND_AUXILIARIES)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number or 'no'} {what}{'' if number == 1 else 's'}"
+
+
+def _read(source: str | Path) -> Checklist:
+    if source != "-":
+        return read_checklist(Path(source))
+    try:
+        return parse_checklist(read_stdin(), "standard input")
+    except Unreadable as error:
+        raise ChecklistError(f"Standard input is no checklist: {error}.") from None

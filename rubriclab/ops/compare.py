@@ -1,0 +1,730 @@
+"""How two columns of scores differ: the paired difference, and the criteria and texts behind it."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field, TypeAdapter, ValidationError
+
+from rubriclab.data.reading import ReadingOptions
+from rubriclab.display import Displayed
+from rubriclab.errors import DataError, JudgeError, SettingsError
+from rubriclab.judges.recording import recorded_name
+from rubriclab.learning.estimate import DryRun
+from rubriclab.learning.paired_scores import (
+    AnchorLook,
+    Comparison,
+    CriterionPair,
+    CriterionScoreChange,
+    DriftLimits,
+    FlippedText,
+    FlipSummary,
+    HumanDifference,
+    LabelSource,
+    LimitOutcome,
+    Outputs,
+    PairedScore,
+    PairingRule,
+    RankAgreement,
+    RubricPair,
+    SideSummary,
+    TextChange,
+    drop_check,
+    pair_outputs,
+)
+from rubriclab.learning.scoring import Score
+from rubriclab.models.base import FrozenModel
+from rubriclab.models.rubric import Rubric
+from rubriclab.models.text import Example, Scale, labelled
+from rubriclab.models.version import Effort, Version
+from rubriclab.ops.inputs import (
+    Data,
+    check_text_fields,
+    describe,
+    missing_fields,
+    rows_of,
+    usable_examples,
+    without_fields,
+)
+from rubriclab.ops.scores import ColumnScorer, ColumnScoring, held_out_scores
+from rubriclab.ops.workspace import Answered, JudgeOption, Workspace, judge_of, version_of
+from rubriclab.option_names import option
+from rubriclab.report.wording import count
+from rubriclab.stats.agreement import agreement
+from rubriclab.stats.correlation import FloatArray
+from rubriclab.stats.errors import score_errors
+from rubriclab.stats.folds import units
+from rubriclab.stats.interval import Interval, rounded_number
+from rubriclab.stats.jackknife import FEWEST_GROUPS
+from rubriclab.stats.paired import NO_SPREAD, PairedMean, adjust_p_values, constant, paired_mean
+from rubriclab.stats.prediction_powered import (
+    LabelledScores,
+    ScoredSet,
+    difference_by_other_labels,
+    difference_by_own_labels,
+)
+
+if TYPE_CHECKING:
+    from rubriclab.report.model import View
+
+
+# A visible change, as a share of the scale's width: 0.2 points from 1 to 5.
+VISIBLE = 0.05
+# Texts that are listed, and criteria listed for each.
+LISTED, REASONS = 10, 3
+# Characters of an output that is listed.
+LONGEST = 600
+
+
+def compare_outputs(
+    rubric: Rubric,
+    name: str,
+    before: Outputs,
+    after: Outputs,
+    *,
+    by: PairingRule | None = None,
+    max_drop: float | None = None,
+    learned: LabelledScores | None = None,
+    learned_from: Collection[str] = (),
+) -> Comparison:
+    """Return how the scores of two sets of outputs differ.
+
+    Args:
+        rubric: that both were scored with; `name` is its reference.
+        by: what outputs are paired by; by default id, else group, else the sets are independent.
+        max_drop: the largest acceptable drop of the mean, in points.
+        learned: the labels of learning, used unless the outputs themselves have labels.
+        learned_from: groups whose labels are not used, as the rubric was fitted to them.
+
+    Raises:
+        DataError: if `by` is given and pairs nothing.
+    """
+    rule, places = pair_outputs(before.examples, after.examples, by)
+    both = [
+        (before.examples[first], before.scores[first], after.examples[second], after.scores[second])
+        for first, second in places
+        if before.scores[first].score is not None and after.scores[second].score is not None
+    ]
+    first, second = before.scored, after.scored
+    if places:
+        first, second = (
+            [(old, score.score or 0.0) for old, score, _, _ in both],
+            [(new, score.score or 0.0) for _, _, new, score in both],
+        )
+    elif rule:
+        shared = {each.group for each, _ in first} & {each.group for each, _ in second}
+        first, second = ([each for each in side if each[0].group in shared] for side in (first, second))
+    sets = scored_sets(rubric.aspect.name, first, second, paired=bool(places), learned_from=learned_from)
+    changed = [not places or old.output != new.output for (old, _), (new, _) in zip(first, second, strict=bool(places))]
+    rubrics = RubricPair(rubric, rubric, tuple(CriterionPair(each, each, "kept") for each in rubric.criteria))
+    pairs = [rubrics.pair(old.group, first, second) for old, first, _, second in both]
+    differences = np.array([(pair.after or 0.0) - (pair.before or 0.0) for pair in pairs])
+    lowest = [place for place in np.argsort(differences, kind="stable")[:LISTED].tolist() if differences[place] < 0]
+    comparison = Comparison(
+        rubric=name,
+        judge=", ".join(sorted({score.judge for score in (*before.scores, *after.scores)})),
+        before=_with_errors(summary(before, rubric.scores_on), sets[0], rubric.scores_on),
+        after=_with_errors(summary(after, rubric.scores_on), sets[1], rubric.scores_on),
+        pairing=rule,
+        unpaired_before=len(before.examples) - len(places),
+        unpaired_after=len(after.examples) - len(places),
+        other_sources=sum(_of_other_sources(old, new) for old, _, new, _ in both),
+        max_drop=max_drop,
+        human=human_difference(rubric.scores_on, *sets, np.array(changed), learned),
+        fallen=tuple(_text_change(pairs[place], *both[place]) for place in lowest),
+        **_differences(rubrics, pairs, None if places else _by_groups(*sets)),
+    )
+    return comparison.model_copy(update={"checks": (drop_check(comparison),)})
+
+
+def compare_columns(
+    rubrics: RubricPair,
+    pairs: Sequence[PairedScore],
+    names: tuple[tuple[str, str], tuple[str, str]],
+    threshold: float,
+    limits: DriftLimits = DriftLimits(),  # noqa: B008 (immutable)
+) -> Comparison:
+    """Return how the scores of the same texts differ; texts without both scores are counted.
+
+    Args:
+        names: of the rubric and the judge, before and after.
+        threshold: a text flips if only one of its scores is at or above it; on the scale before.
+    """
+    groups = [pair.group for pair in pairs]
+    columns = [(pair.before, pair.unscored_before) for pair in pairs], [(p.after, p.unscored_after) for p in pairs]
+    before, after = (
+        _side(f"{rubric} with {judge}", groups, column, rubrics.scale)
+        for (rubric, judge), column in zip(names, columns, strict=True)
+    )
+    rubric, judge = (" to ".join(dict.fromkeys(both)) for both in zip(*names, strict=True))
+    compared = [pair for pair in pairs if pair.before is not None and pair.after is not None]
+    comparison = Comparison(
+        rubric=rubric,
+        judge=judge,
+        before=before,
+        after=after,
+        pairing="text",
+        ranks=_ranks(compared),
+        flips=_flips(compared, threshold),
+        **_differences(rubrics, compared),
+    )
+    return limits.checked(comparison)
+
+
+def summary(outputs: Outputs, scale: Scale) -> SideSummary:
+    """Return the mean of a set of outputs with its interval over groups, and why some have no score."""
+    scores = [(score.score, score.unscored) for score in outputs.scores]
+    return _side(outputs.name, [example.group for example in outputs.examples], scores, scale)
+
+
+def _with_errors(side: SideSummary, texts: ScoredSet, scale: Scale) -> SideSummary:
+    """Return the side with the errors of its labelled texts."""
+    found = texts.labelled
+    errors = score_errors(found.scores, found.labels, [str(unit) for unit in found.unit], scale.width)
+    return side.model_copy(update={"labelled": len(found.labels), "errors": errors})
+
+
+def _side(
+    name: str, groups: Sequence[str], scores: Sequence[tuple[float | None, str | None]], scale: Scale
+) -> SideSummary:
+    scored = [(group, score) for group, (score, _) in zip(groups, scores, strict=True) if score is not None]
+    values, given = np.array([score for _, score in scored]), [group for group, _ in scored]
+    return SideSummary(
+        name=name,
+        texts=len(scores),
+        scored=len(values),
+        groups=len(set(given)),
+        mean=paired_mean(values, units(given)).interval.within(scale.low, scale.high).rounded(),
+        standard_deviation=rounded_number(values.std(ddof=1)) if len(values) > 1 else None,
+        unscored=dict(Counter(reason or "" for score, reason in scores if score is None)),
+    )
+
+
+def _differences(
+    rubrics: RubricPair, pairs: Sequence[PairedScore], independent: PairedMean | None = None
+) -> dict[str, Any]:
+    """Return the fields of a comparison that rest on the pairs; all of them have both scores."""
+    scale, groups = rubrics.scale, [pair.group for pair in pairs]
+    differences = np.array([(pair.after or 0.0) - (pair.before or 0.0) for pair in pairs])
+    difference = independent or paired_mean(differences, units(groups))
+    visible = VISIBLE * scale.width
+    return {
+        "scale": (scale.low, scale.high),
+        "pairs": len(pairs),
+        "groups": len(set(groups)),
+        "difference": difference.interval.within(-scale.width, scale.width).rounded(),
+        "p": difference.p,
+        "mean_absolute": rounded_number(np.abs(differences).mean()) if len(pairs) else None,
+        "visible": visible,
+        "better": _share(differences >= visible),
+        "worse": _share(differences <= -visible),
+        "unchanged": _share(np.abs(differences) < visible),
+        "criteria": _criteria(rubrics.criteria, pairs),
+    }
+
+
+def _by_groups(before: ScoredSet, after: ScoredSet) -> PairedMean:
+    """Return the difference of the means of groups of two sets without pairs of outputs.
+
+    It is paired if both have the same groups; else by Welch's test (1947), or without any spread the permutation test.
+    """
+    from scipy.stats import ttest_ind
+
+    (groups, first), (others, second) = (
+        (present, (np.bincount(side.unit, side.scores)[present] / np.bincount(side.unit)[present]))
+        for side, present in ((side, np.unique(side.unit)) for side in (before, after))
+    )
+    if not len(first) or not len(second):
+        return PairedMean(Interval(None), None)
+    if np.array_equal(groups, others):
+        return paired_mean(second - first, np.arange(len(first)))
+    difference = float(second.mean() - first.mean())
+    if min(len(first), len(second)) < 2:
+        return PairedMean(Interval(difference), None)
+    if max(np.ptp(first), np.ptp(second)) <= NO_SPREAD:
+        return constant(difference, min(1.0, 2 / math.comb(len(first) + len(second), len(first))))
+    test = ttest_ind(second, first, equal_var=False)
+    low, high = test.confidence_interval(0.95)
+    return PairedMean(Interval(difference, float(low), float(high)), float(test.pvalue))
+
+
+def _of_other_sources(before: Example, after: Example) -> bool:
+    """Return whether two outputs are known to be about different sources or contexts."""
+    about = ((before.source, after.source), (before.context, after.context))
+    return any(first is not None and second is not None and first != second for first, second in about)
+
+
+def _share(chosen: np.ndarray) -> float | None:
+    return rounded_number(chosen.mean()) if len(chosen) else None
+
+
+def _criteria(criteria: Sequence[CriterionPair], pairs: Sequence[PairedScore]) -> tuple[CriterionScoreChange, ...]:
+    all_changes = np.array([pair.changes for pair in pairs]).reshape(len(pairs), len(criteria), 2)
+    groups = [pair.group for pair in pairs]
+    found = [_criterion(criterion, all_changes[:, row], groups) for row, criterion in enumerate(criteria)]
+    p_values = adjust_p_values([change.p for change in found])
+    tested = [change.model_copy(update={"adjusted_p": p}) for change, p in zip(found, p_values, strict=True)]
+    return tuple(sorted(tested, key=lambda change: (change.difference.value is None, change.difference.value or 0.0)))
+
+
+def _criterion(pair: CriterionPair, changes: FloatArray, groups: Sequence[str]) -> CriterionScoreChange:
+    rated = ~np.isnan(changes[:, 0])
+    change = paired_mean(changes[rated, 0], units([group for group, both in zip(groups, rated, strict=True) if both]))
+    contributions = changes[~np.isnan(changes[:, 1]), 1]
+    criterion = pair.after or pair.before
+    assert criterion
+    return CriterionScoreChange(
+        id=pair.name,
+        state=pair.state,
+        title=criterion.statement if criterion.question else criterion.trait,
+        pairs=int(rated.sum()),
+        difference=change.interval.within(-1.0, 1.0).rounded(),
+        p=change.p,
+        adjusted_p=None,
+        contribution=rounded_number(contributions.mean()) if len(contributions) else None,
+    )
+
+
+def _text_change(pair: PairedScore, before: Example, first: Score, after: Example, second: Score) -> TextChange:
+    others = {part.id: part for part in second.criteria}
+    falls = sorted(
+        (((others[part.id].score or 0.0) - (part.score or 0.0), part) for part in first.criteria if part.id in others),
+        key=lambda fall: fall[0],
+    )
+    return TextChange(
+        id=pair.id,
+        group=pair.group,
+        before=first.score or 0.0,
+        after=second.score or 0.0,
+        text_before=before.output[:LONGEST],
+        text_after=after.output[:LONGEST],
+        reasons=tuple((part.id, part.reason, others[part.id].reason) for fall, part in falls[:REASONS] if fall < 0),
+    )
+
+
+def _ranks(pairs: Sequence[PairedScore]) -> tuple[RankAgreement, ...]:
+    scores, groups = np.array([(pair.before, pair.after) for pair in pairs]).reshape(-1, 2), [p.group for p in pairs]
+    levels: tuple[Literal["group", "dataset"], ...] = ("dataset",)
+    if 1 < len(set(groups)) < len(groups):
+        levels = ("group", "dataset")
+    found = [(level, agreement(scores[:, 1], scores[:, 0], groups, level=level)) for level in levels]
+    return tuple(
+        RankAgreement(
+            level=level,
+            texts=each.n,
+            groups=each.groups,
+            spearman=each.spearman.rounded(),
+            kendall=each.kendall.rounded(),
+        )
+        for level, each in found
+    )
+
+
+def _flips(pairs: Sequence[PairedScore], threshold: float) -> FlipSummary:
+    flipped = np.array([bool(pair.crosses(threshold)) for pair in pairs], dtype=float)
+    moved = [(pair, pair.before or 0.0, pair.after or 0.0) for pair in pairs if pair.crosses(threshold)]
+    largest = sorted(moved, key=lambda each: -abs(each[2] - each[1]))[:LISTED]
+    return FlipSummary(
+        threshold=threshold,
+        texts=len(moved),
+        up=sum(after > before for _, before, after in moved),
+        down=sum(after < before for _, before, after in moved),
+        share=paired_mean(flipped, units([pair.group for pair in pairs])).interval.within(0, 1).rounded(),
+        largest=tuple(FlippedText(id=p.id, group=p.group, before=before, after=after) for p, before, after in largest),
+    )
+
+
+LABELS_OF: tuple[LabelSource, ...] = ("both", "before", "after")
+ScoredOutput = tuple[Example, float]
+
+
+def human_difference(
+    scale: Scale,
+    before: ScoredSet,
+    after: ScoredSet,
+    changed: npt.NDArray[np.bool_],
+    learned: LabelledScores | None,
+) -> HumanDifference | None:
+    """Return the difference of the mean human scores of two sets.
+
+    By labels of both sets; else of the set that has more of them; else of learning. `None` if there are too few.
+
+    Args:
+        changed: whether the outputs of a pair differ, shape (pairs,); of sets without pairs, all true.
+        learned: the labels of learning, with held-out scores by the same judge.
+    """
+    if not len(before.scores) or not len(after.scores):
+        return None
+    sets = before, after
+    own = [each.labelled for each in sets]
+    found, labels, labels_of = difference_by_own_labels(*sets), sum(len(each.labels) for each in own), LABELS_OF[0]
+    if found.interval.value is None:
+        place = int(own[1].groups > own[0].groups)
+        pool, labels_of = own[place], LABELS_OF[1 + place]
+        if pool.groups < FEWEST_GROUPS:
+            if learned is None:
+                return None
+            pool, labels_of = learned, "learning"
+        found, labels = difference_by_other_labels(*sets, pool, changed=float(changed.mean())), len(pool.labels)
+        if found.interval.value is None:
+            return None
+    interval = found.interval.within(-scale.width, scale.width).rounded()
+    return HumanDifference(difference=interval, p=found.p, labels=labels, labels_of=labels_of)
+
+
+def scored_sets(
+    aspect: str,
+    before: Sequence[ScoredOutput],
+    after: Sequence[ScoredOutput],
+    *,
+    paired: bool,
+    learned_from: Collection[str],
+) -> tuple[ScoredSet, ScoredSet]:
+    """Return two sets of outputs with their scores and labels, weighed by groups if they are not `paired`.
+
+    Args:
+        learned_from: groups whose labels are not used, as the rubric was fitted to them.
+    """
+    groups = [[example.group for example, _ in side] for side in (before, after)]
+    unit = [units(groups[0])] * 2 if paired else np.split(units([*groups[0], *groups[1]]), [len(before)])
+    first, second = (
+        ScoredSet(
+            np.array([score for _, score in side]),
+            np.array([_label(example, aspect, learned_from) for example, _ in side]),
+            of_side,
+            np.full(len(side), 1 / max(len(side), 1)) if paired else _weights(of_side),
+        )
+        for side, of_side in zip((before, after), unit, strict=True)
+    )
+    return first, second
+
+
+def _label(example: Example, aspect: str, learned_from: Collection[str]) -> float:
+    found = () if example.group in learned_from else labelled([example], aspect)
+    return found[0].scores[aspect] if found else np.nan
+
+
+def _weights(unit: np.ndarray) -> FloatArray:
+    """Return weights with which the mean over texts is that of the groups' means."""
+    weights = 1 / np.bincount(unit)[unit]
+    return np.asarray(weights / weights.sum())
+
+
+# False discovery rate of differences between systems.
+RATE = 0.05
+
+
+class RankedSystem(FrozenModel):
+    """A system's place.
+
+    Attributes:
+        rank: 1 for the highest mean.
+        ties: systems whose paired difference to this one may be chance, at a false discovery rate of 5 % over all
+            pairs of systems.
+    """
+
+    system: str
+    rank: int
+    texts: int
+    scored: int
+    groups: int
+    mean: Interval
+    ties: tuple[str, ...]
+
+
+class SystemDifference(FrozenModel):
+    """The mean score of one system less that of one ranked below it, on the groups that both have outputs in."""
+
+    first: str
+    second: str
+    pairs: int
+    groups: int
+    difference: Interval
+    p: float | None
+    adjusted_p: float | None
+
+
+class SystemRanking(FrozenModel):
+    """Several systems, scored with one version, by mean score."""
+
+    rubric: str
+    judge: str
+    scale: tuple[float, float]
+    systems: tuple[RankedSystem, ...]
+    differences: tuple[SystemDifference, ...]
+
+
+def rank_systems(rubric: Rubric, name: str, systems: Sequence[Outputs]) -> SystemRanking:
+    """Return the systems by mean score; differences are paired within groups (Benjamini & Hochberg over all pairs).
+
+    Args:
+        rubric: that all were scored with; `name` is its reference.
+    """
+    sides = [(summary(system, rubric.scores_on), system) for system in systems]
+    # Systems without a score come last.
+    sides.sort(key=lambda side: math.inf if side[0].mean.value is None else -side[0].mean.value)
+    differences = [_difference(first, second) for (_, first), (_, second) in combinations(sides, 2)]
+    p_values = adjust_p_values([difference.p for difference in differences])
+    tested = [each.model_copy(update={"adjusted_p": p}) for each, p in zip(differences, p_values, strict=True)]
+    ranked = [
+        RankedSystem(
+            system=side.name,
+            rank=rank,
+            texts=side.texts,
+            scored=side.scored,
+            groups=side.groups,
+            mean=side.mean,
+            ties=tuple(
+                each.second if each.first == side.name else each.first
+                for each in tested
+                if side.name in (each.first, each.second) and (each.adjusted_p is None or each.adjusted_p >= RATE)
+            ),
+        )
+        for rank, (side, _) in enumerate(sides, start=1)
+    ]
+    return SystemRanking(
+        rubric=name,
+        judge=", ".join(sorted({score.judge for system in systems for score in system.scores})),
+        scale=(rubric.scores_on.low, rubric.scores_on.high),
+        systems=tuple(ranked),
+        differences=tuple(tested),
+    )
+
+
+def _difference(first: Outputs, second: Outputs) -> SystemDifference:
+    """Return the difference of two systems, paired by group: the mean of a group's outputs of each."""
+    means = [_means(system) for system in (first, second)]
+    shared = [group for group in means[0] if group in means[1]]
+    differences = np.array([means[0][group] - means[1][group] for group in shared])
+    change = paired_mean(differences, units(shared))
+    return SystemDifference(
+        first=first.name,
+        second=second.name,
+        pairs=len(shared),
+        groups=len(shared),
+        difference=change.interval.rounded(),
+        p=change.p,
+        adjusted_p=None,
+    )
+
+
+def _means(system: Outputs) -> dict[str, float]:
+    by_group: dict[str, list[float]] = defaultdict(list)
+    for example, value in system.scored:
+        by_group[example.group].append(value)
+    return {group: sum(values) / len(values) for group, values in by_group.items()}
+
+
+BEFORE, AFTER = "before", "after"
+
+
+class CompareOptions(ReadingOptions, JudgeOption):
+    """How outputs are compared."""
+
+    pair_by: PairingRule | None = None
+    """What outputs are paired by: `id` or `group`. Default: id, else group, else the sets are independent."""
+
+    max_drop: float | None = Field(default=None, ge=0)
+    """The largest acceptable drop of the mean score, in points of the scale."""
+
+
+class OutputRow(NamedTuple):
+    """An output with the score that its row carries, if any."""
+
+    example: Example
+    score: Score | None
+
+
+@dataclass(frozen=True, repr=False)
+class CompareResult(Answered, Displayed):
+    """The comparison of two sets of outputs, versions or judges, a look at an anchor, or the ranking of systems.
+
+    Attributes:
+        version: the rubric that outputs were scored with; `None` where versions or judges are compared.
+        unanswered: which side has no score at all, after replies have failed.
+    """
+
+    result: Comparison | AnchorLook | SystemRanking
+    effort: Effort
+    version: Version | None = None
+    unanswered: str | None = None
+
+    @property
+    def outcome(self) -> LimitOutcome:
+        """`within` the limits, `beyond` one, or `unknown`; a ranking is always `within`."""
+        return "within" if isinstance(self.result, SystemRanking) else self.result.outcome
+
+    def view(self) -> View:
+        """Return what is shown in a terminal and a notebook."""
+        from rubriclab.report.comparison import anchor_view, comparison_view, ranking_view
+
+        if isinstance(self.result, AnchorLook):
+            return anchor_view(self.result)
+        if isinstance(self.result, Comparison):
+            return comparison_view(self.result, self.version)
+        return ranking_view(self.result, self.version)
+
+
+async def compare(
+    workspace: Workspace, before: Data, after: Data | None, rubric: str | Version | None, options: CompareOptions
+) -> CompareResult:
+    """Return how the scores of `after` differ from those of `before`; without `after`, rank the systems in `before`.
+
+    Raises:
+        NotInStore: if there is no such rubric.
+        NotConfirmed: if only an imported version that is not confirmed names the judge.
+        DataError: if a set holds no usable output, nothing can be paired as asked for, or fewer than two systems.
+        SettingsError: for options of pairs without a second set; if no output of a set has a source or context, and all
+            texts that the version was learned from had one.
+        JudgeError: if the provider gave no reply at all.
+    """
+    scoring = await workspace.off_event_loop(_prepare, workspace, before, after, rubric, options)
+    version = scoring.scorers[0].version
+    sides = await workspace.off_event_loop(_read, scoring, before, after)
+    outputs = [await _scored(scoring, name, rows) for name, rows in sides.items()]
+    if after is None:
+        ranking = rank_systems(version.rubric, version.ref, _by_system(outputs[0]))
+        return CompareResult(ranking, workspace.effort(), version)
+    judge = scoring.scorers[0].judge.spec
+    comparison = compare_outputs(
+        version.rubric,
+        version.ref,
+        *outputs,
+        by=options.pair_by,
+        max_drop=options.max_drop,
+        learned=await workspace.off_event_loop(held_out_scores, workspace, version, judge),
+        learned_from=frozenset(version.provenance.groups),
+    )
+    return CompareResult(comparison, workspace.effort(), version)
+
+
+def compare_estimate(
+    workspace: Workspace, before: Data, after: Data | None, rubric: str | Version | None, options: CompareOptions
+) -> DryRun:
+    """Return an estimate of what `compare` asks of the judge."""
+    scoring = _prepare(workspace, before, after, rubric, options)
+    rows = [row for rows in _read(scoring, before, after).values() for row in rows]
+    return scoring.estimate(("judge",), [row.example for row in rows if row.score is None])
+
+
+def _prepare(
+    workspace: Workspace, before: Data, after: Data | None, rubric: str | Version | None, options: CompareOptions
+) -> ColumnScoring:
+    given = [option(name) for name in ("pair_by", "max_drop") if getattr(options, name) is not None]
+    if after is None and given:
+        raise SettingsError(
+            f"{', '.join(given)}: of two sets of outputs, and one was given.", "Give a second set, or leave it out."
+        )
+    if rubric is None:
+        raise SettingsError("Outputs are compared by a rubric, and none is named.", f"Give {option('rubric', 'REF')}.")
+    version = version_of(workspace, rubric)
+    scorer = ColumnScorer(version, judge_of(version, options.judge, workspace.store, workspace.notify))
+    return ColumnScoring(workspace, [scorer], before, options)
+
+
+def _read(scoring: ColumnScoring, before: Data, after: Data | None) -> dict[str, list[OutputRow]]:
+    """Return the outputs of each set with the scores that its rows carry; faulty rows are left out, which is said.
+
+    Raises:
+        DataError: if some texts were rated together with their rivals and the others are rated apart.
+    """
+    data = [before] if after is None else [before, after]
+    names = [describe(each) for each in data]
+    if len(set(names)) < len(names):
+        names = [BEFORE, AFTER]
+    sides = {name: _rows(scoring, name, each) for name, each in zip(names, data, strict=True)}
+    aggregation = scoring.scorers[0].version.rubric.aggregation
+    new = "together" if aggregation and aggregation.rivals else None
+    rows = [row for side in sides.values() for row in side]
+    together = sum((row.score.rivals if row.score else new) == "together" for row in rows)
+    if 0 < together < len(rows):
+        raise DataError(
+            f"{together:,} of {len(rows):,} texts are rated together with their rivals and the others apart; such "
+            "scores are not comparable.",
+            f"Score all of them in the same way, all with {option('rivals', 'together')} or all without it.",
+        )
+    return sides
+
+
+def _rows(scoring: ColumnScoring, name: str, data: Data) -> list[OutputRow]:
+    (version, judge), notify, options = scoring.scorers[0], scoring.workspace.notify, scoring.options
+    rows = rows_of(data, options, notify)
+    found = [
+        OutputRow(example, carried_score(rows.row, example, version, judge.spec))
+        for example in usable_examples(rows, notify, name)
+    ]
+    # Scores that rows carry were made from the fields that the texts had then.
+    examples = [row.example for row in found if row.score is None]
+    check_text_fields(version, examples, data, options, name)
+    for note in without_fields(version, missing_fields(version, examples), name, len(examples)):
+        notify(note)
+    if carried := sum(row.score is not None for row in found):
+        notify(f"{name}: {count(carried, 'score')} by {version.ref} taken from the rows")
+    return found
+
+
+async def _scored(scoring: ColumnScoring, name: str, rows: Sequence[OutputRow]) -> Outputs:
+    """Return the outputs with their scores; those whose rows carry none are scored now."""
+    left = [row.example for row in rows if row.score is None]
+    new = iter([scores[0] async for _, scores in scoring.stream(left)] if left else ())
+    if scoring.unanswered:
+        raise JudgeError(scoring.unanswered)
+    return Outputs(name, tuple(row.example for row in rows), tuple(row.score or next(new) for row in rows))
+
+
+def _by_system(outputs: Outputs) -> list[Outputs]:
+    """Return the outputs of each system.
+
+    Raises:
+        DataError: if fewer than two systems are named.
+    """
+    systems: dict[str, list[tuple[Example, Score]]] = {}
+    for example, score in zip(outputs.examples, outputs.scores, strict=True):
+        if example.system is not None:
+            systems.setdefault(example.system, []).append((example, score))
+    if len(systems) < 2:
+        raise DataError(
+            f"{outputs.name}: expected outputs of at least two systems, found {len(systems)}.",
+            f"Name the system of each row in the field system ({option('mapping', 'system=COLUMN')}), or give two "
+            "sets.",
+        )
+    return [Outputs(name, *map(tuple, zip(*rows, strict=True))) for name, rows in systems.items()]
+
+
+def carried_score(row: Any, example: Example, version: Version, judge: str) -> Score | None:
+    """Return the score of `example` by `version` and `judge` that its row carries; `None` if there is none to use.
+
+    A row of `rubriclab score` names both; a recording counts as the judge that it holds. A score off the scale, or with
+    other criteria than the version's, is of another version of that name. A text without a score is scored again.
+    """
+    if not isinstance(row, Mapping) or row.get("rubric") != version.ref:
+        return None
+    if recorded_name(str(row.get("judge"))) != recorded_name(judge):
+        return None
+    try:
+        score = _scores().validate_python({name: row[name] for name in Score.__slots__ if name in row})
+    except ValidationError:
+        return None
+    return score if score.id == example.id and _by_rubric(score, version.rubric) else None
+
+
+def _by_rubric(score: Score, rubric: Rubric) -> bool:
+    if score.score is None or score.aspect != rubric.aspect.name:
+        return False
+    numbers = [number for part in score.criteria for number in (part.score, part.contribution) if number is not None]
+    same_criteria = {part.id for part in score.criteria} == {criterion.id for criterion in rubric.criteria}
+    return same_criteria and rubric.scores_on.contains(score.score) and all(map(math.isfinite, numbers))
+
+
+@cache
+def _scores() -> TypeAdapter[Score]:
+    """Return what validates a score: built once, and only where it is needed."""
+    return TypeAdapter(Score)

@@ -1,0 +1,633 @@
+"""The options and the result of an edit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BeforeValidator
+
+from rubriclab.base_options import Texts
+from rubriclab.data.reading import ReadingOptions
+from rubriclab.display import Displayed
+from rubriclab.errors import DataError, JudgeError, NotInStore, SettingsError
+from rubriclab.judges.recording import PREFIX
+from rubriclab.learning.adaptation import rate_parts
+from rubriclab.learning.baselines import best_feature
+from rubriclab.learning.estimate import (
+    CallEstimate,
+    DryRun,
+    dry_run,
+    estimate_scoring,
+)
+from rubriclab.learning.selection import SelectedRubric
+from rubriclab.learning.study import Study
+from rubriclab.models.aggregation import Bounds
+from rubriclab.models.rubric import Part, Rubric
+from rubriclab.models.text import Example, Scale, data_digest, labelled, named_annotations, text_digest
+from rubriclab.models.version import (
+    Candidate,
+    Cell,
+    EditOrigin,
+    Effort,
+    RecordedText,
+    TrainingRecord,
+    Version,
+    fields_of_both,
+)
+from rubriclab.ops.edits import (
+    EditEffect,
+    EditPlan,
+    Edits,
+    FoldSelection,
+    RatedRubric,
+    Threshold,
+    check_kept,
+    edited_parts,
+    edited_rubric,
+    effect_of,
+    only,
+    plan_edits,
+    rated_rubric,
+    refitted,
+    repeating,
+    select_in_folds,
+    study_of,
+    unmeasured,
+)
+from rubriclab.ops.inputs import describe, usable_texts
+from rubriclab.ops.workspace import JudgeChoice, JudgeOption, Workspace, imported_source, judge_of, version_of
+from rubriclab.option_names import command, option
+from rubriclab.report.verdicts import recorded_agreement
+from rubriclab.report.wording import count
+from rubriclab.stats.interval import DIGITS, Interval
+from rubriclab.store import Store
+
+if TYPE_CHECKING:
+    from rubriclab.report.model import View
+
+
+def _merges(value: Any) -> Any:
+    if not isinstance(value, Mapping):
+        return value
+    return tuple((_ids(key), text) for key, text in value.items())
+
+
+def _ids(key: Any) -> tuple[str, ...]:
+    return tuple(name.strip() for name in (key.split(",") if isinstance(key, str) else key))
+
+
+def _bounds(value: Any) -> Any:
+    return {name: _ends(name, given) for name, given in value.items()} if isinstance(value, Mapping) else value
+
+
+def _ends(name: str, given: Any) -> Any:
+    if given in ("free", None):
+        return None
+    ends = given.split(":") if isinstance(given, str) else given
+    try:
+        low, high = (float(end) for end in ends)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}={given}: expected LOW:HIGH, such as 0:0.2, or free") from None
+    return low, high
+
+
+def _threshold(given: Any) -> Any:
+    try:
+        return given if given in ("learned", None) else float(given)
+    except (TypeError, ValueError):
+        raise ValueError(f"{given}: expected a number from 0 to 1, or learned") from None
+
+
+class EditOptions(ReadingOptions, JudgeOption):
+    """What a person changes in a rubric, who does so and why."""
+
+    drop: Texts = ()
+    """Ids of criteria to remove."""
+
+    reword: Mapping[str, str] = {}
+    """The new wording of criteria, by id. A hypothesis keeps the description of its levels."""
+
+    merge: Annotated[tuple[tuple[tuple[str, ...], str], ...], BeforeValidator(_merges)] = ()
+    """The wording of one criterion that replaces several: `{"h01,h04": "..."}`."""
+
+    add: Texts = ()
+    """Statements or yes/no questions to add; their ids are `a01`, `a02`, ... `(better: no)` after a question says that
+    no is the better answer."""
+
+    pin: Mapping[str, float] = {}
+    """The weight of criteria, as a share of all weights: `{"h02": 0.3}`."""
+
+    bound: Annotated[Mapping[str, Bounds | None], BeforeValidator(_bounds)] = {}
+    """The lowest and highest weight of criteria: `{"h05": (0, 0.2)}`; `None` or `"free"` removes a limit."""
+
+    threshold: Annotated[Threshold | None, BeforeValidator(_threshold)] = None
+    """For a rubric with verdicts: the lowest score that passes; `"learned"` fits it to the labels again."""
+
+    definition: str | None = None
+    """The new definition of the aspect; every criterion is rated anew."""
+
+    labels: Any = None
+    """Labelled texts, in place of those kept with the version."""
+
+    by: str | None = None
+    """Who changes the rubric. Needed unless `preview` is set."""
+
+    because: str | None = None
+    """Why. Needed unless `preview` is set."""
+
+    preview: bool = False
+    """Show the effect and save nothing."""
+
+    name: str | None = None
+    """The name to save under. Default: the rubric's."""
+
+    @property
+    def edits(self) -> Edits:
+        """The changes."""
+        pinned = {name: (weight, weight) for name, weight in self.pin.items()}
+        if twice := [name for name in pinned if name in self.bound]:
+            raise SettingsError(f"The weight of {twice[0]} is both pinned and bounded.", "Do one of them.")
+        bounds = {**pinned, **self.bound}
+        return Edits(self.drop, self.reword, self.merge, self.add, bounds, self.threshold, self.definition)
+
+    @property
+    def signature(self) -> str:
+        """Who makes the changes and why, as reasons for dropped criteria say."""
+        return f"by {self.by or 'hand'}" + (f": {self.because}" if self.because else "")
+
+
+@dataclass(frozen=True, repr=False)
+class EditResult(Displayed):
+    """What an edit does.
+
+    Attributes:
+        parent: the version that was edited, as `NAME@NUMBER`.
+        rubric: the edited one, refitted.
+        effect: on held-out agreement, weights and calls.
+        saved: the child version; `None` for a preview.
+        notes: what the person should know, such as criteria that weigh nothing.
+    """
+
+    parent: str
+    rubric: Rubric
+    effect: EditEffect
+    saved: Version | None
+    effort: Effort
+    notes: tuple[str, ...] = ()
+
+    def to_row(self) -> dict[str, Any]:
+        """Return the effect as one JSON object, without the rubric."""
+        saved = self.saved.ref if self.saved else None
+        return {"parent": self.parent, "saved": saved, "notes": list(self.notes), **self.effect.to_row()}
+
+    def view(self) -> View:
+        """Return what is shown in a terminal and a notebook."""
+        from rubriclab.report.edit import edit_view
+
+        return edit_view(self)
+
+
+# Ratings by text and by criterion.
+Cells = Mapping[str, Mapping[str, Cell]]
+
+
+@dataclass(frozen=True, eq=False)
+class EditableVersion:
+    """A version with its labelled texts and their ratings.
+
+    Attributes:
+        texts: with labels on their own scale.
+        cells: the ratings that the version keeps, by text and criterion.
+    """
+
+    version: Version
+    record: TrainingRecord | None
+    texts: LabelledTexts
+    cells: Cells
+
+    @property
+    def rubric(self) -> Rubric:
+        """The version's rubric."""
+        return self.version.rubric
+
+    @property
+    def unknown(self) -> tuple[Example, ...]:
+        """The texts without ratings by all of the rubric's criteria."""
+        ids = [criterion.id for criterion in self.rubric.criteria]
+        return tuple(
+            text for text in self.texts.examples if any(name not in self.cells.get(text.id, {}) for name in ids)
+        )
+
+    @cached_property
+    def rated(self) -> RatedRubric:
+        """The rubric with the kept ratings; candidates that do not rate every text are left out.
+
+        There are no unknown texts.
+        """
+        recorded = self.record.candidates if self.record else ()
+        known = {each.criterion.id for each in recorded}
+        own = [
+            Candidate(method=part.method, criterion=criterion, kept=True, made_from=criterion.evidence.examples)
+            for part in self.rubric.parts
+            for criterion in part.criteria
+            if criterion.id not in known
+        ]
+        rows = [self.cells.get(text.id, {}) for text in self.texts.examples]
+        candidates = [
+            each.model_copy(update={"made_from": self._present(each.made_from)})
+            for each in (*recorded, *own)
+            if all(each.criterion.id in row for row in rows)
+        ]
+        matrix = [[row[each.criterion.id] for each in candidates] for row in rows]
+        return rated_rubric(self.rubric, self.version.provenance, self.texts.moved, candidates, matrix)
+
+    @cached_property
+    def selection(self) -> FoldSelection:
+        """The criteria that labels select in each fold."""
+        return select_in_folds(self.rated)
+
+    @cached_property
+    def refit(self) -> SelectedRubric:
+        """The rubric refitted without an edit."""
+        return refitted(self.rated, self.selection)
+
+    def _present(self, made_from: Sequence[str]) -> tuple[str, ...]:
+        """Return these texts under the ids that they have here; for one that is absent, another of its group."""
+        id_of = {text_digest(text): text.id for text in self.texts.examples}
+        first = {text.group: text.id for text in reversed(self.texts.examples)}
+        here = {text.id: text.id for text in self.texts.examples}
+        for text in self.record.texts if self.record else ():
+            if found := id_of.get(text_digest(text.example)) or first.get(text.group):
+                here[text.id] = found
+        return tuple(sorted({here[name] for name in made_from if name in here}))
+
+
+def editable_version(workspace: Workspace, rubric: str | Version, options: EditOptions) -> EditableVersion:
+    """Return a version with the labelled texts that an edit is measured on.
+
+    Raises:
+        NotInStore: if there is no such version.
+        DataError: if there are no labelled texts, neither with the version nor in `labels`.
+    """
+    version = version_of(workspace, rubric)
+    record = workspace.store.training(version.ref)
+    texts = labelled_texts(workspace, version, record, options)
+    return EditableVersion(version, record, texts, _recorded_cells(record, texts))
+
+
+def _recorded_cells(record: TrainingRecord | None, texts: LabelledTexts) -> Cells:
+    if record is None:
+        return {}
+    row_of = {text_digest(text.example): row for row, text in enumerate(record.texts)}
+    ids = [each.criterion.id for each in record.candidates]
+    rows = {text.id: row_of.get(text_digest(text)) for text in texts.examples}
+    return {name: dict(zip(ids, record.cells[row], strict=True)) for name, row in rows.items() if row is not None}
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledTexts:
+    """Labelled texts of a rubric's aspect.
+
+    Attributes:
+        examples: sorted by id.
+        scale, onto: the scale of the labels, and the one that criteria are rated on.
+    """
+
+    examples: tuple[Example, ...]
+    aspect: str
+    scale: Scale
+    onto: Scale
+
+    @cached_property
+    def moved(self) -> tuple[Example, ...]:
+        """The texts with labels on the scale that criteria are rated on."""
+        return tuple(map(self._moved, self.examples))
+
+    def _moved(self, example: Example) -> Example:
+        annotations = example.annotations.get(self.aspect, ())
+        return replace(
+            example,
+            scores={self.aspect: self.scale.moved_to(self.onto, example.scores[self.aspect])},
+            annotations={self.aspect: tuple(self.scale.moved_to(self.onto, score) for score in annotations)},
+        )
+
+
+def labelled_texts(
+    workspace: Workspace, version: Version, record: TrainingRecord | None, options: EditOptions
+) -> LabelledTexts:
+    """Return the labelled texts of a version, or those of `options.labels`.
+
+    Raises:
+        DataError: if there are none, or some share an id.
+    """
+    rubric = version.rubric
+    aspect, scale = rubric.aspect.name, rubric.scores_on
+    if options.labels is not None:
+        examples = usable_texts(options.labels, options, [(aspect, scale)], workspace.notify)
+        rated = _on_scale(labelled(examples, aspect), aspect, scale, workspace)
+        if not rated:
+            raise DataError(
+                f"{describe(options.labels)} has no text with a label for {aspect!r} from {scale.describe()}.",
+                "Give labelled texts.",
+            )
+        if len({text.id for text in rated}) < len(rated):
+            raise DataError(f"{describe(options.labels)}: some labelled texts share an id.", "Give each its own id.")
+    elif record is None:
+        raise DataError(
+            f"{version.ref} keeps no labelled texts: it was learned by one method, or imported.",
+            f"Give them: {option('labels', 'FILE')}.",
+        )
+    else:
+        rated = tuple(_labelled_example(text, aspect) for text in record.texts)
+    return LabelledTexts(tuple(sorted(rated, key=lambda text: text.id)), aspect, scale, rubric.scale)
+
+
+def _labelled_example(text: RecordedText, aspect: str) -> Example:
+    example = replace(text.example, scores={aspect: text.label})
+    if text.reasons:
+        example = replace(example, reasons={aspect: text.reasons.get("") or dict(text.reasons)})
+    if not text.raters:
+        return example
+    annotations, raters = {aspect: tuple(text.raters.values())}, {aspect: tuple(text.raters)}
+    return replace(example, annotations=annotations, raters=raters)
+
+
+def on_label_scale(record: TrainingRecord, rubric: Rubric, texts: LabelledTexts) -> TrainingRecord:
+    """Return a record with labels, scores and intervals on the scale of the labels."""
+    by_id = {text.id: text for text in texts.examples}
+
+    def moved(text: RecordedText) -> RecordedText:
+        example, ends = by_id[text.id], {"predicted": text.predicted, "low": text.low, "high": text.high}
+        scores: Mapping[str, object] = {
+            name: None if value is None else round(rubric.scale.moved_to(texts.scale, value), DIGITS)
+            for name, value in ends.items()
+        }
+        label, raters = float(example.scores[texts.aspect]), named_annotations(example, texts.aspect)
+        return text.model_copy(update={**scores, "label": label, "raters": raters})
+
+    return record.model_copy(update={"texts": tuple(map(moved, record.texts))})
+
+
+def _on_scale(texts: tuple[Example, ...], aspect: str, scale: Scale, workspace: Workspace) -> tuple[Example, ...]:
+    usable = tuple(text for text in texts if scale.contains(text.scores[aspect]))
+    if len(usable) < len(texts):
+        workspace.notify(f"left out: {count(len(texts) - len(usable), 'label')} outside of {scale.describe()}")
+    return usable
+
+
+@dataclass(frozen=True)
+class _Request:
+    """Parts that texts are rated by, for a rubric that says how they are asked."""
+
+    rubric: Rubric
+    parts: tuple[Part, ...]
+    texts: tuple[Example, ...]
+
+    def estimate(self) -> CallEstimate:
+        return estimate_scoring(self.rubric.model_copy(update={"parts": self.parts}), self.texts)
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedEdit:
+    """An edit of a version and the labelled texts that it is measured on, before anything is asked."""
+
+    workspace: Workspace
+    options: EditOptions
+    version: Version
+    texts: LabelledTexts
+    plan: EditPlan
+    choice: JudgeChoice
+    editable: EditableVersion
+
+    @cached_property
+    def requests(self) -> tuple[_Request, ...]:
+        """What has to be asked: new criteria about all texts, and the others where their ratings are not kept."""
+        rubric, plan, editable = self.version.rubric, self.plan, self.editable
+        edited = rubric.model_copy(update={"aspect": plan.aspect})
+        parts = edited_parts(rubric, plan, self.version.provenance.settings, self.options.signature)
+        ids = [criterion.id for part in parts for criterion in part.criteria]
+        new = [name for name in ids if plan.redefined or name in plan.added]
+        requests = (
+            _Request(rubric, rubric.parts, editable.unknown),
+            _Request(edited, only(parts, new), self.texts.examples),
+        )
+        return tuple(request for request in requests if request.parts and request.texts)
+
+    def estimate(self) -> DryRun:
+        """Return an estimate of what is asked; nothing for an edit that needs no new answers."""
+        total = sum((request.estimate() for request in self.requests), CallEstimate())
+        return dry_run({"judge": (self.choice.spec, total)}, self.workspace.options)
+
+    async def run(self) -> EditResult:
+        """Return the effect of the edit, and the child version unless this is a preview.
+
+        Raises:
+            JudgeError: if no text could be rated by a new criterion.
+            JudgeRefused, BudgetReached, ReplayMiss: from the judge; answers so far are kept in the store.
+            SettingsError: if the weight of a criterion is limited that cannot be weighed.
+        """
+        judge = self.workspace.judge(self.choice) if self.requests else None
+        # The ratings by the parent's criteria, and those by new or newly defined ones.
+        known = {name: dict(row) for name, row in self.editable.cells.items()}
+        new: dict[str, dict[str, Cell]] = {}
+        for request in self.requests:
+            assert judge
+            into = known if request.rubric is self.version.rubric else new
+            about = request.parts, request.rubric, request.texts
+            with self.workspace.progress(self.workspace.ledger) as on_progress:
+                rated = await rate_parts(*about, judge, self.workspace.under_way, on_progress=on_progress)
+            ids = [each.criterion.id for each in rated.candidates]
+            for name, column in zip(ids, zip(*rated.cells, strict=True), strict=True):
+                if all(cell.score is None and cell.applies for cell in column):
+                    raise JudgeError(f"No text could be rated by {name}; the latest reason: {column[-1].reason}")
+            for text, row in zip(rated.examples, rated.cells, strict=True):
+                into.setdefault(text.id, {}).update(zip(ids, row, strict=True))
+        return await self.workspace.off_event_loop(self._finish, known, new)
+
+    def _finish(self, known: Cells, new: Cells) -> EditResult:
+        editable, plan = self.editable, self.plan
+        if editable.unknown:
+            editable = replace(editable, cells=known)
+        parent = editable.rated
+        cells = [[new[text.id][name] for name in plan.added] for text in parent.examples]
+        edited = edited_rubric(parent, plan, cells, self.options.signature)
+        if plan.redefined:
+            # Only the rubric's own criteria have ratings by the new definition.
+            kept = tuple(each for each in edited.candidates if each.kept)
+            rows = tuple(tuple(new[text.id][each.criterion.id] for each in kept) for text in edited.examples)
+            edited = replace(edited, candidates=kept, cells=rows)
+        refits = editable.refit, refitted(edited, editable.selection)
+        unknown = (
+            unmeasured(parent, refits[0], plan.dropped),
+            unmeasured(edited, refits[1], [*plan.added, *plan.limited]),
+        )
+        notes = (
+            *(f"{name} is left out: it {reason}" for name, reason in check_kept(edited, refits[1]).items()),
+            *(
+                f"{one} says what {other} says (r = {correlation:.2f}): the same thing counts twice"
+                for one, other, correlation in repeating(edited, refits[1])
+            ),
+            *(
+                f"{name} is in no fold's rubric, as it was made from labels of each fold or is not selected without "
+                "them: its part in held-out agreement is unknown"
+                for name in chain(*unknown)
+            ),
+        )
+        study = study_of(edited, refits[1])
+        rubric, before, provenance = study.rubric(), self.version.rubric.aggregation, self.version.provenance
+        if rubric.aggregation and before and before.onto:
+            threshold = before.threshold if plan.threshold is None else plan.threshold
+            update = {"onto": before.onto, "threshold": threshold, "threshold_by_hand": plan.threshold is not None}
+            aggregation = rubric.aggregation.model_copy(update=update)
+            rubric = rubric.model_copy(update={"aggregation": aggregation})
+        recorded = recorded_agreement(self.version) if provenance.validation else None
+        effect = replace(
+            effect_of(parent, edited, refits, rubric),
+            recorded=recorded.value if recorded else Interval(None),
+            recorded_by=provenance.held_out_by,
+        )
+        return self._result(rubric, effect, notes, study)
+
+    def _result(self, rubric: Rubric, effect: EditEffect, notes: tuple[str, ...], study: Study) -> EditResult:
+        """Return the result of the edit, with the child version unless this is a preview.
+
+        The child's training texts are those of the parent and those that the edit was measured on.
+        """
+        workspace, options, before = self.workspace, self.options, self.version.provenance
+        if options.preview:
+            return EditResult(self.version.ref, rubric, effect, None, workspace.effort(), notes)
+        examples, aspect = self.texts.examples, self.texts.aspect
+        judge, generator = (
+            imported_source(self.version, recorded, workspace.store)
+            for recorded in (before.judge_from, before.generator_from)
+        )
+        edit = EditOrigin(
+            by=options.by or "",
+            because=options.because or "",
+            changes=self.plan.changes,
+            labels=len(examples),
+            folds=effect.folds,
+            statistic=effect.statistic,
+            before=effect.before,
+            after=effect.after,
+            difference=effect.difference,
+        )
+        update = {
+            "data": data_digest(examples, aspect),
+            "examples": tuple(sorted({*before.examples, *(text.id for text in examples)})),
+            "groups": tuple(sorted({*before.groups, *(text.group for text in examples)})),
+            "texts": tuple(sorted({*before.texts, *map(text_digest, examples)})),
+            "text_fields": fields_of_both(before, examples),
+            "model_versions": tuple(sorted({*before.model_versions, *workspace.model_versions()})),
+            "judge_from": judge.ref if judge else None,
+            "generator_from": generator.ref if generator else None,
+            "agreement": study.agreement,
+            "baseline": best_feature(examples, aspect),
+            "validation": study.validation,
+            "transfer": None,
+            "edit": edit,
+        }
+        saved = workspace.store.save(
+            options.name or self.version.name,
+            rubric,
+            before.model_copy(update=update),
+            workspace.effort(),
+            self.version.ref,
+            training=on_label_scale(study.record(rubric), rubric, self.texts),
+        )
+        return EditResult(self.version.ref, rubric, effect, saved, workspace.effort(), notes)
+
+
+def prepare_edit(
+    workspace: Workspace,
+    rubric: str | Version,
+    options: EditOptions,
+    *,
+    editable: EditableVersion | None = None,
+) -> PreparedEdit:
+    """Return an edit of a rubric, before anything is asked.
+
+    Args:
+        editable: from `editable_version` with the same version and labels, to spare its computation.
+
+    Raises:
+        NotInStore: if there is no such version.
+        SettingsError: for edits that are not possible, without who makes them and why, or under the name of another
+            rubric.
+        DataError: if there are no labelled texts.
+        NotConfirmed: if only an imported version that is not confirmed names the judge, and answers are needed.
+    """
+    version = editable.version if editable else version_of(workspace, rubric)
+    _check_name(workspace.store, version, options.name)
+    if version.rubric.aggregation is None:
+        raise SettingsError(
+            f"{version.ref} has no learned weights to fit again: it was learned by one method.",
+            f"Learn it with several methods, without {option('methods')}, or fit weights: "
+            f"{command('transfer', version.ref)}",
+        )
+    plan = plan_edits(version.rubric, version.ref, options.edits)
+    if not options.preview and not (options.by and options.because):
+        raise SettingsError(
+            "A version that a person makes records who made it and why.",
+            f"Give {option('by', 'NAME')} and {option('because', 'REASON')}, or {option('preview')} to save nothing.",
+        )
+    editable = editable or editable_version(workspace, version, options)
+    choice = JudgeChoice(version.provenance.judge, version.provenance.judge_address)
+    prepared = PreparedEdit(workspace, options, version, editable.texts, plan, choice, editable)
+    if prepared.requests:
+        _check_judge(version, options)
+        return replace(prepared, choice=judge_of(version, options.judge, workspace.store, workspace.notify))
+    return prepared
+
+
+async def edit(workspace: Workspace, rubric: str | Version, options: EditOptions) -> EditResult:
+    """Return the effect of an edit, and the child version unless it is a preview.
+
+    Raises:
+        RubriclabError: as `prepare_edit` and `PreparedEdit.run` do.
+    """
+    prepared = await workspace.off_event_loop(prepare_edit, workspace, rubric, options)
+    return await prepared.run()
+
+
+def edit_estimate(workspace: Workspace, rubric: str | Version, options: EditOptions) -> DryRun:
+    """Return an estimate of what `edit` asks; nothing is needed to know who makes the edit."""
+    return prepare_edit(workspace, rubric, options.model_copy(update={"preview": True})).estimate()
+
+
+def _check_name(store: Store, version: Version, name: str | None) -> None:
+    """Refuse a name whose newest version neither descends from the edited one nor is one of its ancestors."""
+    if name is None or name == version.name or name not in store.names():
+        return
+    newest = store.load(name)
+    if version.ref not in _ancestors(store, newest) and newest.ref not in _ancestors(store, version):
+        raise SettingsError(
+            f"{name} already names another rubric, whose newest version is {newest.ref}.",
+            f"Give a name that is not in use yet, or none, to save a new version of {version.name}.",
+        )
+
+
+def _ancestors(store: Store, version: Version) -> set[str]:
+    """Return the versions that one was made from, as far back as the store holds them."""
+    found: set[str] = set()
+    while version.parent and version.parent not in found:
+        found.add(version.parent)
+        try:
+            version = store.load(version.parent)
+        except NotInStore:
+            break
+    return found
+
+
+def _check_judge(version: Version, options: EditOptions) -> None:
+    """Refuse answers of a judge other than the one that gave the kept ratings."""
+    named, own = options.judge, version.provenance.judge
+    if named and named != own and not named.startswith(PREFIX):
+        raise SettingsError(
+            f"The kept ratings of {version.ref} are by {own}; new ones by {named} cannot be weighed beside them.",
+            f"Leave out {option('judge')}, or move the rubric to that judge first: {command('transfer', version.ref)}",
+        )

@@ -1,0 +1,860 @@
+"""A rubric that a person edits: criteria, limits of weights and the definition."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import JsonValue
+
+from rubriclab.errors import SettingsError
+from rubriclab.learning.candidates import Candidates, all_criteria
+from rubriclab.learning.fitting import (
+    CandidatePool,
+    HeldOut,
+    divisions,
+    fit_part,
+    fold_masks,
+    in_label_units,
+    leaking_columns,
+    mean_over_repetitions,
+)
+from rubriclab.learning.gate import GateLevel, gate_level, paired_difference
+from rubriclab.learning.jackknife import refitted_agreement
+from rubriclab.learning.rating_matrix import RatingMatrix, in_order
+from rubriclab.learning.scoring import assignment_of
+from rubriclab.learning.selection import SelectedRubric, select_rubric
+from rubriclab.learning.settings import JointSettings
+from rubriclab.learning.study import Study
+from rubriclab.learning.verdicts import verdict_agreement, verdict_statistic
+from rubriclab.learning.weighting import REPEATED, design
+from rubriclab.methods.catalogue import METHODS
+from rubriclab.methods.names import JOINT
+from rubriclab.models.aggregation import (
+    Aggregation,
+    Ask,
+    Bounds,
+    bounds_of,
+    threshold_by_hand,
+)
+from rubriclab.models.characters import is_blank
+from rubriclab.models.rubric import (
+    Criterion,
+    CriterionKind,
+    DroppedCriterion,
+    Evidence,
+    Level,
+    Part,
+    Question,
+    Rubric,
+)
+from rubriclab.models.text import Aspect, Example, Scale
+from rubriclab.models.version import (
+    Candidate,
+    Cell,
+    EditAction,
+    EditChange,
+    EditStatistic,
+    HeldOutBy,
+    Provenance,
+    VerdictAgreement,
+)
+from rubriclab.option_names import did_you_mean, option
+from rubriclab.stats.correlation import IntArray
+from rubriclab.stats.interval import Interval
+
+Settings = Mapping[str, Mapping[str, JsonValue]]
+CHANGES = ("drop", "reword", "merge", "add", "pin", "bound", "threshold", "definition")
+Threshold = float | Literal["learned"]
+
+
+@dataclass(frozen=True)
+class Edits:
+    """The changes that a person asks for; criteria are named by id.
+
+    Attributes:
+        drop: criteria to remove.
+        reword: the new wording of criteria.
+        merge: sets of criteria with the wording of the one that replaces them.
+        add: wordings of new criteria, which get the ids `a01`, `a02`, ... Each is a statement, or a yes/no question
+            that ends with a question mark; `(better: no)` after it says that no is the better answer.
+        bounds: lowest and highest share of the weights; equal ends pin a weight. `None` fits it freely again.
+        threshold: the lowest score that passes; `learned` fits it to the labels again.
+        definition: the aspect's definition.
+    """
+
+    drop: tuple[str, ...] = ()
+    reword: Mapping[str, str] = field(default_factory=dict)
+    merge: tuple[tuple[tuple[str, ...], str], ...] = ()
+    add: tuple[str, ...] = ()
+    bounds: Mapping[str, Bounds | None] = field(default_factory=dict)
+    threshold: Threshold | None = None
+    definition: str | None = None
+
+
+@dataclass(frozen=True)
+class NewCriterion:
+    """A criterion that a person wrote, the method that rates it, and the criteria that it replaces."""
+
+    method: str
+    criterion: Criterion
+    replaces: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class EditPlan:
+    """What the edits of a rubric mean.
+
+    Attributes:
+        removed: criteria that leave the rubric, by id, with the reason.
+        new: criteria that join it.
+        bounds: limits of the weights of all criteria of the edited rubric that have any.
+        threshold: of verdicts, if a person has set it.
+        aspect: with the new definition.
+        redefined: whether the definition changes, so that every criterion is rated anew.
+    """
+
+    removed: Mapping[str, str] = field(default_factory=dict)
+    new: tuple[NewCriterion, ...] = ()
+    bounds: Mapping[str, Bounds] = field(default_factory=dict)
+    changes: tuple[EditChange, ...] = ()
+    threshold: float | None = None
+    aspect: Aspect | None = None
+    redefined: bool = False
+
+    @property
+    def added(self) -> tuple[str, ...]:
+        """The ids of the new criteria."""
+        return tuple(each.criterion.id for each in self.new)
+
+    @property
+    def dropped(self) -> tuple[str, ...]:
+        """The ids of the criteria that are removed without a replacement."""
+        return tuple(name for name, reason in self.removed.items() if reason == "dropped")
+
+    @property
+    def limited(self) -> tuple[str, ...]:
+        """The ids of the criteria, except new ones, whose weight this edit limits."""
+        limits = (change for change in self.changes if change.action in ("pin", "bound"))
+        return tuple(name for change in limits for name in change.criteria if name in {*self.bounds} - {*self.added})
+
+
+def plan_edits(rubric: Rubric, ref: str, edits: Edits) -> EditPlan:
+    """Return what edits of a rubric, whose version is `ref`, mean.
+
+    Raises:
+        SettingsError: if there are none, one names a criterion that the rubric does not have or names it twice, a
+            criterion cannot be changed in this way, or the limits of the weights contradict each other.
+    """
+    if edits == Edits():
+        raise SettingsError(
+            "No change was asked for.",
+            f"Give at least one of {', '.join(map(option, CHANGES[:-1]))} and {option(CHANGES[-1])}.",
+        )
+    _check_named(rubric, ref, edits)
+    planner = _Planner(rubric, ref, edits.drop)
+    for name, text in edits.reword.items():
+        planner.reword(name, text)
+    for names, text in edits.merge:
+        planner.merge(names, text)
+    for text in edits.add:
+        method, criterion = added(text, rubric, planner.taken)
+        planner.insert("add", NewCriterion(method, criterion))
+    if edits.threshold is not None:
+        planner.set_threshold(edits.threshold)
+    if edits.definition is not None:
+        planner.define(edits.definition)
+    kept = (*(name for name in planner.criteria if name not in planner.removed), *planner.new)
+    for given, limits in edits.bounds.items():
+        planner.limit(given, limits, kept)
+    if not kept:
+        raise SettingsError(f"No criterion of {ref} would be left.", "Keep or add at least one.")
+    bounds = {name: planner.bounds[name] for name in kept if name in planner.bounds}
+    check_bounds(bounds, len(kept))
+    new, changes = tuple(planner.new.values()), tuple(planner.changes)
+    redefined = edits.definition is not None
+    return EditPlan(planner.removed, new, bounds, changes, planner.threshold, planner.aspect, redefined)
+
+
+def unknown_criterion(name: str, ref: str, known: Iterable[str]) -> SettingsError:
+    """Return the error about a criterion that a version does not have."""
+    ids = list(known)
+    return SettingsError(f"{ref} has no criterion {name!r}.", f"{did_you_mean(name, ids)}It has: {', '.join(ids)}.")
+
+
+def _check_named(rubric: Rubric, ref: str, edits: Edits) -> None:
+    ids, removed = [criterion.id for criterion in rubric.criteria], set[str]()
+    for name in (*edits.drop, *edits.reword, *(name for names, _ in edits.merge for name in names)):
+        if name not in ids:
+            raise unknown_criterion(name, ref, ids)
+        if name in removed:
+            raise SettingsError(f"{name} is changed twice.", "Drop it, reword it or merge it.")
+        removed.add(name)
+    texts = (*edits.reword.values(), *(text for _, text in edits.merge), *edits.add, edits.definition)
+    if any(text is not None and is_blank(text) for text in texts):
+        raise SettingsError("Expected the wording of a criterion or a definition, got an empty text.")
+    if any(len(names) < 2 for names, _ in edits.merge):
+        raise SettingsError(f"{option('merge')} joins two criteria or more, got one.", f"See {option('reword')}.")
+
+
+class _Planner:
+    """What the edits of a rubric mean, one after the other."""
+
+    def __init__(self, rubric: Rubric, ref: str, drop: tuple[str, ...]) -> None:
+        self.rubric, self.ref, self.aspect = rubric, ref, rubric.aspect
+        self.criteria = {criterion.id: (part.method, criterion) for part in rubric.parts for criterion in part.criteria}
+        self.removed = dict.fromkeys(drop, "dropped")
+        self.new: dict[str, NewCriterion] = {}
+        self.bounds = dict(bounds_of(rubric.aggregation))
+        self.threshold = threshold_by_hand(rubric.aggregation)
+        self.changes = [EditChange(action="drop", criteria=(name,)) for name in drop]
+
+    @property
+    def taken(self) -> set[str]:
+        """The ids that a new criterion cannot have, those of dropped criteria included."""
+        dropped = (entry.criterion.id for entry in self.rubric.all_dropped)
+        return {*self.criteria, *dropped, *self.new}
+
+    def reword(self, name: str, text: str) -> None:
+        method, criterion = self.criteria[name]
+        new = reworded(criterion, method, text, edited_id(name, self.taken))
+        if (new.statement, new.question) == (criterion.statement, criterion.question):
+            raise SettingsError(f"{name} has this wording already.", "Give another one, or leave it out.")
+        if name in self.bounds:
+            self.bounds[new.id] = self.bounds[name]
+        self.removed[name] = f"reworded: {new.id} replaces it"
+        self.insert("reword", NewCriterion(method, new, (name,)))
+
+    def merge(self, names: tuple[str, ...], text: str) -> None:
+        methods = {self.criteria[name][0] for name in names}
+        if len(methods) > 1:
+            raise SettingsError(
+                f"{' and '.join(names)} are criteria of different methods, {' and '.join(sorted(methods))}.",
+                "Drop one and reword the other.",
+            )
+        new = merged([self.criteria[name][1] for name in names], text, self.rubric.scale, "+".join(names))
+        self.removed |= dict.fromkeys(names, f"merged: {new.id} replaces it")
+        self.insert("merge", NewCriterion(methods.pop(), new, names))
+
+    def insert(self, action: EditAction, new: NewCriterion) -> None:
+        before = "\n".join(self.criteria[name][1].statement for name in new.replaces) if new.replaces else None
+        name, after = new.criterion.id, new.criterion.statement
+        self.new[name] = new
+        self.changes.append(EditChange(action=action, criteria=new.replaces, result=name, before=before, after=after))
+
+    def define(self, definition: str) -> None:
+        before = self.rubric.aspect
+        if definition == before.definition:
+            raise SettingsError(f"{before.name} has this definition already.", f"Leave out {option('definition')}.")
+        self.aspect = Aspect(name=before.name, definition=definition)
+        self.changes.append(EditChange(action="definition", before=before.definition, after=definition))
+
+    def set_threshold(self, threshold: Threshold) -> None:
+        if self.rubric.threshold is None:
+            raise SettingsError(
+                f"The scores of {self.ref} are on {self.rubric.scores_on.describe()}, without verdicts.",
+                f"Only a rubric learned from labels of two levels has a threshold; leave out {option('threshold')}.",
+            )
+        given = None if threshold == "learned" else threshold
+        if given is not None and not 0 <= given <= 1:
+            raise SettingsError(
+                f"The threshold cannot be {given:g}: scores are probabilities.", "Give a number from 0 to 1."
+            )
+        before, self.threshold = f"{self.rubric.threshold:g}", given
+        after = "learned" if given is None else f"{given:g}"
+        self.changes.append(EditChange(action="threshold", before=before, after=after))
+
+    def limit(self, given: str, limits: Bounds | None, kept: tuple[str, ...]) -> None:
+        # A limit may be set by the id that a reworded criterion had.
+        now = {new.replaces[0]: name for name, new in self.new.items() if len(new.replaces) == 1}
+        name = given if given in kept else now.get(given, given)
+        if name in self.removed:
+            raise SettingsError(
+                f"{name} is {self.removed[name].partition(':')[0]} by this edit, so its weight cannot be limited.",
+                "Limit the weight of a criterion that stays.",
+            )
+        if name not in kept:
+            raise unknown_criterion(given, self.ref, kept)
+        self.bounds.pop(name, None)
+        if limits is None:
+            self.changes.append(EditChange(action="bound", criteria=(name,), after="free"))
+            return
+        signed = name in self.criteria and self.criteria[name][1].kind == "feature"
+        low, high = self.bounds[name] = _checked(name, limits, signed=signed)
+        action: EditAction = "pin" if low == high else "bound"
+        written = f"{low:g}" if action == "pin" else f"{low:g}:{high:g}"
+        self.changes.append(EditChange(action=action, criteria=(name,), after=written))
+
+
+def _checked(name: str, bounds: Bounds, *, signed: bool) -> Bounds:
+    low, high = bounds
+    lowest = -1.0 if signed else 0.0
+    if not lowest <= low <= high <= 1:
+        given = f"{low:g}:{high:g}" if low < high or low > high else f"{low:g}"
+        kind = "a text feature's weight lies between -1 and 1" if signed else "a weight lies between 0 and 1"
+        wrong = "the lowest is above the highest" if low > high else kind
+        raise SettingsError(f"The weight of {name} cannot be {given}: {wrong}.", "Give shares of the whole, as in 0.3.")
+    return bounds
+
+
+def check_bounds(bounds: Mapping[str, Bounds], criteria: int) -> None:
+    """Return if the sizes of so many weights can sum to 1 within their limits.
+
+    Raises:
+        SettingsError: if they cannot.
+    """
+    least = sum(min(abs(low), abs(high)) if low * high > 0 else 0.0 for low, high in bounds.values())
+    most = sum(max(abs(low), abs(high)) for low, high in bounds.values()) + criteria - len(bounds)
+    if least > 1 + 1e-9 or most < 1 - 1e-9:
+        found = f"at least {least:g}" if least > 1 else f"at most {most:g}"
+        raise SettingsError(
+            f"The sizes of all weights sum to 1, but within these limits they sum to {found}: "
+            f"{', '.join(f'{name} {low:g}:{high:g}' for name, (low, high) in bounds.items())}.",
+            "Widen the limits of some.",
+        )
+
+
+# The methods that rate an added statement and an added question.
+STATEMENTS, QUESTIONS = "hypoeval", "checkeval"
+
+# A question whose better answer is given after it.
+_BETTER = re.compile(r"\s*\(better:\s*(yes|no)\)\s*$")
+
+# A statement that begins with its name, as in `Order: each sentence follows from the one before`.
+_NAMED = re.compile(r"\s*([^:.]{1,60}):\s+\S")
+TRAIT_WORDS = 6
+
+# What a text is like at each level of a statement, from the lowest to the highest.
+TRUTH = (
+    "Not true of it at all.",
+    "Almost entirely untrue of it.",
+    "Mostly untrue of it.",
+    "As true as untrue of it.",
+    "Mostly true of it.",
+    "Almost entirely true of it.",
+    "Entirely true of it.",
+)
+
+
+def reworded(criterion: Criterion, method: str, text: str, name: str) -> Criterion:
+    """Return a criterion with another wording, under another id; a hypothesis keeps the description of its levels.
+
+    Raises:
+        SettingsError: if it has no wording that is rated.
+    """
+    if criterion.kind == "feature":
+        raise SettingsError(
+            f"{criterion.id} is a text feature, which is computed.", f"Drop it and use {option('add')} for a criterion."
+        )
+    if criterion.kind == "score" and METHODS[method].states == "definition":
+        raise SettingsError(
+            f"{criterion.id} asks by the aspect's definition.", f"Change that: {option('definition', '…')}."
+        )
+    statement, better = _question(text)
+    question = criterion.question
+    if question and better:
+        question = question.model_copy(update={"better": better})
+    own = {"id": name, "statement": statement if question else text, "question": question}
+    return Criterion(**{**dict(criterion), **own, "evidence": _evidence([criterion])})
+
+
+def merged(criteria: Sequence[Criterion], text: str, scale: Scale, name: str) -> Criterion:
+    """Return one criterion of the same kind instead of several.
+
+    Raises:
+        SettingsError: if they are neither hypotheses nor questions nor traits.
+    """
+    first = criteria[0]
+    if first.kind not in ("hypothesis", "question", "trait"):
+        raise SettingsError(
+            f"{first.id} cannot be merged: it is a {first.kind}, not a statement or a question.", "Drop it instead."
+        )
+    statement, better = _question(text)
+    update: dict[str, object] = {
+        "id": name,
+        "statement": statement if first.question else text,
+        "weight": sum(criterion.weight for criterion in criteria),
+        "evidence": _evidence(criteria),
+        "levels": levels(scale) if first.kind == "hypothesis" else (),
+        "trait": trait_of(text) if first.kind == "hypothesis" else first.trait,
+    }
+    if first.question:
+        update["question"] = Question(origin="seed", better=better or first.question.better)
+    return Criterion(**{**dict(first), **update})
+
+
+def added(text: str, rubric: Rubric, taken: Collection[str]) -> tuple[str, Criterion]:
+    """Return a criterion in a person's own words, and the method that rates it."""
+    statement, better = _question(text)
+    asks = better is not None or statement.rstrip().endswith("?")
+    kind: CriterionKind = "question" if asks else "hypothesis"
+    weights = [criterion.weight for criterion in rubric.criteria]
+    criterion = Criterion(
+        id=next(name for number in range(1, 10_000) if (name := f"a{number:02}") not in taken),
+        kind=kind,
+        trait=rubric.aspect.name if asks else trait_of(text),
+        statement=statement if asks else text,
+        levels=() if asks else levels(rubric.scale),
+        weight=sum(weights) / len(weights),
+        evidence=Evidence(origin="written by hand"),
+        question=Question(origin="seed", better=better or "yes") if asks else None,
+    )
+    return (QUESTIONS if asks else STATEMENTS), criterion
+
+
+def edited_id(name: str, taken: Collection[str]) -> str:
+    """Return the id of a reworded criterion: `h03.2` for `h03`, then `h03.3`."""
+    stem, _, number = name.rpartition(".")
+    stem = stem if stem and number.isdigit() else name
+    return next(new for count in range(2, 10_000) if (new := f"{stem}.{count}") not in taken)
+
+
+def trait_of(statement: str) -> str:
+    """Return the name of a statement: what stands before its colon, or its first words."""
+    if match := _NAMED.match(statement):
+        return match[1].strip()
+    words = statement.split()
+    return " ".join(words[:TRAIT_WORDS]) + (" …" if len(words) > TRAIT_WORDS else "")
+
+
+def levels(scale: Scale) -> tuple[Level, ...]:
+    """Return the levels of a statement that describes none of its own: how true it is of the text."""
+    anchors, last = scale.anchors(), len(TRUTH) - 1
+    steps = max(len(anchors) - 1, 1)
+    return tuple(
+        Level(score=anchor, description=TRUTH[round(place * last / steps)]) for place, anchor in enumerate(anchors)
+    )
+
+
+def _question(text: str) -> tuple[str, Literal["yes", "no"] | None]:
+    match = _BETTER.search(text)
+    if match is None:
+        return text, None
+    return text[: match.start()], "no" if match[1] == "no" else "yes"
+
+
+def _evidence(criteria: Sequence[Criterion]) -> Evidence:
+    """Return the evidence of a criterion made from others: labels that were used for them were used for it."""
+    examples = dict.fromkeys(name for criterion in criteria for name in criterion.evidence.examples)
+    reasons = dict.fromkeys(reason for criterion in criteria for reason in criterion.evidence.reasons)
+    return Evidence(origin="written by hand", examples=tuple(examples), reasons=tuple(reasons))
+
+
+@dataclass(frozen=True, slots=True)
+class WeightChange:
+    """One criterion's weight before and after; `None` where the rubric does not have it.
+
+    Attributes:
+        criterion, trait, statement: of the new wording if there is one.
+        bounds: the lowest and highest weight that a person allows.
+    """
+
+    criterion: str
+    trait: str
+    statement: str
+    before: float | None
+    after: float | None
+    bounds: Bounds | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EditEffect:
+    """The held-out agreement of an edited rubric beside that of its parent, with the same labels and folds.
+
+    Attributes:
+        level: correlations are taken within groups, or over the whole set.
+        n: labelled texts that both score.
+        groups: of the labelled texts.
+        folds: number of folds; 0 if nothing is fitted to labels, as for a rubric without learned weights.
+        statistic: what `before`, `after`, `difference` and `recorded` are of: Pearson correlation, whose intervals
+            include the variance of learning, or balanced accuracy of verdicts.
+        before, after: with their intervals.
+        difference: after less before, paired, with its interval; without ends if groups are too few.
+        recorded: the parent's agreement as its version records it.
+        recorded_by: how the parent was made, which its recorded agreement is cross-validated over.
+        verdicts: the held-out verdicts of both; empty for a rubric without verdicts.
+        calls_before, calls_after: calls to score one text.
+        optimistic: whether the rubric was learned from these labels, or a person may have known them.
+    """
+
+    level: GateLevel
+    n: int
+    groups: int
+    folds: int
+    before: Interval
+    after: Interval
+    difference: Interval
+    recorded: Interval
+    calls_before: float
+    calls_after: float
+    weights: tuple[WeightChange, ...]
+    optimistic: bool = True
+    recorded_by: HeldOutBy = "learning"
+    statistic: EditStatistic = "Pearson"
+    verdicts: tuple[VerdictAgreement, ...] = ()
+
+    def to_row(self) -> dict[str, Any]:
+        """Return the effect as one JSON object."""
+        verdicts = [each.model_dump(mode="json") for each in self.verdicts]
+        return {**asdict(self), "verdicts": verdicts}
+
+
+def effect_of(
+    parent: RatedRubric, edited: RatedRubric, refits: tuple[SelectedRubric, SelectedRubric], rubric: Rubric
+) -> EditEffect:
+    """Return the effect of an edit.
+
+    Args:
+        refits: of the parent and of the edited rubric, with the same folds.
+        rubric: the edited one, refitted.
+    """
+    table, (before, after) = edited.table, refits
+    level = gate_level(table.labels, table.groups)
+    effect = EditEffect(
+        level=level,
+        n=int((~np.isnan(after.held_out.raw + before.held_out.raw)).sum()),
+        groups=len(set(table.groups)),
+        folds=len(before.held_out.fits[0]),
+        before=held_out_agreement(parent.table, before, level, parent.seed),
+        after=held_out_agreement(table, after, level, edited.seed),
+        difference=paired_difference(after.held_out.raw, before.held_out.raw, table),
+        recorded=Interval(None),
+        calls_before=_calls(parent),
+        calls_after=_calls(edited),
+        weights=weight_changes(parent.rubric, rubric),
+    )
+    return _in_verdicts(effect, (study_of(parent, before), study_of(edited, after)))
+
+
+def _in_verdicts(effect: EditEffect, studies: tuple[Study, Study]) -> EditEffect:
+    """Return the effect in balanced accuracy if the rubric has verdicts, else as it is."""
+    (before, old), (after, new) = ((study, study.verdicts) for study in studies)
+    if old is None or new is None:
+        return effect
+    labels, groups = after.table.labels, after.table.groups
+    sides = (("before", before.selected.held_out, old), ("after", after.selected.held_out, new))
+    verdicts = [
+        verdict_agreement(name, held_out.scores, found, labels, groups, order=held_out.raw)
+        for name, held_out, found in sides
+    ]
+    return replace(
+        effect,
+        level="dataset",
+        statistic="balanced accuracy",
+        before=verdicts[0].balanced_accuracy,
+        after=verdicts[1].balanced_accuracy,
+        difference=verdict_statistic("balanced accuracy", [new, old], labels, groups),
+        verdicts=tuple(each.model_copy(update={"reliability": ()}) for each in verdicts),
+    )
+
+
+def _calls(rated: RatedRubric) -> float:
+    kept = [rated.candidates[place].criterion.id for place in rated.kept]
+    return round(rated.rated.calls(kept, assignment_of(rated.rubric), rated.ask), 6)
+
+
+def held_out_agreement(table: RatingMatrix, refit: SelectedRubric, level: GateLevel, seed: int) -> Interval:
+    """Return the held-out Pearson correlation with an interval that includes the variance of learning."""
+    return refitted_agreement(table, refit.held_out, level=level, seed=seed)["pearson"].rounded()
+
+
+def weight_changes(before: Rubric, after: Rubric) -> tuple[WeightChange, ...]:
+    """Return the weights of all criteria that either rubric has, those of the second one first."""
+    weights = [_weights(rubric.aggregation) for rubric in (before, after)]
+    old = {criterion.id: criterion for criterion in before.criteria}
+    new = {criterion.id: criterion for criterion in after.criteria}
+    limits = bounds_of(after.aggregation)
+    return tuple(
+        WeightChange(name, each.trait, each.statement, weights[0].get(name), weights[1].get(name), limits.get(name))
+        for name, each in {**new, **{name: each for name, each in old.items() if name not in new}}.items()
+    )
+
+
+def _weights(aggregation: Aggregation | None) -> dict[str, float]:
+    return {term.criterion: term.weight for term in aggregation.terms} if aggregation else {}
+
+
+# No correlation is this high: a person decides which criteria to keep, redundant ones too.
+KEEP_ALL = 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class RatedRubric:
+    """A rubric with the labelled texts rated by its criteria and by the others that were candidates.
+
+    Attributes:
+        rubric: with the parts and the aggregation before it is refitted, and the aspect to judge.
+        examples: sorted by id, with labels on the scale that criteria are rated on.
+        candidates: the columns of `cells`; those of the rubric are marked as kept.
+        settings: of learning, by method.
+        bounds: by id, the lowest and highest weight that a person allows.
+        threshold: of verdicts, if a person has set it.
+        reasons: why a person removed criteria, by id.
+    """
+
+    rubric: Rubric
+    examples: tuple[Example, ...]
+    candidates: tuple[Candidate, ...]
+    cells: tuple[tuple[Cell, ...], ...]
+    settings: Mapping[str, Mapping[str, JsonValue]]
+    seed: int
+    bounds: Mapping[str, Bounds] = field(default_factory=dict)
+    threshold: float | None = None
+    reasons: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def ask(self) -> Ask:
+        """How the rubric calls the judge."""
+        return self.rubric.aggregation.ask if self.rubric.aggregation else "by method"
+
+    @cached_property
+    def fit_settings(self) -> JointSettings:
+        """The settings of learning, for a rubric whose criteria and calls are given."""
+        return JointSettings.model_validate({**self.settings.get(JOINT, {}), "ask": self.ask})
+
+    @cached_property
+    def rated(self) -> Candidates:
+        """The candidates in the form that learning uses."""
+        return Candidates(
+            examples=self.examples,
+            candidates=self.candidates,
+            cells=self.cells,
+            parts=tuple(self._part(method) for method in dict.fromkeys(each.method for each in self.candidates)),
+            together=self.cells if self.ask == "in one call" else (),
+            bounds=self.bounds,
+            rivals=self.rubric.aggregation.rivals if self.rubric.aggregation else None,
+            form=self.rubric.aggregation.form if self.rubric.aggregation else None,
+        )
+
+    @cached_property
+    def table(self) -> RatingMatrix:
+        """The rating matrix of all candidates, with the limits of their weights."""
+        return self.rated.table(assignment_of(self.rubric), self.ask)
+
+    @property
+    def kept(self) -> tuple[int, ...]:
+        """The columns of the rubric's criteria."""
+        return tuple(place for place, each in enumerate(self.candidates) if each.kept)
+
+    def _part(self, method: str) -> Part:
+        criteria = [each.criterion for each in self.candidates if each.method == method]
+        for part in self.rubric.parts:
+            if part.method == method:
+                known = {criterion.id for criterion in all_criteria(part)}
+                new = (criterion for criterion in criteria if criterion.id not in known)
+                return part.model_copy(update={"criteria": (*part.criteria, *new)})
+        return Part(method=method, settings=part_settings(method, self.settings), criteria=tuple(criteria))
+
+
+def rated_rubric(
+    rubric: Rubric,
+    provenance: Provenance,
+    examples: Sequence[Example],
+    candidates: Sequence[Candidate],
+    cells: Sequence[Sequence[Cell]],
+) -> RatedRubric:
+    """Return a version's rubric with its ratings of labelled texts, which come in any order."""
+    order = sorted(range(len(examples)), key=lambda row: examples[row].id)
+    return RatedRubric(
+        rubric=rubric,
+        examples=tuple(examples[row] for row in order),
+        candidates=tuple(candidates),
+        cells=tuple(tuple(cells[row]) for row in order),
+        settings=provenance.settings,
+        seed=provenance.seed,
+        bounds=bounds_of(rubric.aggregation),
+        threshold=threshold_by_hand(rubric.aggregation),
+    )
+
+
+def edited_rubric(parent: RatedRubric, plan: EditPlan, new_cells: Sequence[Sequence[Cell]], who: str) -> RatedRubric:
+    """Return the edited rubric with its ratings, before it is refitted.
+
+    Args:
+        new_cells: the rating of each text by each new criterion of the plan.
+        who: added to the reason why criteria were removed, as in `by anna: it counts length twice`.
+    """
+    of = {each.criterion.id: each for each in parent.candidates}
+    old = (
+        each.model_copy(update={"kept": False, "by_hand": "removed"}) if each.criterion.id in plan.removed else each
+        for each in parent.candidates
+    )
+    new = (
+        Candidate(
+            method=new.method,
+            criterion=new.criterion,
+            kept=True,
+            made_from=tuple(sorted({text for name in new.replaces for text in of[name].made_from})),
+            by_hand="added",
+        )
+        for new in plan.new
+    )
+    return replace(
+        parent,
+        rubric=parent.rubric.model_copy(update={"aspect": plan.aspect}),
+        candidates=(*old, *new),
+        cells=tuple((*row, *cells) for row, cells in zip(parent.cells, new_cells, strict=True)),
+        bounds=plan.bounds,
+        threshold=plan.threshold,
+        reasons={name: f"{reason} {who}" for name, reason in plan.removed.items()},
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class FoldSelection:
+    """The criteria that labels select in each fold.
+
+    Attributes:
+        folds: each text's fold, from 0, in each repetition, shape (repetitions, texts).
+        criteria: by repetition and fold, ids of the criteria selected by the labels of the other folds.
+    """
+
+    folds: IntArray
+    criteria: tuple[tuple[frozenset[str], ...], ...]
+
+
+def select_in_folds(rated: RatedRubric) -> FoldSelection:
+    """Return what labels select in each fold among the candidates that no person has added.
+
+    Criteria that a person has removed may be among them. This takes about a second for 50 candidates of 36 texts.
+    """
+    free = replace(rated.table, limits=None)
+    learned = [place for place, each in enumerate(rated.candidates) if each.by_hand != "added"]
+    if not learned:
+        return FoldSelection(divisions(free.groups, rated.fit_settings, rated.seed), ())
+    held_out = select_rubric(free.columns(learned), rated.fit_settings, rated.ask, seed=rated.seed).held_out
+    ids = [rated.candidates[place].criterion.id for place in learned]
+    criteria = (tuple(frozenset(ids[column] for column in fit.columns) for fit in fits) for fits in held_out.fits)
+    return FoldSelection(held_out.folds, tuple(criteria))
+
+
+def refitted(rated: RatedRubric, selected: FoldSelection) -> SelectedRubric:
+    """Return the rubric fitted to all labels, and the rubrics of all folds with their held-out scores.
+
+    Args:
+        selected: of this rubric, or of the one that it was edited from, on the same texts.
+    """
+    table, settings = rated.table, rated.fit_settings
+    order = in_order(table)
+    matrix = design(table.rows(order), KEEP_ALL)
+    every = np.ones(len(order), dtype=bool)
+    total = matrix.moments(every)
+    scores, raws, fits = [], [], []
+    none = [(frozenset[str](),) * len(fold_masks(fold)) for fold in selected.folds]
+    for fold, criteria in zip(selected.folds, selected.criteria or none, strict=True):
+        fold_in_order = fold[order]
+        score, raw, fold_fits = np.full(len(order), np.nan), np.full(len(order), np.nan), []
+        for number, chosen in enumerate(criteria):
+            inside = fold_in_order == number
+            pool = CandidatePool(_fold_columns(rated, chosen), reasons=True)
+            moments, leaking = total - matrix.moments(inside), leaking_columns(matrix.table, inside)
+            fit = fit_part(matrix, ~inside, moments, pool, settings, excluded=leaking)
+            values = matrix.table.values[inside]
+            score[inside], raw[inside] = fit.scores(values, table.scale), in_label_units(fit.raw(values), fit)
+            fold_fits.append(fit)
+        scores.append(score)
+        raws.append(raw)
+        fits.append(tuple(fold_fits))
+    raw, back = mean_over_repetitions(raws), np.argsort(order)
+    pool = CandidatePool(rated.kept, reasons=True)
+    fit = fit_part(matrix, every, total, pool, settings)
+    held_out = HeldOut(mean_over_repetitions(scores)[back], raw[back], selected.folds, tuple(fits))
+    return SelectedRubric(fit, held_out)
+
+
+def _fold_columns(rated: RatedRubric, selected: frozenset[str]) -> tuple[int, ...]:
+    """Return the columns of a fold's rubric: those selected there, less those removed, and those added or limited."""
+
+    def belongs(each: Candidate) -> bool:
+        by_hand = each.kept and (each.by_hand == "added" or each.criterion.id in rated.bounds)
+        return by_hand or (each.criterion.id in selected and each.by_hand != "removed")
+
+    return tuple(place for place, each in enumerate(rated.candidates) if belongs(each)) or rated.kept
+
+
+def study_of(rated: RatedRubric, refit: SelectedRubric) -> Study:
+    """Return everything that learning computes from the ratings, for a rubric that was refitted."""
+    reasons = {**{each.criterion.id: each.reason for each in rated.rubric.dropped}, **rated.reasons}
+    assignment, given = assignment_of(rated.rubric), (refit, reasons, rated.threshold)
+    return Study(rated.rated, assignment, rated.fit_settings, rated.seed, *given)
+
+
+def check_kept(rated: RatedRubric, refit: SelectedRubric) -> dict[str, str]:
+    """Return the criteria that cannot be weighed, by id, with the reason.
+
+    Raises:
+        SettingsError: if one of them has a limited weight, none can be weighed, or the others' limits cannot be met.
+    """
+    ids = [each.criterion.id for each in rated.candidates]
+    dropped = {ids[place]: why.words(ids) for place, why in refit.fit.dropped.items() if place in rated.kept}
+    for name in rated.bounds:
+        if name in dropped:
+            raise SettingsError(f"The weight of {name} cannot be limited: it {dropped[name]}.", f"Drop {name}.")
+    if not refit.fit.columns:
+        raise SettingsError("No criterion that is left distinguishes any two of the labelled texts.", "Keep others.")
+    check_bounds(rated.bounds, len(refit.fit.columns))
+    return dropped
+
+
+def unmeasured(rated: RatedRubric, refit: SelectedRubric, ids: Collection[str]) -> tuple[str, ...]:
+    """Return those of some criteria that no fold's rubric has, so that held-out scores do not depend on them."""
+    places = {place for fits in refit.held_out.fits for fit in fits for place in fit.columns}
+    used = {rated.candidates[place].criterion.id for place in places}
+    return tuple(name for name in ids if name not in used)
+
+
+def repeating(rated: RatedRubric, refit: SelectedRubric) -> tuple[tuple[str, str, float], ...]:
+    """Return the pairs of the rubric's criteria that learning would call redundant, with their correlations."""
+    alike, ids = design(rated.table).alike, [each.criterion.id for each in rated.candidates]
+    pairs = ((one, two, float(alike[one, two])) for two in refit.fit.columns for one in refit.fit.columns if one < two)
+    return tuple((ids[two], ids[one], r) for one, two, r in pairs if r >= REPEATED)
+
+
+def part_settings(method: str, recorded: Mapping[str, Mapping[str, JsonValue]]) -> Mapping[str, JsonValue]:
+    """Return the settings of a method as a version records them, or else those of joint learning."""
+    values = recorded.get(method) or METHODS[method].joint_settings
+    settings: Mapping[str, JsonValue] = METHODS[method].settings.model_validate(dict(values)).model_dump(mode="json")
+    return settings
+
+
+def edited_parts(
+    rubric: Rubric, plan: EditPlan, recorded: Mapping[str, Mapping[str, JsonValue]], who: str
+) -> tuple[Part, ...]:
+    """Return the rubric's parts without the removed criteria and with the new ones.
+
+    Args:
+        recorded: settings of the methods, for parts that the rubric does not have.
+        who: added to the reason why criteria were removed.
+    """
+    new = {
+        method: [each.criterion for each in plan.new if each.method == method]
+        for method in dict.fromkeys(each.method for each in plan.new)
+    }
+    parts = []
+    for part in rubric.parts:
+        kept = [criterion for criterion in part.criteria if criterion.id not in plan.removed]
+        dropped = (
+            DroppedCriterion(criterion=criterion, reason=f"{plan.removed[criterion.id]} {who}")
+            for criterion in part.criteria
+            if criterion.id in plan.removed
+        )
+        criteria = (*kept, *new.pop(part.method, ()))
+        if criteria:
+            parts.append(part.model_copy(update={"criteria": criteria, "dropped": (*part.dropped, *dropped)}))
+    parts += [
+        Part(method=method, settings=part_settings(method, recorded), criteria=tuple(criteria))
+        for method, criteria in new.items()
+    ]
+    return tuple(parts)
+
+
+def only(parts: Collection[Part], ids: Collection[str]) -> tuple[Part, ...]:
+    """Return the parts with the criteria of these ids only, without parts that have none."""
+    reduced = (
+        part.model_copy(update={"criteria": tuple(each for each in part.criteria if each.id in ids)}) for part in parts
+    )
+    return tuple(part for part in reduced if part.criteria)

@@ -1,0 +1,694 @@
+"""The record of a text's revision: the final text, its scores, and every round."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from rubriclab.data.reading import ReadingOptions
+from rubriclab.data.row import RowError
+from rubriclab.display import Displayed
+from rubriclab.errors import JudgeError
+from rubriclab.judges.judge import Judge
+from rubriclab.judges.ledger import Ledger, Metered
+from rubriclab.learning.estimate import (
+    CallEstimate,
+    DryRun,
+    dry_run,
+    estimate_prompts,
+    estimate_scoring,
+)
+from rubriclab.learning.rewriting import (
+    Origins,
+    RewriteDraft,
+    SentenceEdit,
+    TextFault,
+    require_reasons,
+    rewrite,
+    rewrite_prompt,
+    sentences_changed,
+    text_faults,
+    typical_rewrite_prompt,
+)
+from rubriclab.learning.scoring import (
+    CriterionScore,
+    Score,
+    apart,
+    fault_id,
+    score_text,
+    stream,
+)
+from rubriclab.methods.replies import Number, Whole
+from rubriclab.models.rubric import Rubric
+from rubriclab.models.sentences import split_sentences
+from rubriclab.models.text import Example, show
+from rubriclab.models.version import Effort, Version
+from rubriclab.ops.inputs import (
+    Data,
+    ReadRow,
+    notify_left_out,
+    own_columns,
+    remembered,
+    row_count,
+    rows_of,
+)
+from rubriclab.ops.workspace import JudgeChoice, JudgeOption, Workspace, judge_named, judge_of, version_of
+from rubriclab.stats.correlation import BoolArray, float_table
+from rubriclab.stats.folds import units
+from rubriclab.stats.interval import Interval
+from rubriclab.stats.paired import paired_mean
+
+if TYPE_CHECKING:
+    from rubriclab.report.model import View
+
+
+RejectionReason = Literal["rejected by the judge", "no usable rewriting"]
+RevisionOutcome = Literal["improved", "without fault", "no sentence at fault", RejectionReason, "unscored"]
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionRound:
+    """One rewriting.
+
+    Attributes:
+        round: its number, from 1.
+        faults: the faults that the text was rewritten for.
+        changes: the sentences that were rewritten.
+        score: of the rewritten text; `None` if unscored.
+        rejected: by whom, or why; `None` if accepted.
+        reason: the scores that decided, or what was wrong.
+    """
+
+    round: int
+    faults: tuple[TextFault, ...]
+    changes: tuple[SentenceEdit, ...]
+    score: float | None
+    rejected: RejectionReason | None
+    reason: str
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the text keeps these changes."""
+        return self.rejected is None
+
+    def to_row(self) -> dict[str, Any]:
+        """Return the round as one JSON object."""
+        return {
+            "round": self.round,
+            "score": self.score,
+            "accepted": self.accepted,
+            "reason": self.reason,
+            "faults": [fault.to_row() for fault in self.faults],
+            "changes": [change.to_row() for change in self.changes],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Improvement:
+    """A text, its final version, and every round between.
+
+    Attributes:
+        id: the text's.
+        example: the original; `None` for a row without a text.
+        output: the final text, equal to the original if no rewriting was accepted.
+        rubric, judge, writer: their names.
+        before, after: the judge's scores of the original and of the final text.
+        faults_before, faults_left: number of faults that the judge found in both.
+        rounds: every rewriting, accepted or not.
+        stopped: why faults are left for which no sentence may be rewritten; `None` otherwise.
+        unscored: why rewritings could not be compared with the original; `None` otherwise.
+        columns: the columns of the user's row that are no fields.
+    """
+
+    id: str
+    example: Example | None
+    output: str | None
+    rubric: str
+    judge: str
+    writer: str
+    before: Score | None = None
+    after: Score | None = None
+    faults_before: int = 0
+    faults_left: int = 0
+    rounds: tuple[RevisionRound, ...] = ()
+    stopped: str | None = None
+    unscored: str | None = None
+    columns: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def outcome(self) -> RevisionOutcome:
+        """The outcome; of several rejections the last one counts."""
+        if self.unscored:
+            return "unscored"
+        if any(each.accepted for each in self.rounds):
+            return "improved"
+        if self.rounds and (rejected := self.rounds[-1].rejected):
+            return rejected
+        return "no sentence at fault" if self.stopped else "without fault"
+
+    def to_row(self) -> dict[str, Any]:
+        """Return one JSON object: the user's columns, the text's fields with the new `output`, and the `improvement`.
+
+        Human scores are left out if the text has changed: they are of another text.
+        """
+        return {**self.columns, **self._fields(), "improvement": self._record()}
+
+    def _fields(self) -> dict[str, Any]:
+        if self.example is None:
+            return {"id": self.id}
+        fields = asdict(self.example) | {"output": self.output}
+        raters = fields.pop("raters")
+        fields["annotations"] = {
+            aspect: dict(zip(raters[aspect], scores, strict=True)) if aspect in raters else scores
+            for aspect, scores in fields["annotations"].items()
+        }
+        changed = self.outcome == "improved"
+        return {
+            name: content
+            for name, content in fields.items()
+            if content not in (None, {}) and not (changed and name in ("scores", "annotations", "reasons"))
+        }
+
+    def _record(self) -> dict[str, Any]:
+        return {
+            "rubric": self.rubric,
+            "judge": self.judge,
+            "writer": self.writer,
+            "outcome": self.outcome,
+            "before": value(self.before),
+            "after": value(self.after),
+            "criteria_before": _criteria(self.before),
+            "criteria_after": _criteria(self.after),
+            "faults_before": self.faults_before,
+            "faults_left": self.faults_left,
+            "rounds": [each.to_row() for each in self.rounds],
+            "stopped": self.stopped,
+            "unscored": self.unscored,
+        }
+
+
+def value(score: Score | None) -> float | None:
+    """Return the score's number, if any."""
+    return score.score if score else None
+
+
+def _criteria(score: Score | None) -> list[dict[str, Any]]:
+    return [criterion.to_row() for criterion in score.criteria] if score else []
+
+
+OUTCOMES: tuple[RevisionOutcome, ...] = get_args(RevisionOutcome)
+
+Pair = tuple[float | None, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionMetrics:
+    """What a summary needs of one text, without its words.
+
+    Attributes:
+        group: the input that it shares with other texts.
+        scores: before and after.
+        criteria: scores before and after by each criterion.
+        sentences, changed: of the original text, and how many of them were changed.
+    """
+
+    group: str
+    outcome: RevisionOutcome
+    scores: Pair
+    criteria: Mapping[str, Pair]
+    sentences: int
+    changed: int
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreGain:
+    """Mean scores before and after, and the mean paired gain with its interval, over the texts with both."""
+
+    name: str
+    texts: int
+    before: float | None
+    after: float | None
+    gain: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionSummary:
+    """The revision of many texts.
+
+    Attributes:
+        texts: rows, including those without a text.
+        outcomes: number of texts by outcome.
+        sentences, changed: of all texts that could be compared.
+        judge: the gain.
+        criteria: the gain by each criterion.
+    """
+
+    rubric: str
+    texts: int
+    outcomes: Mapping[RevisionOutcome, int]
+    sentences: int
+    changed: int
+    judge: ScoreGain
+    criteria: tuple[ScoreGain, ...]
+
+    def to_row(self) -> dict[str, Any]:
+        """Return all of it as one JSON object."""
+        return asdict(self)
+
+
+def revision_metrics(text: Improvement) -> RevisionMetrics:
+    """Return what a summary needs of one text."""
+    original, final = (text.example.output if text.example else ""), text.output or ""
+    compared = text.unscored is None
+    return RevisionMetrics(
+        group=text.example.group if text.example else text.id,
+        outcome=text.outcome,
+        scores=(value(text.before), value(text.after)),
+        criteria=_paired(text.before, text.after),
+        sentences=len(split_sentences(original)) if compared else 0,
+        changed=sentences_changed(original, final) if compared else 0,
+    )
+
+
+def summarize_revisions(rubric: Rubric, ref: str, texts: Sequence[RevisionMetrics], judge: str) -> RevisionSummary:
+    """Return the summary of texts revised by `rubric`, whose version is `ref`, and this judge.
+
+    The gain is optimistic: a rewriting is accepted if its score rises, so part of it is selected noise.
+    """
+    outcomes = Counter(text.outcome for text in texts)
+    traits = {criterion.id: criterion.trait for criterion in rubric.criteria}
+    ids = dict.fromkeys(name for text in texts for name in text.criteria)
+    return RevisionSummary(
+        rubric=ref,
+        texts=len(texts),
+        outcomes={outcome: outcomes[outcome] for outcome in OUTCOMES},
+        sentences=sum(text.sentences for text in texts),
+        changed=sum(text.changed for text in texts),
+        judge=_gain(judge, [text.scores for text in texts], texts),
+        criteria=tuple(
+            _gain(
+                f"{name} {traits.get(name, 'all criteria together')}",
+                [text.criteria.get(name, (None, None)) for text in texts],
+                texts,
+            )
+            for name in ids
+        ),
+    )
+
+
+def _paired(before: Score | None, after: Score | None) -> dict[str, Pair]:
+    if before is None or after is None:
+        return {}
+    scores_after = {criterion.id: criterion.score for criterion in after.criteria}
+    return {criterion.id: (criterion.score, scores_after.get(criterion.id)) for criterion in before.criteria}
+
+
+def _gain(name: str, pairs: Sequence[Pair], texts: Sequence[RevisionMetrics]) -> ScoreGain:
+    first, second = float_table(pairs, 2).T
+    both: BoolArray = ~np.isnan(first) & ~np.isnan(second)
+    before, after = first[both], second[both]
+    groups = [text.group for text, used in zip(texts, both, strict=True) if used]
+    if not groups:
+        return ScoreGain(name, 0, None, None, Interval(None))
+    gain = paired_mean(after - before, units(groups)).interval
+    return ScoreGain(name, len(groups), float(before.mean()), float(after.mean()), gain)
+
+
+class ImproveSettings(BaseModel):
+    """How texts are rewritten."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    rounds: Whole = Field(default=2, ge=1, le=20)
+    """The most rewritings of one text, accepted or not."""
+
+    take: Literal["better", "every"] = "better"
+    """Which rewritings are accepted: those that the judge scores higher, or every one that the judge can score (DCR,
+    algorithm 1)."""
+
+    good_from: Number = Field(default=0.75, gt=0, le=1)
+    """The share of the scale from which on a score is no fault."""
+
+
+def improve_stream(
+    rubric: Rubric,
+    rows: Iterable[Example | RowError],
+    judge: Judge,
+    ref: str,
+    under_way: int = 16,
+    *,
+    writer: Judge | None = None,
+    settings: ImproveSettings | None = None,
+) -> AsyncGenerator[Improvement]:
+    """Yield each text rewritten for the faults that `judge` finds, in order; for a faulty row, the fault as the reason.
+
+    If a criterion judges sentences, all but those that fail are kept character by character, with the white space
+    between them. If none does, as with hypotheses, checklists and holistic scores, any sentence may change. At most
+    `under_way` texts are held at a time.
+
+    Args:
+        ref: the version of the rubric.
+        writer: rewrites; by default the judge.
+
+    Raises:
+        SettingsError: if the rubric gives no reasons to rewrite by, or `under_way` is below 1.
+        JudgeRefused, BudgetReached, ReplayMiss: from the judges; they concern every text.
+    """
+    require_reasons(rubric, ref)
+    setup = _Setup(rubric, ref, judge, writer or judge, settings or ImproveSettings())
+
+    async def improve(row: Example | RowError) -> Improvement:
+        if isinstance(row, RowError):
+            return replace(setup.start(fault_id(row), None), unscored=str(row))
+        return await _improve(row, setup)
+
+    return stream(rows, improve, under_way)
+
+
+@dataclass(frozen=True, slots=True)
+class _Setup:
+    """The rubric, judges and settings of a revision."""
+
+    rubric: Rubric
+    ref: str
+    judge: Judge
+    writer: Judge
+    settings: ImproveSettings
+
+    def start(self, row: str, example: Example | None) -> Improvement:
+        output = example.output if example else None
+        return Improvement(row, example, output, self.ref, self.judge.name, self.writer.name)
+
+    async def score(self, example: Example) -> Score:
+        return await score_text(self.rubric, example, self.judge, self.ref)
+
+    def draft(self, example: Example, score: Score) -> _ScoredText:
+        return _ScoredText(example, score, text_faults(self.rubric, score, example.output, self.settings.good_from))
+
+
+@dataclass(frozen=True, slots=True)
+class _ScoredText:
+    """A text between two rounds, with its score and faults."""
+
+    example: Example
+    score: Score
+    faults: tuple[TextFault, ...]
+
+    @property
+    def any_sentence(self) -> bool:
+        """Whether any sentence may change, as no criterion judged sentences."""
+        return not any(map(judged_by_sentence, self.score.criteria))
+
+    @property
+    def stopped(self) -> str | None:
+        """Why no sentence may change though there are faults."""
+        if self.any_sentence or not self.faults or any(fault.sentences for fault in self.faults):
+            return None
+        return "every sentence passed, and faults of the whole text do not permit changing one"
+
+
+async def _improve(example: Example, setup: _Setup) -> Improvement:
+    score = await setup.score(example)
+    original = current = setup.draft(example, score)
+    rounds: list[RevisionRound] = []
+    while current.faults and not (score.unscored or current.stopped) and len(rounds) < setup.settings.rounds:
+        finished, current = await _round(current, rounds, setup)
+        rounds.append(finished)
+    return replace(
+        setup.start(example.id, example),
+        output=current.example.output,
+        before=original.score,
+        after=current.score,
+        faults_before=len(original.faults),
+        faults_left=len(current.faults),
+        rounds=tuple(rounds),
+        stopped=current.stopped,
+        unscored=score.unscored,
+    )
+
+
+async def _round(
+    current: _ScoredText, before: Sequence[RevisionRound], setup: _Setup
+) -> tuple[RevisionRound, _ScoredText]:
+    number = len(before) + 1
+    # Unless the last rewriting was accepted, the prompt is the same again, so another sample is drawn.
+    sample = number if before and not before[-1].accepted else 0
+    prompt = rewrite_prompt(setup.rubric, current.example, current.faults, sample, any_sentence=current.any_sentence)
+    draft = await rewrite(setup.writer, prompt, current.example.output)
+    if draft.unusable is not None:
+        return (
+            RevisionRound(number, current.faults, draft.changes, None, "no usable rewriting", draft.unusable),
+            current,
+        )
+    return await _judged(number, current, draft, setup)
+
+
+async def _judged(
+    number: int, current: _ScoredText, draft: RewriteDraft, setup: _Setup
+) -> tuple[RevisionRound, _ScoredText]:
+    example = replace(current.example, output=draft.output)
+    every = setup.settings.take == "every"
+    score = await setup.score(example)
+    gain, reason = _accepted_gain(current.score, score, draft.origins)
+    # Without a score nothing is known of a rewriting.
+    accepted = score.score is not None if every else gain is not None and gain > 0
+    rejected: RejectionReason | None = None if accepted else "rejected by the judge"
+    finished = RevisionRound(number, current.faults, draft.changes, value(score), rejected, reason)
+    return finished, setup.draft(example, score) if accepted else current
+
+
+def _accepted_gain(before: Score, after: Score, origins: Origins) -> tuple[float | None, str]:
+    """Return the rise of the score, and the scores in words; `None` if they are not comparable."""
+    if before.score is None or after.score is None:
+        return None, f"the judge gives no score: {after.unscored}"
+    scores = f"the judge: {show(before.score)} to {show(after.score)}"
+    if reason := incomparable(before, after, origins):
+        return None, f"{scores}, but {reason}"
+    return after.score - before.score, scores
+
+
+def judged_by_sentence(criterion: CriterionScore) -> bool:
+    """Return whether some verdict of the criterion names the sentences that it is about."""
+    return any(unit.sentences for unit in criterion.units)
+
+
+def incomparable(before: Score, after: Score, origins: Origins) -> str | None:
+    """Return why the score of a rewritten text cannot be compared with the one before; `None` if it can.
+
+    A score is a mean over the verdicts that exist, so it rises if a bad one goes missing; and a score by sentences is
+    not comparable with one of the whole text, as SEAL gives to a text that has become too short.
+    """
+    scores_after = {criterion.id: criterion for criterion in after.criteria}
+    for criterion in before.criteria:
+        if criterion.id not in scores_after:
+            return f"{criterion.id} was judged before only"
+        if reason := _incomparable(criterion, scores_after[criterion.id], origins):
+            return f"{criterion.id} {reason}"
+    return None
+
+
+def _incomparable(before: CriterionScore, after: CriterionScore, origins: Origins) -> str | None:
+    if (lost := _unanswered(after) - _unanswered(before)) > 0:
+        return f"lacks {lost} more of its verdicts on the whole text"
+    kinds = ["by sentence" if judged_by_sentence(score) else "as a whole" for score in (before, after)]
+    if kinds[0] != kinds[1]:
+        return f"judged the text {kinds[0]} before and {kinds[1]} after"
+    verdicts_before, verdicts_after = _by_sentence(before), _by_sentence(after)
+    for sentence, origin in enumerate(origins):
+        old = [verdict for index in origin for verdict in verdicts_before.get(index, ())]
+        if _lost(old, verdicts_after.get(sentence, [])):
+            return f"lacks a verdict on sentence {sentence + 1}, which had one before"
+    return None
+
+
+def _unanswered(criterion: CriterionScore) -> int:
+    if criterion.units:
+        return sum(unit.value is None for unit in criterion.units if not unit.sentences)
+    return criterion.answers_missing
+
+
+def _by_sentence(criterion: CriterionScore) -> Mapping[int, list[float | None]]:
+    verdicts: dict[int, list[float | None]] = {}
+    for unit in criterion.units:
+        for sentence in unit.sentences:
+            verdicts.setdefault(sentence, []).append(unit.value)
+    return verdicts
+
+
+def _lost(old: Sequence[float | None], new: Sequence[float | None]) -> bool:
+    answered_before, answered_after = len(old) > old.count(None), len(new) > new.count(None)
+    return (answered_before and not answered_after) or new.count(None) > old.count(None)
+
+
+Role = Literal["judge", "writer"]
+
+
+class ImproveOptions(ReadingOptions, JudgeOption):
+    """How texts are rewritten."""
+
+    rounds: int = Field(default=2, ge=1, le=20)
+    """The maximum number of rewrites of one text."""
+
+    good_from: float = Field(default=0.75, gt=0, le=1)
+    """The share of the scale from which on a score is no fault."""
+
+    take: Literal["better", "every"] = "better"
+    """Accept rewrites that score higher, or every rewrite, as in DCR's paper."""
+
+    writer: str | None = None
+    """Who rewrites. Default: the judge."""
+
+
+@dataclass(frozen=True, repr=False)
+class ImproveResult(Displayed):
+    """The texts with every round, the gain over all of them, and the effort."""
+
+    texts: tuple[Improvement, ...]
+    summary: RevisionSummary
+    effort: Effort
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return one JSON object for each row: its fields with the new `output`, and the record in `improvement`."""
+        return [text.to_row() for text in self.texts]
+
+    def view(self) -> View:
+        """Return what is shown in a terminal and a notebook."""
+        from rubriclab.report.revision import improvement_view
+
+        return improvement_view(self.summary, self.effort)
+
+
+@dataclass(eq=False)
+class Improving:
+    """Improvement that has not begun: iterate over `stream()`, then ask for the `summarize_revisions()`.
+
+    Attributes:
+        rubric: that of the version, with a call for each text.
+    """
+
+    workspace: Workspace
+    data: Data
+    version: Version
+    rubric: Rubric
+    choices: Mapping[Role, JudgeChoice]
+    options: ImproveOptions
+    metrics: list[RevisionMetrics] = field(default_factory=list)
+    failures: dict[Role, str] = field(default_factory=dict)
+    """By role, the latest reason why a reply could not be used."""
+
+    def __post_init__(self) -> None:
+        self.ledgers: dict[Role, Ledger] = {role: Ledger() for role in self.choices}
+
+    def estimate(self) -> DryRun:
+        """Return an estimate of what is asked by role; a text that becomes longer can take more."""
+        rows = rows_of(self.data, self.options, self.workspace.notify)
+        texts = [row for row in rows if isinstance(row, Example)]
+        rewriting = estimate_prompts(typical_rewrite_prompt(self.rubric, text) for text in texts)
+        judging = estimate_scoring(self.rubric, texts, "apart") * (1 + self.options.rounds)
+        most: dict[Role, CallEstimate] = {"judge": judging, "writer": rewriting * self.options.rounds}
+        roles = {str(role): (choice.spec, most[role]) for role, choice in self.choices.items()}
+        return dry_run(roles, self.workspace.options)
+
+    async def stream(self) -> AsyncGenerator[Improvement]:
+        """Yield each text with every round, in the order of the rows; of a faulty row, the fault.
+
+        Raises:
+            JudgeRefused, BudgetReached, ReplayMiss, ProviderDown: from the judges; they concern every text.
+        """
+        workspace, options = self.workspace, self.options
+        judges, rows = self._judges(), rows_of(self.data, options, workspace.notify)
+        ahead: deque[ReadRow] = deque()
+        texts = improve_stream(
+            self.rubric,
+            remembered(rows, ahead),
+            judges["judge"],
+            self.version.ref,
+            workspace.under_way,
+            writer=judges["writer"],
+            settings=ImproveSettings(rounds=options.rounds, good_from=options.good_from, take=options.take),
+        )
+        total = row_count(self.data) if workspace.shows_progress else 0
+        with workspace.progress(workspace.ledger) as on_progress:
+            async with aclosing(texts):
+                async for improved in texts:
+                    row = ahead.popleft().row
+                    text = replace(improved, columns=own_columns(row, options.mapping))
+                    self.metrics.append(revision_metrics(text))
+                    self._remember_failures(text)
+                    yield text
+                    on_progress(f"{len(self.metrics):,} texts", len(self.metrics) / total if total else -1.0)
+        notify_left_out(rows, workspace.notify)
+
+    def summary(self) -> RevisionSummary:
+        """Return the gain over the texts so far."""
+        return summarize_revisions(self.rubric, self.version.ref, self.metrics, self._judge_name)
+
+    def check_answered(self) -> None:
+        """Return unless a role had prompts and not one reply.
+
+        Raises:
+            JudgeError: if so.
+        """
+        for role, ledger in self.ledgers.items():
+            if ledger.silent and role in self.failures:
+                raise JudgeError(f"The {role} gave no reply at all; the latest reason: {self.failures[role]}")
+
+    def _remember_failures(self, text: Improvement) -> None:
+        if text.before and text.before.unscored:
+            self.failures["judge"] = text.before.unscored
+        if text.rounds and text.rounds[-1].rejected == "no usable rewriting":
+            self.failures["writer"] = text.rounds[-1].reason
+
+    def _judges(self) -> dict[Role, Judge]:
+        """Return the judge of each role, with a ledger of its own beside the one that they share."""
+        judge = self.workspace.judge(self.choices["judge"])
+        writer = self.choices["writer"]
+        judges: dict[Role, Judge] = {
+            "judge": judge,
+            "writer": judge if writer.spec == self.choices["judge"].spec else self.workspace.judge(writer),
+        }
+        self._judge_name = judge.name
+        return {role: Metered(each, self.ledgers[role]) for role, each in judges.items()}
+
+
+def prepare_improvement(workspace: Workspace, data: Data, rubric: str | Version, options: ImproveOptions) -> Improving:
+    """Return the improvement of texts by a rubric, before anything is asked.
+
+    Raises:
+        NotInStore: if there is no such rubric.
+        NotConfirmed: if only an imported version that is not confirmed names the judge.
+        SettingsError: if the rubric gives no reasons to rewrite by.
+    """
+    version = version_of(workspace, rubric)
+    require_reasons(version.rubric, version.ref)
+    alone = apart(version.rubric)
+    if alone is not version.rubric:
+        workspace.notify(
+            f"{version.ref} was learned from scores of texts that were rated together; here each text is rated by "
+            "itself, before and after it is rewritten, as a rewrite has no rivals"
+        )
+    judge = judge_of(version, options.judge, workspace.store, workspace.notify)
+    writer = judge
+    if options.writer:
+        spec = options.writer
+        writer = JudgeChoice(spec if spec == judge.spec else judge_named(spec, workspace.notify))
+    return Improving(workspace, data, version, alone, {"judge": judge, "writer": writer}, options)
+
+
+async def improve(workspace: Workspace, data: Data, rubric: str | Version, options: ImproveOptions) -> ImproveResult:
+    """Return texts rewritten where a rubric finds faults, keeping what scores higher.
+
+    Raises:
+        RubriclabError: as `prepare_improvement` and `Improving.stream` do.
+        JudgeError: if a role had prompts and not one reply.
+    """
+    improving = await workspace.off_event_loop(prepare_improvement, workspace, data, rubric, options)
+    texts = tuple([text async for text in improving.stream()])
+    improving.check_answered()
+    return ImproveResult(texts, improving.summary(), workspace.effort())

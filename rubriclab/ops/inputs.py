@@ -1,0 +1,297 @@
+"""Data as users have it, to rows: a path, rows, a data frame, an Arrow table, a Hugging Face data set, examples."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rubriclab.data import Rows, read
+from rubriclab.data.check import not_assessed
+from rubriclab.data.comparisons import about, comparison_faults, fit_scores
+from rubriclab.data.fields import COLUMNS_NAMED
+from rubriclab.data.mapping import ABSENT, FIELDS, TABLES, FieldMap, look_up, mapping_text, proposed_mapping
+from rubriclab.data.readers import from_rows
+from rubriclab.data.reading import ReadingOptions
+from rubriclab.data.row import RowError
+from rubriclab.errors import DataError, SettingsError
+from rubriclab.models.text import Example, Scale, ShownField
+from rubriclab.models.version import Version
+from rubriclab.ops.workspace import Notify
+from rubriclab.option_names import option
+from rubriclab.report.wording import count, listed
+
+# A path or `-`, rows as mappings, texts, examples, or a table of one of the well-known libraries.
+Data = Any
+
+# Bytes read at once.
+BLOCK = 2**20
+
+
+def rows_of(data: Data, options: ReadingOptions, notify: Notify = lambda _text: None) -> Rows:
+    """Return the rows of `data` as examples and faults, read as they are asked for.
+
+    `notify` is told what a file is taken for, where its content was decisive.
+
+    Raises:
+        DataError: if `data` is nothing that has rows, or a file that cannot be read.
+        SettingsError: for an option that does not apply to the file.
+    """
+    if isinstance(data, str | Path):
+        rows = read(data, options)
+        if note := rows.source.note():
+            notify(note)
+        return rows
+    if isinstance(data, Rows):
+        return data
+    return from_rows(data, options=options)
+
+
+def can_be_read_again(data: Data) -> bool:
+    """Return whether the rows can be read more than once: not those of standard input or of an iterator."""
+    return data != "-" if isinstance(data, str | Path) else not isinstance(data, Iterator)
+
+
+def row_count(data: Data) -> int:
+    """Return how many rows there are, for showing progress; 0 where that is not known without reading them."""
+    if not isinstance(data, str | Path):
+        return len(data) if hasattr(data, "__len__") else 0
+    path = Path(data)
+    if path.suffix not in (".jsonl", ".ndjson") or not path.is_file():
+        return 0
+    with path.open("rb") as file:
+        # By blocks: a line may be longer than the memory.
+        return sum(block.count(b"\n") for block in iter(lambda: file.read(BLOCK), b""))
+
+
+def repeated_id(ids: Iterable[str | None]) -> tuple[int, int] | None:
+    """Return the places, from 0, of an id that is given twice; `None` if there is none."""
+    places: dict[str, int] = {}
+    for place, given in enumerate(ids):
+        if given is not None and (first := places.setdefault(given, place)) != place:
+            return first, place
+    return None
+
+
+def describe(data: Data) -> str:
+    """Return what data is called in messages: its path, or else `the data`."""
+    return str(data) if isinstance(data, str | Path) else "the data"
+
+
+def usable_texts(
+    data: Data, options: ReadingOptions, aspects: Iterable[tuple[str, Scale]], notify: Notify
+) -> tuple[Example, ...]:
+    """Return the texts of `data`; those that people only compared with others get labels for the aspects too.
+
+    Rows that cannot be used are left out, and `notify` is told which and why.
+    """
+    rows = rows_of(data, options, notify)
+    read_rows = list(rows)
+    notify_skipped(rows, notify)
+    for row in read_rows:
+        if not isinstance(row, Example):
+            notify(f"left out: {row}")
+    examples, aspects = tuple(row for row in read_rows if isinstance(row, Example)), tuple(aspects)
+    for note in chain.from_iterable(
+        not_assessed(rows, aspect) for aspect in dict.fromkeys(name for name, _ in aspects)
+    ):
+        notify(note)
+    return _with_compared(examples, rows, aspects, notify)
+
+
+def usable_examples(rows: Rows, notify: Notify, name: str = "") -> Iterator[Example]:
+    """Yield the texts as they are read, and say which rows, of the set with this name, cannot be used.
+
+    Raises:
+        DataError: if no row can be used.
+    """
+    usable = total = 0
+    for row in rows:
+        total += 1
+        if isinstance(row, Example):
+            usable += 1
+            yield row
+        else:
+            notify(f"left out of {name}: {row}" if name else f"left out: {row}")
+    notify_left_out(rows, notify)
+    if not usable:
+        raise DataError(f"None of the {total} rows of {name or rows.where} can be used.", "Fix the rows named above.")
+
+
+def notify_skipped(rows: Rows, notify: Notify) -> None:
+    """Say how many faulty rows, and faulty scores of other rows, were left out as asked for."""
+    found = {"faulty row": rows.skipped, "faulty score": rows.skipped_scores}
+    left_out = [count(number, what) for what, number in found.items() if number]
+    if left_out:
+        notify(f"left out: {' and '.join(left_out)} ({option('skip_faulty')}); the first: {rows.first_skipped}")
+
+
+def notify_left_out(rows: Rows, notify: Notify) -> None:
+    """Say how many faulty rows were left out as asked for, and how many rows compared texts without use."""
+    notify_skipped(rows, notify)
+    if rows.comparisons:
+        lines = len({line for line, _ in rows.comparisons})
+        notify(f"{count(lines, 'row')} left out that hold no text, but compare others")
+
+
+def _with_compared(
+    examples: tuple[Example, ...], rows: Rows, aspects: Iterable[tuple[str, Scale]], notify: Notify
+) -> tuple[Example, ...]:
+    faults = list(comparison_faults(rows.where, rows.comparisons, examples))
+    for fault in faults:
+        notify(f"left out: {fault}")
+    faulty = {fault.line for fault in faults}
+    usable = [comparison for comparison in rows.comparisons if comparison[0] not in faulty]
+    for aspect, scale in aspects:
+        compared = [comparison for _, comparison in about(usable, examples, aspect)]
+        fitted = fit_scores(examples, compared, aspect, scale)
+        examples = fitted.examples
+        for line in fitted.notes:
+            notify(line)
+    return examples
+
+
+class ReadRow(NamedTuple):
+    """A row as it came, and its text unless it is faulty."""
+
+    row: Any
+    example: Example | None
+
+
+def remembered(rows: Rows, ahead: deque[ReadRow]) -> Iterator[Example | RowError]:
+    """Yield the rows, keeping each as it came until its score is here."""
+    for row in rows:
+        ahead.append(ReadRow(rows.row, row if isinstance(row, Example) else None))
+        yield row
+
+
+def cell_of(row: Any, column: str) -> Any:
+    """Return the cell of a row in a column or under a dotted path; `None` if there is none."""
+    cells = {name: getattr(row, name) for name in FIELDS} if isinstance(row, Example) else row
+    found = look_up(cells, column) if isinstance(cells, Mapping) else None
+    return None if found is ABSENT else found
+
+
+def own_columns(row: Any, mapping: FieldMap) -> dict[str, Any]:
+    """Return the columns of a user's row that are no fields and are not mapped to any."""
+    used = {*FIELDS, *(column.partition(".")[0] for column in mapping.columns.values()), *mapping.columns.values()}
+    columns = row.items() if isinstance(row, Mapping) else ()
+    return {str(name): cell for name, cell in columns if name not in used and str(name).partition(".")[0] not in TABLES}
+
+
+class FieldMissing(SettingsError):
+    """No text has a field that every text had that the rubric was learned from."""
+
+
+# Rows that are searched for a field before scoring begins.
+ROWS_SEARCHED = 100
+
+
+def check_next_rows(version: Version, rows: Rows, name: str, options: ReadingOptions) -> None:
+    """Check that the next rows of a stream have each field that all training texts of `version` had.
+
+    The rows are not consumed. Only one row is read ahead if it has every field.
+
+    Raises:
+        FieldMissing: if no row has one of them; the message proposes a mapping.
+    """
+    needed = set(version.provenance.text_fields or ())
+    found = rows.look_ahead(lambda example: all(getattr(example, field) for field in needed), ROWS_SEARCHED)
+    raw, examples = next((row for row, _ in found), None), [example for _, example in found]
+    searched = f"None of the first {ROWS_SEARCHED} rows of {name} has" if len(found) == ROWS_SEARCHED else None
+    _check(version, examples, name, (raw, options.mapping), searched)
+
+
+def check_text_fields(
+    version: Version, examples: Sequence[Example], data: Data, options: ReadingOptions, name: str | None = None
+) -> None:
+    """Check that one text or more of `examples` has each field that all training texts of `version` had.
+
+    Raises:
+        FieldMissing: if none has one of them; the message proposes a mapping.
+    """
+    _check(version, examples, name or describe(data), (_first_row(data, options), options.mapping))
+
+
+def without_fields(version: Version, missing: Mapping[str, int], name: str, texts: int) -> list[str]:
+    """Return a note for each field that all training texts of `version` had and some of the scored texts lack.
+
+    Args:
+        missing: the number of texts without each field.
+        texts: the number of all texts.
+    """
+    return [
+        f"{name}: {number:,} of {count(texts, 'text')} have no {field}, and every text that {version.ref} was learned "
+        "from had one: their scores are less reliable"
+        for field, number in missing.items()
+        if number
+    ]
+
+
+def missing_fields(version: Version, examples: Iterable[Example]) -> dict[str, int]:
+    """Return the number of texts without each field that all training texts of `version` had."""
+    listed_examples = tuple(examples)
+    fields = version.provenance.text_fields or ()
+    return {field: sum(not getattr(each, field) for each in listed_examples) for field in fields}
+
+
+def _check(
+    version: Version,
+    examples: Collection[Example],
+    name: str,
+    columns: tuple[Any, FieldMap],
+    searched: str | None = None,
+) -> None:
+    needed = version.provenance.text_fields or ()
+    missing = [field for field in needed if examples and not any(getattr(each, field) for each in examples)]
+    if not missing:
+        return
+    row, mapping = columns
+    raise FieldMissing(
+        f"{searched or f'No row of {name} has'} the field {listed(map(repr, missing))}, and every text that "
+        f"{version.ref} was learned from had it, so the scores would not be comparable.",
+        f"{_advice(row, mapping, missing)}: {option('mapping', _proposal(row, mapping, missing, needed))}.",
+    )
+
+
+def _first_row(data: Data, options: ReadingOptions) -> Any:
+    if not can_be_read_again(data) or isinstance(data, Rows):
+        return None
+    found = rows_of(data, options).look_ahead(lambda _example: True, 1)
+    return found[0][0] if found else None
+
+
+def _advice(row: Any, mapping: FieldMap, missing: Sequence[ShownField]) -> str:
+    mapped = {field: mapping.columns.get(field, field) for field in missing}
+    if isinstance(row, Mapping) and all(look_up(row, column) is not ABSENT for column in mapped.values()):
+        columns = listed(map(repr, mapped.values()))
+        return f"There is no text in any cell of {columns}. Fill them, or map the column that holds it"
+    return f"{_columns(row)}Map the column that holds it"
+
+
+def _columns(row: Any) -> str:
+    if not isinstance(row, Mapping):
+        return ""
+    named = [repr(str(column)) for column in row][:COLUMNS_NAMED]
+    return f"The columns are {', '.join(named)}{', ...' if len(row) > COLUMNS_NAMED else ''}. "
+
+
+def _proposal(row: Any, mapping: FieldMap, missing: Sequence[ShownField], needed: Collection[ShownField]) -> str:
+    """Return the mapping with a column for each missing field, guessed from the columns' names where possible."""
+    columns = {field: column for field, column in mapping.columns.items() if field not in missing}
+    cells = row if isinstance(row, Mapping) else {}
+    free = {column: cell for column, cell in cells.items() if column not in columns.values()}
+    named = proposed_mapping([{c: v for c, v in free.items() if str(c).partition(".")[0] not in (*FIELDS, *TABLES)}])
+    for field in missing:
+        other: ShownField = "source" if field == "context" else "context"
+        used = columns.get(other) or (other if other in cells else None)
+        if field in named:
+            columns[field] = named[field]
+        elif used and other not in needed:
+            columns.pop(other, None)
+            columns[field] = used
+        else:
+            columns[field] = "COLUMN"
+    return mapping_text(columns)

@@ -1,0 +1,489 @@
+"""How people label texts on a page, and what comes out of it."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from rubriclab.data import PairwiseComparison, RowError
+from rubriclab.data.comparisons import about, comparison_faults
+from rubriclab.data.reading import ReadingOptions
+from rubriclab.display import Displayed
+from rubriclab.errors import DataError, SettingsError
+from rubriclab.models.base import FrozenModel
+from rubriclab.models.judgment import (
+    LONGEST_REASON,
+    MOST_SECONDS,
+    History,
+    HumanJudgment,
+    Item,
+    ItemId,
+    LabelQuestion,
+    RaterAgreement,
+    RaterProgress,
+    TextToJudge,
+    deal,
+    progress_of,
+    rater_agreement,
+    rater_name,
+)
+from rubriclab.models.text import (
+    Example,
+    find_aspect,
+    named_annotations,
+    named_reasons,
+    parse_scale,
+    task_words,
+)
+from rubriclab.ops.inputs import (
+    Data,
+    notify_skipped,
+    own_columns,
+    rows_of,
+)
+from rubriclab.ops.workspace import ScaleText, Workspace
+from rubriclab.option_names import option
+from rubriclab.report.wording import count
+from rubriclab.store import Store
+
+if TYPE_CHECKING:
+    from rubriclab.report.model import View
+
+
+def _names(value: Any) -> Any:
+    parts = value.split(",") if isinstance(value, str) else value
+    return tuple(dict.fromkeys(map(rater_name, parts)))
+
+
+class LabelOptions(ReadingOptions):
+    """How texts are labelled on a page."""
+
+    task: str
+    """The kind of text: summarization, story, dialogue, or a word of your own."""
+
+    aspect: str
+    """The aspect that people rate."""
+
+    definition: str | None = None
+    """What the aspect means, shown to the raters; included for the aspects of well-known data sets."""
+
+    scale: ScaleText = "1:5"
+    """The raters' scale: whole numbers if both ends are, unless it ends with `:any`, as in `"0:1:any"`."""
+
+    rater: Annotated[str, AfterValidator(rater_name)] | None = None
+    """Who rates at this computer. Default: the page asks."""
+
+    share: Annotated[tuple[str, ...], BeforeValidator(_names)] = ()
+    """Raters elsewhere on the network; each gets a secret link. Default: the page is for this computer only."""
+
+    port: int | None = Field(default=None, ge=1, le=65535)
+    """The port of the page. Default: 8787 if it is free, else any free one."""
+
+    no_browser: bool = False
+    """Print the address without opening a browser."""
+
+    no_page: bool = False
+    """Write the labels that are kept in the store, without a page."""
+
+
+@dataclass(frozen=True, repr=False)
+class LabelResult(Displayed):
+    """The labels so far.
+
+    Attributes:
+        rows: as `learn` reads them: the labelled texts, then the preferences that came with them.
+        texts: the number of texts that were rated.
+        raters: progress by rater.
+        agreement: among the raters; `None` with fewer than two.
+    """
+
+    aspect: str
+    rows: tuple[Mapping[str, Any], ...]
+    texts: int
+    raters: Mapping[str, RaterProgress]
+    agreement: RaterAgreement | None
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return the rows."""
+        return [dict(row) for row in self.rows]
+
+    def to_row(self) -> dict[str, Any]:
+        """Return what is known of the raters as one JSON object."""
+        return {
+            "aspect": self.aspect,
+            "labelled": self.labelled,
+            "texts": self.texts,
+            "raters": {rater: asdict(progress) for rater, progress in self.raters.items()},
+            "agreement": self.agreement and asdict(self.agreement),
+        }
+
+    @property
+    def labelled(self) -> int:
+        """The number of texts that have a label or are compared with others."""
+        return sum("output" in row for row in self.rows)
+
+    def view(self) -> View:
+        """Return what is shown in a terminal and a notebook."""
+        from rubriclab.report.lists import labeling_view
+
+        return labeling_view(self)
+
+
+# Decimal places of a rating where the scale allows decimals.
+DECIMALS = 3
+
+
+class Submission(FrozenModel):
+    """What a page sends when a rater has decided.
+
+    Attributes:
+        id: made by the page; the same submission sent again is stored once.
+        item: the item's `name`, so that an answer never counts for another item, however the order has changed.
+        among_skipped: whether the rater goes through the items that were skipped before.
+    """
+
+    id: str = Field(pattern=r"^[A-Za-z0-9-]{8,80}$")
+    item: str
+    kind: Literal["rating", "cannot judge", "skipped"]
+    value: float | None = None
+    reason: str = Field(default="", max_length=LONGEST_REASON)
+    seconds: float = Field(default=0.0, ge=0)
+    among_skipped: bool = False
+
+
+@dataclass(frozen=True)
+class ShownItem:
+    """What a rater sees at one position: no system, no id, no label of anybody else.
+
+    Attributes:
+        position: from 0 in the rater's order.
+        total: the number of items.
+        name: of the item for this rater; says nothing about its texts.
+        former: what the rater has answered here, if anything.
+    """
+
+    position: int
+    total: int
+    name: str
+    text: Example
+    former: HumanJudgment | None
+
+
+class Labeling:
+    """Texts under judgment by several raters, safe for threads."""
+
+    def __init__(
+        self,
+        store: Store,
+        question: LabelQuestion,
+        texts: Sequence[LabelText],
+        options: LabelOptions,
+        *,
+        former: Sequence[PairwiseComparison] = (),
+    ) -> None:
+        self.question = question
+        self.options = options
+        self.texts = tuple(texts)
+        self._of = {text.key: text for text in texts}
+        self._store = store
+        self._former = tuple(former)
+        self._lock = threading.RLock()
+        self._history = History()
+        self._seen = 0
+        # By rater and by name, in order.
+        self._dealt: dict[str, dict[str, Item]] = {}
+        self._refresh()
+
+    def items(self, rater: str) -> tuple[Item, ...]:
+        """Return what a rater judges, in order."""
+        return tuple(self._of_rater(rater).values())
+
+    def shown(self, rater: str, position: int) -> ShownItem:
+        """Return what a rater sees at a position.
+
+        Raises:
+            SettingsError: if there is no such position.
+        """
+        items = list(self._of_rater(rater).items())
+        if not 0 <= position < len(items):
+            raise SettingsError(f"There is no item {position + 1}: {rater} has {len(items)}.", "Load the page again.")
+        name, item = items[position]
+        former = self._history.of(rater).get(item.id)
+        return ShownItem(position, len(items), name, self._of[item.text].example, former)
+
+    def next_position(self, rater: str, after: int = -1, *, skipped: bool = False) -> int | None:
+        """Return the first position after `after`, or else before it, that the rater has not answered or skipped.
+
+        If there is none, `None`. With `skipped`, the next one that the rater has skipped.
+        """
+        given = self._history.of(rater)
+        left = [
+            position
+            for position, item in enumerate(self.items(rater))
+            if (item.id in given and given[item.id].kind == "skipped" if skipped else item.id not in given)
+        ]
+        return next((position for position in left if position > after), left[0] if left else None)
+
+    def judge(self, rater: str, submission: Submission) -> int:
+        """Store what a rater has decided, and return the item's position; the same submission again changes nothing.
+
+        Skipping an item that the rater has answered, in another tab perhaps, changes nothing either.
+
+        Raises:
+            SettingsError: if it does not fit the item or the scale.
+            StoreError: if it cannot be stored.
+            StoreUnavailable: if the store does not answer: the same submission may be sent again.
+        """
+        dealt = self._of_rater(rater)
+        item = dealt.get(submission.item)
+        if item is None:
+            raise SettingsError("The answer is about a text that is not here.", "Load the page again.")
+        judgment = HumanJudgment(
+            id=submission.id,
+            question=self.question.digest,
+            aspect=self.question.aspect.name,
+            rater=rater,
+            kind=submission.kind,
+            text=item.text,
+            again=item.again,
+            value=self._value(submission),
+            reason=submission.reason.strip(),
+            seconds=min(submission.seconds, MOST_SECONDS),
+            created=datetime.now(UTC),
+        )
+        with self._lock:
+            self._refresh()
+            former = self._history.of(rater).get(item.id)
+            if judgment.kind != "skipped" or former is None or former.kind == "skipped":
+                self._add(judgment)
+        return list(dealt).index(submission.item)
+
+    def undo(self, rater: str, request: str) -> int | None:
+        """Withdraw a rater's latest judgment of an item of this page, and return its position; `None` without one.
+
+        Args:
+            request: an id made by the page; the same one again changes nothing.
+        """
+        with self._lock:
+            withdrawn = self._history.find(rater, request)
+            if withdrawn is None:
+                latest = self._history.latest(rater, self._places(rater))
+                if latest is None:
+                    return None
+                withdrawn = HumanJudgment(
+                    id=request,
+                    question=latest.question,
+                    aspect=latest.aspect,
+                    rater=rater,
+                    kind="withdrawal",
+                    text=latest.text,
+                    again=latest.again,
+                    withdraws=latest.id,
+                    created=datetime.now(UTC),
+                )
+            if withdrawn.kind != "withdrawal":
+                raise SettingsError("This id belongs to a judgment.", "Load the page again.")
+            self._add(withdrawn)
+            return self._places(rater).get(withdrawn.item)
+
+    def progress(self, rater: str) -> RaterProgress:
+        """Return how far a rater is."""
+        with self._lock:
+            return progress_of(self.items(rater), self._history.of(rater))
+
+    def agreement(self) -> RaterAgreement | None:
+        """Return the agreement among the raters; `None` with fewer than two."""
+        return rater_agreement(self._snapshot(), self.texts)
+
+    def rows(self) -> tuple[dict[str, Any], ...]:
+        """Return the labels so far as rows that `learn` reads."""
+        return tuple(labelled_rows(self.texts, self._snapshot(), self.question.aspect.name, self._former))
+
+    def result(self) -> LabelResult:
+        """Return all that is known so far."""
+        rows, history = self.rows(), self._snapshot()
+        given = {rater: self._given_here(rater, history) for rater in history.raters}
+        answers = [each for judgments in given.values() for each in judgments if each.kind == "rating"]
+        return LabelResult(
+            aspect=self.question.aspect.name,
+            rows=rows,
+            texts=len({each.text for each in answers if not each.again}),
+            raters={rater: self.progress(rater) for rater, judgments in given.items() if judgments},
+            agreement=self.agreement(),
+        )
+
+    def _given_here(self, rater: str, history: History) -> list[HumanJudgment]:
+        """Return a rater's judgments of items of this page, which texts of other files are not."""
+        places = self._places(rater)
+        return [judgment for item, judgment in history.of(rater).items() if item in places]
+
+    def _places(self, rater: str) -> Mapping[ItemId, int]:
+        return {item.id: position for position, item in enumerate(self.items(rater))}
+
+    def _add(self, judgment: HumanJudgment) -> None:
+        """Store a judgment, and read it in its place among those that other processes have stored meanwhile."""
+        self._store.add_judgment(judgment)
+        self._refresh()
+
+    def _snapshot(self) -> History:
+        """Return the judgments that apply, those of other processes among them; no rater waits for what follows."""
+        with self._lock:
+            self._refresh()
+            return History(self._history.all())
+
+    def _refresh(self) -> None:
+        for number, judgment in self._store.judgments(self.question.digest, self._seen):
+            self._history.add(judgment)
+            self._seen = number
+
+    def _of_rater(self, rater: str) -> Mapping[str, Item]:
+        with self._lock:
+            if rater not in self._dealt:
+                self._dealt[rater] = {_name(rater, item): item for item in deal(self.texts, rater)}
+            return self._dealt[rater]
+
+    def _value(self, submission: Submission) -> float | None:
+        if submission.kind != "rating":
+            return None
+        scale = self.question.scale
+        if submission.value is None or not scale.holds(submission.value):
+            raise SettingsError(f"The score {submission.value} is not on the scale.", f"It is {scale.describe()}.")
+        return round(float(submission.value), DECIMALS)
+
+
+def _name(rater: str, item: Item) -> str:
+    content = "\0".join((rater, item.text, "again" if item.again else ""))
+    return hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+
+
+def prepare_labeling(workspace: Workspace, data: Data, options: LabelOptions) -> Labeling:
+    """Return the texts of `data`, ready to be judged.
+
+    Raises:
+        DataError: if a row is faulty, an id occurs twice, or there is nothing to judge.
+        SettingsError: for a scale that is not understood.
+    """
+    question = question_of(options)
+    store = workspace.open_store(create=True)
+    texts, former = _texts(workspace, data, options, question.aspect.name)
+    return Labeling(store, question, texts, options, former=former)
+
+
+def question_of(options: LabelOptions) -> LabelQuestion:
+    """Return what the raters are asked.
+
+    Raises:
+        UserError: if the aspect has no definition.
+        SettingsError: for a scale that is not understood.
+    """
+    # Ratings on a scale with whole ends are whole numbers unless the scale says otherwise.
+    scale = parse_scale(options.scale, (0.0,))
+    return LabelQuestion(task_words(options.task), find_aspect(options.task, options.aspect, options.definition), scale)
+
+
+def _texts(
+    workspace: Workspace, data: Data, options: LabelOptions, aspect: str
+) -> tuple[tuple[LabelText, ...], tuple[PairwiseComparison, ...]]:
+    rows = rows_of(data, options, workspace.notify)
+    texts, faults = dict[str, LabelText](), list[str]()
+    for row in rows:
+        if isinstance(row, RowError):
+            faults.append(str(row))
+            continue
+        text = LabelText(row, own_columns(rows.row, options.mapping))
+        if texts.setdefault(row.id, text).key != text.key:
+            faults.append(f"{rows.where}:{rows.line}: the id {row.id!r} is that of another text")
+    examples = [text.example for text in texts.values()]
+    faults += map(str, comparison_faults(rows.where, rows.comparisons, examples))
+    notify_skipped(rows, workspace.notify)
+    if faults:
+        more = f"The others: {'; '.join(faults[1:4])}. " if len(faults) > 1 else ""
+        hint = f"{more}Correct them, or leave them out: {option('skip_faulty')}."
+        raise DataError(f"{count(len(faults), 'faulty row')}: {faults[0]}", hint, faults)
+    if not texts:
+        raise DataError(f"{rows.where} has no texts to label.", "Give rows with a field 'output'.")
+    return tuple(texts.values()), tuple(comparison for _, comparison in about(rows.comparisons, examples, aspect))
+
+
+# The rater of labels that a file has without a rater's name.
+EARLIER = "earlier"
+
+
+@dataclass(frozen=True)
+class LabelText(TextToJudge):
+    """A text to be judged, and the columns of its row that are no fields."""
+
+    columns: Mapping[str, Any]
+
+
+def labelled_rows(
+    texts: Sequence[LabelText], history: History, aspect: str, former: Sequence[PairwiseComparison] = ()
+) -> Iterator[dict[str, Any]]:
+    """Yield each text that has a label or was compared with others, then the preferences in `former`.
+
+    A rater's label is the first judgment of a text; the second one only measures consistency. The score is the mean of
+    the raters, those that the texts came with among them.
+    """
+    ratings = {text.key: list[HumanJudgment]() for text in texts}
+    for judgment in history.all():
+        if judgment.kind in ("rating", "cannot judge") and not judgment.again and judgment.text in ratings:
+            ratings[judgment.text].append(judgment)
+    compared = {name for each in former for name in (each.better, each.worse)}
+    for text in texts:
+        row = _row(text, ratings[text.key], aspect)
+        if aspect in row.get("scores", {}) or text.example.id in compared:
+            yield row
+    for each in former:
+        yield _preference(each.better, each.worse, tie=each.tie, aspect=each.aspect, rater=each.rater)
+
+
+def _row(text: LabelText, ratings: Sequence[HumanJudgment], aspect: str) -> dict[str, Any]:
+    example = text.example
+    scores, annotations, reasons = dict(example.scores), _annotations(example), dict(example.reasons)
+    if given := {each.rater: each.value for each in ratings if each.value is not None}:
+        everybody = _earlier_scores(example, aspect) | given
+        annotations[aspect] = everybody
+        scores[aspect] = math.fsum(everybody.values()) / len(everybody)
+    if said := {each.rater: each.reason for each in ratings if each.reason}:
+        reasons[aspect] = {rater or EARLIER: reason for rater, reason in named_reasons(example, aspect).items()} | said
+    fields = {
+        "id": example.id,
+        "group": example.group,
+        "system": example.system,
+        "source": example.source,
+        "context": example.context,
+        "reference": example.reference,
+        "output": example.output,
+        "scores": scores,
+        "annotations": annotations,
+        "reasons": reasons,
+    }
+    return {**{name: value for name, value in fields.items() if value not in (None, {})}, **text.columns}
+
+
+def _earlier_scores(example: Example, aspect: str) -> dict[str, float]:
+    """Return the raters' scores that a text came with; those of unknown raters are named `earlier`."""
+    if numbers := example.annotations.get(aspect):
+        names = (f"{EARLIER} {number}" for number in range(1, len(numbers) + 1))
+        return named_annotations(example, aspect) or dict(zip(names, numbers, strict=True))
+    return {EARLIER: example.scores[aspect]} if aspect in example.scores else {}
+
+
+def _annotations(example: Example) -> dict[str, Any]:
+    """Return the annotations of every aspect, by the raters' names where they are known."""
+    return {
+        aspect: named_annotations(example, aspect) or list(numbers) for aspect, numbers in example.annotations.items()
+    }
+
+
+def _preference(better: str, worse: str, *, tie: bool, aspect: str | None, rater: str | None) -> dict[str, Any]:
+    named = {"aspect": aspect, "rater": rater}
+    about = {name: value for name, value in named.items() if value is not None}
+    return {"preferred": better, "over": worse, **({"tie": True} if tie else {}), **about}

@@ -1,0 +1,540 @@
+"""The settings of methods and of joint training, resolved from all places that may set them.
+
+In increasing precedence: the method's defaults, its defaults inside a joint training, a configuration file (or a
+`Lab`), the environment and the command line (or the options of a call), what is recorded in a version.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import orjson
+from pydantic import BaseModel, Field, ValidationError
+
+from rubriclab.base_options import Texts
+from rubriclab.data import training_examples
+from rubriclab.data.check import scored_aspects
+from rubriclab.data.reading import ReadingOptions
+from rubriclab.errors import ChecklistError, SettingsError, UnknownMethod
+from rubriclab.judges.connect import EMBEDDED, is_language_model, provider
+from rubriclab.judges.judge import Judge
+from rubriclab.judges.providers import key_variable
+from rubriclab.learning import Trained, joint, train
+from rubriclab.learning.candidates import EarlierRubric, Plan
+from rubriclab.learning.estimate import CallEstimate, DryRun, dry_run, estimate_learning
+from rubriclab.learning.settings import JointSettings
+from rubriclab.methods.catalogue import METHODS
+from rubriclab.methods.checklist import Checklist, seed_questions
+from rubriclab.methods.method import Method, Progress, TrainingInput, chosen_settings, silent
+from rubriclab.methods.names import DEFAULT_METHODS, JOINT, has_settings, settings_names
+from rubriclab.models.text import (
+    Assignment,
+    Example,
+    find_aspect,
+    named_reasons,
+    shipped_aspects,
+    task_words,
+)
+from rubriclab.models.version import Effort, Version, check_name
+from rubriclab.ops.check import lint
+from rubriclab.ops.inputs import Data, describe, rows_of
+from rubriclab.ops.literature import chosen_findings, left_out
+from rubriclab.ops.workspace import (
+    JudgeChoice,
+    JudgeOption,
+    Notify,
+    ScaleText,
+    SettingsOption,
+    SettingsTables,
+    Workspace,
+    check_tables,
+    judge_named,
+)
+from rubriclab.option_names import did_you_mean, option
+from rubriclab.pydantic_errors import first_fault, has_unknown_name
+from rubriclab.report.wording import count, listed
+
+M = TypeVar("M", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class ResolvedSettings:
+    """The settings of each method, and of the joint training; `joint` is `None` for a method alone."""
+
+    methods: Mapping[str, BaseModel]
+    joint: JointSettings | None = None
+
+
+def resolve_settings(
+    methods: Sequence[Method],
+    *,
+    joint: bool,
+    configured: SettingsTables | None = None,
+    chosen: SettingsTables | None = None,
+    recorded: SettingsTables | None = None,
+) -> ResolvedSettings:
+    """Return the settings of the methods, and of their joint training if `joint`.
+
+    Args:
+        configured: from a configuration file; may hold tables of methods that take no part.
+        chosen: from the environment and the command line, or from a call.
+        recorded: of a version that is learned again. What a version of one method has left at that method's defaults
+            does not count as set: in a joint training its defaults for that apply.
+
+    Raises:
+        SettingsError: for an unknown method or name, a value out of bounds, or a chosen setting of a method that takes
+            no part.
+    """
+    names = [*([JOINT] if joint else []), *(method.name for method in methods)]
+    _check_owners(configured or {})
+    _check_owners(chosen or {})
+    why = "it takes no part in this training" if joint else f"this is {names[0]}"
+    for owner, values_of_owner in (chosen or {}).items():
+        if owner not in names:
+            setting = ".".join([owner, *list(values_of_owner)[:1]])
+            raise SettingsError(f"{option('settings')}: {setting} is for another method; {why}.")
+    defaults: SettingsTables = {method.name: method.joint_settings for method in methods} if joint else {}
+    layers = (defaults, configured or {}, chosen or {}, _set_by_user(recorded or {}))
+
+    def values(name: str) -> dict[str, Any]:
+        return {key: value for layer in layers for key, value in layer.get(name, {}).items()}
+
+    return ResolvedSettings(
+        {method.name: settings_from(method, values(method.name)) for method in methods},
+        _checked(JOINT, JointSettings, lambda: JointSettings(**values(JOINT))) if joint else None,
+    )
+
+
+def method_named(name: str) -> Method:
+    """Return a method by its name.
+
+    Raises:
+        SettingsError: if there is none.
+    """
+    try:
+        return METHODS[name]
+    except UnknownMethod:
+        names = [name for name in METHODS if name != "text_features"]
+        known = f"{did_you_mean(name, names)}Known are: {', '.join(names)}."
+        raise SettingsError(f"{option('methods')}: there is no method {name!r}.", known) from None
+
+
+def settings_from(method: Method, values: Mapping[str, Any]) -> BaseModel:
+    """Return the method's settings.
+
+    Raises:
+        SettingsError: for an unknown name or a value out of bounds.
+    """
+    return _checked(method.name, method.settings, partial(chosen_settings, method.settings, method.presets, values))
+
+
+def parse_settings(pairs: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return pairs METHOD.NAME=VALUE as tables; values are JSON or else texts, and the last of several counts.
+
+    Raises:
+        SettingsError: if one is of no such form, or there is no such method.
+    """
+    tables: dict[str, dict[str, Any]] = {}
+    for pair in pairs:
+        owner, name, value = _parsed(pair)
+        tables.setdefault(owner, {})[name] = value
+    return tables
+
+
+def _set_by_user(recorded: SettingsTables) -> dict[str, Mapping[str, Any]]:
+    if JOINT in recorded:
+        return dict(recorded)
+    return {name: _unlike_defaults(method_named(name), values) for name, values in recorded.items()}
+
+
+def _unlike_defaults(method: Method, values: Mapping[str, Any]) -> dict[str, Any]:
+    defaults = method.settings().model_dump(mode="json")
+    return {name: value for name, value in values.items() if value != defaults.get(name)}
+
+
+def _check_owners(tables: SettingsTables) -> None:
+    for owner in check_tables(tables):
+        if not has_settings(owner):
+            methods = f"{did_you_mean(owner, settings_names())}Methods are: {', '.join(settings_names())}."
+            raise SettingsError(f"{option('settings')}: {owner!r} is no method.", methods)
+
+
+def _checked(name: str, model: type[BaseModel], make: Callable[[], M]) -> M:
+    try:
+        return make()
+    except ValidationError as error:
+        names = [*([] if name == JOINT else ["preset"]), *sorted(model.model_fields)]
+        wrong = str(error.errors(include_url=False)[0]["loc"][-1])
+        hint = f"{did_you_mean(wrong, names)}Known are: {', '.join(names)}." if has_unknown_name(error) else None
+        raise SettingsError(f"{first_fault(error, name)}.", hint) from None
+    except ValueError as error:
+        raise SettingsError(f"{name}.preset: {error}.") from None
+
+
+def _parsed(pair: str) -> tuple[str, str, Any]:
+    name, equals, text = pair.partition("=")
+    method, dot, field = name.strip().partition(".")
+    if not equals or not dot or not has_settings(method):
+        raise SettingsError(
+            f"{option('settings')} {pair!r} is not understood;",
+            f"write METHOD.NAME=VALUE, as in hypoeval.k=10. Methods are: {', '.join(settings_names())}.",
+        )
+    try:
+        return method, field, orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return method, field, text.strip()
+
+
+@dataclass(frozen=True)
+class TrainingRun:
+    """The plans of a joint training with its settings; one plan without them for a method alone."""
+
+    plans: tuple[Plan, ...]
+    joint: JointSettings | None = None
+
+    def estimate(self) -> tuple[CallEstimate, CallEstimate]:
+        """Return an estimate of what it asks of the judge, and of the generator."""
+        training_input = self.plans[0].training_input
+        if self.joint:
+            calls = joint.learning_calls(self.plans, self.joint)
+        else:
+            (plan,) = self.plans
+            calls = plan.method.learning_calls(training_input, plan.settings)
+        return estimate_learning(calls, training_input.assignment, training_input.examples)
+
+    async def run(
+        self,
+        judge: Judge,
+        generator: Judge,
+        *,
+        seed: int,
+        earlier: EarlierRubric | None = None,
+        model_versions: Callable[[], Sequence[str]] = tuple,
+        on_progress: Progress = silent,
+    ) -> Trained:
+        """Return what it learns.
+
+        Args:
+            earlier: a rubric whose criteria are candidates too, in a joint training.
+
+        Raises:
+            JudgeError: if nothing could be learned.
+        """
+        if self.joint:
+            return await joint.train(
+                self.plans,
+                self.joint,
+                judge=judge,
+                generator=generator,
+                seed=seed,
+                earlier=earlier,
+                model_versions=model_versions,
+                on_progress=on_progress,
+            )
+        (plan,) = self.plans
+        return await train(
+            plan.method,
+            plan.training_input,
+            plan.settings,
+            judge=judge,
+            generator=generator,
+            seed=seed,
+            model_versions=model_versions,
+            on_progress=on_progress,
+        )
+
+
+_log = logging.getLogger(__name__)
+
+
+class LearnOptions(ReadingOptions, JudgeOption):
+    """How a rubric is learned."""
+
+    task: str
+    """The kind of text: summarization, story, dialogue, or a word of your own."""
+
+    aspect: str = ""
+    """The aspect to learn, one that the rows have scores for; if it is missing, the error lists these."""
+
+    methods: Texts = ()
+    """One method alone, as it was published, or several whose criteria become one rubric. Default: four of them."""
+
+    name: str | None = None
+    """The rubric's name in the store. Default: `TASK-ASPECT`, or `TASK-ASPECT-METHOD` for one method."""
+
+    definition: str | None = None
+    """What the aspect means; included for the aspects of well-known data sets."""
+
+    scale: ScaleText | None = None
+    """The raters' scale: `(1, 5)` or `"1:5"`. Default: taken from the labels."""
+
+    seed: int = Field(default=42, ge=0)
+    """Decides the order in which the texts are seen."""
+
+    generator: str | None = None
+    """Who proposes criteria and refines them. Default: the judge."""
+
+    literature: Path | None = None
+    """Findings of your own, a file or a folder. Default: those that ship."""
+
+    literature_included: bool = False
+    """Use the findings that ship too, beside those of your own."""
+
+    literature_without: Texts = ()
+    """Public sets about whose raters findings are left out, as one that you test on."""
+
+    no_literature: bool = False
+    """Learn without findings."""
+
+    checklist: Path | None = None
+    """Questions of your own, for checkeval, seal and dcr. Default: those that ship."""
+
+    criteria: int | None = Field(default=None, ge=1, le=30)
+    """The maximum number of criteria in a rubric of several methods. Default: 8."""
+
+    prefer_recall_of: str | None = None
+    """For labels of two levels: the level and the share of its texts that verdicts must find, `"fail=0.95"`.
+    Default: the best balanced accuracy."""
+
+    text_features: Literal["include", "exclude"] = "exclude"
+    """Whether text features, which take no calls, may enter the rubric."""
+
+    parent: str | None = None
+    """The version that this one continues. Default: the newest of the name."""
+
+    settings: SettingsOption = Field(default_factory=dict)
+    """Hyperparameters by method: `{"hypoeval": {"k": 10}}`."""
+
+    @property
+    def single_method(self) -> str | None:
+        """The method that learns alone, if one does."""
+        return self.methods[0] if len(set(self.methods)) == 1 and self.text_features == "exclude" else None
+
+    @property
+    def joint_settings(self) -> dict[str, Any]:
+        """Those options that set hyperparameters of joint training."""
+        given = {"criteria": self.criteria, "prefer_recall_of": self.prefer_recall_of}
+        return {name: value for name, value in given.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class LearnResult:
+    """The version that was learned, what that took, and where it is stored."""
+
+    version: Version
+    effort: Effort
+    place: str
+
+
+async def learn(workspace: Workspace, data: Data, options: LearnOptions) -> LearnResult:
+    """Return the rubric that is learned from labelled texts, saved as a version.
+
+    Stopped by Ctrl-C or a cap, the same call continues where it was: every answer is cached when it arrives.
+
+    Raises:
+        DataError: if the texts cannot be learned from.
+        SettingsError: for options that do not go together.
+        JudgeError: if the provider fails, or nothing could be learned.
+        BudgetReached: if a cap on calls or money was reached.
+    """
+    training = training_of(workspace, data, options)
+    name = check_name(options.name or default_name(options.task, options.aspect, options.single_method))
+    spec = judge_named(options.judge, workspace.notify)
+    store = await workspace.off_event_loop(workspace.open_store, create=True)
+    if options.parent:
+        await workspace.off_event_loop(store.load, options.parent)
+    _notify_unused_reasons(training, options.generator or spec, workspace.notify)
+    judge = workspace.judge(JudgeChoice(spec))
+    generator = _generator(options.generator or spec, spec, judge, workspace)
+    with workspace.progress(workspace.ledger) as on_progress:
+        trained = await training.run(
+            judge,
+            generator,
+            seed=options.seed,
+            model_versions=workspace.model_versions,
+            on_progress=on_progress,
+        )
+    version = await store.save_async(
+        name,
+        trained.rubric,
+        trained.provenance.model_copy(update={"literature_without": left_out(options)}),
+        workspace.effort(),
+        options.parent,
+        training=trained.record,
+    )
+    for line in trained.notes:
+        workspace.notify(line)
+    return LearnResult(version, workspace.effort(), store.place)
+
+
+def _generator(spec: str, judge_spec: str, judge: Judge, workspace: Workspace) -> Judge:
+    """Return who proposes criteria: the judge, or one with an address of its own or of its provider."""
+    address = workspace.options.generator_api_base
+    if spec == judge_spec and address is None:
+        return judge
+    if address and is_language_model(spec) and provider(spec) == provider(judge_spec):
+        workspace.notify(
+            f"{key_variable(spec)} is sent to the judge's server and to the generator's, as both models are of one "
+            "provider; a server of your own that is named hosted_vllm/MODEL gets a key of its own"
+        )
+    return workspace.judge(JudgeChoice(spec, address, is_apart=address is not None))
+
+
+def learn_estimate(workspace: Workspace, data: Data, options: LearnOptions) -> DryRun:
+    """Return an estimate of what `learn` asks of the judge and of the generator."""
+    for_judge, for_generator = training_of(workspace, data, options).estimate()
+    judge = judge_named(options.judge, workspace.notify)
+    roles = {"judge": (judge, for_judge), "generator": (options.generator or judge, for_generator)}
+    return dry_run(roles, workspace.options)
+
+
+def training_of(workspace: Workspace, data: Data, options: LearnOptions) -> TrainingRun:
+    """Return the training that the options ask for, having read the labelled texts.
+
+    Raises:
+        SettingsError: if the options name no aspect, or cannot be combined.
+    """
+    if not options.aspect:
+        examples = [row for row in rows_of(data, options) if isinstance(row, Example)]
+        raise SettingsError(
+            f"{option('aspect')} is missing. {describe(data)}: {scored_aspects(examples)}.",
+            f"Name the aspect to learn: {option('aspect', 'ASPECT')}.",
+        )
+    if "text_features" in options.methods:
+        raise SettingsError(
+            f"{option('methods')}: text features are no way to evaluate by themselves.",
+            f"Add them to other methods: {option('text_features', 'include')}.",
+        )
+    if name := options.single_method:
+        return _single(name, data, options, workspace)
+    return _joint(data, options, workspace)
+
+
+def default_name(task: str, aspect: str, method: str | None = None) -> str:
+    """Return what a rubric is called in the store unless the user says otherwise: `summarization-coherence`."""
+    words = "-".join(filter(None, (task, aspect, method)))
+    return re.sub(r"[^a-z0-9._-]+", "-", words.lower()).strip("-._")
+
+
+def check_joint(options: LearnOptions, name: str) -> None:
+    """Return if the option `name` has a meaning: there are several methods to choose from.
+
+    Raises:
+        SettingsError: if a method learns alone.
+    """
+    if options.single_method:
+        raise SettingsError(
+            f"{option(name)} is for rubrics of several methods: {option('methods', options.single_method)} alone "
+            "leaves nothing to choose.",
+            f"Leave {option('methods')} out, or name several.",
+        )
+
+
+def _single(name: str, data: Data, options: LearnOptions, workspace: Workspace) -> TrainingRun:
+    """Return the training of one method, as it was published."""
+    for field in options.joint_settings:
+        check_joint(options, field)
+    method = method_named(name)
+    resolved = resolve_settings([method], joint=False, configured=workspace.settings, chosen=options.settings)
+    if options.checklist and not method.checklists:
+        workspace.notify(f"{option('checklist')} is left out: {method.name} asks no questions of a checklist")
+    settings = resolved.methods[method.name]
+    return TrainingRun(_plans(data, [(method, settings)], options, workspace.notify, labels_needed=method.needs_labels))
+
+
+def _joint(data: Data, options: LearnOptions, workspace: Workspace) -> TrainingRun:
+    names = list(dict.fromkeys(options.methods or DEFAULT_METHODS))
+    if options.text_features == "include":
+        names.append("text_features")
+    methods = [method_named(name) for name in names]
+    chosen = {**options.settings, JOINT: {**options.settings.get(JOINT, {}), **options.joint_settings}}
+    resolved = resolve_settings(methods, joint=True, configured=workspace.settings, chosen=chosen)
+    pairs = [(method, resolved.methods[method.name]) for method in methods]
+    return TrainingRun(_plans(data, pairs, options, workspace.notify, labels_needed=True), resolved.joint)
+
+
+def _plans(
+    data: Data,
+    methods: Sequence[tuple[Method, BaseModel]],
+    options: LearnOptions,
+    notify: Notify,
+    *,
+    labels_needed: bool,
+) -> tuple[Plan, ...]:
+    """Return the methods with what they learn from, which are the same texts for all.
+
+    Unless the user has named the methods, one without the questions that it starts from takes no part, which is logged.
+
+    Raises:
+        RubriclabError: if there is nothing to learn from, or not what a method needs.
+    """
+    checklists = _checklists(methods, options)
+    shared = next((checklist for _, _, checklist in checklists if checklist), None)
+    training_input = _training_input(data, shared, options, notify, labels_needed=labels_needed)
+    return tuple(
+        Plan(method, replace(training_input, checklist=checklist), settings)
+        for method, settings, checklist in checklists
+    )
+
+
+def _checklists(
+    methods: Sequence[tuple[Method, BaseModel]], options: LearnOptions
+) -> list[tuple[Method, BaseModel, Checklist | None]]:
+    checklists: list[tuple[Method, BaseModel, Checklist | None]] = []
+    for method, settings in methods:
+        try:
+            checklists.append((method, settings, _checklist(method, settings, options)))
+        except ChecklistError as error:
+            if options.methods or options.checklist:
+                raise
+            # Nobody asked for this method, and the others learn without it.
+            _log.info("%s takes no part: %s", method.name, error)
+    return checklists
+
+
+def _checklist(method: Method, settings: BaseModel, options: LearnOptions) -> Checklist | None:
+    file = options.checklist if method.checklists else None
+    needed = method.needs_checklist(settings) or bool(file)
+    return seed_questions(method.checklists, options.task, options.aspect, file, needed=needed)
+
+
+def _training_input(
+    data: Data, checklist: Checklist | None, options: LearnOptions, notify: Notify, *, labels_needed: bool
+) -> TrainingInput:
+    task, own = options.task, options.checklist
+    if own and checklist:
+        for each in lint(checklist).duplicates:
+            notify(f"{own}: the question {each.question!r} asks the same as {each.repeats!r}")
+    shipped = options.aspect in (aspect.name for aspect in shipped_aspects(task))
+    definition = options.definition or (checklist.definition if checklist and (own or not shipped) else None)
+    aspect = find_aspect(task, options.aspect, definition)
+    rows = rows_of(data, options, notify)
+    training = training_examples(
+        rows, aspect.name, options.scale, labels_needed=labels_needed, skip_faulty=options.skip_faulty
+    )
+    for line in training.notes:
+        notify(line)
+    assignment = Assignment(task_words(task), aspect, training.scale)
+    return TrainingInput(training.examples, assignment, chosen_findings(aspect.name, options, notify), checklist)
+
+
+def _notify_unused_reasons(training: TrainingRun, generator: str, notify: Notify) -> None:
+    """Say once if raters' reasons change nothing, since no generator is shown them or reads them."""
+    training_input = training.plans[0].training_input
+    aspect = training_input.assignment.aspect.name
+    number = sum(len(named_reasons(example, aspect)) for example in training_input.examples)
+    if not number:
+        return
+    if generator == EMBEDDED:
+        why = "the offline judge does not read them; a language model does"
+    elif not any(plan.method.shows_reasons(plan.settings) for plan in training.plans):
+        why = f"{listed([plan.method.name for plan in training.plans])} proposes no criteria from labels"
+    else:
+        return
+    notify(f"{count(number, 'reason')} of raters {'is' if number == 1 else 'are'} not used: {why}")

@@ -1,0 +1,516 @@
+"""Papers about raters: read page by page, taken apart into findings, each checked against the passage it quotes."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import logging
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, Field, ValidationInfo
+from rapidfuzz import fuzz
+
+from rubriclab.base_options import Options, Texts
+from rubriclab.display import Displayed
+from rubriclab.errors import JudgeError, LiteratureError, SettingsError
+from rubriclab.judges.ask import ask
+from rubriclab.judges.connect import EMBEDDED
+from rubriclab.learning.estimate import DryRun, dry_run, estimate_prompts
+from rubriclab.methods.literature import (
+    Finding,
+    benchmark_name,
+    load_findings,
+    read_findings,
+    write_findings,
+)
+from rubriclab.methods.prompting import for_each
+from rubriclab.methods.replies import NewName, Whole, Wording, at_most, keep_valid
+from rubriclab.models.base import LONGEST_WORDING
+from rubriclab.models.characters import is_blank
+from rubriclab.models.documents import Unreadable, content_path, read_file, text_of
+from rubriclab.models.text import Words, find_aspect, shipped_aspects, task_words
+from rubriclab.models.version import Effort
+from rubriclab.ops.workspace import JudgeChoice, JudgeOption, Notify, Workspace
+from rubriclab.option_names import close_match, did_you_mean, option
+from rubriclab.prompts import Prompt
+
+if TYPE_CHECKING:
+    from rubriclab.ops.learn import LearnOptions
+    from rubriclab.report.model import View
+
+
+MOST_BYTES = 100_000_000
+# Pages of a PDF have this many letters and digits on average, and they are this share of its characters. Otherwise the
+# pages are scanned, or the fonts do not say which letters they show.
+FEWEST_LETTERS = 20
+LEAST_READABLE = 0.6
+# A word that is split at the end of a line.
+_SPLIT_WORD = re.compile(r"(?<=[^\W\d_])[-\u00ad\u2010]\s*\n\s*(?=[a-zà-ÿ])")
+_UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2060-\u2069\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class PaperPage:
+    """A page with its number, counted from 1, or a passage of it."""
+
+    number: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """The pages of a paper that hold text; `paged` is false for a text file without form feeds, which is one page."""
+
+    name: str
+    pages: tuple[PaperPage, ...]
+    paged: bool
+
+
+def read_paper(path: Path) -> Paper:
+    """Return the text of a PDF or text file; the pages of a text file are divided by form feeds.
+
+    Raises:
+        LiteratureError: if the file cannot be read, holds no text, or is a PDF that is encrypted, scanned or damaged.
+    """
+    try:
+        content = read_file(path, MOST_BYTES)
+        is_pdf = b"%PDF-" in content[:1024]
+        texts = _pdf_texts(content) if is_pdf else text_of(content).split("\f")
+    except Unreadable as error:
+        hint = "A paper is a PDF with a text layer, or a text file in UTF-8."
+        raise LiteratureError(f"{path} cannot be read: {error}.", hint) from None
+    pages = tuple(PaperPage(number, cleaned(text)) for number, text in enumerate(texts, 1) if not is_blank(text))
+    if not pages:
+        raise LiteratureError(f"{path} holds no text.", "Give a file with the text of the paper.")
+    return Paper(path.name, pages, is_pdf or len(texts) > 1)
+
+
+def cleaned(text: str) -> str:
+    """Return the text of a page without control characters, and with words joined that were split at a line's end."""
+    lines = _UNSAFE.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    return _SPLIT_WORD.sub("", unicodedata.normalize("NFC", lines)).strip()
+
+
+def parts(paper: Paper, most: int) -> Iterator[list[PaperPage]]:
+    """Yield the pages of a paper in runs of at most `most` characters; a longer page is cut between words."""
+    run: list[PaperPage] = []
+    for page in paper.pages:
+        rest = page.text
+        while rest:
+            end = len(rest) if len(rest) <= most else rest.rfind(" ", 1, most) + 1 or most
+            if run and sum(len(each.text) for each in run) + end > most:
+                yield run
+                run = []
+            run.append(PaperPage(page.number, rest[:end]))
+            rest = rest[end:]
+    yield run
+
+
+def _pdf_texts(content: bytes) -> list[str]:
+    """Return the text of each page in the order in which the file draws it: by columns in most papers."""
+    try:
+        from pypdf import PdfReader
+    except ImportError:
+        raise LiteratureError("Reading PDF files needs: pip install 'rubriclab[literature]'") from None
+    logging.getLogger("pypdf").setLevel(logging.ERROR)  # warns of small faults that a reader cannot mend
+    try:
+        reader = PdfReader(io.BytesIO(content))
+        # A file that only restricts printing or copying has an empty password.
+        if reader.is_encrypted and not reader.decrypt(""):
+            raise Unreadable("it is protected by a password")
+        texts = [page.extract_text() for page in reader.pages]
+    except Unreadable:
+        raise
+    except Exception as error:  # a damaged file makes pypdf raise errors of almost any kind
+        raise Unreadable(" ".join(str(error).split()).rstrip(".")[:200] or type(error).__name__) from None
+    shown = "".join("".join(texts).split())
+    letters = sum(map(str.isalnum, shown))
+    if letters < FEWEST_LETTERS * len(texts) or letters < LEAST_READABLE * len(shown):
+        raise Unreadable("its pages have no readable text, as if they were scanned")
+    return texts
+
+
+FEWEST_WORDS = 5
+# Out of 100: lost ligatures, and words divided between lines, are more similar; another word in a sentence is not.
+SIMILAR = 95
+_ALIKE = str.maketrans(
+    {
+        **dict.fromkeys("“”„«»", '"'),
+        **dict.fromkeys("‘’‛ʼ´`", "'"),
+        **dict.fromkeys("‐‑‒–—―−", "-"),
+        **dict.fromkeys("\u00ad\ufe0e\ufe0f©®™•▪◦"),
+        "İ": "I",
+    }
+)
+_LIGATURES = re.compile("[\ufb00-\ufb06]")
+_APART = re.compile(r" (?=[<>=≤≥≠±%])|(?<=[<>=≤≥≠±]) |(?<=-) (?=[.\d])")
+# In writing without spaces, each sign counts.
+_WORD = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]|\\w+")
+# What may not differ at all; words with a prefix of opposites too, as in "consistent" and "inconsistent".
+_EXACT = re.compile(
+    r"[<>=≤≥≠±]|(?:(?<!\w)-)?\.?\d(?:[.,:/]?\d)*%?|\b(?:no|not|never|none|nor|neither|without|cannot|hardly)\b|\w+n't"
+    r"|\b(?:un|in|im|ir|dis|non|mis)\w+"
+)
+
+
+def find_quotation(quotation: str, pages: Sequence[PaperPage], first: int | None = None) -> PaperPage | None:
+    """Return where a quotation stands in a paper, in the paper's own words; the page `first` is searched first.
+
+    What layout and text extraction change is tolerated; numbers, signs of comparison and negations may not differ.
+    Return `None` if it stands on no page, or has fewer than `FEWEST_WORDS` words.
+    """
+    sought = _normalized(cleaned(quotation))
+    if len(_WORD.findall(sought)) < FEWEST_WORDS:
+        return None
+    for page in sorted(pages, key=lambda each: each.number != first):
+        if passage := _passage(sought, _normalized(page.text)):
+            return PaperPage(page.number, passage)
+    return None
+
+
+def _normalized(text: str) -> str:
+    composed = unicodedata.normalize("NFC", text)
+    letters = _LIGATURES.sub(lambda found: unicodedata.normalize("NFKC", found[0]), composed)
+    return _APART.sub("", " ".join(letters.translate(_ALIKE).split()))
+
+
+def _passage(sought: str, page: str) -> str | None:
+    found = fuzz.partial_ratio_alignment(sought.lower(), page.lower(), score_cutoff=SIMILAR)
+    if found is None or not sought:
+        return None
+    # To the ends of the first and last word.
+    words = [
+        word for word in re.finditer(r"\S+", page) if word.end() > found.dest_start and word.start() < found.dest_end
+    ]
+    passage = page[words[0].start() : words[-1].end()].strip("\"'.,;: ")
+    return passage if _EXACT.findall(sought.lower()) == _EXACT.findall(passage.lower()) else None
+
+
+TEMPLATE = "literature/findings"
+MOST_FINDINGS = 6
+# What the prompt asks for; longer quotations are accepted.
+MOST_WORDS = 60
+LONGEST_QUOTATION = 3_000
+MOST_TOKENS = 3_400
+# About 8,000 tokens of a paper in one prompt, in any language with an alphabet.
+PART_CHARACTERS = 24_000
+
+
+def _asked_aspects(names: list[str], info: ValidationInfo) -> list[str]:
+    """Return the aspects as the prompt names them, each once."""
+    asked = {aspect["name"].casefold(): aspect["name"] for aspect in (info.context or {}).get("aspects", ())}
+    if unknown := [name for name in names if name.strip().casefold() not in asked]:
+        expected = ", ".join(asked.values()) or "an empty list"
+        raise ValueError(f"{unknown[0]!r:.60} is none of the qualities asked about; expected {expected}")
+    return list(dict.fromkeys(asked[name.strip().casefold()] for name in names))
+
+
+class QuotedFinding(BaseModel):
+    """A finding with the passage that it rests on."""
+
+    page: Annotated[Whole, Field(ge=1)]
+    quotation: Annotated[Words, at_most(LONGEST_QUOTATION)]
+    claim: Wording
+    aspects: Annotated[list[str], AfterValidator(_asked_aspects)]
+    benchmarks: list[NewName]
+
+
+class QuotedFindings(BaseModel):
+    """The findings of some pages, after what they report about raters; there may be none."""
+
+    reasoning: Annotated[str, at_most(LONGEST_WORDING)]
+    findings: list[QuotedFinding]
+
+
+class UsableFindings(QuotedFindings):
+    """The same, where entries that cannot be used are left out of a reply that failed twice."""
+
+    reasoning: str = ""
+    findings: Annotated[list[QuotedFinding], keep_valid(())]
+
+
+class LiteratureAddOptions(JudgeOption):
+    """What is wanted of a paper; the judge reads it."""
+
+    task: str
+    """The kind of text that findings are wanted about: summarization, story, dialogue, or a word of your own."""
+
+    aspect: Texts = ()
+    """The aspects that findings are wanted for. Default: all of the task."""
+
+    definition: str | None = None
+    """What the aspect means, for one that has no included definition."""
+
+    citation: str | None = None
+    """How the paper is cited, as a line of text. Default: the name of its file."""
+
+    benchmark: Texts = ()
+    """Public data sets whose raters the whole paper is about; every finding carries their names."""
+
+    folder: Path | None = None
+    """The folder of findings files, or one such file. Default: your own literature folder."""
+
+
+@dataclass(frozen=True, repr=False)
+class LiteratureAdded(Displayed):
+    """The findings of a paper that `file` keeps, those whose quotation is not in it, and why parts were not read."""
+
+    file: Path
+    kept: tuple[Finding, ...]
+    dropped: tuple[Finding, ...]
+    unread: tuple[str, ...]
+    effort: Effort
+
+    def to_row(self) -> dict[str, Any]:
+        """Return the result as one JSON object, without the effort."""
+        kept, dropped = ([each.to_row() for each in findings] for findings in (self.kept, self.dropped))
+        return {"file": str(self.file), "kept": kept, "dropped": dropped, "unread": list(self.unread)}
+
+    def view(self) -> View:
+        """Return what is shown in a terminal and a notebook."""
+        from rubriclab.report.lists import added_view
+
+        return added_view(self)
+
+
+async def literature_add(workspace: Workspace, path: str | Path, options: LiteratureAddOptions) -> LiteratureAdded:
+    """Return the findings that a model takes from a paper, having kept those whose quotation is in the paper.
+
+    Raises:
+        LiteratureError: if a file cannot be used.
+        UserError: for the offline judge, or an aspect without a definition.
+        JudgeError: if the provider fails, or no part of the paper had a usable reply.
+        BudgetReached: if a cap on calls or money was reached.
+    """
+    file = _findings_file(options)
+    paper = read_paper(Path(path))
+    prompts = findings_prompts(paper, file, options)
+    await workspace.off_event_loop(workspace.open_store, create=True)
+    judge = workspace.judge(JudgeChoice(options.judge or EMBEDDED))
+    with workspace.progress(workspace.ledger) as on_progress:
+        answers = await for_each(
+            prompts,
+            lambda prompt: ask(judge, prompt, salvage=UsableFindings),
+            lambda done: on_progress(f"{done} of {len(prompts)} parts read", done / len(prompts)),
+        )
+    missing = [
+        f"page {prompt.fields['pages'][0]['number']} and following: {answer.missing}"
+        for prompt, answer in zip(prompts, answers, strict=True)
+        if answer.value is None
+    ]
+    if len(missing) == len(prompts):
+        raise JudgeError(f"{paper.name} could not be read. {missing[0]}")
+    quoted = [each for answer in answers if answer.value for each in answer.value.findings]
+    # In another thread, since searching a long paper takes seconds.
+    kept, dropped = await asyncio.to_thread(_checked, quoted, paper, prompts[0].fields["known_benchmarks"], options)
+    return LiteratureAdded(file, _keep(file, kept) if kept else (), dropped, tuple(missing), workspace.effort())
+
+
+def literature_add_estimate(workspace: Workspace, path: str | Path, options: LiteratureAddOptions) -> DryRun:
+    """Return an estimate of what `literature_add` asks of the judge."""
+    estimate = estimate_prompts(findings_prompts(read_paper(Path(path)), _findings_file(options), options))
+    return dry_run({"judge": (options.judge or EMBEDDED, estimate)}, workspace.options)
+
+
+def _findings_file(options: LiteratureAddOptions) -> Path:
+    if (options.judge or EMBEDDED) == EMBEDDED:
+        raise SettingsError(
+            "The offline judge does not understand texts, so it cannot find anything in a paper.",
+            f"Name a language model: {option('judge', 'JUDGE')}.",
+        )
+    task, place = options.task, place_of(options.folder)
+    if task != Path(task).name:
+        raise LiteratureError(f"The task {task!r} cannot name a file.")
+    return place if place.suffix == ".json" else place / f"{task}.json"
+
+
+def findings_prompts(paper: Paper, file: Path, options: LiteratureAddOptions) -> list[Prompt[QuotedFindings]]:
+    """Return one prompt for each part of a paper."""
+    task, names = options.task, dict.fromkeys(options.aspect)
+    aspects = [find_aspect(task, name, options.definition) for name in names] or shipped_aspects(task)
+    findings = [*(each.finding for each in kept_findings(content_path("literature"))), *_findings_in(file)]
+    fields: dict[str, Any] = {
+        "words": task_words(task).model_dump(),
+        "aspects": [{"name": aspect.name, "definition": aspect.definition} for aspect in aspects],
+        "known_benchmarks": list(dict.fromkeys(name for finding in findings for name in finding.benchmarks)),
+        "most": MOST_FINDINGS,
+        "fewest_words": FEWEST_WORDS + 1,
+        "most_words": MOST_WORDS,
+    }
+    pages = [[{"number": page.number, "text": page.text} for page in part] for part in parts(paper, PART_CHARACTERS)]
+    return [Prompt(TEMPLATE, {**fields, "pages": each}, QuotedFindings, max_tokens=MOST_TOKENS) for each in pages]
+
+
+def _checked(
+    quoted: list[QuotedFinding], paper: Paper, known: list[str], options: LiteratureAddOptions
+) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
+    """Return the findings whose quotation is in the paper, and those whose quotation is not."""
+    found: list[Finding] = []
+    dropped: list[Finding] = []
+    for each in quoted:
+        passage = find_quotation(each.quotation, paper.pages, each.page)
+        benchmarks = dict.fromkeys(benchmark_name(name, known) for name in (*each.benchmarks, *options.benchmark))
+        finding = Finding(
+            id=Path(paper.name).stem,
+            aspects=tuple(each.aspects) or options.aspect,
+            claim=" ".join(each.claim.split()),
+            citation=options.citation or paper.name,
+            benchmarks=tuple(filter(None, benchmarks)),
+            quotation=passage.text if passage else " ".join(each.quotation.split()),
+            page=passage.number if passage and paper.paged else None,
+            file=paper.name,
+        )
+        (found if passage else dropped).append(finding)
+    return tuple(found), tuple(dropped)
+
+
+def _keep(file: Path, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """Return findings as their file has them, with ids of their own; a claim that it has already is kept once."""
+    entries, kept = {each.id: each for each in _findings_in(file)}, {}
+    for finding in findings:
+        same = (each for each in entries.values() if (each.citation, each.claim) == (finding.citation, finding.claim))
+        free = (name for number in count(1) if (name := f"{finding.id}-{number}") not in entries)
+        entry = next(same, None) or finding.model_copy(update={"id": next(free)})
+        # Whoever tests on a data set with which the claim was ever found must be able to leave it out.
+        benchmarks = tuple(dict.fromkeys((*entry.benchmarks, *finding.benchmarks)))
+        entries[entry.id] = kept[entry.id] = entry.model_copy(update={"benchmarks": benchmarks})
+    write_findings(file, list(entries.values()))
+    return tuple(kept.values())
+
+
+def _findings_in(file: Path) -> tuple[Finding, ...]:
+    return read_findings(file) if file.exists() else ()
+
+
+class LiteratureOptions(Options):
+    """Which findings are meant."""
+
+    folder: Path | None = None
+    """A folder of findings files, or one such file. Default: your own literature folder."""
+
+    task: str | None = None
+    """Only findings for this kind of text."""
+
+
+class LiteratureShowOptions(LiteratureOptions):
+    """Which findings are shown."""
+
+    included: bool = False
+    """The findings that ship with rubriclab, instead of your own."""
+
+    aspect: str | None = None
+    """Only findings that bear on this aspect."""
+
+
+@dataclass(frozen=True)
+class KeptFinding:
+    """A finding and its file, whose name is the task."""
+
+    file: Path
+    finding: Finding
+
+
+@dataclass(frozen=True, repr=False)
+class FindingList(Displayed):
+    """Findings, and what they are in words; `detailed` if each is shown with its quotation."""
+
+    said: str
+    findings: tuple[KeptFinding, ...]
+    detailed: bool = False
+
+    def to_row(self) -> dict[str, Any]:
+        """Return the findings as one JSON object."""
+        rows = [{"task": each.file.stem, "file": str(each.file), **each.finding.to_row()} for each in self.findings]
+        return {"findings": rows}
+
+    def view(self) -> View:
+        """Return what is shown in a terminal and a notebook."""
+        from rubriclab.report.lists import findings_view
+
+        return findings_view(self)
+
+
+def list_findings(options: LiteratureShowOptions, ids: Sequence[str] = ()) -> FindingList:
+    """Return the user's own findings, or those that ship, in detail if `ids` names them.
+
+    Raises:
+        UserError: if a file cannot be used, an id or the folder is missing, or a folder is given with `included`.
+    """
+    if options.included and options.folder:
+        raise SettingsError(f"{option('included')} means findings that ship;", f"leave {option('folder')} out.")
+    place = content_path("literature") if options.included else place_of(options.folder)
+    if options.folder and not place.exists():
+        raise LiteratureError(f"There is no findings file or folder {place}.", "Give one that exists.")
+    found = [each for each in kept_findings(place, options.task) if each.finding.bears_on(options.aspect)]
+    known = [each.finding.id for each in found]
+    for name in ids:
+        if name not in known:
+            raise LiteratureError(f"There is no finding {name!r} in {place}.", did_you_mean(name, known).strip())
+    found = [each for each in found if not ids or each.finding.id in ids]
+    return FindingList(f"Findings in {place}: {len(found)}", tuple(found), bool(ids))
+
+
+def remove(options: LiteratureOptions, ids: Sequence[str]) -> FindingList:
+    """Return the findings that were removed from all files that have them, or from that of a task."""
+    found = list_findings(LiteratureShowOptions(**options.model_dump()), ids).findings
+    for file in {each.file for each in found}:
+        write_findings(file, [each for each in read_findings(file) if each.id not in ids])
+    return FindingList(f"Findings removed: {len(found)}", found, detailed=True)
+
+
+def place_of(folder: Path | None) -> Path:
+    """Return the folder or file of findings: the one given, or the user's own folder."""
+    import platformdirs
+
+    return folder or platformdirs.user_data_path("rubriclab", appauthor=False) / "literature"
+
+
+def kept_findings(place: Path, task: str | None = None) -> list[KeptFinding]:
+    """Return the findings of a file or folder, or of the file there that is named after a task."""
+    files = [place] if place.is_file() else sorted(place.glob("*.json"))
+    tasks = [file.stem for file in files]
+    if files and task and task not in tasks:
+        hint = f"{did_you_mean(task, tasks)}There are findings for: {', '.join(tasks)}."
+        raise LiteratureError(f"There are no findings for the task {task!r} in {place}.", hint)
+    return [KeptFinding(file, each) for file in files if task in (None, file.stem) for each in read_findings(file)]
+
+
+def chosen_findings(aspect: str, options: LearnOptions, notify: Notify) -> tuple[Finding, ...]:
+    """Return the findings that the options leave, and say if there is none about a data set to leave out.
+
+    Raises:
+        SettingsError: if the name of the set is similar to one that findings carry, as if it were misspelt.
+        LiteratureError: if a file cannot be used.
+    """
+    if options.no_literature:
+        return ()
+    findings = load_findings(options.task, None, options.literature)
+    if options.literature and options.literature_included:
+        findings = (*load_findings(options.task), *findings)
+    known = sorted({name for finding in findings for name in finding.benchmarks})
+    without = left_out(options)
+    for name in without:
+        if name not in known:
+            there = f"; there are some about {', '.join(known)}" if known else ""
+            given = f"{option('literature_without', name)} leaves nothing out"
+            message = f"{given}: no finding for {options.task} is about the raters of {name}{there}"
+            # Of a misspelt name, the findings would be learned from.
+            if meant := close_match(name, known):
+                raise SettingsError(f"{message}.", f"Did you mean {meant!r}? If not, leave out the name {name!r}.")
+            notify(message)
+    return tuple(each for each in findings if each.bears_on(aspect) and not {*without} & {*each.benchmarks})
+
+
+def left_out(options: LearnOptions) -> tuple[str, ...]:
+    """Return the data sets to leave out, spelled as findings spell them, also those that ship."""
+    if options.no_literature or not options.literature_without:
+        return ()
+    findings = (*load_findings(options.task), *load_findings(options.task, None, options.literature))
+    known = {name for finding in findings for name in finding.benchmarks}
+    return tuple(dict.fromkeys(benchmark_name(name, known) for name in options.literature_without))

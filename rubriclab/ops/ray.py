@@ -1,0 +1,493 @@
+"""What the processes of a Ray cluster do for a run of scoring: workers score, and one actor holds what they share."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import secrets
+import sys
+import time
+from collections import Counter, deque
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
+from contextlib import ExitStack, chdir, contextmanager, suppress
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import rubriclab
+from rubriclab.data.row import RowError
+from rubriclab.errors import BudgetReached, JudgeError, ProviderDown, RubriclabError, SettingsError, UserError
+from rubriclab.judges.budget import Caps, LocalBudget
+from rubriclab.judges.connect import local_breaker, makes_requests
+from rubriclab.judges.judge import Judge
+from rubriclab.judges.ledger import Ledger
+from rubriclab.judges.limits import LocalLimits
+from rubriclab.judges.options import JudgeOptions
+from rubriclab.learning.scoring import Score, score_stream
+from rubriclab.models.rubric import Rubric
+from rubriclab.models.text import Example
+from rubriclab.ops.workspace import JudgeChoice, Workspace, end_other_tasks
+from rubriclab.option_names import RUN_AGAIN, flags_of_reader, option, reader_of_commands
+from rubriclab.store.engine import address, in_memory, is_remote, moved
+
+# Calls of a `RunState` that may wait at a time.
+MOST_CALLS = 1_000_000
+# Seconds without a sign of life after which a worker with requests in flight is taken for lost, and between two signs.
+TERM = 30.0
+RENEWAL = 5.0
+
+
+@dataclass(frozen=True)
+class RayJob:
+    """What all texts are scored by.
+
+    Attributes:
+        store: path or URL of the store.
+        name: the rubric's, as scores have it.
+        options: how one worker asks the judge; caps and rates are those of all workers together.
+        folder: the working folder, where workers find a recording if they are on this machine.
+        flags: how options are written in messages; see `flags_of_reader`.
+        version: of the package that made the job.
+    """
+
+    store: str
+    rubric: Rubric
+    name: str
+    choice: JudgeChoice
+    options: JudgeOptions
+    folder: Path | None = None
+    flags: Mapping[str, str] | None = None
+    version: str = rubriclab.__version__
+
+
+@dataclass(frozen=True)
+class RowScores:
+    """The scores of rows, in order, up to the first that ended the run by `error`, if any.
+
+    Attributes:
+        effort: what the worker asked since it returned scores last.
+    """
+
+    scores: tuple[Score, ...]
+    error: RubriclabError | None
+    effort: Ledger
+
+
+class RunState:
+    """The budget, rate limits and breaker of a run: an actor that its workers ask before and after each request.
+
+    What a lost worker had in flight counts as spent, since the provider may bill it. One that comes back after that
+    is not counted twice.
+    """
+
+    def __init__(self, options: JudgeOptions) -> None:
+        self._budget = LocalBudget()
+        self._breaker = local_breaker(options)
+        self._reserved: dict[str, list[float]] = {}
+        self._seen: dict[str, float] = {}
+        self._rates: tuple[float | None, float | None] | None = None
+        self.configure(options)
+
+    def configure(self, options: JudgeOptions) -> None:
+        """Set the caps and rates; what is spent stays spent."""
+        self._budget.caps = Caps(options.max_calls, options.max_cost)
+        if self._rates != (rates := (options.requests_per_minute, options.tokens_per_minute)):
+            self._rates = rates
+            # How many requests are in flight is limited in each worker.
+            self._limits = LocalLimits(
+                concurrency=sys.maxsize, requests_per_minute=rates[0], tokens_per_minute=rates[1]
+            )
+
+    async def reserve(self, worker: str, cost: float) -> BudgetReached | bool:
+        """Return whether one call and `cost` US dollars were reserved, or that a cap is reached; see `Budget`.
+
+        `False` means that others are still in flight: the worker asks again, which a lost one does not.
+        """
+        self.renew(worker)
+        self._end_lost()
+        try:
+            await asyncio.wait_for(self._budget.reserve(cost), RENEWAL)
+        except TimeoutError:
+            return False
+        except BudgetReached as reached:
+            return reached
+        self._reserved.setdefault(worker, []).append(cost)
+        return True
+
+    def settle(self, worker: str, reserved: float, cost: float | None) -> None:
+        """Replace a reservation by the actual `cost` in US dollars; see `Budget`."""
+        if reserved in self._reserved.get(worker, ()):
+            self._reserved[worker].remove(reserved)
+            self._budget.settle(reserved, cost)
+
+    def renew(self, worker: str) -> None:
+        """Note that a worker lives."""
+        self._seen[worker] = time.monotonic()
+
+    async def acquire(self, tokens: int) -> None:
+        """Return as soon as a request of `tokens` estimated tokens may be sent; see `Limits`."""
+        await self._limits.acquire(tokens)
+
+    def release(self, expected: int, used: int | None, pause: float) -> None:
+        """Correct an estimate, and begin a pause that the provider asked for; see `Limits`."""
+        self._limits.release(expected, used, pause)
+
+    async def failed(self, judge: str, reason: str) -> ProviderDown | None:
+        """Count a prompt that failed, and return an error if too many in a row have; see `Breaker`."""
+        try:
+            await self._breaker.failed(judge, reason)
+        except ProviderDown as down:
+            return down
+        return None
+
+    def answered(self) -> None:
+        """Count a sign of life; see `Breaker`."""
+        self._breaker.answered()
+
+    def _end_lost(self) -> None:
+        now = time.monotonic()
+        for worker in [worker for worker, seen in self._seen.items() if now - seen > TERM]:
+            del self._seen[worker]
+            for reserved in self._reserved.pop(worker, ()):
+                self._budget.settle(reserved, reserved)
+
+
+class SharedState:
+    """The state of a run, seen from a worker: its budget, limits and breaker.
+
+    The number of requests in flight is limited in the worker.
+
+    Args:
+        state: the actor.
+        options: those of the worker.
+    """
+
+    def __init__(self, state: Any, options: JudgeOptions) -> None:
+        self.max_cost = options.max_cost
+        self.counts_tokens = options.tokens_per_minute is not None
+        self._state = state
+        self._is_capped = options.max_calls is not None or options.max_cost is not None
+        self._has_rates = self.counts_tokens or options.requests_per_minute is not None
+        self._local = LocalLimits(concurrency=options.concurrency)
+        self._worker = secrets.token_hex(16)
+        self._in_flight = 0
+        self._renewing: asyncio.Task[None] | None = None
+
+    async def reserve(self, cost: float) -> None:
+        """Reserve one call and `cost` US dollars; see `Budget`."""
+        if not self._is_capped:
+            return
+        asked = asyncio.ensure_future(self._reserve(cost))
+        try:
+            reached = await asyncio.shield(asked)
+        except asyncio.CancelledError:
+            # What is granted after that is given back.
+            asked.add_done_callback(lambda done: None if _is_refused(done) else self.settle(cost, None))
+            raise
+        if reached:
+            raise reached
+
+    def settle(self, reserved: float, cost: float | None) -> None:
+        """Replace a reservation by the actual `cost` in US dollars; see `Budget`."""
+        if self._is_capped:
+            self._in_flight -= 1
+            self._state.settle.remote(self._worker, reserved, cost)
+
+    async def acquire(self, tokens: int) -> None:
+        """Take a slot, and return as soon as a request may be sent; see `Limits`."""
+        await self._local.acquire(tokens)
+        try:
+            if self._has_rates:
+                await self._state.acquire.remote(tokens)
+        except BaseException:
+            self._local.release(tokens, None, 0.0)
+            raise
+
+    def release(self, expected: int, used: int | None, pause: float) -> None:
+        """Give the slot back; see `Limits`."""
+        self._local.release(expected, used, pause)
+        if self._has_rates:
+            self._state.release.remote(expected, used, pause)
+
+    async def failed(self, judge: str, reason: str) -> None:
+        """Count a prompt that failed; see `Breaker`."""
+        if down := await self._state.failed.remote(judge, reason):
+            raise down
+
+    def answered(self) -> None:
+        """Count a sign of life; see `Breaker`."""
+        self._state.answered.remote()
+
+    async def _reserve(self, cost: float) -> BudgetReached | None:
+        answer: BudgetReached | bool = False
+        while not answer:
+            answer = await self._state.reserve.remote(self._worker, cost)
+        if isinstance(answer, BudgetReached):
+            return answer
+        self._in_flight += 1
+        if self._renewing is None:
+            self._renewing = asyncio.create_task(self._renew())
+        return None
+
+    async def _renew(self) -> None:
+        while self._in_flight:
+            await asyncio.sleep(RENEWAL)
+            self._state.renew.remote(self._worker)
+        self._renewing = None
+
+
+def _is_refused(asked: asyncio.Future[BudgetReached | None]) -> bool:
+    return asked.cancelled() or asked.exception() is not None or asked.result() is not None
+
+
+class RayWorker:
+    """Scores texts by a job, for as long as its process lives.
+
+    Args:
+        state: the `RunState` of the run; `None` if this worker shares nothing but the store.
+    """
+
+    def __init__(self, job: RayJob, state: Any) -> None:
+        self._job = job
+        self._state = state
+        self._held = ExitStack()
+        self._opened: tuple[Workspace, Judge] | None = None
+
+    async def score(self, rows: Iterable[Example | RowError]) -> RowScores:
+        """Return one score a row, in order, up to the first row that ends the run, and the error that it ends by."""
+        try:
+            workspace, judge = self._open()
+        except RubriclabError as error:
+            return RowScores((), error, Ledger())
+        job, scored, found = self._job, list[Score](), None
+        try:
+            async for score in score_stream(job.rubric, rows, judge, job.name, workspace.under_way):
+                scored.append(score)  # those before an error count
+        except RubriclabError as error:
+            found = error
+        return RowScores(tuple(scored), found, workspace.ledger.take())
+
+    async def stop(self) -> None:
+        """Cancel what is under way, and return when replies that arrive soon have been kept."""
+        await end_other_tasks()
+
+    def _open(self) -> tuple[Workspace, Judge]:
+        """Return what texts are scored with, opened with the first: Ray would wrap an error of the constructor.
+
+        Raises:
+            SettingsError: if the job was made by another version of the package.
+            StoreError: if the store cannot be opened here.
+        """
+        if self._opened is None:
+            job = self._job
+            if job.version != rubriclab.__version__:
+                raise SettingsError(
+                    f"rubriclab {rubriclab.__version__} is installed on this machine, but the run was started by "
+                    f"rubriclab {job.version};",
+                    "install the same version everywhere.",
+                )
+            if (flags := job.flags) is not None:
+                self._held.enter_context(reader_of_commands(lambda: flags))
+            if job.folder and job.folder.is_dir():
+                os.chdir(job.folder)
+            shared = SharedState(self._state, job.options) if self._state else None
+            workspace = Workspace(job.store, job.options, budget=shared, limits=shared, breaker=shared)
+            self._opened = self._held.enter_context(workspace), workspace.judge(job.choice)
+        return self._opened
+
+
+Row = Example | RowError
+
+# Rows of a chunk, at most: enough that messages cost little, and few enough that the last chunks end together.
+CHUNK = 16
+# Chunks that a worker has, at least, so that it never waits for the next.
+AHEAD = 2
+# Chunks sent and not yet yielded, as a multiple of those that workers have: a slow text holds up its followers, but
+# memory stays bounded.
+WINDOW = 2
+# How often a chunk is scored again whose worker was lost, in case that the chunk itself is the cause.
+RETRIES = 3
+# Seconds that workers have to keep replies that arrive soon after an interruption.
+GRACE = 5.0
+
+
+def check_workers(work: Workspace, workers: int, cluster: str | None) -> None:
+    """Check that several processes can use the store, and that nothing is asked for that only one can do.
+
+    Raises:
+        SettingsError: otherwise.
+    """
+    several = option("ray_address", cluster) if cluster is not None else option("workers", str(workers))
+    alone = {"record": work.record, "batch": work.options.batch}
+    for name, given in alone.items():
+        if given:
+            raise SettingsError(f"{several}: {option(name)} works in one process only;", "leave one of them out.")
+    if in_memory(address(work.location)):
+        raise SettingsError(
+            f"{several}: the store is in memory, where other processes cannot read it;",
+            f"use a file, or leave {option('workers')} out.",
+        )
+    if cluster not in (None, "local") and not is_remote(work.location):
+        raise SettingsError(
+            "The store is a file of this machine, which the machines of a cluster cannot share;",
+            f"keep it on a PostgreSQL server: {option('store', 'postgresql://user@host/name')}.",
+        )
+
+
+async def score_on_ray(
+    work: Workspace,
+    rubric: Rubric,
+    rows: Iterable[Row],
+    choice: JudgeChoice,
+    name: str,
+    *,
+    workers: int,
+    cluster: str | None,
+) -> AsyncGenerator[Score]:
+    """Yield one score a row, in order.
+
+    A worker that is lost is replaced, and its rows are scored again from the answers in the store. If a row ends the
+    run (a refused key, a cap reached), the chunks under way are waited for, so that answers already paid for are kept.
+
+    Args:
+        cluster: address of a running cluster; `None` for workers on this machine.
+
+    Raises:
+        RubriclabError: as the judge does.
+        UserError: if Ray is not installed.
+        JudgeError: if Ray fails.
+    """
+    # Not asked, but whatever is wrong with the judge or the store is reported as in one process.
+    work.judge(choice)
+    folder = Path.cwd()
+    store = moved(str(work.location), folder) if work.location else str(address(None).database)
+    options = _share_of(work.options, workers, limited=makes_requests(choice.spec))
+    job = RayJob(store, rubric, name, choice, options, folder, flags_of_reader())
+    with _cluster(cluster, workers):
+        pool = _Pool(job, work.options, workers)
+        size = max(1, min(CHUNK, work.under_way // (AHEAD * workers)))
+        window = WINDOW * max(AHEAD * workers, work.under_way // size)
+        chunks, pending, error = _chunks(rows, size), deque[asyncio.Task[RowScores]](), None
+        try:
+            while True:
+                while error is None and len(pending) < window and (chunk := next(chunks, None)):
+                    if isinstance(chunk, Exception):
+                        error = chunk
+                    else:
+                        pending.append(asyncio.ensure_future(pool.scores(chunk)))
+                if not pending:
+                    break
+                scored = await pending.popleft()
+                work.ledger.add(scored.effort)
+                for score in () if error else scored.scores:
+                    yield score
+                error = error or scored.error
+        except BaseException:
+            for task in pending:
+                task.cancel()
+            await pool.stop()
+            raise
+        if error:
+            raise error
+
+
+def _share_of(options: JudgeOptions, workers: int, *, limited: bool) -> JudgeOptions:
+    """Return the options of one of several workers, which have the requests in flight together.
+
+    Args:
+        limited: whether the judge makes requests.
+    """
+    if limited and options.concurrency < workers:
+        raise SettingsError(
+            f"{option('concurrency', str(options.concurrency))} is less than {workers} workers, and each needs at "
+            "least one request in flight;",
+            f"raise it, or use fewer {option('workers')}.",
+        )
+    return options.model_copy(update={"concurrency": max(1, options.concurrency // workers)})
+
+
+def _chunks(rows: Iterable[Row], size: int) -> Iterator[tuple[Row, ...] | Exception]:
+    """Yield the rows in chunks, and at the end the error that ended reading, if any."""
+    source = iter(rows)
+    try:
+        while chunk := tuple(islice(source, size)):
+            yield chunk
+    except Exception as error:
+        yield error
+
+
+class _Pool:
+    """The workers of a run, and the actor beside this process that holds its state."""
+
+    def __init__(self, job: RayJob, options: JudgeOptions, workers: int) -> None:
+        import ray
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+        shared = ray.remote(num_cpus=0, max_concurrency=MOST_CALLS, scheduling_strategy=here)(RunState)
+        # Without it, the run ends anyway.
+        self._state = shared.remote(options)
+        scoring = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=RETRIES)(RayWorker)
+        self._workers = [scoring.remote(job, self._state) for _ in range(workers)]
+        self._under_way = Counter(dict.fromkeys(range(workers), 0))
+
+    async def scores(self, chunk: tuple[Row, ...]) -> RowScores:
+        """Return the scores of a chunk, computed by the worker with the fewest.
+
+        Raises:
+            JudgeError: if Ray fails.
+        """
+        from ray.exceptions import RayError, RayTaskError
+
+        worker = min(self._under_way, key=self._under_way.__getitem__)
+        self._under_way[worker] += 1
+        try:
+            scored: RowScores = await self._workers[worker].score.remote(chunk)
+        except RayTaskError:
+            raise  # a defect, with its traceback
+        except RayError as error:
+            raise JudgeError(
+                f"Ray ended the run: {' '.join(str(error).split())[-1000:]}",
+                f"{RUN_AGAIN}; cached answers are not requested again.",
+            ) from error
+        finally:
+            self._under_way[worker] -= 1
+        return scored
+
+    async def stop(self) -> None:
+        """Cancel what the workers do, and wait a moment for replies, which are kept."""
+        stopping = (worker.stop.remote() for worker in self._workers)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.gather(*stopping, return_exceptions=True), GRACE)
+
+
+@contextmanager
+def _cluster(cluster: str | None, workers: int) -> Iterator[None]:
+    """Connect to a cluster, or start one on this machine, unless the process has done so already."""
+    # Ray would otherwise report its use to its makers, and print what its own recovery takes care of.
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
+    try:
+        import ray
+    except ImportError:
+        raise UserError("Ray is not installed.", "Install it with: pip install 'rubriclab[ray]'") from None
+    if ray.is_initialized():
+        yield
+        return
+    local = cluster in (None, "local")
+    settings: dict[str, Any] = {"num_cpus": workers, "include_dashboard": False} if local else {}
+    try:
+        # Ray puts the working folder, which may be somebody else's, first on the path of its workers.
+        with chdir(Path(rubriclab.__file__).parents[1]):
+            ray.init(address=cluster or "local", log_to_driver=False, logging_level=logging.ERROR, **settings)
+    except (ConnectionError, ValueError, RuntimeError) as error:
+        raise JudgeError(
+            f"The Ray cluster {cluster or 'on this machine'} cannot be used: {' '.join(str(error).split())}",
+            f"Check {option('ray_address')}, or leave it out to start workers on this machine.",
+        ) from error
+    try:
+        yield
+    finally:
+        ray.shutdown()

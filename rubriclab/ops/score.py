@@ -1,0 +1,646 @@
+"""Options of calls that rate the texts of one group together, and what they say at the end."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal
+
+import orjson
+from pydantic import Field
+
+from rubriclab.base_options import Options
+from rubriclab.data import Rows
+from rubriclab.data.fields import FieldError, Fields
+from rubriclab.data.mapping import NATIVE
+from rubriclab.data.raw_rows import RawRows, raw_rows
+from rubriclab.data.readers import parsed_row, rest_of
+from rubriclab.data.reading import ReadingOptions
+from rubriclab.data.row import RowError
+from rubriclab.data.tables import json_line, table_kind
+from rubriclab.errors import BelowThreshold, DataError, JudgeError, SettingsError
+from rubriclab.judges.connect import EMBEDDED
+from rubriclab.judges.judge import Judge
+from rubriclab.judges.recording import recorded_name
+from rubriclab.learning.estimate import DryRun, dry_run, estimate_scoring
+from rubriclab.learning.scoring import WINDOW, RivalCounts, Score, addresses_judge, apart, limits_of, score_stream
+from rubriclab.learning.unlabelled import MOST, judged_rubric, text_feature_rubric
+from rubriclab.models.aggregation import RivalLimits
+from rubriclab.models.characters import preview
+from rubriclab.models.rubric import Rubric
+from rubriclab.models.text import (
+    Assignment,
+    Example,
+    find_aspect,
+    parse_scale,
+    task_words,
+)
+from rubriclab.models.version import Version
+from rubriclab.ops.inputs import (
+    Data,
+    ReadRow,
+    can_be_read_again,
+    cell_of,
+    check_next_rows,
+    describe,
+    missing_fields,
+    notify_left_out,
+    remembered,
+    row_count,
+    rows_of,
+    without_fields,
+)
+from rubriclab.ops.ray import check_workers, score_on_ray
+from rubriclab.ops.scores import ScoreCounts, ScoreDistribution, ScoredRow, Scores, held_out_scores, same_name
+from rubriclab.ops.workspace import (
+    JudgeChoice,
+    JudgeOption,
+    Notify,
+    RubricLike,
+    ScaleText,
+    Workspace,
+    judge_named,
+    judge_of,
+    unanswered,
+    version_of,
+)
+from rubriclab.option_names import by_reader, command, option
+from rubriclab.report.wording import count
+from rubriclab.stats.jackknife import FEWEST_GROUPS
+
+# The ways of asking that `score_stream` takes.
+Rivals = RivalLimits | Literal["apart"] | None
+
+
+class RivalOptions(Options):
+    """Whether the texts of one group are rated in one call."""
+
+    rivals: Literal["apart", "together"] | None = None
+    """Rate each text in a call of its own, or the texts of one group in one call, by a rubric whose criteria are asked
+    about in one call. Default: as the rubric was learned."""
+
+    rivals_per_call: int | None = Field(default=None, ge=2, le=100)
+    """The most texts of a call about several texts; larger groups are divided evenly. Default: 10."""
+
+
+def rivals_of(options: RivalOptions, rubric: Rubric, name: str, notify: Notify) -> Rivals:
+    """Return how `score_stream` asks about the texts, and say where the rubric was learned in another way.
+
+    Raises:
+        SettingsError: if the rubric cannot rate several texts in one call, or a size is given for calls about one text.
+    """
+    learned = rubric.aggregation.rivals if rubric.aggregation else None
+    given = options.rivals_per_call
+    if options.rivals == "apart" or not (options.rivals or learned):
+        if given:
+            raise SettingsError(
+                f"{option('rivals_per_call')}: each text is rated in a call of its own;",
+                f"give {option('rivals', 'together')}, too.",
+            )
+        if learned:
+            notify(
+                f"{name} was learned from scores of texts that were rated together; agreement and intervals are of "
+                "such scores, not of texts rated apart"
+            )
+        return options.rivals
+    limits = RivalLimits(texts=given) if given else learned or RivalLimits()
+    limits_of(rubric, limits)
+    if learned is None and rubric.aggregation:
+        notify(
+            f"{name} was learned from scores of texts that were rated apart; agreement and intervals are of such "
+            "scores, not of texts rated together"
+        )
+    elif learned and limits != learned:
+        notify(f"{name} was learned with at most {learned.texts} texts in a call")
+    return limits
+
+
+def rival_notes(counts: RivalCounts) -> Iterator[str]:
+    """Yield what is to be said of texts that were rated together."""
+    if not counts.calls:
+        return
+    yield f"{count(counts.texts, 'text')} rated together with their rivals in {count(counts.calls, 'call')}"
+    if counts.without_rivals:
+        texts = "of these texts had" if counts.without_rivals < counts.texts else "texts had: give `group` or `source`;"
+        yield f"{counts.without_rivals:,} {texts} no rival in their call"
+    if counts.continued:
+        yield (
+            f"{count(counts.continued, 'group')} in several calls, as their texts are more than {WINDOW:,} rows apart; "
+            "sort the rows by group"
+        )
+    if orders := counts.orders.agreement():
+        yield orders.describe()
+
+
+# What scores without a learned rubric name as theirs.
+UNVALIDATED = "unvalidated"
+# What scores by a rubric that is no version name as theirs.
+UNSAVED = "unsaved"
+
+
+# More processes than a machine has processors for.
+MOST_WORKERS = 256
+
+
+class ScoreOptions(ReadingOptions, JudgeOption, RivalOptions):
+    """How texts are scored."""
+
+    task: str | None = None
+    """Without a rubric: the kind of text."""
+
+    aspect: str | None = None
+    """Without a rubric: the aspect to score. Nothing then says how far people would agree."""
+
+    definition: str | None = None
+    """Without a rubric: what the aspect means; included for the aspects of well-known data sets."""
+
+    scale: ScaleText | None = None
+    """Without a rubric: the scale of the scores. Default: 1 to 5."""
+
+    workers: int = Field(default=1, ge=1, le=MOST_WORKERS)
+    """How many Ray workers score. They share the store, the caps and the limits; scores and their order stay the same.
+    One is this process."""
+
+    ray_address: str | None = None
+    """The address of a running Ray cluster, such as `auto` or `ray://host:10001`. Default: workers on this machine."""
+
+    max_unscored: float | None = Field(default=None, ge=0, le=1)
+    """The share of texts that may have no score; with more, scoring ends with an error after the last text."""
+
+    rivals_check: int | None = Field(default=None, ge=1, le=10_000)
+    """Repeat so many calls about several texts with the texts in the reverse order, and report how far the scores of
+    both orders agree."""
+
+    labels_in: str | None = None
+    """The column with human scores of some of the texts, drawn at random. The mean human score is estimated by them."""
+
+    by: str | None = None
+    """A column; the mean human score is estimated for each of its values too, and stratified by them."""
+
+
+@dataclass(eq=False)
+class Scoring:
+    """Scoring that has not begun: iterate over `stream()` for one scored row for each row, in order."""
+
+    workspace: Workspace
+    data: Data
+    rubric: Rubric
+    name: str
+    choice: JudgeChoice
+    options: ScoreOptions
+    version: Version | None = None
+    judge: Judge | None = None  # connected already, where several scorings share one
+    rest: Rows | None = None  # what is left of the data, where the scores of an earlier run are kept
+    counts: ScoreCounts = field(default_factory=ScoreCounts)
+    rivals: Rivals = None
+
+    def __post_init__(self) -> None:
+        if self._on_ray and self.judge:
+            raise SettingsError(
+                f"{option('workers')}: {self.judge.name} is connected in this process, where others cannot use it;",
+                f"leave {option('workers')} out.",
+            )
+        self.summary = ScoreDistribution(self.rubric.scores_on, threshold=self.rubric.threshold)
+        self.bad_labels: list[str] = []
+
+    def estimate(self) -> DryRun:
+        """Return an estimate of what it asks of the judge."""
+        calls = estimate_scoring(self.rubric, self._rows(), self.rivals, self.options.rivals_check or 0)
+        return dry_run({"judge": (self.choice.spec, calls)}, self.workspace.options)
+
+    async def stream(self) -> AsyncGenerator[ScoredRow]:
+        """Yield one scored row for each row, in order; a faulty row has no score but the fault as its reason.
+
+        Raises:
+            SettingsError: if no row has a source or context, and all texts that the version was learned from had one.
+            JudgeRefused, BudgetReached, ReplayMiss, ProviderDown: as the judge does; they concern every text.
+        """
+        work = self.workspace
+        rows = self._rows()
+        ahead: deque[ReadRow] = deque()
+        scores = self._scores(remembered(rows, ahead))
+        total = row_count(self.data) if work.shows_progress else 0
+        kept = self.counts.rows
+        with work.progress(work.ledger) as on_progress:
+            async with aclosing(scores):
+                async for score in scores:
+                    scored = self._scored(score, ahead.popleft())
+                    self.count(scored)
+                    yield scored
+                    on_progress(f"{self.counts.rows:,} texts", self.counts.rows / total if total else -1.0)
+        notify_left_out(rows, work.notify)
+        for note in rival_notes(self.counts.rivals):
+            work.notify(note)
+        for warning in self.warnings(self.counts.rows - kept):
+            work.notify(warning)
+
+    def warnings(self, texts: int) -> list[str]:
+        """Return a warning for each field that some of the `texts` scored lack and all training texts had.
+
+        And one if texts address the judge, those that an earlier run scored included.
+        """
+        number = self.counts.addresses_judge
+        marked = [f"{number:,} of {self.counts.rows:,} texts address the judge; see column addresses_judge"]
+        lacking = without_fields(self.version, self.counts.without, describe(self.data), texts) if self.version else []
+        return [*lacking, *(marked if number else [])]
+
+    def count(self, scored: ScoredRow) -> None:
+        """Add a scored row to the counts and the summary."""
+        self.counts.add(scored)
+        options, group = self.options, scored.example.group if scored.example else None
+        label = self._label(scored, options.labels_in, group) if options.labels_in else None
+        slice_name = cell_of(scored.row, options.by) if options.by else None
+        self.summary.add(
+            scored.score,
+            group,
+            math.nan if label is None else label,
+            "" if slice_name is None else str(slice_name),
+        )
+
+    def _label(self, scored: ScoredRow, column: str, group: str | None) -> float | None:
+        cell = cell_of(scored.row, column)
+        if cell is None or (self.version and group in self.version.provenance.groups):
+            return None
+        rules = self.options.rules(typed=False, decimal=self.options.decimal)
+        try:
+            label = None if rules.is_missing(cell) else Fields({}, NATIVE, rules).number(column, cell)
+        except FieldError:
+            label = math.nan
+        if label is None or self.rubric.scores_on.contains(label):
+            return label
+        self.bad_labels.append(f"{scored.score.id}: {cell!r}")
+        return None
+
+    def correct_mean(self) -> None:
+        """Have the summary estimate the mean human score by labels of the texts, else by those of learning.
+
+        Raises:
+            DataError: if the texts should have labels, and too few of them do.
+        """
+        column, labelled = self.options.labels_in, self.summary.labelled
+        if column is None:
+            if self.version:
+                self.summary.learned = held_out_scores(self.workspace, self.version, self.choice.spec)
+            return
+        if self.bad_labels:
+            self.workspace.notify(
+                f"left out of {option('labels_in', column)}: {count(len(self.bad_labels), 'cell')}; expected scores "
+                f"from {self.rubric.scores_on.describe()}; the first: {self.bad_labels[0]}"
+            )
+        groups = labelled.groups if labelled else 0
+        if groups < FEWEST_GROUPS:
+            raise DataError(
+                f"{option('labels_in', column)}: got labels of {count(groups, 'group')}, not counting those that the "
+                f"rubric was learned from; expected at least {FEWEST_GROUPS}.",
+                "Label more texts, drawn at random, or leave the option out.",
+            )
+
+    def _scores(self, rows: Iterable[Example | RowError]) -> AsyncGenerator[Score]:
+        work, options = self.workspace, self.options
+        if self._on_ray:
+            workers, cluster = options.workers, options.ray_address
+            return score_on_ray(
+                work, apart(self.rubric), rows, self.choice, self.name, workers=workers, cluster=cluster
+            )
+        judge, together = self.judge or work.judge(self.choice), self.counts.rivals
+        together.orders.wanted = options.rivals_check or 0
+        return score_stream(self.rubric, rows, judge, self.name, work.under_way, rivals=self.rivals, counts=together)
+
+    @property
+    def _on_ray(self) -> bool:
+        return self.options.workers > 1 or self.options.ray_address is not None
+
+    def _rows(self) -> Rows:
+        if self.rest is not None:
+            return self.rest
+        rows = rows_of(self.data, self.options, self.workspace.notify)
+        if self.version:
+            check_next_rows(self.version, rows, describe(self.data), self.options)
+        return rows
+
+    @property
+    def unanswered(self) -> str | None:
+        """That replies failed and no text was scored, if so."""
+        counts = self.counts
+        scored = counts.rows - counts.unscored
+        return unanswered(self.choice.spec, self.name, scored, counts.reason, self.workspace.ledger)
+
+    def check_answered(self) -> None:
+        """Return if a text was scored, or no reply failed, and no more texts have no score than are allowed.
+
+        Raises:
+            JudgeError: if replies failed and no text was scored.
+            BelowThreshold: if more texts have no score than `max_unscored` allows.
+        """
+        counts, most = self.counts, self.options.max_unscored
+        if self.unanswered:
+            raise JudgeError(self.unanswered)
+        if most is not None and counts.unscored > most * counts.rows:
+            raise BelowThreshold(
+                f"{counts.unscored:,} of {counts.rows:,} texts have no score; at most {most:.4g} of them may have none."
+            )
+
+    def _scored(self, score: Score, source: ReadRow) -> ScoredRow:
+        example = source.example
+        if self.version and example:
+            self.counts.without.update(missing_fields(self.version, [example]))
+        addresses = example is not None and addresses_judge(example.output)
+        return ScoredRow(score, source.row, example, addresses)
+
+
+def prepare_scoring(workspace: Workspace, data: Data, rubric: RubricLike | None, options: ScoreOptions) -> Scoring:
+    """Return the scoring of texts by a rubric, or, without one, of an aspect before there are labels.
+
+    Raises:
+        NotInStore: if there is no such rubric.
+        NotConfirmed: if only an imported version that is not confirmed names the judge.
+        SettingsError: for options that do not go together.
+        DataError: if there are too few texts to compare.
+    """
+    if options.workers > 1 or options.ray_address is not None:
+        check_workers(workspace, options.workers, options.ray_address)
+    if rubric is None:
+        return _unvalidated(workspace, data, options)
+    if left_out := [option(name) for name in ("task", "aspect", "definition", "scale") if getattr(options, name)]:
+        workspace.notify(f"{', '.join(left_out)}: left out, as {option('rubric')} says it")
+    if isinstance(rubric, Rubric):
+        rivals = _rivals(rubric, "the rubric", options, workspace)
+        choice = JudgeChoice(judge_named(options.judge, workspace.notify))
+        return Scoring(workspace, data, rubric, UNSAVED, choice, options, rivals=rivals)
+    version = version_of(workspace, rubric)
+    rivals = _rivals(version.rubric, version.ref, options, workspace)
+    choice = judge_of(version, options.judge, workspace.store, workspace.notify)
+    return Scoring(workspace, data, version.rubric, version.ref, choice, options, version, rivals=rivals)
+
+
+async def score(workspace: Workspace, data: Data, rubric: RubricLike | None, options: ScoreOptions) -> Scores:
+    """Return the scores of texts by a rubric.
+
+    Raises:
+        RubriclabError: as `prepare_scoring` and `Scoring.stream` do.
+        JudgeError, BelowThreshold: as `Scoring.check_answered` does.
+    """
+    scoring = await workspace.off_event_loop(prepare_scoring, workspace, data, rubric, options)
+    scores = await score_all(scoring)
+    await workspace.off_event_loop(scoring.correct_mean)
+    scoring.check_answered()
+    return scores
+
+
+async def score_all(scoring: Scoring) -> Scores:
+    """Return all scores of a prepared scoring."""
+    scored = tuple([row async for row in scoring.stream()])
+    warnings = tuple(scoring.warnings(len(scored)))
+    return Scores(scored, scoring.name, scoring.workspace.effort(), scoring.summary, scoring.counts.rivals, warnings)
+
+
+def _unvalidated(workspace: Workspace, data: Data, options: ScoreOptions) -> Scoring:
+    """Return the scoring of an aspect without labels, and say that nothing is known of its agreement with people."""
+    if not (options.task and options.aspect):
+        raise SettingsError(
+            f"There is nothing to score by: expected {option('rubric', 'REF')},",
+            f"or without labels {option('task', 'TASK')} {option('aspect', 'ASPECT')}.",
+        )
+    aspect = find_aspect(options.task, options.aspect, options.definition)
+    assignment = Assignment(task_words(options.task), aspect, parse_scale(options.scale or "1:5"))
+    judge = judge_named(options.judge, workspace.notify)
+    workspace.notify(
+        f"unvalidated: no label says how far these scores agree with people's; label about 30 texts and run "
+        f"{command('learn', task=options.task, aspect=aspect.name)}"
+    )
+    workspace.open_store(create=True)
+    rubric = judged_rubric(assignment) if judge != EMBEDDED else _measured(workspace, data, assignment, options)
+    rivals = _rivals(rubric, "scoring without labels", options, workspace)
+    return Scoring(workspace, data, rubric, UNVALIDATED, JudgeChoice(judge), options, rivals=rivals)
+
+
+def _measured(workspace: Workspace, data: Data, assignment: Assignment, options: ScoreOptions) -> Rubric:
+    if not can_be_read_again(data):
+        source = "standard input" if data == "-" else "an iterator"
+        raise SettingsError(
+            f"Without labels and a language model, texts are compared with each other, and {source} cannot be read "
+            "twice;",
+            f"give {'a file' if data == '-' else 'a list or a file'}, or name a language model with {option('judge')}.",
+        )
+    compared = [row for row in islice(rows_of(data, options, lambda _text: None), MOST) if isinstance(row, Example)]
+    rubric = text_feature_rubric(assignment, compared)
+    workspace.notify(
+        f"scored by {len(rubric.criteria)} text features, as no language model is named; "
+        f"compared with each other: {len(compared):,} texts"
+    )
+    return rubric
+
+
+def _rivals(rubric: Rubric, name: str, options: ScoreOptions, workspace: Workspace) -> Rivals:
+    rivals = rivals_of(options, rubric, name, workspace.notify)
+    if options.rivals_check and limits_of(rubric, rivals) is None:
+        raise SettingsError(
+            f"{option('rivals_check')}: each text is rated in a call of its own, which has no order;",
+            f"give {option('rivals', 'together')}, too.",
+        )
+    several = "workers" if options.workers > 1 else "ray_address" if options.ray_address is not None else None
+    if several and limits_of(rubric, rivals):
+        raise SettingsError(
+            f"{option(several)}: texts that are rated together are scored in one process;",
+            f"leave {option(several)} out, or give {option('rivals', 'apart')}.",
+        )
+    return rivals
+
+
+# Bytes read at once from the end of a file.
+BLOCK = 2**16
+_RESUME = by_reader(python="continuing a file", command_line="--resume")
+_ANEW = by_reader(
+    python="Score into another file.",
+    command_line="Leave --resume out to begin again, or give another --output.",
+)
+
+
+def check_resumable(scoring: Scoring, output: str) -> None:
+    """Check that the scores can be continued once they have been interrupted.
+
+    Raises:
+        SettingsError: if they are no JSON Lines in a file, the rubric is no version, or texts are rated together.
+    """
+    if scoring.version is None:
+        raise SettingsError(f"{_RESUME}: expected a rubric that is stored as a version.", _ANEW)
+    if limits_of(scoring.rubric, scoring.rivals):
+        raise SettingsError(f"{_RESUME}: a group of texts that are rated together cannot be continued.", _ANEW)
+    if output == "-" or table_kind(output):
+        place = "standard output" if output == "-" else f"{output}, a table, which is written at the end"
+        raise SettingsError(f"{_RESUME}: got {place}; expected a file of JSON Lines.", "Name one that ends in .jsonl.")
+
+
+def write_record(scoring: Scoring, output: str) -> None:
+    """Write the record of scoring that begins, if it can be continued.
+
+    Raises:
+        DataError: if it cannot be written.
+    """
+    with suppress(SettingsError):
+        check_resumable(scoring, output)
+        try:
+            record_of(output).write_bytes(json_line(_record(scoring)))
+        except OSError as error:
+            raise DataError(f"{record_of(output)} cannot be written: {error.strerror}.") from None
+
+
+def prepare_resuming(scoring: Scoring, output: str) -> int:
+    """Return where the complete rows of a file of scores end, in bytes; write the record if there are none.
+
+    A finished run has no record: `keep_scores` makes sure that it is whole.
+
+    Raises:
+        DataError: if there are rows, and the record says that they are not scored as `scoring` does.
+    """
+    path, record = Path(output), record_of(output)
+    end = _end_of_rows(path) if path.exists() else 0
+    if not end:
+        write_record(scoring, output)
+        return 0
+    if not record.exists():
+        return end
+    found: Any = None
+    with suppress(OSError, orjson.JSONDecodeError):
+        found = orjson.loads(record.read_bytes())
+    if not isinstance(found, dict):
+        raise _unknown(output)
+    for name, wanted in _record(scoring).items():
+        if (got := found.get(name)) != wanted:
+            raise DataError(
+                f"{record}: got the {name} {preview(str(got))}, expected {preview(str(wanted))}: another run wrote "
+                f"{output}.",
+                _ANEW,
+            )
+    return end
+
+
+def _record(scoring: Scoring) -> dict[str, Any]:
+    assert scoring.version
+    options = scoring.options.model_dump(mode="json", include=set(ReadingOptions.model_fields))
+    return {
+        "rubric": scoring.name,
+        "digest": scoring.version.digest,
+        "judge": scoring.choice.spec,
+        **options,
+    }
+
+
+def record_of(output: str) -> Path:
+    """Return the file beside a file of scores that says by what they are scored."""
+    return Path(f"{output}.resume.json")
+
+
+def _unknown(output: str) -> DataError:
+    return DataError(f"{record_of(output)} does not say by what the rows of {output} are scored.", _ANEW)
+
+
+def keep_scores(scoring: Scoring, texts: str, output: str, end: int) -> None:
+    """Count the rows of a file of scores up to `end` bytes, and let `scoring` continue after the last.
+
+    Raises:
+        DataError: if a row of the file is no score, or is of another text; if there is no record, and a row is by
+            another rubric or judge or a text has none.
+    """
+    is_finished = not record_of(output).exists()
+    raw = raw_rows(texts, scoring.options)
+    with Path(output).open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            if end <= 0:
+                break
+            end -= len(line)
+            place = f"{output}:{number}"
+            try:
+                written = orjson.loads(line)
+                scored = _scored(written, _next_example(written, raw, scoring, place))
+                answers, missing = _answers(written["criteria"])
+            except DataError:
+                raise
+            except (ValueError, KeyError, TypeError, AttributeError):
+                got = preview(line.decode(errors="replace"))
+                raise DataError(f"{place}: got {got}, expected a row of scores.", _ANEW) from None
+            if is_finished and not _is_by(scored.score, scoring):
+                raise _unknown(output)
+            scoring.count(scored)
+            scoring.counts.answers += answers
+            scoring.counts.answers_missing += missing
+    scoring.rest = rest_of(raw, scoring.options)
+    if is_finished and any(True for _ in scoring.rest):
+        raise _unknown(output)
+    if note := raw.source.note():
+        scoring.workspace.notify(note)
+
+
+def _is_by(score: Score, scoring: Scoring) -> bool:
+    return score.rubric == scoring.name and recorded_name(score.judge) == recorded_name(scoring.choice.spec)
+
+
+def _end_of_rows(path: Path) -> int:
+    """Return where the last complete row of a file ends, in bytes: an interrupted write may leave half a row."""
+    with path.open("rb") as file:
+        end = file.seek(0, 2)
+        while end:
+            begin = max(end - BLOCK, 0)
+            file.seek(begin)
+            last = file.read(end - begin).rfind(b"\n")
+            if last >= 0:
+                return begin + last + 1
+            end = begin
+    return 0
+
+
+def _scored(written: Mapping[str, Any], example: Example | None) -> ScoredRow:
+    names = ("id", "aspect", "score", "unscored", "rubric", "judge")
+    score = Score(**{name: written[name] for name in names}, criteria=())
+    return ScoredRow(score, written, example, written["addresses_judge"])
+
+
+def _answers(criteria: list[dict[str, Any]]) -> tuple[int, int]:
+    """Return how many answers a complete score would rest on, and how many are missing; see `Score.answers`."""
+    answers = missing = 0
+    for criterion in criteria:
+        if units := criterion.get("units"):
+            answers += len(units)
+            missing += sum(unit["value"] is None for unit in units)
+        elif criterion["applies"]:
+            answers += 1
+            missing += criterion["score"] is None
+    return answers, missing
+
+
+def _next_example(written: Mapping[str, Any], raw: RawRows, scoring: Scoring, place: str) -> Example | None:
+    """Take the next row of the texts that is scored, which has to be the one that `written` is of; return its text."""
+    where, options = raw.source.where, scoring.options
+    for line, row in raw.numbered:
+        parsed = parsed_row(row, where, line, options.mapping, raw.rules)
+        if _is_of(written, row, line):
+            return parsed if isinstance(parsed, Example) else None
+        left_out = isinstance(parsed, RowError) and options.skip_faulty and parsed.usable is None
+        if not left_out and not isinstance(parsed, tuple):
+            raise DataError(
+                f"{place}: this score, of the text {preview(str(written.get('id')))}, is not of the row in the same "
+                f"place, {where}:{line}: the texts have changed.",
+                _ANEW,
+            )
+    raise DataError(f"{place}: there are more scores than rows in {where}: the texts have changed.", _ANEW)
+
+
+def _is_of(written: Mapping[str, Any], row: Any, line: int) -> bool:
+    """Return whether a row of scores begins with the columns of a row of the texts, as `with_columns` writes them."""
+    if not isinstance(row, Mapping):
+        return str(written.get("id")).endswith(f":{line}")
+    cells = iter(written.items())
+    for name, cell in row.items():
+        if name == "id" and same_name(cell, written.get("id")):
+            continue
+        key, found = next(cells, (None, None))
+        if key not in (str(name), f"input.{name}"):
+            return False
+        if found != cell and found != orjson.loads(json_line({"cell": cell}))["cell"]:
+            return False
+    return True

@@ -1,0 +1,506 @@
+"""Scores of texts as results: with the rows that they are of, counted, as a sequence and as a table."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import Counter
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from rubriclab.data.reading import ReadingOptions
+from rubriclab.display import Displayed
+from rubriclab.judges.recording import recorded_name
+from rubriclab.learning.estimate import DryRun, dry_run, estimate_scoring
+from rubriclab.learning.paired_scores import MAX_UNSCORED, ScoredText, score_columns
+from rubriclab.learning.scoring import RivalCounts, Score, addresses_judge
+from rubriclab.models.base import FrozenModel
+from rubriclab.models.text import Example, Scale
+from rubriclab.models.version import Effort, Version
+from rubriclab.ops.inputs import (
+    Data,
+    row_count,
+    rows_of,
+    usable_examples,
+)
+from rubriclab.ops.workspace import JudgeChoice, Workspace, check_distinct, unanswered
+from rubriclab.stats.folds import renumbered, units
+from rubriclab.stats.interval import Interval
+from rubriclab.stats.prediction_powered import (
+    LabelledScores,
+    ScoredSet,
+    corrected_mean,
+    labels_for_margin,
+    mean_by_own_labels,
+    unlike,
+)
+
+if TYPE_CHECKING:
+    from rubriclab.models.version import Version
+    from rubriclab.ops.workspace import Workspace
+    from rubriclab.report.model import View
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredRow:
+    """A score with the row it is of.
+
+    Attributes:
+        row: as it came.
+        example: the text; `None` for a faulty row.
+        addresses_judge: whether the text speaks to whoever scores it; see `rubriclab.learning.scoring`.
+    """
+
+    score: Score
+    row: Any
+    example: Example | None = None
+    addresses_judge: bool = False
+
+    def to_row(self) -> dict[str, Any]:
+        """Return the score as one JSON object, with the columns of the row that it is of."""
+        return with_columns(self.row, {**self.score.to_row(), "addresses_judge": self.addresses_judge})
+
+    def replies_row(self) -> dict[str, Any]:
+        """Return which criteria have no rating and why, and the raw replies that could not be used."""
+        score = self.score
+        missing = {each.id: each.reason for each in score.criteria if each.answers_missing}
+        replies = [asdict(reply) for reply in score.replies]
+        return {"id": score.id, "unscored": score.unscored, "missing": missing, "replies": replies}
+
+    def to_cells(self) -> dict[str, Any]:
+        """Return the score as cells of a table, with the columns of the row and three for each criterion.
+
+        These are the criterion's score under its id, `ID.contribution` and `ID.reason`. A rubric without learned
+        weights has no contributions.
+        """
+        return with_columns(self.row, {**_flat(self), **criterion_cells(self.score)})
+
+
+def with_columns(row: Any, found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns of a user's row and what was found of it; `input.NAME` is a column that has a name of these.
+
+    An `id` that is the row's own stands once.
+    """
+    columns = row if isinstance(row, Mapping) else {}
+    renamed = {f"input.{name}" if name in found else str(name): cell for name, cell in columns.items()}
+    if "id" in columns and "id" in found and same_name(columns["id"], found["id"]):
+        del renamed["input.id"]
+    return {**renamed, **found}
+
+
+def same_name(own: Any, name: Any) -> bool:
+    """Return whether a row's own id is `name`: a spreadsheet may hold 7.0 for 7."""
+    return bool(str(int(own) if isinstance(own, float) and own.is_integer() else own) == name)
+
+
+@dataclass(slots=True)
+class ScoreCounts:
+    """Rows, those without a score, or that address the judge; answers and those missing.
+
+    Attributes:
+        without: the number of texts without each field that all training texts had.
+        reason: the latest reason why a text that was judged has no score.
+        rivals: what was rated together.
+    """
+
+    rows: int = 0
+    unscored: int = 0
+    addresses_judge: int = 0
+    answers: int = 0
+    answers_missing: int = 0
+    without: Counter[str] = field(default_factory=Counter)
+    reason: str | None = None
+    rivals: RivalCounts = field(default_factory=RivalCounts)
+
+    def add(self, scored: ScoredRow) -> None:
+        """Count one more row."""
+        score = scored.score
+        self.rows += 1
+        self.unscored += score.score is None
+        self.addresses_judge += scored.addresses_judge
+        self.answers += score.answers
+        self.answers_missing += score.answers_missing
+        self.reason = score.unscored if score.criteria else self.reason
+
+
+@dataclass(frozen=True, repr=False)
+class Scores(Displayed):
+    """Scores of texts, in the order of the texts, with their summary.
+
+    Attributes:
+        rivals: what was rated together; `None` for a part of the scores.
+        warnings: what makes scores less reliable, such as texts without a source.
+    """
+
+    scored: tuple[ScoredRow, ...]
+    rubric: str
+    effort: Effort
+    summary: ScoreDistribution
+    rivals: RivalCounts | None = None
+    warnings: tuple[str, ...] = ()
+
+    def view(self) -> View:
+        """Return how many there are, their mean, and the first."""
+        from rubriclab.report.lists import scores_view
+
+        return scores_view(self)
+
+    def __iter__(self) -> Iterator[Score]:
+        return (scored.score for scored in self.scored)
+
+    def __len__(self) -> int:
+        return len(self.scored)
+
+    @overload
+    def __getitem__(self, index: int) -> Score: ...
+    @overload
+    def __getitem__(self, index: slice) -> Scores: ...
+    def __getitem__(self, index: int | slice) -> Score | Scores:
+        if isinstance(index, slice):
+            scored = self.scored[index]
+            kept = (row.score for row in scored)
+            summary = summarize_scores(kept, self.summary.scale, self.summary.threshold)
+            return Scores(scored, self.rubric, self.effort, summary)
+        return self.scored[index].score
+
+    @property
+    def values(self) -> tuple[float | None, ...]:
+        """The numbers, `None` for a text without a score."""
+        return tuple(score.score for score in self)
+
+    @property
+    def mean(self) -> float:
+        """The mean of the scores, NaN if no text has one."""
+        values = [value for value in self.values if value is not None]
+        return math.fsum(values) / len(values) if values else math.nan
+
+    @property
+    def unscored(self) -> tuple[Score, ...]:
+        """Those without a number, each with the reason."""
+        return tuple(score for score in self if score.score is None)
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return one JSON object for each score, as `rubriclab score` writes them."""
+        return [scored.to_row() for scored in self.scored]
+
+    def to_frame(self) -> Any:
+        """Return a pandas data frame: id, score, interval, reason for its absence, and a column for each criterion.
+
+        Raises:
+            UserError: if pandas is not installed.
+        """
+        from rubriclab.report.export import data_frame
+
+        return data_frame(map(_flat, self.scored))
+
+
+def criterion_cells(score: Score) -> dict[str, Any]:
+    """Return each criterion's score under its id, with `ID.contribution`, in points, and `ID.reason`."""
+    details: dict[str, Any] = {}
+    for criterion in score.criteria:
+        details[criterion.id] = criterion.score
+        if criterion.contribution is not None:
+            details[f"{criterion.id}.contribution"] = criterion.contribution
+        details[f"{criterion.id}.reason"] = criterion.reason
+    return details
+
+
+def _flat(scored: ScoredRow) -> dict[str, Any]:
+    score = scored.score
+    low, high = score.interval or (None, None)
+    row: dict[str, Any] = {"id": score.id, "score": score.score, "low": low, "high": high, "unscored": score.unscored}
+    row |= {"verdict": score.verdict} if score.verdict else {}
+    row["addresses_judge"] = scored.addresses_judge
+    if score.rivals:
+        row["rivals"] = score.rivals
+    criteria: Mapping[str, float | None] = {criterion.id: criterion.score for criterion in score.criteria}
+    return {**row, **criteria}
+
+
+class ColumnScorer(NamedTuple):
+    """A version and the judge that scores by it."""
+
+    version: Version
+    judge: JudgeChoice
+
+
+@dataclass(eq=False)
+class ColumnScoring:
+    """Scoring of the same texts by several scorers: iterate over `stream()`."""
+
+    workspace: Workspace
+    scorers: Sequence[ColumnScorer]
+    data: Data
+    options: ReadingOptions
+    _scored: list[int] = field(init=False)
+    _reasons: list[str | None] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._scored, self._reasons = [0] * len(self.scorers), [None] * len(self.scorers)
+
+    def texts(self) -> Iterable[Example]:
+        """Return the usable texts, read as they are asked for; others are left out, which is said."""
+        return usable_examples(rows_of(self.data, self.options, self.workspace.notify), self.workspace.notify)
+
+    def estimate(self, roles: Sequence[str], texts: Iterable[Example] | None = None) -> DryRun:
+        """Return an estimate of what is asked of the judge of each scorer, by these names of theirs."""
+        given = tuple(self.texts() if texts is None else texts)
+        estimates = {
+            role: (judge.spec, estimate_scoring(version.rubric, given))
+            for role, (version, judge) in zip(roles, self.scorers, strict=True)
+        }
+        return dry_run(estimates, self.workspace.options)
+
+    async def stream(self, texts: Sequence[Example] | None = None) -> AsyncGenerator[ScoredText]:
+        """Yield each usable text, or each of `texts`, with its score by each scorer, in order.
+
+        Raises:
+            SettingsError: if one judge is named twice for the same version.
+            DataError: if no text can be used.
+            JudgeRefused, BudgetReached, ReplayMiss, ProviderDown: from the judges; they concern every text.
+        """
+        workspace = self.workspace
+        columns = [(version, workspace.judge(judge)) for version, judge in self.scorers]
+        for ref in {version.ref for version, _ in columns}:
+            sides = zip(self.scorers, columns, strict=True)
+            check_distinct({scorer.judge.spec: judge for scorer, (version, judge) in sides if version.ref == ref})
+        ids, addressing, done = set[str](), 0, 0
+        total = len(texts) if texts is not None else row_count(self.data) if workspace.shows_progress else 0
+        with workspace.progress(workspace.ledger) as on_progress:
+            scored = score_columns(columns, self.texts() if texts is None else texts, workspace.under_way)
+            async with aclosing(scored):
+                async for example, scores in scored:
+                    for place, score in enumerate(scores):
+                        self._scored[place] += score.score is not None
+                        self._reasons[place] = score.unscored or self._reasons[place]
+                    ids.add(example.id)
+                    addressing += addresses_judge(example.output)
+                    done += 1
+                    yield example, scores
+                    on_progress(f"{done:,} texts", done / total if total else -1.0)
+        if texts is None and len(ids) < done:
+            workspace.notify("some ids are repeated; each of these texts counts")
+        if addressing:
+            workspace.notify(f"{addressing:,} of {done:,} texts address the judge")
+
+    @property
+    def unanswered(self) -> str | None:
+        """Which scorer gave no score at all, after replies have failed."""
+        for (version, judge), scored, reason in zip(self.scorers, self._scored, self._reasons, strict=True):
+            if fault := unanswered(judge.spec, version.ref, scored, reason, self.workspace.ledger):
+                return fault
+        return None
+
+
+BINS = 10
+# Different reasons that are counted; others are counted together.
+REASONS = 20
+OTHER = "another reason"
+# Slices that are told apart; texts of others are one slice.
+SLICES = 50
+OTHERS = "other values"
+# The margin that labels are counted for, as a share of the scale's width: 0.2 points from 1 to 5.
+MARGIN = 0.05
+
+
+class SliceSummary(FrozenModel):
+    """The texts of a slice that have a score; `labels` of them have a label."""
+
+    name: str
+    texts: int
+    labels: int
+    mean: float
+    human_mean: Interval
+
+
+@dataclass(slots=True)
+class ScoreDistribution:
+    """The scores of texts on a scale.
+
+    Attributes:
+        learned: labels of other texts by which the mean is corrected, unless the texts have labels of their own.
+        values: of the texts that have one.
+        groups: a number for the group of each of them.
+        labels: of each of them, NaN where there is none.
+        slices: the place of the slice of each of them in `names`.
+        unscored: the others by reason.
+        threshold: for verdicts, the lowest score that passes.
+    """
+
+    scale: Scale
+    learned: LabelledScores | None = None
+    values: array[float] = field(default_factory=lambda: array("d"))
+    groups: array[int] = field(default_factory=lambda: array("q"))
+    labels: array[float] = field(default_factory=lambda: array("d"))
+    slices: array[int] = field(default_factory=lambda: array("q"))
+    names: dict[str, int] = field(default_factory=dict)
+    unscored: Counter[str] = field(default_factory=Counter)
+    threshold: float | None = None
+
+    def add(self, score: Score, group: str | None = None, label: float = math.nan, slice_name: str = "") -> None:
+        """Count one more text; without `group`, it is a group of its own."""
+        if score.score is not None:
+            self.values.append(score.score)
+            self.groups.append(hash(score.id if group is None else group))
+            self.labels.append(label)
+            name = slice_name if slice_name in self.names or len(self.names) < SLICES else OTHERS
+            self.slices.append(self.names.setdefault(name, len(self.names)))
+            return
+        reason = score.unscored or ""
+        self.unscored[reason if reason in self.unscored or len(self.unscored) < REASONS else OTHER] += 1
+
+    @property
+    def mean(self) -> float | None:
+        """The mean score; `None` without scores."""
+        return math.fsum(self.values) / len(self.values) if self.values else None
+
+    @property
+    def pass_rate(self) -> float | None:
+        """The share of the texts with a score that pass; `None` without verdicts, or without scores."""
+        if self.threshold is None or not self.values:
+            return None
+        return sum(value >= self.threshold for value in self.values) / len(self.values)
+
+    @property
+    def standard_deviation(self) -> float | None:
+        """The standard deviation with n - 1; `None` for fewer than two scores."""
+        if len(self.values) < 2 or self.mean is None:
+            return None
+        mean = self.mean
+        return math.sqrt(math.fsum((value - mean) ** 2 for value in self.values) / (len(self.values) - 1))
+
+    @property
+    def histogram(self) -> tuple[int, ...]:
+        """The numbers of scores in `BINS` bins of equal width over the scale; the ends include what lies beyond."""
+        counts = [0] * BINS
+        for value in self.values:
+            place = int((value - self.scale.low) / self.scale.width * BINS)
+            counts[min(max(place, 0), BINS - 1)] += 1
+        return tuple(counts)
+
+    @property
+    def human_mean(self) -> Interval:
+        """The estimated mean human score of the texts with a score; without a value if labels are missing or few.
+
+        By labels of the texts themselves if there are any, stratified by slice if each slice has enough.
+        """
+        texts, slices = self._texts(), np.array(self.slices, dtype=np.int64)
+        stratified = mean_by_own_labels(texts, slices) if self.own_labels else Interval(None)
+        return self._human_mean(texts) if stratified.value is None else stratified.within(*self._ends)
+
+    def slice_rows(self) -> list[SliceSummary]:
+        """Return the texts of each slice, with their mean score and estimated mean human score, in order of names."""
+        rows, slices = [], np.array(self.slices)
+        for name, number in sorted(self.names.items()):
+            texts = self._texts(slices == number)
+            mean, human_mean = float(texts.scores.mean()), self._human_mean(texts).rounded()
+            labels = len(texts.labelled.labels)
+            rows.append(
+                SliceSummary(name=name, texts=len(texts.scores), labels=labels, mean=mean, human_mean=human_mean)
+            )
+        return rows
+
+    def _texts(self, chosen: npt.NDArray[np.bool_] | slice = slice(None)) -> ScoredSet:
+        values, labels = (np.array(each)[chosen] for each in (self.values, self.labels))
+        return ScoredSet(values, labels, renumbered(np.array(self.groups)[chosen]), np.ones(len(values)))
+
+    def _human_mean(self, texts: ScoredSet) -> Interval:
+        if not len(texts.scores):
+            return Interval(None)
+        if self.own_labels:
+            found = mean_by_own_labels(texts, np.zeros_like(texts.unit))
+        elif self.learned:
+            groups = int(texts.unit.max()) + 1
+            found = corrected_mean(float(texts.scores.mean()), len(texts.scores), groups, self.learned)
+        else:
+            return Interval(None)
+        return found.within(*self._ends)
+
+    @property
+    def _ends(self) -> tuple[float, float]:
+        return self.scale.low, self.scale.high
+
+    @property
+    def labelled(self) -> LabelledScores | None:
+        """The labels that correct the mean, of the texts themselves or of learning; `None` without any."""
+        return self._texts().labelled if self.own_labels else self.learned
+
+    @property
+    def own_labels(self) -> bool:
+        """Whether texts have labels of their own."""
+        return not np.isnan(np.array(self.labels)).all()
+
+    @property
+    def labels_needed(self) -> int | None:
+        """How many labels give an interval of `margin`; `None` if texts are scored like the labelled ones."""
+        labelled = self.labelled
+        if labelled is None or self.human_mean.value is None:
+            return None
+        if not unlike(np.array(self.values), len(set(self.groups)), labelled):
+            return None
+        return labels_for_margin(labelled, self.margin)
+
+    @property
+    def margin(self) -> float:
+        """The margin that labels are counted for, in points."""
+        return MARGIN * self.scale.width
+
+    def meets(self, threshold: float) -> bool | None:
+        """Return whether the mean human score is at least `threshold`; without labels, whether the mean score is.
+
+        For verdicts, the mean human score is the share of texts that people let pass, and without labels the share of
+        texts that pass counts.
+
+        It is `None` if the interval holds the threshold, or too many texts have no score to say so.
+        """
+        unscored, mean = sum(self.unscored.values()), self.mean if self.threshold is None else self.pass_rate
+        if mean is None or unscored > MAX_UNSCORED * (unscored + len(self.values)):
+            return None
+        found = self.human_mean
+        low, high = (mean, mean) if found.low is None or found.high is None else (found.low, found.high)
+        return True if low >= threshold else False if high < threshold else None
+
+    def to_row(self) -> dict[str, Any]:
+        """Return the summary as one JSON object."""
+        labelled = self.labelled
+        return {
+            "human_mean": asdict(self.human_mean.rounded()),
+            "labels": 0 if labelled is None else len(labelled.labels),
+            "labels_of": None if labelled is None else "texts" if self.own_labels else "learning",
+            "labels_needed": self.labels_needed,
+            "mean": self.mean,
+            **({} if self.threshold is None else {"pass_rate": self.pass_rate}),
+            "standard_deviation": self.standard_deviation,
+            "histogram": list(self.histogram),
+            "unscored_by_reason": dict(self.unscored),
+            "slices": [each.model_dump(mode="json") for each in self.slice_rows()] if set(self.names) - {""} else [],
+        }
+
+
+def summarize_scores(scores: Iterable[Score], scale: Scale, threshold: float | None = None) -> ScoreDistribution:
+    """Return the summary of scores on a scale."""
+    summary = ScoreDistribution(scale, threshold=threshold)
+    for score in scores:
+        summary.add(score)
+    return summary
+
+
+def held_out_scores(workspace: Workspace, version: Version, judge: str) -> LabelledScores | None:
+    """Return the labels of learning with the scores of the same texts by the rubric fitted to other groups.
+
+    `None` for another judge than the one that the version was learned with, or without a training record.
+    """
+    if recorded_name(judge) != recorded_name(version.provenance.judge):
+        return None
+    record = workspace.open_store(access="read").training(version.ref)
+    texts = [text for text in record.texts if text.predicted is not None] if record else []
+    if not texts:
+        return None
+    labels, scores = np.array([(text.label, text.predicted) for text in texts], dtype=float).T
+    systems = np.array([text.system or f"/{place}" for place, text in enumerate(texts)])
+    return LabelledScores(labels, scores, units([text.group for text in texts]), renumbered(systems))

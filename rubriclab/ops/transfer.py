@@ -1,0 +1,819 @@
+"""A rubric on other texts, or with another judge: its agreement there, what to do about it, and the result saved."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, get_args
+
+import numpy as np
+from pydantic import Field
+
+from rubriclab.data.check import FEWEST_LABELS
+from rubriclab.data.reading import ReadingOptions
+from rubriclab.display import Displayed
+from rubriclab.errors import (
+    BudgetReached,
+    ChecklistError,
+    DataError,
+    JudgeError,
+    JudgeRefused,
+    ProviderDown,
+    ReplayMiss,
+    SettingsError,
+)
+from rubriclab.judges.judge import Judge
+from rubriclab.learning.adaptation import (
+    AdaptedRubric,
+    LabelledTarget,
+    RatedTexts,
+    aggregate_scores,
+    rate,
+    raw_values,
+    recalibrated,
+    relearned,
+    rescaled,
+    reused,
+)
+from rubriclab.learning.baselines import FEATURE_NAMES, best_feature, feature_values
+from rubriclab.learning.calibration import bounds
+from rubriclab.learning.candidates import EarlierRubric, Plan
+from rubriclab.learning.estimate import (
+    CallEstimate,
+    DryRun,
+    dry_run,
+    estimate_scoring,
+)
+from rubriclab.learning.gate import GateLevel, gate_level, validation
+from rubriclab.learning.settings import JointSettings
+from rubriclab.learning.single_method import Trained, origins, recorded_texts, training_agreement
+from rubriclab.learning.verdicts import held_out_verdicts, verdict_agreement
+from rubriclab.methods.catalogue import METHODS
+from rubriclab.methods.checklist import seed_questions
+from rubriclab.methods.literature import Finding, load_findings
+from rubriclab.methods.method import Progress, TrainingInput, silent
+from rubriclab.methods.names import JOINT
+from rubriclab.models.aggregation import raw_value, threshold_by_hand
+from rubriclab.models.base import FrozenModel
+from rubriclab.models.rubric import Rubric
+from rubriclab.models.text import (
+    Aspect,
+    Assignment,
+    Example,
+    Scale,
+    find_aspect,
+    labelled,
+    parse_scale,
+    scale_of,
+    task_words,
+)
+from rubriclab.models.version import (
+    DIRECT,
+    Action,
+    Effort,
+    Provenance,
+    TrainingRecord,
+    TransferOrigin,
+    VerdictAgreement,
+    Version,
+    fields_of_both,
+)
+from rubriclab.ops.evaluate import unseen
+from rubriclab.ops.inputs import Data, describe, usable_texts
+from rubriclab.ops.learn import TrainingRun, resolve_settings
+from rubriclab.ops.workspace import (
+    JudgeChoice,
+    JudgeOption,
+    Notify,
+    ScaleText,
+    Workspace,
+    generator_of,
+    imported_source,
+    judge_of,
+    version_of,
+)
+from rubriclab.option_names import option
+from rubriclab.report.wording import count
+from rubriclab.stats.agreement import agreement
+from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, floats
+from rubriclab.stats.folds import grouped_folds, units
+from rubriclab.stats.interval import Interval, rounded, rounded_number
+from rubriclab.stats.jackknife import FEWEST_GROUPS
+from rubriclab.stats.paired import paired_mean
+
+if TYPE_CHECKING:
+    from rubriclab.report.model import View
+
+
+TrainingOf = Callable[[Sequence[Example]], TrainingRun]
+
+
+class TransferOptions(ReadingOptions, JudgeOption):
+    """How a rubric is transferred."""
+
+    aspect: str | None = None
+    """The aspect of the target's labels. Default: the rubric's."""
+
+    definition: str | None = None
+    """What that aspect means; included for the aspects of well-known data sets."""
+
+    scale: ScaleText | None = None
+    """The scale of the target's labels. Default: taken from the labels."""
+
+    no_relearn: bool = False
+    """Do not learn again, which takes the most calls."""
+
+    save: bool = False
+    """Save the result as a version whose parent is the rubric."""
+
+    action: Action | None = None
+    """The way to save. Default: the recommended one."""
+
+    name: str | None = None
+    """The name to save under. Default: the rubric's."""
+
+    seed: int = Field(default=42, ge=0)
+    """Of draws and folds."""
+
+
+@dataclass(frozen=True, repr=False)
+class TransferResult(Displayed):
+    """The evaluation of a rubric on target texts, the version saved if one was asked for, and the effort.
+
+    `not_saved` says why the way to save could not be measured.
+    """
+
+    transfer: Transfer
+    saved: Version | None
+    effort: Effort
+    not_saved: str | None = None
+
+    def check_saved(self) -> None:
+        """Return if nothing was to be saved that could not be.
+
+        Raises:
+            SettingsError: otherwise.
+        """
+        if self.not_saved:
+            raise SettingsError(self.not_saved)
+
+    def view(self) -> View:
+        """Return what is shown in a terminal and a notebook."""
+        from rubriclab.report.transfer import transfer_view
+
+        return transfer_view(self.transfer)
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedTransfer:
+    """A version, a target and a judge; the generator proposes criteria if the rubric is relearned by `training`."""
+
+    workspace: Workspace
+    options: TransferOptions
+    version: Version
+    target: TargetTexts
+    choice: JudgeChoice
+    generator: JudgeChoice
+    training: TrainingOf | None
+
+    @cached_property
+    def source(self) -> SourceRubric:
+        """The version with the record of its training."""
+        version = self.version
+        record = self.workspace.store.training(version.ref)
+        return SourceRubric(version.ref, version.rubric, version.provenance, record)
+
+    def estimate(self) -> DryRun:
+        """Return an estimate of what is asked."""
+        total = estimate_scoring(self.version.rubric, self.target.examples)
+        if self.training:
+            total += sum(self.training(self.target.labelled).estimate(), CallEstimate())
+        judge = {"judge": (self.choice.spec, total)}
+        return dry_run(judge, self.workspace.options)
+
+    async def run(self) -> TransferResult:
+        """Return the evaluation, and the version saved if one was asked for.
+
+        Raises:
+            JudgeError: if no text could be scored.
+            JudgeRefused, BudgetReached, ReplayMiss: from the judge; they concern every text.
+        """
+        workspace = self.workspace
+        judge = workspace.judge(self.choice)
+        source = await workspace.off_event_loop(lambda: self.source)
+        with workspace.progress(workspace.ledger) as on_progress:
+            fitted = await measure_transfer(
+                source,
+                self.target,
+                judge,
+                relearn=self._relearn(judge),
+                seed=self.options.seed,
+                under_way=workspace.under_way,
+                on_progress=on_progress,
+            )
+        if not self.options.save:
+            return TransferResult(fitted.transfer, None, workspace.effort())
+        return await self._saved(fitted, judge)
+
+    def _relearn(self, judge: Judge) -> RelearnFunction | None:
+        """Return the training; the version's generator proposes criteria here, too."""
+        if (training := self.training) is None:
+            return None
+        workspace = self.workspace
+        generator = judge if self.generator == self.choice else workspace.judge(self.generator)
+
+        async def relearn(texts: Sequence[Example], earlier: EarlierRubric) -> Trained:
+            return await training(texts).run(
+                judge,
+                generator,
+                seed=self.options.seed,
+                earlier=earlier,
+                model_versions=workspace.model_versions,
+            )
+
+        return relearn
+
+    async def _saved(self, fitted: FittedTransfer, judge: Judge) -> TransferResult:
+        workspace = self.workspace
+        action = self.options.action or fitted.transfer.recommended or "reuse"
+        if action not in fitted.adapted:
+            reason = next(each.skipped for each in fitted.transfer.actions if each.action == action)
+            not_saved = f"{action} cannot be saved: {reason}."
+            return TransferResult(fitted.transfer, None, workspace.effort(), not_saved)
+        trained = as_trained(self.source, fitted, action, judge, workspace.model_versions())
+        named_by = await workspace.off_event_loop(self._named_by, action)
+        provenance = trained.provenance.model_copy(update=named_by)
+        name, parent = self.options.name or self.version.name, self.version.ref
+        version = await workspace.store.save_async(
+            name,
+            trained.rubric,
+            provenance,
+            workspace.effort(),
+            parent,
+            training=trained.record,
+        )
+        return TransferResult(fitted.transfer, version, workspace.effort())
+
+    def _named_by(self, action: Action) -> dict[str, str | None]:
+        """Return which imported versions named the judge and the generator that the provenance records."""
+        generator_from = self.generator.named_by
+        if action != "relearn":
+            recorded = self.version.provenance.generator_from
+            inherited = imported_source(self.version, recorded, self.workspace.store)
+            generator_from = inherited.ref if inherited else None
+        return {"judge_from": self.choice.named_by, "generator_from": generator_from}
+
+
+def prepare_transfer(
+    workspace: Workspace, rubric: str | Version, to: Data, options: TransferOptions
+) -> PreparedTransfer:
+    """Return the transfer of a rubric to the texts of `to`, before anything is asked.
+
+    Raises:
+        NotInStore: if there is no such rubric.
+        NotConfirmed: if only an imported version that is not confirmed names the judge.
+        SettingsError: for options that do not go together.
+        DataError: if no text can be used.
+    """
+    if options.action and not options.save:
+        raise SettingsError(f"{option('action')} says what to save.", f"Give {option('save')} with it.")
+    if options.action == "relearn" and options.no_relearn:
+        raise SettingsError(
+            f"{option('action', 'relearn')} is not tried with {option('no_relearn')}.", "Leave one of them out."
+        )
+    version = version_of(workspace, rubric)
+    target = target_texts(to, version, options, workspace.notify)
+    if options.save and not target.labelled:
+        raise SettingsError("There are no labels to fit the rubric to, so there is nothing to save.", "Give labels.")
+    training = None
+    if target.labelled and not options.no_relearn:
+        training = training_like(version, target, workspace)
+    choice = judge_of(version, options.judge, workspace.store, workspace.notify)
+    generator = generator_of(version, workspace.store, workspace.notify) if training else None
+    return PreparedTransfer(workspace, options, version, target, choice, generator or choice, training)
+
+
+async def transfer(workspace: Workspace, rubric: str | Version, to: Data, options: TransferOptions) -> TransferResult:
+    """Return the agreement of a rubric on the texts of `to`: as it is, recalibrated, and learned again.
+
+    Raises:
+        RubriclabError: as `prepare_transfer` and `PreparedTransfer.run` do.
+        SettingsError: if the way to save could not be measured.
+    """
+    prepared = await workspace.off_event_loop(prepare_transfer, workspace, rubric, to, options)
+    result = await prepared.run()
+    result.check_saved()
+    return result
+
+
+def target_texts(data: Data, version: Version, options: TransferOptions, notify: Notify) -> TargetTexts:
+    """Return the usable texts of `data` that the version was not learned from, with their usable labels.
+
+    Raises:
+        DataError: if there is no such text, or labelled texts share an id.
+        SettingsError: for an unknown aspect, or a scale that is not understood.
+    """
+    rubric, name = version.rubric, describe(data)
+    aspect = _aspect(rubric, options)
+    examples = usable_texts(data, options, [(aspect.name, rubric.scores_on)], notify)
+    texts = unseen(examples, [version.provenance])
+    if len(texts) < len(examples):
+        left_out = f"{len(examples) - len(texts)} of {len(examples)} texts"
+        notify(f"{left_out} left out: {version.ref} was learned from them, or from others of their groups")
+    if not texts:
+        raise DataError(f"{name} has no usable text that {version.ref} was not learned from.", "Give other texts.")
+    rated = labelled(texts, aspect.name)
+    scale = _scale(rated, aspect.name, version, options, notify)
+    usable = _usable_labels(rated, aspect.name, scale, name, notify)
+    by_id = {text.id: text for text in usable}
+    every_text = tuple(by_id.get(text.id, text) for text in texts)
+    return TargetTexts(name, every_text, usable, aspect, scale)
+
+
+def _aspect(rubric: Rubric, options: TransferOptions) -> Aspect:
+    name = options.aspect or rubric.aspect.name
+    if name == rubric.aspect.name and not options.definition:
+        return rubric.aspect
+    return find_aspect(rubric.task, name, options.definition)
+
+
+def _usable_labels(
+    rated: Sequence[Example], aspect: str, scale: Scale, name: str, notify: Notify
+) -> tuple[Example, ...]:
+    """Return the texts with usable labels, or none if these are too few, and say which are not usable."""
+    on_scale = tuple(text for text in rated if scale.contains(text.scores[aspect]))
+    if len(on_scale) < len(rated):
+        notify(f"left out: {count(len(rated) - len(on_scale), 'label')} outside of {scale.describe()}")
+    if len({text.id for text in on_scale}) < len(on_scale):
+        raise DataError(f"{name}: some labelled texts share an id.", "Give each text its own id.")
+    if len(on_scale) < FEWEST_LABELS or len({text.scores[aspect] for text in on_scale}) == 1:
+        notify(
+            f"{name}: {len(on_scale)} usable labels for {aspect!r} are too few to measure agreement (at least "
+            f"{FEWEST_LABELS}, not all equal); the texts are compared without labels"
+        )
+        return ()
+    return on_scale
+
+
+def _scale(rated: Sequence[Example], aspect: str, version: Version, options: TransferOptions, notify: Notify) -> Scale:
+    """Return the scale of the target's labels, and say which it is if it was inferred from them.
+
+    Labels that all lie on the rubric's scale are taken to be on it, though they may cover only a part of it.
+    """
+    source = version.rubric.scores_on
+    labels = [text.scores[aspect] for text in rated]
+    if options.scale:
+        return parse_scale(options.scale, labels)
+    if not labels:
+        return source
+    scale = scale_of(labels, (score for text in rated for score in text.annotations.get(aspect, ())))
+    ends = f"{source.low:g} to {source.high:g}"
+    if source.low <= scale.low and scale.high <= source.high:
+        if scale.width <= source.width / 2:
+            notify(
+                f"the labels lie between {scale.low:g} and {scale.high:g} and are taken to be on the rubric's scale, "
+                f"{ends} ({option('scale')} overrides it)"
+            )
+        return source
+    notify(
+        f"the labels lie between {scale.low:g} and {scale.high:g}, which is taken as their scale "
+        f"({option('scale')} overrides it); scores of {version.ref} are mapped linearly to it from {ends}"
+    )
+    return scale
+
+
+def training_like(version: Version, target: TargetTexts, workspace: Workspace) -> TrainingOf | None:
+    """Return the training by the methods and settings that the version was learned with.
+
+    It starts from the checklists and findings that ship, without findings about the raters of data sets that the
+    version was learned without. `None`, with a notice, if none of the methods has a checklist for the aspect.
+    """
+    recorded, task, aspect = version.provenance.settings, version.rubric.task, target.aspect.name
+    methods = [METHODS[name] for name in recorded if name != JOINT]
+    resolved = resolve_settings(methods, joint=True, configured=workspace.settings, recorded=recorded)
+    startable = []
+    for method in methods:
+        settings = resolved.methods[method.name]
+        try:
+            needed = method.needs_checklist(settings)
+            startable.append((method, settings, seed_questions(method.checklists, task, aspect, needed=needed)))
+        except ChecklistError:
+            continue
+    if not startable:
+        _notify_no_checklist(version, aspect, workspace.notify)
+        return None
+    assignment, findings = Assignment(task_words(task), target.aspect, target.scale), _findings(version, aspect)
+
+    def training(texts: Sequence[Example]) -> TrainingRun:
+        plans = [
+            Plan(method, TrainingInput(tuple(texts), assignment, findings, checklist), settings)
+            for method, settings, checklist in startable
+        ]
+        return TrainingRun(tuple(plans), resolved.joint)
+
+    return training
+
+
+def _findings(version: Version, aspect: str) -> tuple[Finding, ...]:
+    return load_findings(version.rubric.task, aspect, without=version.provenance.literature_without)
+
+
+def _notify_no_checklist(version: Version, aspect: str, notify: Notify) -> None:
+    notify(f"{version.ref} cannot be relearned: its methods need a checklist, and none ships for {aspect}")
+
+
+# The cheapest first.
+ACTIONS: tuple[Action, ...] = get_args(Action)
+
+
+class ActionEvaluation(FrozenModel):
+    """One way to use the rubric, compared with the labels of the target.
+
+    Attributes:
+        criteria: number of criteria of the rubric for the target.
+        level: of the correlations.
+        n, groups: texts with a score, and their groups.
+        spearman, pearson: correlations with the labels.
+        error: mean absolute error, in points of the labels' scale.
+        gain: error of the rubric as it is less this one's, on the texts that all ways scored.
+        skipped: why it could not be measured.
+    """
+
+    action: Action
+    criteria: int = 0
+    level: GateLevel = "dataset"
+    n: int = 0
+    groups: int = 0
+    spearman: Interval = Interval(None)
+    pearson: Interval = Interval(None)
+    error: Interval = Interval(None)
+    gain: Interval = Interval(None)
+    skipped: str | None = None
+
+
+class Transfer(Displayed, FrozenModel):
+    """The evaluation of a rubric on target texts.
+
+    Attributes:
+        rubric: the version.
+        judge, calibrated_for: the judge used here, and the judge that the version was fitted to.
+        target, aspect, scale: of the texts and their labels; `source_aspect` and `source_scale`: of the version.
+        texts, unscored: texts rated, and those without a score; `unscored_reason` is the latest reason.
+        outside: share of the texts whose ratings, weighted, lie outside the range of the training texts' ratings;
+            `None` if the training texts are not in the store, or the rubric has no learned weights.
+        labels, groups: labelled texts, and their groups.
+        mean_error: mean absolute error of giving every text the mean label, in points of the labels' scale.
+        recommended: the way whose scores are closest to the labels; `None` without labels. See `recommend`.
+        too_few_groups: whether there are too few groups, or too equal labels, to compare the ways.
+    """
+
+    rubric: str
+    judge: str
+    calibrated_for: str
+    target: str
+    aspect: str
+    source_aspect: str
+    scale: Scale
+    source_scale: Scale
+    texts: int
+    unscored: int
+    unscored_reason: str | None = None
+    outside: Interval | None = None
+    labels: int = 0
+    groups: int = 0
+    mean_error: float | None = None
+    actions: tuple[ActionEvaluation, ...] = ()
+    recommended: Action | None = None
+    too_few_groups: bool = False
+
+    @property
+    def best(self) -> ActionEvaluation | None:
+        """The evaluation of the recommended way."""
+        return next((each for each in self.actions if each.action == self.recommended), None)
+
+    def view(self) -> View:
+        """Return the recommendation and what each way reaches."""
+        from rubriclab.report.transfer import transfer_view
+
+        return transfer_view(self)
+
+
+def evaluate(
+    adapted: AdaptedRubric,
+    labels: FloatArray,
+    groups: Sequence[str],
+    *,
+    level: GateLevel,
+    point: float,
+) -> ActionEvaluation:
+    """Return the agreement of the held-out scores with `labels`, shape (texts,), with intervals over groups.
+
+    Args:
+        point: a point of `labels` in points of the user's scale.
+    """
+    scores = adapted.scores
+    found = agreement(adapted.raw, labels, groups, level=level)
+    scored = ~np.isnan(scores)
+    unit = units([group for group, has_score in zip(groups, scored.tolist(), strict=True) if has_score])
+    return ActionEvaluation(
+        action=adapted.action,
+        criteria=len(adapted.rubric.criteria),
+        level=level,
+        n=int(scored.sum()),
+        groups=len(set(unit.tolist())),
+        spearman=found.spearman.rounded(),
+        pearson=found.pearson.rounded(),
+        error=paired_mean(point * np.abs(scores - labels)[scored], unit).interval.rounded(),
+    )
+
+
+def recommend(
+    scores: Mapping[Action, FloatArray], labels: FloatArray, groups: Sequence[str], default: Action, point: float
+) -> tuple[Action, dict[Action, Interval], bool]:
+    """Return the way with the smallest mean absolute error, the gain of each over `reuse`, and if groups were too few.
+
+    The rule: of the ways that were measured, the one whose scores, without the text's own label, are closest to the
+    labels; the cheapest of equals. Its gain has a 95 % interval over groups, and is slightly optimistic, as the best of
+    three. As the labels exist already, no significance is asked for: keeping the rubric unchanged until a difference is
+    significant was measured to be worse. With fewer than `FEWEST_GROUPS` groups, or constant labels, `default`.
+
+    Args:
+        scores: by way, shape (texts,), NaN for unscored; `reuse` is among them.
+        point: a point of `labels` in points of the user's scale.
+    """
+    actions = [action for action in ACTIONS if action in scores]
+    errors = {action: point * np.abs(scores[action] - labels) for action in actions}
+    scored: BoolArray = np.array(~np.isnan(np.stack(list(errors.values()))).any(axis=0))
+    kept = [group for group, has_score in zip(groups, scored.tolist(), strict=True) if has_score]
+    gains = {
+        action: paired_mean((errors["reuse"] - errors[action])[scored], units(kept)).interval.rounded()
+        for action in actions
+    }
+    if len(set(kept)) < FEWEST_GROUPS or np.ptp(labels[scored]) == 0:
+        return default, gains, True
+    means = {action: rounded_number(errors[action][scored].mean()) for action in actions}
+    return min(actions, key=lambda action: means[action]), gains, False
+
+
+# Learns again from labelled texts, with the criteria of an earlier rubric among the candidates.
+RelearnFunction = Callable[[Sequence[Example], EarlierRubric], Awaitable[Trained]]
+
+
+@dataclass(frozen=True)
+class SourceRubric:
+    """A version, with the record of its training if there is one."""
+
+    ref: str
+    rubric: Rubric
+    provenance: Provenance
+    record: TrainingRecord | None = None
+
+
+@dataclass(frozen=True)
+class TargetTexts:
+    """Texts that a rubric is transferred to.
+
+    Attributes:
+        name: as the user wrote it.
+        examples: all usable texts, `labelled` among them.
+        labelled: those with a score for `aspect`, on `scale`.
+    """
+
+    name: str
+    examples: tuple[Example, ...]
+    labelled: tuple[Example, ...]
+    aspect: Aspect
+    scale: Scale
+
+
+@dataclass(frozen=True, eq=False)
+class FittedTransfer:
+    """A transfer, with the rubrics fitted on the way.
+
+    Attributes:
+        adapted: by way of using the rubric.
+        labelled: the texts that these were fitted to; `None` without labels.
+        trained: the training of `relearn`.
+    """
+
+    transfer: Transfer
+    adapted: Mapping[Action, AdaptedRubric] = field(default_factory=dict)
+    labelled: LabelledTarget | None = None
+    trained: Trained | None = None
+
+
+async def measure_transfer(
+    source: SourceRubric,
+    target: TargetTexts,
+    judge: Judge,
+    *,
+    relearn: RelearnFunction | None = None,
+    seed: int = 0,
+    under_way: int = 16,
+    on_progress: Progress = silent,
+) -> FittedTransfer:
+    """Return the evaluation of the rubric of `source` on the target, rated by `judge`.
+
+    Args:
+        relearn: learns again from labelled target texts; without it, that is not measured.
+        seed: of folds.
+        under_way: texts rated concurrently.
+
+    Raises:
+        JudgeError: if no text could be scored.
+        JudgeRefused, BudgetReached, ProviderDown, ReplayMiss: from the judge; they concern every text.
+    """
+    rubric = source.rubric.model_copy(update={"aspect": target.aspect})
+    on_progress(f"rating {len(target.examples)} texts by the rubric", 0.0)
+    rated = await rate(rubric, source.ref, target.examples, judge, under_way)
+    if np.isnan(rated.scores).all():
+        raise JudgeError(f"None of {len(rated.examples)} texts could be scored; the latest reason: {rated.reason}")
+    unlabelled = Transfer(
+        rubric=source.ref,
+        judge=judge.name,
+        calibrated_for=source.provenance.judge,
+        target=target.name,
+        aspect=target.aspect.name,
+        source_aspect=source.rubric.aspect.name,
+        scale=target.scale,
+        source_scale=source.rubric.scores_on,
+        texts=len(rated.examples),
+        unscored=int(np.isnan(rated.scores).sum()),
+        unscored_reason=rated.reason,
+        outside=outside_training_range(source, rated),
+    )
+    if not target.labelled:
+        return FittedTransfer(unlabelled)
+    settings = JointSettings.model_validate(dict(source.provenance.settings.get(JOINT, {})))
+    labelled = LabelledTarget(rubric, rated.select(target.labelled), target.aspect.name, target.scale, settings, seed)
+    adapted: dict[Action, AdaptedRubric] = {"reuse": reused(labelled), "recalibrate": recalibrated(labelled)}
+    trained, skipped = None, "not requested"
+    if relearn:
+        on_progress(f"learning again from {len(target.labelled)} labels", 0.3)
+        try:
+            trained = await relearn(target.labelled, _earlier(rubric, labelled.rated))
+            adapted["relearn"] = relearned(labelled, trained)
+        except (BudgetReached, JudgeRefused, ProviderDown):
+            raise
+        except (DataError, JudgeError, ReplayMiss, SettingsError) as error:
+            skipped = str(error)
+    # Another judge uses the scale differently, even if the labels are too few to show it.
+    default: Action = "reuse" if judge.name == source.provenance.judge else "recalibrate"
+    complete = _with_labels(unlabelled, labelled, adapted, skipped=skipped, default=default)
+    return FittedTransfer(complete, adapted, labelled, trained)
+
+
+def _earlier(rubric: Rubric, rated: RatedTexts) -> EarlierRubric:
+    ids = [candidate.criterion.id for candidate in rated.candidates]
+    cells = {
+        example.id: dict(zip(ids, row, strict=True)) for example, row in zip(rated.examples, rated.cells, strict=True)
+    }
+    return EarlierRubric(rubric.parts, cells)
+
+
+def _with_labels(
+    unlabelled: Transfer,
+    labelled: LabelledTarget,
+    adapted: Mapping[Action, AdaptedRubric],
+    *,
+    skipped: str,
+    default: Action,
+) -> Transfer:
+    table, level = labelled.table, gate_level(labelled.table.labels, labelled.table.groups)
+    point = labelled.label_scale.width / labelled.rubric.scale.width
+    scores = {action: each.scores for action, each in adapted.items()}
+    recommended, gains, too_few = recommend(scores, table.labels, table.groups, default, point)
+    measured = {
+        action: evaluate(each, table.labels, table.groups, level=level, point=point).model_copy(
+            update={"gain": gains[action]}
+        )
+        for action, each in adapted.items()
+    }
+    missing = {action: ActionEvaluation(action=action, skipped=skipped) for action in ACTIONS if action not in adapted}
+    return unlabelled.model_copy(
+        update={
+            "labels": len(table.labels),
+            "groups": len(set(table.groups)),
+            "mean_error": rounded(point * float(np.abs(table.labels - table.labels.mean()).mean())),
+            "actions": tuple({**measured, **missing}[action] for action in ACTIONS),
+            "recommended": recommended,
+            "too_few_groups": too_few,
+        }
+    )
+
+
+def outside_training_range(source: SourceRubric, rated: RatedTexts) -> Interval | None:
+    """Return the share of texts whose weighted ratings lie outside the range of the training texts' ones.
+
+    `None` without the training texts' ratings or learned weights.
+    """
+    aggregation, record = source.rubric.aggregation, source.record
+    if aggregation is None or record is None:
+        return None
+    ids = [candidate.criterion.id for candidate in record.candidates]
+    known = floats(
+        raw_value(aggregation, {name: cell.score for name, cell in zip(ids, row, strict=True) if cell.applies})
+        for row in record.cells
+    )
+    here, known = raw_values(aggregation, rated), known[~np.isnan(known)]
+    scored = ~np.isnan(here)
+    if not len(known) or not scored.any():
+        return None
+    outside = (here[scored] < known.min()) | (here[scored] > known.max())
+    groups = [example.group for example, has_score in zip(rated.examples, scored.tolist(), strict=True) if has_score]
+    return paired_mean(outside.astype(float), units(groups)).interval.within(0, 1).rounded()
+
+
+def as_trained(
+    source: SourceRubric, fitted: FittedTransfer, action: Action, judge: Judge, model_versions: Sequence[str]
+) -> Trained:
+    """Return the rubric of `action` in the form of a training's result.
+
+    Its provenance names the judge used here, and lists the texts and groups of both the source and the target: the
+    rubric depends on both, and must be evaluated on neither.
+
+    Raises:
+        ValueError: if the action was not tried.
+    """
+    if fitted.labelled is None or action not in fitted.adapted:
+        raise ValueError(f"expected an action that was tried, got {action!r}")
+    adapted, labelled = fitted.adapted[action], fitted.labelled
+    origin = TransferOrigin(
+        action=action,
+        judge=source.provenance.judge,
+        aspect=source.rubric.aspect.name,
+        data=source.provenance.data,
+        labels=len(labelled.rated.examples),
+    )
+    if action == "relearn" and (trained := fitted.trained):
+        both = _of_both(source.provenance, dict(trained.provenance))
+        provenance = trained.provenance.model_copy(update={**both, "transfer": origin})
+        return Trained(trained.rubric, provenance, trained.notes, trained.record)
+    provenance = _provenance(source, adapted, labelled, judge=judge, model_versions=model_versions)
+    return Trained(adapted.rubric, provenance.model_copy(update={"transfer": origin}), (), _record(adapted, labelled))
+
+
+def _of_both(before: Provenance, fields: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Return the ids and digests of the texts that a rubric depends on: those of its source, and those of `fields`."""
+    return {name: tuple(sorted({*fields[name], *getattr(before, name)})) for name in ("examples", "groups", "texts")}
+
+
+def _provenance(
+    source: SourceRubric,
+    adapted: AdaptedRubric,
+    labelled: LabelledTarget,
+    *,
+    judge: Judge,
+    model_versions: Sequence[str],
+) -> Provenance:
+    before, examples, table = source.provenance, labelled.rated.examples, labelled.table
+    fields: dict[str, Any] = origins(examples, labelled.aspect, judge, judge, model_versions)
+    fields |= {**_of_both(before, fields), "text_fields": fields_of_both(before, examples)}
+    reused = adapted.action == "reuse"
+    scores = adapted.scores if reused else aggregate_scores(adapted.rubric, labelled.rated)
+    aggregation = adapted.rubric.aggregation
+    # In one call with criteria, the judge is not asked directly.
+    direct = DIRECT in table.methods and aggregation is not None and aggregation.ask == "by method"
+    fold = grouped_folds(table.groups, labelled.settings.folds, labelled.seed)
+    found = validation(
+        table,
+        feature_values(examples, FEATURE_NAMES),
+        adapted.raw,
+        scores,
+        fold,
+        alone={},
+        points=adapted.scores if table.scale.names else None,
+        calls={JOINT: estimate_scoring(adapted.rubric, examples).calls / len(examples)},
+        direct=table.values[:, table.methods.index(DIRECT)] if direct else None,
+    )
+    return Provenance(
+        **{**fields, "generator": before.generator, "generator_address": before.generator_address},
+        settings=before.settings,
+        prompts=before.prompts,
+        seed=labelled.seed,
+        agreement=training_agreement(scores, adapted.raw, table.labels, table.groups, optimistic=not reused),
+        baseline=best_feature(examples, labelled.aspect),
+        validation=found.model_copy(update={"verdict_agreements": _verdicts(adapted, labelled, fold)}),
+    )
+
+
+def _verdicts(adapted: AdaptedRubric, labelled: LabelledTarget, fold: IntArray) -> tuple[VerdictAgreement, ...]:
+    """Return how the verdicts on the target texts agree with the labels; none for other labels than verdicts."""
+    table, threshold = labelled.table, adapted.rubric.threshold
+    if table.scale.names is None or threshold is None:
+        return ()
+    recall = labelled.settings.recall(table.scale.names)
+    given = threshold if adapted.action == "reuse" else threshold_by_hand(adapted.rubric.aggregation)
+    verdicts = held_out_verdicts(adapted.scores, table.labels, fold, recall, given)
+    return (verdict_agreement(JOINT, adapted.scores, verdicts, table.labels, table.groups, order=adapted.raw),)
+
+
+def _record(adapted: AdaptedRubric, labelled: LabelledTarget) -> TrainingRecord:
+    rated, scale, aggregation = labelled.rated, labelled.rubric.scale, adapted.rubric.aggregation
+    low = high = np.full(len(adapted.scores), np.nan)
+    if aggregation:
+        low, high = bounds(adapted.scores, aggregation.conformal, scale)
+    mapped = [rescaled(values, scale, labelled.label_scale) for values in (adapted.scores, low, high)]
+    texts = recorded_texts(rated.examples, labelled.aspect, *mapped)
+    return TrainingRecord(texts=texts, candidates=rated.candidates, cells=rated.cells)

@@ -1,0 +1,707 @@
+"""Versions in the store: read, compare, tag, export and import them, and check the store itself."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from rubriclab.base_options import Options
+from rubriclab.display import Displayed
+from rubriclab.errors import BelowThreshold, JudgeError, NoStore, NotInStore, PackError, SettingsError, UserError
+from rubriclab.judges.batch_model import BatchModel
+from rubriclab.judges.recording import PREFIX, recorded_name
+from rubriclab.models.documents import (
+    Unreadable,
+    read_file,
+    read_stdin,
+    text_of,
+)
+from rubriclab.models.rubric import Criterion, CriterionKind, Rubric
+from rubriclab.models.version import Outcome, TrainingRecord, Validation, Version
+from rubriclab.ops.workspace import Notify, Workspace, online_judges, version_of
+from rubriclab.option_names import command, option
+from rubriclab.report.conclusion import verdict
+from rubriclab.report.recorded import Disagreement, disagreements as furthest
+from rubriclab.store import (
+    KindSize,
+    Pack,
+    Problem,
+    Space,
+    VersionDiff,
+    compare,
+    import_pack,
+    read_pack,
+    write_pack,
+)
+from rubriclab.store.batches import OpenBatch
+
+if TYPE_CHECKING:
+    from rubriclab.models.version import TrainingRecord
+    from rubriclab.report.model import View
+
+
+# The tag of what scores the texts that count: only what the gate has let through gets it.
+PRODUCTION = "production"
+
+
+@dataclass(frozen=True, repr=False)
+class GateResult(Displayed):
+    """Whether a version agrees better with people than the same judge asked directly, as found by learning."""
+
+    version: Version
+    validation: Validation
+
+    @property
+    def outcome(self) -> Outcome:
+        """`better`, `not better` or `inconclusive`."""
+        return self.validation.outcome
+
+    def view(self) -> View:
+        """Return what is shown in a terminal and a notebook."""
+        from rubriclab.report.training import gate_view
+
+        return gate_view(self.version, self.validation)
+
+
+@dataclass(frozen=True, repr=False)
+class VerifyResult(Displayed):
+    """What in a store is not as it was written, and the damaged answers that were removed.
+
+    Attributes:
+        place: where the store is.
+        names: how many rubrics it holds.
+        removed: digests of the requests whose answers were removed.
+    """
+
+    place: str
+    names: int
+    problems: tuple[Problem, ...]
+    removed: tuple[str, ...] = ()
+
+    def view(self) -> View:
+        """Return what was removed, and what does not match."""
+        from rubriclab.report.lists import verify_view
+
+        return verify_view(self)
+
+
+def load(workspace: Workspace, ref: str) -> Version:
+    """Return the version that `NAME` (the newest), `NAME@NUMBER` or `NAME@TAG` means.
+
+    Raises:
+        NoStore: if there is no store.
+        NotInStore: if there is no such version.
+    """
+    return workspace.open_store(access="read").load(ref)
+
+
+def list_versions(workspace: Workspace) -> tuple[Version, ...]:
+    """Return the newest version of each rubric, by name; none, which is said, where there is no store."""
+    try:
+        store = workspace.open_store(access="read")
+    except NoStore as error:
+        workspace.notify(error.text)
+        return ()
+    newest = store.newest()
+    if not newest:
+        workspace.notify(f"No rubric is stored in {store.place} yet; `{command('learn')}` makes one.")
+    return newest
+
+
+def log(workspace: Workspace, name: str) -> tuple[Version, ...]:
+    """Return all versions of a rubric, the newest first.
+
+    Raises:
+        NotInStore: if there is none.
+    """
+    return workspace.open_store(access="read").log(name)
+
+
+def training_record(workspace: Workspace, ref: str) -> TrainingRecord:
+    """Return what each candidate criterion said of each labelled text when a version was learned.
+
+    Raises:
+        NotInStore: if the store does not hold it.
+    """
+    from rubriclab.report.verdicts import unrecorded
+
+    store = workspace.open_store(access="read")
+    version = store.load(ref)
+    record = store.training(version.ref)
+    if record is None:
+        raise NotInStore(f"The ratings of the labelled texts by {version.ref} are not stored.", unrecorded(version))
+    return record
+
+
+def diff(workspace: Workspace, before: str, after: str) -> VersionDiff:
+    """Return what changed from one version to another.
+
+    Raises:
+        NotInStore: if there is no such version.
+    """
+    store = workspace.open_store(access="read")
+    return compare(store.load(before), store.load(after))
+
+
+def gate(workspace: Workspace, ref: str) -> GateResult:
+    """Return whether a version agrees better with people than the same judge asked directly.
+
+    Raises:
+        UserError: if it was made by one method and never compared.
+    """
+    version = load(workspace, ref)
+    if version.provenance.validation is None:
+        raise UserError(
+            f"{version.ref} was never compared with anything: it was made by one method.",
+            f"Learn it without {option('methods')}, or with several, and the gate is part of learning.",
+        )
+    return GateResult(version, version.provenance.validation)
+
+
+def report(workspace: Workspace, ref: str) -> str:
+    """Return a page on how a version was trained, as one HTML document that needs no network.
+
+    Raises:
+        NotInStore: if there is no such version.
+    """
+    from rubriclab.report.training import training_report
+
+    store = workspace.open_store(access="read")
+    version = store.load(ref)
+    return training_report(version, store.training(version.ref))
+
+
+def tag(workspace: Workspace, ref: str, tag: str, *, force: bool = False) -> Version:
+    """Point a tag to a version, return that version, and say which version the tag named before.
+
+    Raises:
+        BelowThreshold: if the tag is `production`, not forced, and the version did not pass the gate.
+        NotInStore: if there is no such version.
+    """
+    store = workspace.open_store()
+    if tag == PRODUCTION:
+        _check_production(store.load(ref), workspace.notify, force=force)
+    before = store.log(store.load(ref).name)
+    tagged = store.tag(ref, tag)
+    for version in before:
+        if tag in version.tags and version.ref != tagged.ref:
+            workspace.notify(f"{tag} was {version.ref} before")
+    return tagged
+
+
+def untag(workspace: Workspace, name: str, tag: str) -> None:
+    """Remove a tag.
+
+    Raises:
+        NotInStore: if there is no such tag.
+    """
+    workspace.open_store().untag(str(name).partition("@")[0], tag)
+
+
+def export(workspace: Workspace, ref: str) -> str:
+    """Return a version as a pack: JSON to review, keep in git and share.
+
+    Raises:
+        NotInStore: if there is no such version.
+    """
+    return write_pack(load(workspace, ref))
+
+
+def read_pack_file(path: str) -> Pack:
+    """Return the pack in a file, or in standard input for `-`, after checking its digests.
+
+    Raises:
+        PackError: if there is none.
+    """
+    try:
+        text = text_of(read_stdin() if path == "-" else read_file(Path(path)))
+    except Unreadable as error:
+        raise PackError(
+            f"{path} cannot be read: {error}.", f"Give the path of a pack, which this writes: {command('export')}"
+        ) from None
+    return read_pack(text, path)
+
+
+def import_(workspace: Workspace, path: str, name: str | None = None) -> Version:
+    """Return the version that now holds the rubric of a pack file, and say when the judges that it names are asked.
+
+    Raises:
+        PackError: if the file is no pack, or does not match its digests.
+    """
+    pack = read_pack_file(path)
+    version = import_pack(workspace.open_store(create=True), pack, name)
+    _notify_judges(version, workspace.notify)
+    return version
+
+
+def verify(workspace: Workspace, *, repair: bool = False) -> VerifyResult:
+    """Derive every digest in the store again; with `repair`, first remove damaged answers, and only those.
+
+    Raises:
+        NoStore: if there is no store.
+    """
+    store = workspace.open_store(access="write" if repair else "read")
+    removed = store.repair() if repair else ()
+    return VerifyResult(store.place, len(store.names()), store.verify(), removed)
+
+
+def _check_production(version: Version, notify: Notify, *, force: bool) -> None:
+    validation = version.provenance.validation
+    if validation is None:
+        notify(f"{version.ref} never went through the gate: nothing shows it to be better than the plain question")
+    elif validation.outcome != "better":
+        if not force:
+            raise BelowThreshold(
+                f"{version.ref} stays without the tag {PRODUCTION}. {verdict(version)}",
+                f"To tag it all the same, use {option('force')}.",
+            )
+        notify(f"forced, whatever the gate says of {version.ref}: {verdict(version)}")
+
+
+def _notify_judges(version: Version, notify: Notify) -> None:
+    judges = named_judges(version)
+    if not judges:
+        notify(f"{version.ref} names the offline judge only, which sends nothing")
+    elif version.trusted:
+        notify(f"{version.ref} names {judges}, which may be asked")
+    else:
+        notify(
+            f"{version.ref} names {judges}; asked only if you name it ({option('judge')}), or after: "
+            f"{command('trust', version.ref)}"
+        )
+
+
+def named_judges(version: Version) -> str:
+    """Return the judge and the generator that a version names, in full; empty where both are offline."""
+    from rubriclab.report.wording import quoted_judge
+
+    online = online_judges(version).items()
+    return " and ".join(f"the {role} {quoted_judge(*judge, most=None)}" for role, judge in online)
+
+
+def trust(workspace: Workspace, ref: str, *, revoke: bool = False) -> Version:
+    """Return an imported version, confirmed from now on: it may choose the judge and its address; or no longer.
+
+    Raises:
+        NotInStore: if there is no such version.
+    """
+    store = workspace.open_store()
+    return store.revoke(ref) if revoke else store.confirm(ref)
+
+
+def imported_versions(workspace: Workspace) -> tuple[Version, ...]:
+    """Return all imported versions, by name and number; none where there is no store."""
+    try:
+        return workspace.open_store().imported()
+    except NoStore:
+        return ()
+
+
+_AGE = re.compile(r"([0-9]{1,5})\s*([hdw])")
+_UNITS = {"h": "hours", "d": "days", "w": "weeks"}
+
+
+def _age(value: Any) -> Any:
+    if isinstance(value, str) and (match := _AGE.fullmatch(value.strip())):
+        value = timedelta(**{_UNITS[match[2]]: int(match[1])})
+    if not isinstance(value, timedelta) or value < timedelta():
+        raise ValueError(f"expected hours, days or weeks, such as 12h, 90d or 8w; got {value!r}")
+    return value
+
+
+class PruneOptions(Options):
+    """Which cached answers are removed."""
+
+    older_than: Annotated[timedelta | None, BeforeValidator(_age)] = None
+    """Those cached longer ago: `"12h"`, `"90d"`, `"8w"` or a `timedelta`."""
+
+    dry_run: bool = False
+    """Remove nothing, and count what would be removed."""
+
+
+@dataclass(frozen=True, repr=False)
+class StoreSize(Displayed):
+    """The rows and bytes of a store by kind, and the space that the database takes."""
+
+    place: str
+    kinds: tuple[KindSize, ...]
+    space: Space
+
+    def view(self) -> View:
+        """Return a table of the kinds, and the space."""
+        from rubriclab.report.lists import size_view
+
+        return size_view(self)
+
+    def to_row(self) -> dict[str, Any]:
+        """Return the sizes as one JSON object."""
+        return {"store": self.place, "kinds": [asdict(kind) for kind in self.kinds], **asdict(self.space)}
+
+
+@dataclass(frozen=True, repr=False)
+class PruneResult(Displayed):
+    """The cached answers that were removed.
+
+    Attributes:
+        place: where the store is.
+        removed, bytes: how many answers, and the bytes of their replies.
+        dry_run: whether they were only counted.
+    """
+
+    place: str
+    removed: int
+    bytes: int
+    dry_run: bool
+
+    def view(self) -> View:
+        """Return what was removed, and how its space is given back."""
+        from rubriclab.report.lists import prune_view
+
+        return prune_view(self)
+
+    def to_row(self) -> dict[str, Any]:
+        """Return the counts as one JSON object."""
+        return {"store": self.place, **{name: value for name, value in asdict(self).items() if name != "place"}}
+
+
+@dataclass(frozen=True, repr=False)
+class VacuumResult(Displayed):
+    """The space that a store takes, in bytes, before and after."""
+
+    place: str
+    before: int
+    after: int
+
+    def view(self) -> View:
+        """Return both in a sentence."""
+        from rubriclab.report.lists import vacuum_view
+
+        return vacuum_view(self)
+
+    def to_row(self) -> dict[str, Any]:
+        """Return both as one JSON object."""
+        return {"store": self.place, "before": self.before, "after": self.after}
+
+
+def store_size(workspace: Workspace) -> StoreSize:
+    """Return what the store holds. Every row is read.
+
+    Raises:
+        NoStore: if there is no store.
+    """
+    store = workspace.open_store(access="read")
+    return StoreSize(store.place, *store.sizes())
+
+
+def prune(workspace: Workspace, options: PruneOptions) -> PruneResult:
+    """Remove cached answers, and nothing else. They are asked again, and paid for again, where they are needed.
+
+    Raises:
+        NoStore: if there is no store.
+        SettingsError: if no age is given.
+    """
+    if options.older_than is None:
+        raise SettingsError(
+            "Nothing says which cached answers to remove;",
+            f"give {option('older_than', '90d')}, or {option('older_than', '0d')} for all.",
+        )
+    before = datetime.now(UTC) - options.older_than
+    store = workspace.open_store(access="read" if options.dry_run else "write")
+    removed = size = 0
+    for step in store.prune(before, dry_run=options.dry_run):
+        removed, size = removed + step.rows, size + step.bytes
+    return PruneResult(store.place, removed, size, options.dry_run)
+
+
+def vacuum(workspace: Workspace) -> VacuumResult:
+    """Give the space of what was removed back to the file system. Other processes that use the store wait meanwhile.
+
+    Raises:
+        NoStore: if there is no store.
+        StoreError: if it is read-only, or neither SQLite nor PostgreSQL.
+        StoreUnavailable: if another process uses the store for long, or the disk is full.
+    """
+    store = workspace.open_store()
+    before = store.space().total
+    store.vacuum()
+    after = store.space().total
+    return VacuumResult(store.place, before or 0, after or 0)
+
+
+class BatchesOptions(Options):
+    """Which batch is cancelled."""
+
+    cancel: str | None = None
+    """The id of a batch to cancel. The same command as before then collects its answers so far."""
+
+
+@dataclass(frozen=True, repr=False)
+class Batches(Displayed):
+    """The batches whose answers have not been fetched, the oldest first, and the one that was cancelled now."""
+
+    batches: tuple[OpenBatch, ...]
+    cancelled: OpenBatch | None = None
+
+    def view(self) -> View:
+        """Return a line for each batch."""
+        from rubriclab.report.model import View, paragraphs
+
+        return View((), paragraphs(self.lines()))
+
+    def lines(self) -> list[str]:
+        """Return in words what was cancelled, or which batches there are."""
+        if self.cancelled:
+            return [
+                f"Batch {self.cancelled.name} is cancelled. Run the command that sent it again for its answers so far."
+            ]
+        if not self.batches:
+            return ["No batch is under way."]
+        return [
+            f"{batch.name}: {len(batch.requests):,} requests to {batch.model}, sent {batch.created[:16]} UTC"
+            for batch in self.batches
+        ]
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return one JSON object for each batch."""
+        return [
+            {
+                "batch": batch.name,
+                "model": batch.model,
+                "api_base": batch.api_base,
+                "requests": len(batch.requests),
+                "created": batch.created,
+                "cancelled": batch == self.cancelled,
+            }
+            for batch in self.batches
+        ]
+
+
+async def batches(workspace: Workspace, options: BatchesOptions) -> Batches:
+    """Return the batches that are under way, of which one may be cancelled first.
+
+    Raises:
+        NoStore: if there is no store.
+        SettingsError: if no batch has the id to cancel.
+        JudgeError: if the provider does not cancel it.
+    """
+    found = await workspace.off_event_loop(workspace.store.batches.open)
+    if options.cancel is None:
+        return Batches(found)
+    chosen = next((batch for batch in found if options.cancel in (batch.batch_id, batch.key)), None)
+    if chosen is None:
+        ids = ", ".join(batch.name for batch in found)
+        raise SettingsError(
+            f"{option('cancel')}: no batch {options.cancel!r} is under way.", f"Under way: {ids or 'none'}."
+        )
+    await _cancel(workspace, chosen)
+    return Batches(found, chosen)
+
+
+async def _cancel(workspace: Workspace, batch: OpenBatch) -> None:
+    model = BatchModel(batch.model, api_base=batch.api_base, timeout=workspace.options.timeout)
+    batch_id = batch.batch_id or await model.find(batch.file_id, datetime.fromisoformat(batch.created))
+    if batch_id is None:  # its file was uploaded, but no batch was made of it
+        await workspace.off_event_loop(workspace.store.batches.remove, batch.key)
+        return
+    status = await model.status(batch_id)
+    if status.ended:
+        raise JudgeError(
+            f"Batch {batch_id} has ended already: {status.state}.",
+            "Run the command that sent it again, to collect its answers.",
+        )
+    await model.cancel(batch_id)
+
+
+class DisagreementsOptions(Options):
+    """Which texts are shown."""
+
+    count: int = Field(default=10, ge=1)
+    """The number of texts, those with the largest differences first."""
+
+    side: Literal["both", "higher", "lower"] = "both"
+    """Only texts that the rubric scores higher, or lower, than people do."""
+
+
+@dataclass(frozen=True, repr=False)
+class Disagreements(Displayed):
+    """Labelled texts by the distance of their held-out score from the label, the largest first."""
+
+    version: Version
+    record: TrainingRecord
+    texts: tuple[Disagreement, ...]
+
+    def view(self) -> View:
+        """Return each text with its label, the raters' scores, the held-out score and each criterion's reason."""
+        from rubriclab.report.recorded import disagreements_view
+
+        return disagreements_view(self.version, self.record, self.texts)
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return one JSON object for each text."""
+        return [_row(each) for each in self.texts]
+
+
+def disagreements(
+    workspace: Workspace,
+    rubric: str | Version,
+    options: DisagreementsOptions,
+    *,
+    record: TrainingRecord | None = None,
+) -> Disagreements:
+    """Return the texts whose held-out scores lie furthest from their labels.
+
+    Args:
+        record: the training record of the version, to spare reading it.
+
+    Raises:
+        NotInStore: if there is no such rubric, or no record of its training.
+    """
+    version = version_of(workspace, rubric)
+    record = record or training_record(workspace, version.ref)
+    chosen = [each for each in furthest(record, len(record.texts)) if options.side in ("both", each.side)]
+    return Disagreements(version, record, tuple(chosen[: options.count]))
+
+
+def _row(each: Disagreement) -> dict[str, Any]:
+    text = each.text
+    return {
+        **text.model_dump(mode="json", exclude={"context", "reference"}),
+        "difference": round(each.points, 6),
+        "criteria": [
+            {"id": candidate.criterion.id, "score": cell.score, "applies": cell.applies, "reason": cell.reason}
+            for candidate, cell in each.answers
+        ],
+    }
+
+
+class GivenText(BaseModel):
+    """A text to score, as programs and assistants give it."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    output: str
+    """The text."""
+    source: str | None = None
+    """What it was made from, such as the article of a summary or the question of an answer."""
+    context: str | None = None
+    """What else the judge is shown, such as the dialogue before a response."""
+    reference: str | None = None
+    """A text by a person for the same source, for criteria that compare with one."""
+    id: str | None = None
+    """By default derived from the text."""
+    group: str | None = None
+    """What texts share that have the same source; by default derived from it."""
+
+
+class DescriptionModel(BaseModel):
+    """Base of what is told to programs."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class LevelDescription(DescriptionModel):
+    """What a text is like that deserves a score."""
+
+    score: float
+    """On the scale of the criterion."""
+    description: str
+    """What such a text is like."""
+
+
+class CriterionDescription(DescriptionModel):
+    """A criterion of the rubric."""
+
+    id: str
+    """Names it in scores."""
+    kind: CriterionKind
+    """What the judge is asked for."""
+    trait: str
+    """What it is about, in a few words."""
+    statement: str
+    """What the judge is asked."""
+    levels: tuple[LevelDescription, ...] = ()
+    """What texts of each score are like, if the criterion says it."""
+    weight: float | None = None
+    """Its share of the score; the sizes of all weights sum to 1. Null without learned weights."""
+
+
+class AspectDescription(DescriptionModel):
+    """What is judged."""
+
+    name: str
+    """Such as coherence."""
+    definition: str
+    """What it means."""
+
+
+class ScaleDescription(DescriptionModel):
+    """The ends of the scale of scores."""
+
+    low: float
+    """The lowest score."""
+    high: float
+    """The highest score."""
+
+
+class RubricDescription(DescriptionModel):
+    """The rubric that scores."""
+
+    rubric: str
+    """Its name with its version."""
+    digest: str
+    """Equal rubrics have equal digests."""
+    task: str
+    """The kind of text."""
+    aspect: AspectDescription
+    """What the rubric judges."""
+    scale: ScaleDescription
+    """The scale of the scores."""
+    judge: str
+    """Who rates the texts; `recorded` for a recording."""
+    needs: tuple[str, ...]
+    """Fields that every text should have, since all texts had them that the rubric was learned from."""
+    verdict: Literal["better", "not better", "inconclusive"] | None
+    """Whether it agrees better with people than the same judge asked directly; null if that was not measured."""
+    criteria: tuple[CriterionDescription, ...]
+    """What the judge rates, in the order of the rubric."""
+
+
+def shown_judge(judge: str) -> str:
+    """Return a judge without the path of its recording."""
+    name = recorded_name(judge)
+    return PREFIX.rstrip(":") if name.startswith(PREFIX) else name
+
+
+def describe_rubric(rubric: Rubric, name: str, judge: str, version: Version | None) -> RubricDescription:
+    """Return the description of a rubric, which is known as `name` and rated by `judge`."""
+    provenance = version.provenance if version else None
+    validation = provenance.validation if provenance else None
+    terms = rubric.aggregation.terms if rubric.aggregation else ()
+    weights = {term.criterion: term.weight for term in terms}
+    return RubricDescription(
+        rubric=name,
+        digest=rubric.digest,
+        task=rubric.task,
+        aspect=AspectDescription(name=rubric.aspect.name, definition=rubric.aspect.definition),
+        scale=ScaleDescription(low=rubric.scores_on.low, high=rubric.scores_on.high),
+        judge=shown_judge(judge),
+        needs=(provenance.text_fields or ()) if provenance else (),
+        verdict=validation.outcome if validation else None,
+        criteria=tuple(_criterion(criterion, weights.get(criterion.id)) for criterion in rubric.criteria),
+    )
+
+
+def _criterion(criterion: Criterion, weight: float | None) -> CriterionDescription:
+    return CriterionDescription(
+        id=criterion.id,
+        kind=criterion.kind,
+        trait=criterion.trait,
+        statement=criterion.statement,
+        levels=tuple(LevelDescription(score=each.score, description=each.description) for each in criterion.levels),
+        weight=weight,
+    )

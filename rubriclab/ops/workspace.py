@@ -1,0 +1,712 @@
+"""Options that several operations share, and the types of their values."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+import time
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, ExitStack, aclosing, nullcontext, suppress
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, Self, TypeVar
+
+from pydantic import BeforeValidator, Field
+
+from rubriclab.base_options import Options, option_error
+from rubriclab.errors import JudgeError, NotConfirmed, SettingsError, StoreError
+from rubriclab.judges.budget import Budget, LocalBudget
+from rubriclab.judges.connect import EMBEDDED, connect, makes_requests, provider
+from rubriclab.judges.judge import Judge
+from rubriclab.judges.ledger import Ledger
+from rubriclab.judges.limits import Limits
+from rubriclab.judges.options import JudgeOptions
+from rubriclab.judges.price import as_price
+from rubriclab.judges.recording import Recorder, recorded_name
+from rubriclab.judges.retry import Breaker
+from rubriclab.methods.method import Progress, silent
+from rubriclab.models.characters import describe
+from rubriclab.models.rubric import Rubric
+from rubriclab.models.text import Scale
+from rubriclab.models.version import Effort, Version
+from rubriclab.ops.progress import ProgressDisplay, logged
+from rubriclab.option_names import command, option
+from rubriclab.report.wording import quoted_judge
+from rubriclab.store import Store, open_store
+from rubriclab.store.engine import is_remote
+from rubriclab.store.store import Access
+
+if TYPE_CHECKING:
+    from rubriclab.judges.metrics import Metrics
+
+
+def _scale_text(value: Any) -> Any:
+    if isinstance(value, Scale):
+        return f"{value.low!r}:{value.high!r}:{'whole' if value.whole else 'any'}"
+    if isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2:
+        return ":".join(str(end) for end in value)
+    return value
+
+
+def check_tables(tables: Any) -> Any:
+    """Return settings that have the form of `SettingsTables`, if they are a mapping.
+
+    Raises:
+        SettingsError: if one stands under `METHOD.NAME`, or what a method has is no mapping.
+    """
+    for owner, values in tables.items() if isinstance(tables, Mapping) else ():
+        method, dot, name = str(owner).partition(".")
+        if not isinstance(values, Mapping):
+            given = option("settings", f"{method}.{name if dot else 'NAME'}={values if dot else 'VALUE'}")
+            raise SettingsError(
+                f"{option('settings')}: expected the settings of each method by name, got {describe(values)} for "
+                f"{str(owner)!r}.",
+                f"Write {given}.",
+            )
+    return tables
+
+
+# A scale as `parse_scale` reads it; `(1, 5)` and a `Scale` are written so.
+ScaleText = Annotated[str, BeforeValidator(_scale_text)]
+# Hyperparameters by method and name: `{"hypoeval": {"k": 10}}`.
+SettingsTables = Mapping[str, Mapping[str, Any]]
+# The same as an option.
+SettingsOption = Annotated[SettingsTables, BeforeValidator(check_tables)]
+
+
+class JudgeOption(Options):
+    """Which judge is asked."""
+
+    judge: str | None = None
+    """A litellm model string, `embedded` (offline, no language model) or `recorded:PATH`."""
+
+
+PORT = 8600
+
+
+class ServeOptions(JudgeOption):
+    """How a rubric is served over HTTP."""
+
+    host: str = "127.0.0.1"
+    """The address to listen at; any but a loopback address needs a token. `0.0.0.0` is every address."""
+
+    port: int = Field(default=PORT, ge=0, le=65535)
+    """The port to listen at; 0 for any free port."""
+
+    token_file: str | None = None
+    """A file with a token, or a name and a token, on each line. Default: `RUBRICLAB_SERVE_TOKEN`, or no token."""
+
+    max_body_bytes: int = Field(default=1_000_000, ge=1_000, le=64_000_000)
+    """The largest body of a request."""
+
+    max_texts: int = Field(default=100, ge=1, le=10_000)
+    """The most texts in a request."""
+
+    at_once: int = Field(default=64, ge=1, le=10_000)
+    """Requests to score that are answered at the same time."""
+
+    request_timeout: float = Field(default=120.0, gt=0, le=3600)
+    """Seconds until a request to score is given up; answers that arrive later are kept in the store."""
+
+    grace: int = Field(default=30, ge=0, le=3600)
+    """Seconds that requests under way get once the service is to end."""
+
+
+class Answered:
+    """What a judge was asked for; `unanswered` says why nothing was scored, if replies failed."""
+
+    unanswered: str | None
+
+    def check_answered(self) -> None:
+        """Return if there is a score, or no reply failed.
+
+        Raises:
+            JudgeError: otherwise.
+        """
+        if self.unanswered:
+            raise JudgeError(self.unanswered)
+
+
+@dataclass(frozen=True)
+class JudgeChoice:
+    """The judge to use, and the address of its server where that is not the provider's own.
+
+    `named_by` is the imported version (`NAME@NUMBER`) that names both, `None` where the user did. An address that
+    `is_apart` holds even if the user gives one for the judges of this provider.
+    """
+
+    spec: str
+    address: str | None = None
+    named_by: str | None = None
+    is_apart: bool = False
+
+
+def judge_named(named: str | None, notify: Notify) -> str:
+    """Return the judge that the user has named, or else the offline one, and say so."""
+    _notify_embedded(named or EMBEDDED, "" if named else ", as none is configured", notify)
+    return named or EMBEDDED
+
+
+def check_distinct(judges: Mapping[str, Judge]) -> None:
+    """Refuse one judge under two names, such as its recording beside it.
+
+    Raises:
+        SettingsError: if two of the judges are the same.
+    """
+    for (first, one), (second, other) in combinations(judges.items(), 2):
+        if one.identity == other.identity:
+            raise SettingsError(f"{first} and {second} are the same judge;", "a judge cannot be compared with itself.")
+
+
+def unanswered(judge: str, rubric: str, scored: int, reason: str | None, ledger: Ledger) -> str | None:
+    """Return that a judge gave no usable reply, if none of the texts is `scored` after replies have failed.
+
+    Args:
+        reason: the latest reason why a text has no score.
+    """
+    if scored or not reason or not ledger.failed:
+        return None
+    return f"{judge} gave no reply that {rubric} can use; the latest reason: {reason}"
+
+
+def judge_of(version: Version, named: str | None, store: Store, notify: Notify) -> JudgeChoice:
+    """Return the judge that the user has named, else the one that the version was learned with, and say which it is.
+
+    Raises:
+        NotConfirmed: if nobody is named, and an imported version named the judge that is not confirmed.
+    """
+    provenance = version.provenance
+    if named:
+        _notify_embedded(named, "", notify)
+        if recorded_name(named) != recorded_name(provenance.judge):
+            notify(
+                f"{version.ref} is calibrated for {quoted_judge(provenance.judge)}; with another judge its agreement "
+                f"may differ: `{command('transfer')}` says by how much"
+            )
+        return JudgeChoice(named)
+    why = f", as {version.ref} was learned with it"
+    _notify_embedded(provenance.judge, why, notify)
+    if provenance.judge == EMBEDDED:
+        return JudgeChoice(EMBEDDED)
+    source = imported_source(version, provenance.judge_from, store)
+    if source and not source.trusted:
+        raise _not_confirmed(version, source)
+    notify(f"judge: {quoted_judge(provenance.judge, provenance.judge_address)}{why}")
+    return JudgeChoice(provenance.judge, provenance.judge_address, source.ref if source else None)
+
+
+def generator_of(version: Version, store: Store, notify: Notify) -> JudgeChoice | None:
+    """Return who proposed the criteria of a version, where that is not its judge and may be asked again.
+
+    One that an unconfirmed imported version named is left out, which is said.
+    """
+    provenance = version.provenance
+    address = provenance.generator_address
+    if (provenance.generator, address) == (provenance.judge, provenance.judge_address):
+        return None
+    source = imported_source(version, provenance.generator_from, store)
+    if provenance.generator == EMBEDDED or source is None or source.trusted:
+        is_apart = address is not None and address != provenance.judge_address
+        return JudgeChoice(provenance.generator, address, source.ref if source else None, is_apart)
+    generator = quoted_judge(provenance.generator, address)
+    notify(f"the judge proposes criteria, not {generator}, as {source.ref} was imported and is not confirmed")
+    return None
+
+
+def imported_source(version: Version, recorded: str | None, store: Store) -> Version | None:
+    """Return the imported version that named a judge of `version`: itself, or else the one recorded, if any."""
+    if version.imported:
+        return version
+    return store.load(recorded) if recorded else None
+
+
+def online_judges(version: Version) -> dict[str, tuple[str, str | None]]:
+    """Return name and address by role of those that a version names besides the offline judge.
+
+    A generator that is the judge is listed once.
+    """
+    provenance = version.provenance
+    judges = {
+        "judge": (provenance.judge, provenance.judge_address),
+        "generator": (provenance.generator, provenance.generator_address),
+    }
+    if judges["generator"] == judges["judge"]:
+        del judges["generator"]
+    return {role: judge for role, judge in judges.items() if judge[0] != EMBEDDED}
+
+
+def _not_confirmed(version: Version, source: Version) -> NotConfirmed:
+    provenance = version.provenance
+    origin = "" if source.ref == version.ref else f"{version.ref} was made with the judge of {source.ref}: "
+    return NotConfirmed(
+        f"{origin}{source.ref} was imported, and the judge that it names is not confirmed: "
+        f"{quoted_judge(provenance.judge, provenance.judge_address)}.",
+        f"Name a judge with {option('judge')}, or, if this one may have your texts and your key, run: "
+        f"{command('trust', source.ref)}",
+    )
+
+
+def _notify_embedded(judge: str, why: str, notify: Notify) -> None:
+    if judge == EMBEDDED:
+        notify(
+            f"judge: embedded{why}; it measures texts offline and is not a language model "
+            f"(name another with {option('judge')})"
+        )
+
+
+class GivenAddress:
+    """The address of a server, for the first judge that asks for it and the others of its provider.
+
+    Judges of another provider have another key, which that server must not get: they are asked at their own address.
+    """
+
+    def __init__(self, address: str | None) -> None:
+        self._address = address
+        self._first: str | None = None
+        self._lock = Lock()
+
+    def for_judge(self, judge: str) -> str | None:
+        """Return the address if it is for this judge."""
+        if self._address is None or not makes_requests(judge):
+            return None
+        with self._lock:
+            self._first = self._first or judge
+        is_for_it = judge == self._first or _server(judge) == _server(self._first)
+        return self._address if is_for_it else None
+
+
+def _server(judge: str) -> str:
+    """Return the provider whose server and key a judge has; litellm has two names for some, as for Ollama."""
+    return provider(judge).removesuffix("_chat")
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+# Told what a person should know beside the results.
+Notify = Callable[[str], None]
+
+
+def no_progress(_ledger: Ledger) -> AbstractContextManager[Progress]:
+    """Return a display that shows nothing."""
+    return nullcontext(silent)
+
+
+@dataclass(eq=False)
+class Workspace:
+    """The store, the options that judges are asked with, and the ledger and budget that all of them share.
+
+    Attributes:
+        location: path or URL of the store; `None` for the user's own.
+        options: how judges are asked.
+        notify: told what a person should know beside the results.
+        progress: shows how far an operation is.
+        record: the file that requests and replies are recorded to, or what writes them down elsewhere.
+        settings: hyperparameters of methods, from a configuration file.
+        budget: caps on calls and money; by default those in `options`.
+        limits: when requests may be sent, for all judges together; by default each judge has those in `options`.
+        given_address: the one in the options, for the first judge and the others of its provider.
+        breaker: ends the operation if too many prompts in a row fail; by default each judge has its own.
+        ledger: counts what is asked.
+        metrics: counts every request to a provider.
+    """
+
+    location: str | Path | None = None
+    options: JudgeOptions = field(default_factory=JudgeOptions)
+    notify: Notify = lambda _text: None
+    progress: ProgressDisplay = no_progress
+    record: Path | Recorder | None = None
+    settings: SettingsTables = field(default_factory=dict)
+    budget: Budget | None = None
+    limits: Limits | None = None
+    given_address: GivenAddress | None = None
+    breaker: Breaker | None = None
+    ledger: Ledger = field(default_factory=Ledger)
+    metrics: Metrics | None = None
+
+    def __post_init__(self) -> None:
+        # Shared by all judges of the operation.
+        self.budget = self.budget or LocalBudget(self.options.max_calls, self.options.max_cost)
+        self.given_address = self.given_address or GivenAddress(self.options.api_base)
+        self._started = time.monotonic()
+        self._held = ExitStack()
+        self._store: Store | None = None
+        self._shows_progress = self.progress is not no_progress
+        self.progress = logged(self.progress)
+        self.notify = _once(self.notify)
+
+    @property
+    def store(self) -> Store:
+        """The store, opened where it is first used; one that may only be read will do."""
+        return self.open_store(create=False, access="either")
+
+    def open_store(self, *, create: bool = False, access: Access = "write") -> Store:
+        """Return the store, opened so unless it is open already.
+
+        Raises:
+            NoStore: if there is none, and it is not to be made.
+            StoreError: if it cannot be opened.
+        """
+        if self._store is None:
+            self._store = self._held.enter_context(open_store(self.location, create=create, access=access))
+        return self._store
+
+    def give_address_to(self, judge: str | None) -> None:
+        """Keep the address in the options for the provider of this judge, if one is named, before others are asked."""
+        if judge and self.given_address:
+            self.given_address.for_judge(judge)
+
+    def judge(self, choice: JudgeChoice, *, fresh: bool = False) -> Judge:
+        """Return the judge chosen, connected to the store's answers unless `fresh`; a given address comes first."""
+        assert self.given_address
+        given = None if choice.is_apart else self.given_address.for_judge(choice.spec)
+        return connect(
+            choice.spec,
+            options=self.options.model_copy(update={"api_base": given or choice.address}),
+            ledger=self.ledger,
+            answers=None if fresh else self.store.answers,
+            record=self.record,
+            budget=self.budget,
+            limits=self.limits,
+            batches=self.store.batches,
+            notify=self.notify,
+            metrics=self.metrics,
+            breaker=self.breaker,
+        )
+
+    async def off_event_loop(self, work: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
+        """Return what synchronous work with the store returns, without blocking the event loop on a remote store."""
+        if not is_remote(self.location):
+            return work(*arguments, **options)
+        return await asyncio.to_thread(work, *arguments, **options)
+
+    @property
+    def shows_progress(self) -> bool:
+        """Whether anybody sees how far an operation is."""
+        return self._shows_progress
+
+    @property
+    def under_way(self) -> int:
+        """How many texts are scored at a time.
+
+        Twice the requests, so that a slow one never leaves the others idle; or as many as a batch has prompts.
+        """
+        return self.options.batch_size if self.options.batch else 2 * self.options.concurrency
+
+    def model_versions(self) -> list[str]:
+        """Return the model names that providers reported so far, sorted."""
+        return sorted(self.ledger.model_versions)
+
+    def effort(self) -> Effort:
+        """Return what the operation has taken so far."""
+        return self.ledger.effort(round(time.monotonic() - self._started, 3))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the store, and say what batches are left and how many cached answers turned out to be damaged."""
+        if self.options.batch and self._store:
+            self._notify_open_batches(self._store)
+        self._held.close()
+        self._store = None
+        if count := len(self.ledger.damaged):
+            answers = "1 cached answer is" if count == 1 else f"{count} cached answers are"
+            self.notify(f"{answers} damaged and asked for again; see: {command('verify')}")
+            self.ledger.damaged.clear()
+
+    def _notify_open_batches(self, store: Store) -> None:
+        with suppress(StoreError):
+            left = store.batches.open()
+            if left:
+                batches = "1 batch is" if len(left) == 1 else f"{len(left)} batches are"
+                self.notify(
+                    f"{batches} still under way at the provider and will be charged: run the same command again to "
+                    f"collect the answers, or cancel: {command('batches', cancel=left[0].name)}"
+                )
+
+
+def _once(notify: Notify) -> Notify:
+    """Return what tells a text the first time only: operations that score twice would repeat themselves."""
+    told = set[str]()
+
+    def notify_once(text: str) -> None:
+        if text not in told:
+            told.add(text)
+            notify(text)
+
+    return notify_once
+
+
+def judge_options(values: Mapping[str, Any]) -> JudgeOptions:
+    """Return the options that are given, the defaults for those that are `None`.
+
+    Raises:
+        SettingsError: for a value out of bounds.
+    """
+    from pydantic import ValidationError
+
+    given = {name: value for name, value in values.items() if value is not None}
+    if "price" in given:
+        given["price"] = as_price(given["price"])
+    try:
+        return JudgeOptions(**given)
+    except ValidationError as error:
+        raise option_error(error, JudgeOptions) from None
+
+
+# A reference (`NAME`, `NAME@3`, `NAME@production`), a version, or a rubric that is not stored.
+RubricLike = str | Version | Rubric
+
+_REFERENCES = "Give a version, or a text: NAME (the newest), NAME@NUMBER or NAME@TAG."
+
+
+def ref_of(rubric: Any) -> str:
+    """Return the reference of a version, or the one that is given as a text.
+
+    Raises:
+        SettingsError: if it is neither.
+    """
+    if isinstance(rubric, Version):
+        return rubric.ref
+    if isinstance(rubric, str):
+        return rubric
+    if isinstance(rubric, Rubric):
+        raise SettingsError("Expected a version in the store, got a rubric that is not stored.", _REFERENCES)
+    raise SettingsError(f"Expected a rubric, got {describe(rubric)}.", _REFERENCES)
+
+
+def version_of(workspace: Workspace, rubric: str | Version) -> Version:
+    """Return the version that is meant; of an imported one, what the store now says of its confirmation.
+
+    Raises:
+        NotInStore: if there is no such version.
+        SettingsError: if `rubric` is neither a reference nor a version.
+    """
+    if isinstance(rubric, Version) and not rubric.imported:
+        return rubric
+    return workspace.store.load(ref_of(rubric))
+
+
+def versions_of(workspace: Workspace, rubrics: Any) -> tuple[Version, ...]:
+    """Return the versions that are meant, each once, in their order.
+
+    Raises:
+        NotInStore: if there is no such version.
+        SettingsError: if there is none, or one is neither a reference nor a version.
+    """
+    several = isinstance(rubrics, Iterable) and not isinstance(rubrics, str | bytes | Version)
+    named = tuple(rubrics) if several else (rubrics,)
+    if not named:
+        raise SettingsError("Expected one rubric or more, got none.", _REFERENCES)
+    return tuple({version.ref: version for version in (version_of(workspace, rubric) for rubric in named)}.values())
+
+
+# Results that a stream may be ahead of its reader.
+AHEAD = 16
+
+
+def finish(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Run asynchronous work to its end, closing the connections of language models afterwards.
+
+    Where a loop is running already, as in a notebook, the work gets a thread with a loop of its own. Ctrl-C cancels the
+    work and waits until it has ended.
+    """
+    results: list[T] = []
+
+    async def run() -> None:
+        # Not returned: `asyncio.run` formats its finished task when it restores the signal handler, and with it
+        # whatever the task returned. For the training record of 10,000 texts that took minutes and gigabytes.
+        results.append(await closing_connections(work()))
+
+    if _loop_is_running():
+        BackgroundWork(run).join()
+    else:
+        asyncio.run(run())
+    return results[0]
+
+
+def iterate(stream: Callable[[], AsyncGenerator[T]]) -> Generator[T]:
+    """Yield what an asynchronous stream yields, which runs in a thread of its own, a few results ahead at most.
+
+    Closing the iterator ends the stream.
+    """
+    results: queue.Queue[list[T]] = queue.Queue(AHEAD)
+    stopped = threading.Event()
+
+    async def run() -> None:
+        async with aclosing(stream()) as running:
+            async for result in running:
+                await asyncio.to_thread(_put, results, [result], stopped)
+                if stopped.is_set():
+                    return
+
+    thread = BackgroundWork(lambda: closing_connections(run()), at_end=lambda: _put(results, [], stopped))
+    finished = False
+    try:
+        while result := results.get():
+            yield result[0]
+        finished = True
+    finally:
+        stopped.set()
+        if finished:
+            thread.join()
+        else:
+            thread.stop()
+
+
+def _put(results: queue.Queue[list[T]], result: list[T], stopped: threading.Event) -> None:
+    """Hand a result over, unless nobody is reading any more; an empty one is the end."""
+    while not stopped.is_set():
+        try:
+            results.put(result, timeout=0.1)
+        except queue.Full:
+            continue
+        return
+
+
+async def closing_connections(work: Coroutine[Any, Any, T]) -> T:
+    """Return what `work` returns, having ended the tasks it left and closed the connections of language models."""
+    from rubriclab.judges.language_model import close_connections
+
+    working = asyncio.create_task(work)
+    try:
+        # Shielded, so that a cancellation reaches all tasks at once: some wait for replies before they end, and others
+        # would send requests meanwhile.
+        return await asyncio.shield(working)
+    finally:
+        await end_other_tasks()
+        await close_connections()
+
+
+async def end_other_tasks() -> None:
+    """Cancel what an error or Ctrl-C has left under way: it would open connections while they are being closed.
+
+    What is being cancelled already may wait for its reply.
+    """
+    from rubriclab.judges.judge import IN_FLIGHT
+
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        if not task.cancelling() and task.get_name() != IN_FLIGHT:
+            task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+
+
+def _loop_is_running() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+class BackgroundLoop:
+    """An event loop in a thread of its own, which does the work of other threads and loops until it is closed."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._closed = False
+        self._thread = threading.Thread(target=self._loop.run_forever, name="rubriclab", daemon=True)
+        self._thread.start()
+
+    def run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Return what `work` returns; Ctrl-C cancels it.
+
+        Raises:
+            RuntimeError: if the loop is closed.
+        """
+        future = self._submit(work)
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            future.cancel()
+            raise
+
+    async def run_async(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Return what `work` returns, without blocking the running event loop; its cancellation cancels the work.
+
+        Raises:
+            RuntimeError: if the loop is closed.
+        """
+        return await asyncio.wrap_future(self._submit(work))
+
+    def close(self, at_end: Callable[[], None] | None = None) -> None:
+        """Cancel the work under way, close the connections of language models, call `at_end`, and end the thread."""
+        if self._closed:
+            return
+        self._closed = True
+
+        async def ended() -> None:
+            await closing_connections(asyncio.sleep(0))
+            if at_end:
+                at_end()
+
+        try:
+            asyncio.run_coroutine_threadsafe(ended(), self._loop).result()
+        finally:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
+
+    def _submit(self, work: Callable[[], Coroutine[Any, Any, T]]) -> Future[T]:
+        if self._closed:
+            raise RuntimeError("The rubric is closed; open a new scorer.")
+        return asyncio.run_coroutine_threadsafe(work(), self._loop)
+
+
+class BackgroundWork:
+    """Asynchronous work under way in a thread that has a loop of its own."""
+
+    def __init__(self, work: Callable[[], Coroutine[Any, Any, None]], at_end: Callable[[], None] | None = None) -> None:
+        self._work = work
+        self._at_end = at_end
+        self._error: BaseException | None = None
+        self._loop = asyncio.new_event_loop()
+        self._task: asyncio.Task[None] | None = None
+        self._stopped = False
+        self._thread = threading.Thread(target=self._run, name="rubriclab", daemon=True)
+        self._thread.start()
+
+    def join(self) -> None:
+        """Wait for the work, and raise what it raised."""
+        try:
+            self._thread.join()
+        except KeyboardInterrupt:
+            self.stop()
+            raise
+        if self._error is not None:
+            raise self._error
+
+    def stop(self) -> None:
+        """Cancel the work and wait until it has ended."""
+        with suppress(RuntimeError):  # the loop has been closed in the meantime
+            self._loop.call_soon_threadsafe(self._cancel)
+        self._thread.join()
+
+    def _cancel(self) -> None:
+        self._stopped = True
+        if self._task is not None:
+            self._task.cancel()
+
+    def _run(self) -> None:
+        try:
+            with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+                runner.run(self._main())
+        except BaseException as error:
+            self._error = error
+        finally:
+            if self._at_end:
+                self._at_end()
+
+    async def _main(self) -> None:
+        self._task = asyncio.current_task()
+        if not self._stopped:
+            await self._work()

@@ -1,1 +1,0 @@
-"""Papers about raters: read page by page, taken apart into findings, each checked against the passage it quotes."""

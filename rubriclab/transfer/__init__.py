@@ -1,1 +1,0 @@
-"""Transfer: what a rubric is worth on other texts or with another judge, and what to do about it."""
