@@ -110,7 +110,7 @@ _HOMES = {
         "cross_validated",
     ),
     "prompts": ("Prompt",),
-    "rubric": (
+    "models.rubric": (
         "Criterion",
         "Evidence",
         "Level",
@@ -118,14 +118,14 @@ _HOMES = {
         "Question",
         "Rubric",
     ),
-    "scoring": (
+    "learning.scoring": (
         "CriterionScore",
         "Score",
     ),
-    "services.evaluate": ("Evaluation",),
-    "services.scores": ("Scores",),
-    "services.text_scorer": ("TextScorer",),
-    "store": ("Version",),
+    "ops.evaluate": ("Evaluation",),
+    "ops.scores": ("Scores",),
+    "ops.text_scorer": ("TextScorer",),
+    "models.version": ("Version",),
 }
 _HOME_OF = home_of(_HOMES)
 
