@@ -67,16 +67,7 @@ if TYPE_CHECKING:
     from rubriclab.prompts import Prompt as Prompt
 
 _HOMES = {
-    "data": (
-        "Aspect",
-        "Assignment",
-        "Example",
-        "Scale",
-        "find_aspect",
-        "parse_scale",
-        "read",
-        "task_words",
-    ),
+    "data": ("read",),
     "data.tables": ("write_rows",),
     "errors": (
         "BudgetReached",
@@ -110,6 +101,15 @@ _HOMES = {
         "cross_validated",
     ),
     "prompts": ("Prompt",),
+    "models.text": (
+        "Aspect",
+        "Assignment",
+        "Example",
+        "Scale",
+        "find_aspect",
+        "parse_scale",
+        "task_words",
+    ),
     "models.rubric": (
         "Criterion",
         "Evidence",
