@@ -13,8 +13,8 @@ import numpy as np
 from commands import LABELLED
 
 from rubriclab.learning.candidates import Candidates
-from rubriclab.learning.settings import JointSettings
-from rubriclab.learning.study import Study
+from rubriclab.learning.fitting import JointSettings
+from rubriclab.learning.train import Study
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.models.rubric import (
     Criterion,

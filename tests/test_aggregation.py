@@ -19,7 +19,7 @@ from rubriclab.models.aggregation import (
     combine,
 )
 from rubriclab.models.text import Scale
-from rubriclab.stats.interval import DIGITS
+from rubriclab.stats.intervals import DIGITS
 
 ONE_TO_FIVE = Scale(low=1, high=5, whole=True)
 STRAIGHT = Calibration(kind="linear", x=(0, 1), y=(3, 4))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
-from rubriclab.learning import feature_values
+from rubriclab.learning.baselines import feature_values
 from rubriclab.models.text import Example, text_digest
 from rubriclab.models.text_features import WORD_COUNT
 from rubriclab.models.version import Baseline, Provenance
@@ -18,7 +18,7 @@ from rubriclab.ops.evaluate import (
     measure_agreement,
     unseen,
 )
-from rubriclab.stats.intraclass import ceiling
+from rubriclab.stats.reliability import ceiling
 
 COEFFICIENTS = {"spearman": spearmanr, "pearson": pearsonr, "kendall": kendalltau}
 RNG = np.random.default_rng(3)

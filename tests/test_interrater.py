@@ -15,7 +15,7 @@ from rubriclab.learning.scoring import CriterionScore, Score
 from rubriclab.models.rubric import Criterion, Part, Rubric
 from rubriclab.models.text import Aspect, Example, Scale
 from rubriclab.ops.agree import InterraterAgreement, interrater_agreement
-from rubriclab.stats.interval import Interval
+from rubriclab.stats.intervals import Interval
 from rubriclab.stats.reliability import krippendorff_alpha
 
 RNG = np.random.default_rng(7)

@@ -12,7 +12,7 @@ from rubriclab.models.version import (
     Outcome,
     Validation,
 )
-from rubriclab.stats.interval import Interval
+from rubriclab.stats.intervals import Interval
 
 BETTER, WORSE = Interval(0.2, 0.1, 0.3), Interval(-0.2, -0.3, -0.1)
 SAME, WIDE = Interval(0.0, -0.02, 0.02), Interval(0.0, -0.3, 0.3)

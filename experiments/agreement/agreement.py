@@ -32,7 +32,7 @@ from rubriclab.ops.evaluate import (
     measure_agreement,
 )
 from rubriclab.ops.learn import parse_settings
-from rubriclab.stats import Level
+from rubriclab.stats.agreement import Level
 from rubriclab.stats.correlation import FloatArray
 
 SEED = 42

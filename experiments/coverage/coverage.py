@@ -32,14 +32,19 @@ from experiments.tables import table as markdown
 from rubriclab import Example, Scale
 from rubriclab.learning.calibration import bounds, conformal
 from rubriclab.learning.candidates import find_candidates
-from rubriclab.learning.fitting import Fit, HeldOut, fit, held_out
-from rubriclab.learning.jackknife import refitted_agreement
-from rubriclab.learning.rating_matrix import RatingMatrix
-from rubriclab.learning.settings import JointSettings
+from rubriclab.learning.fitting import (
+    Fit,
+    HeldOut,
+    JointSettings,
+    fit,
+    held_out,
+    refitted_agreement,
+)
+from rubriclab.learning.matrix import RatingMatrix
 from rubriclab.learning.weighting import design, posterior
-from rubriclab.stats import Interval, Level
-from rubriclab.stats.agreement import agreement_value
+from rubriclab.stats.agreement import Level, agreement_value
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, pearson, pearson_rows, spearman_rows
+from rubriclab.stats.intervals import Interval
 
 CONFIDENCE = 0.9
 SEED = 42

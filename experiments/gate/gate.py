@@ -24,10 +24,9 @@ from experiments.runner.training import SETS, LabelledAspect, joint_plans, label
 from rubriclab import DataError, Example
 from rubriclab.learning.baselines import FEATURE_NAMES, feature_values
 from rubriclab.learning.candidates import Candidates, find_candidates
-from rubriclab.learning.fitting import fit, held_out
+from rubriclab.learning.fitting import JointSettings, fit, held_out
 from rubriclab.learning.gate import validation
-from rubriclab.learning.rating_matrix import RatingMatrix
-from rubriclab.learning.settings import JointSettings
+from rubriclab.learning.matrix import RatingMatrix
 from rubriclab.methods.names import JOINT
 from rubriclab.models.version import Validation
 from rubriclab.stats.correlation import FloatArray

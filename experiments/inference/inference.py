@@ -24,9 +24,7 @@ from experiments.tables import table as markdown
 from rubriclab.learning.candidates import find_candidates
 from rubriclab.learning.fitting import fit, held_out
 from rubriclab.stats.correlation import FloatArray, IntArray
-from rubriclab.stats.folds import renumbered
-from rubriclab.stats.interval import Interval
-from rubriclab.stats.paired import paired_mean
+from rubriclab.stats.intervals import Interval, paired_mean, renumbered
 from rubriclab.stats.prediction_powered import (
     LabelledScores,
     ScoredSet,

@@ -19,10 +19,9 @@ from experiments.coverage.coverage import holds, mean, percent
 from experiments.runner.measurement import Measurement, Options, StoredRow, stored_rows
 from experiments.runner.training import LabelledAspect, labelled_aspects
 from experiments.tables import table as markdown
-from rubriclab.stats import Interval, Level
+from rubriclab.stats.agreement import Level, level_statistic, scored_texts, used_texts
 from rubriclab.stats.correlation import FloatArray, pearson_rows, spearman_rows
-from rubriclab.stats.jackknife import Statistic, estimate
-from rubriclab.stats.levels import level_statistic, scored_texts, used_texts
+from rubriclab.stats.intervals import Interval, Statistic, estimate
 
 GROUPS, SIZES = (5, 6, 8, 10, 15, 20), (4, 6, 16)
 LEVELS: dict[Level, str] = {"group": "within groups", "dataset": "over all texts"}

@@ -36,11 +36,10 @@ from rubriclab import (
 from rubriclab.errors import ChecklistError
 from rubriclab.judges.connect import connect
 from rubriclab.judges.ledger import Ledger
-from rubriclab.learning import joint
 from rubriclab.learning.candidates import Plan
+from rubriclab.learning.fitting import JointSettings
 from rubriclab.learning.scoring import score_stream
-from rubriclab.learning.settings import JointSettings
-from rubriclab.learning.single_method import Trained, train
+from rubriclab.learning.train import Trained, train_joint, train_method
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.checklist import seed_questions, shipped_checklists
 from rubriclab.methods.literature import load_findings
@@ -139,10 +138,10 @@ async def learn(given: Course, judge: Judge, *, seed: int) -> Learned:
     tally = Tally(judge)
     if given.joint is not None:
         return Learned(
-            await joint.train(given.plans, given.joint, judge=tally, generator=tally, seed=seed), tally.spent
+            await train_joint(given.plans, given.joint, judge=tally, generator=tally, seed=seed), tally.spent
         )
     (plan,) = given.plans
-    found = await train(plan.method, plan.training_input, plan.settings, judge=tally, generator=tally, seed=seed)
+    found = await train_method(plan.method, plan.training_input, plan.settings, judge=tally, generator=tally, seed=seed)
     return Learned(found, tally.spent)
 
 

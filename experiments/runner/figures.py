@@ -15,10 +15,9 @@ from experiments.runner.study import BASELINES, Study
 from rubriclab.learning.baselines import best_feature, feature_values
 from rubriclab.models.text_features import WORD_COUNT
 from rubriclab.ops.evaluate import Evaluator, Result, measure_agreement
-from rubriclab.stats import Interval, Level, difference
+from rubriclab.stats.agreement import Level, difference
 from rubriclab.stats.correlation import FloatArray
-from rubriclab.stats.interval import rounded
-from rubriclab.stats.jackknife import Statistic, estimate
+from rubriclab.stats.intervals import Interval, Statistic, estimate, rounded
 
 COEFFICIENTS = ("spearman", "pearson", "kendall")
 COUNTS = ("n", "groups", "constant_groups")

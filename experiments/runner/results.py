@@ -20,7 +20,8 @@ from rubriclab.models.documents import Unreadable, read_file
 from rubriclab.prompts import prompts_digest
 from rubriclab.prompts.render import FOLDER
 from rubriclab.pydantic_errors import first_fault
-from rubriclab.stats import ConstantRule, Interval, Level
+from rubriclab.stats.agreement import ConstantRule, Level
+from rubriclab.stats.intervals import Interval
 
 HINT = "Give another file with -o, or remove this one to begin anew."
 Stored = TypeVar("Stored", bound=FrozenModel)

@@ -20,7 +20,7 @@ from rubriclab.models.digest import digest
 from rubriclab.models.documents import Unreadable, parse_toml, read_file
 from rubriclab.models.text import Words
 from rubriclab.pydantic_errors import first_fault
-from rubriclab.stats import ConstantRule, Level
+from rubriclab.stats.agreement import ConstantRule, Level
 
 # Evaluators that never read a text; they take part in every study.
 BASELINES = ("baseline: word count", "baseline: best text feature")

@@ -11,9 +11,7 @@ from experiments.runner.designs import design_named
 from experiments.runner.figures import COEFFICIENTS
 from experiments.runner.results import Gap, Outcome, Results, Row, Spent
 from experiments.runner.study import Study
-from rubriclab.stats import Interval
-from rubriclab.stats.interval import rounded
-from rubriclab.stats.paired import adjust_p_values
+from rubriclab.stats.intervals import Interval, adjust_p_values, rounded
 
 # A test over fewer pairs cannot give a p-value of 0.05.
 FEWEST_PAIRS = 6

@@ -15,7 +15,7 @@ from experiments.runner.sets import Sets, sets_in
 from experiments.runner.study import Arm
 from rubriclab import Assignment, Example, Judge
 from rubriclab.learning.candidates import Candidates, Plan
-from rubriclab.learning.rating_matrix import RatingMatrix
+from rubriclab.learning.matrix import RatingMatrix
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.stats.correlation import FloatArray
 

@@ -23,10 +23,9 @@ from experiments.tables import table as markdown
 from rubriclab import Example, JudgeOptions, Part, Prompt, Reply, Usage
 from rubriclab.judges.judge import JudgeWrapper
 from rubriclab.learning.baselines import feature_values
-from rubriclab.learning.fitting import fit
-from rubriclab.learning.rating_matrix import candidate_table
+from rubriclab.learning.fitting import JointSettings, fit
+from rubriclab.learning.matrix import candidate_table
 from rubriclab.learning.scoring import ratings_of
-from rubriclab.learning.settings import JointSettings
 from rubriclab.methods.baselines import whole_aspect
 from rubriclab.models.aggregation import Ask
 from rubriclab.models.text_features import WORD_COUNT

@@ -147,7 +147,7 @@ def fit_scores(
     """Return the examples with a score for `aspect` if raters scored or compared them.
 
     Texts with a score keep it. The others get the unrounded joint estimate from scores and comparisons
-    (`rubriclab.stats.paired_comparison.joint_scores`), limited to the scale. Groups without any score are centered at
+    (`rubriclab.stats.pairs.joint_scores`), limited to the scale. Groups without any score are centered at
     the mean of all scores, or, with fewer than ten, at the middle of the scale, since nothing relates them to others.
 
     `comparisons` are about `aspect`, each between two examples of one group.
@@ -213,7 +213,7 @@ def _estimates(
     """Return the estimated score of each compared text."""
     import numpy as np
 
-    from rubriclab.stats.paired_comparison import Comparisons, joint_scores
+    from rubriclab.stats.pairs import Comparisons, joint_scores
 
     ids = sorted({example.id: None for example in examples})
     place = {name: number for number, name in enumerate(ids)}

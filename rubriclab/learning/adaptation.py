@@ -18,11 +18,10 @@ import numpy as np
 
 from rubriclab.judges.judge import Judge
 from rubriclab.learning.calibration import Kind, calibrate, conformal, mean_rating_map
-from rubriclab.learning.fitting import significant
-from rubriclab.learning.rating_matrix import RatingMatrix, candidate_table, centers_and_spreads
+from rubriclab.learning.fitting import INTERVAL_CONFIDENCE, JointSettings, significant
+from rubriclab.learning.matrix import RatingMatrix, candidate_table, centers_and_spreads
 from rubriclab.learning.scoring import assignment_of, grouped_stream, ratings_of_texts, row_key, score_stream, stream
-from rubriclab.learning.settings import INTERVAL_CONFIDENCE, JointSettings
-from rubriclab.learning.single_method import Trained
+from rubriclab.learning.train import Trained
 from rubriclab.learning.verdicts import threshold_of
 from rubriclab.methods.method import CriterionRating, Progress, silent
 from rubriclab.models.aggregation import (
@@ -39,8 +38,7 @@ from rubriclab.models.text import Example, Scale
 from rubriclab.models.text_features import usual_directions
 from rubriclab.models.version import Action, Candidate, Cell
 from rubriclab.stats.correlation import BoolArray, FloatArray, float_table, floats
-from rubriclab.stats.folds import grouped_folds
-from rubriclab.stats.interval import DIGITS
+from rubriclab.stats.intervals import DIGITS, grouped_folds
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,9 +15,8 @@ import numpy as np
 
 from rubriclab.models.aggregation import LEAST, Calibration, Conformal
 from rubriclab.models.text import Scale
-from rubriclab.stats.conformal import enough, error_bounds
 from rubriclab.stats.correlation import BoolArray, FloatArray
-from rubriclab.stats.interval import DIGITS
+from rubriclab.stats.intervals import DIGITS, enough, error_bounds
 
 Kind = Literal["none", "linear", "isotonic", "logistic"]
 

@@ -2,25 +2,40 @@
 
 Methods learn one after the other, as each would alone. Criteria that a method would drop are candidates too: they are
 selected from all methods together, which can be repeated without the labels of a fold.
+
+`rated_in_one_call` rates the texts by all candidates as scoring does, with a single call for each text or for several
+rivals. The form of these calls is tried on a few labelled texts first: small models that cannot answer about twenty
+criteria at once can about fewer, at a higher price. Others do answer, but give every text the same scores, from which
+nothing can be learned.
 """
 
 from __future__ import annotations
 
+import asyncio
 import functools
+import itertools
+import math
 import re
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from pydantic import BaseModel
 
-from rubriclab.errors import DataError, SettingsError
+from rubriclab.errors import DataError, JudgeError, SettingsError
+from rubriclab.judges.ask import JudgeAnswer, ask
 from rubriclab.judges.judge import Judge
+from rubriclab.judges.price import estimated_tokens
 from rubriclab.learning.estimate import calls_per_text
-from rubriclab.learning.rating_matrix import RatingMatrix, candidate_table
+from rubriclab.learning.matrix import RatingMatrix, candidate_table
+from rubriclab.learning.scoring import ratings_of_texts
 from rubriclab.methods.method import CriterionRating, Learned, LearningCalls, Method, Progress, TrainingInput, silent
-from rubriclab.methods.single_call import can_join, joins, rival_calls
+from rubriclab.methods.prompting import chunks
+from rubriclab.methods.questions import question_of
+from rubriclab.methods.single_call import can_join, divided, joins, judge_prompt, ratings_in, rival_calls
 from rubriclab.models.aggregation import (
     Ask,
     Bounds,
@@ -30,8 +45,12 @@ from rubriclab.models.aggregation import (
 from rubriclab.models.rubric import Criterion, DroppedCriterion, Part
 from rubriclab.models.text import Assignment, Example
 from rubriclab.models.text_features import prior_directions
-from rubriclab.models.version import Candidate, Cell
-from rubriclab.stats.correlation import float_table
+from rubriclab.models.version import DIRECT, Candidate, Cell
+from rubriclab.option_names import option
+from rubriclab.prompts import render
+from rubriclab.prompts.keyed import KeyedReply
+from rubriclab.stats.correlation import FloatArray, float_table, label_correlations
+from rubriclab.stats.intervals import rounded
 
 NOT_JUDGED = "the method did not have this text judged, as it is shown to the judge beside others"
 
@@ -398,3 +417,336 @@ def _called(criterion: Criterion, names: Mapping[str, str]) -> Criterion:
     if question and question.seed:
         question = question.model_copy(update={"seed": names.get(question.seed, question.seed)})
     return criterion.model_copy(update={"id": names.get(criterion.id, criterion.id), "question": question})
+
+
+# Calls in the usual form, each about another text, and calls in simpler forms after them.
+USUAL_CALLS = SIMPLER_CALLS = 5
+SIMPLER = (
+    CallForm(criteria=10),
+    CallForm(criteria=5),
+    CallForm(criteria=2),
+    CallForm(criteria=1),
+    CallForm(criteria=1, reasons=False),
+)
+# Tried in turn if scores do not differ: two forms, since each needs at least two texts to show a difference.
+SIMPLER_IF_EQUAL = (CallForm(criteria=5), CallForm(criteria=1))
+
+# Characters of a reply that a message quotes.
+QUOTED = 200
+
+
+@dataclass(frozen=True)
+class UsableForm:
+    """The form in which replies can be used: `None` for the usual one, of which `ratings` are complete, by text."""
+
+    form: CallForm | None = None
+    ratings: Mapping[str, tuple[CriterionRating, ...]] = field(default_factory=dict)
+    note: str = ""
+
+
+async def usable_form(
+    examples: Sequence[Example], parts: Sequence[Part], assignment: Assignment, judge: Judge, criteria: int
+) -> UsableForm:
+    """Return the first form in which the judge's replies can be used.
+
+    If texts with different labels get the same scores by every criterion, it is a simpler form in which they do not, or
+    else the usual one.
+
+    Args:
+        parts: the criteria of a call in the usual form.
+        criteria: the number of all criteria that the texts are to be rated by, for the price.
+
+    Raises:
+        JudgeError: if no reply in any form can be used.
+    """
+    return await _Trial(examples, parts, assignment, judge, criteria).usable_form()
+
+
+def are_equal(columns: Iterable[Iterable[CriterionRating | Cell]]) -> bool:
+    """Return whether the scores of each column are the same, as far as there are any."""
+    return all(len({rated.score for rated in column} - {None}) <= 1 for column in columns)
+
+
+def spread(texts: Sequence[Example], most: int) -> list[Example]:
+    """Return at most so many texts, evenly spread from the first to the last."""
+    places = np.linspace(0, len(texts) - 1, min(most, len(texts))).round().astype(int)
+    return [texts[place] for place in places]
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """Arguments as for `usable_form`."""
+
+    examples: Sequence[Example]
+    parts: Sequence[Part]
+    assignment: Assignment
+    judge: Judge
+    criteria: int
+
+    async def usable_form(self) -> UsableForm:
+        texts = self._texts()
+        answers = await self._answers(texts, self.parts)
+        if not any(answer.value for answer in answers) and any(answer.replied for answer in answers):
+            return await self._readable(texts, next(answer for answer in answers if answer.replied))
+        rated = [(text, self._ratings(answer)) for text, answer in zip(texts, answers, strict=True) if answer.value]
+        usual = UsableForm(
+            ratings={
+                text.id: tuple(own[name] for name in self._asked) for text, own in rated if len(own) == self._usual
+            }
+        )
+        texts = [text for text, _ in rated]
+        if len(set(map(self._label, texts))) < 2 or not are_equal(self._columns(own for _, own in rated)):
+            return usual
+        return await self._differing(texts, usual)
+
+    async def _readable(self, texts: Sequence[Example], answer: JudgeAnswer[KeyedReply]) -> UsableForm:
+        """Return the first form with a reply that can be used, after one that could not."""
+        simpler = [form for form in SIMPLER if form.criteria < self._usual or not form.reasons]
+        for form, text in zip(simpler, itertools.cycle(texts), strict=False):
+            first, refused = divided(self.parts, form.criteria)[0], answer.missing
+            (answer,) = await self._answers([text], first, reasons=form.reasons)
+            if answer.value:
+                return self._form(form, f"replies about {self._usual} criteria at once could not be used ({refused})")
+        began = answer.reply.text.strip()[:QUOTED] if answer.reply else ""
+        raise JudgeError(
+            f"The judge gave no usable rating of {len(texts)} texts in any form, from {self._usual} criteria a call to "
+            f"{simpler[-1]}. The last reply began {began!r}; {answer.missing}",
+            f"Try another {option('judge')}.",
+        )
+
+    async def _differing(self, texts: Sequence[Example], usual: UsableForm) -> UsableForm:
+        """Return the first form in which the scores of texts with different labels differ, else the usual one."""
+        why = f"asked about {self._usual} criteria at once, the judge gave one value to every text by each criterion"
+        simpler = [form for form in SIMPLER_IF_EQUAL if form.criteria < self._usual]
+        calls_left = SIMPLER_CALLS
+        for number, form in enumerate(simpler):
+            some = spread(texts, calls_left // (len(simpler) - number))
+            calls_left -= len(some)
+            answers = await self._answers(some, divided(self.parts, form.criteria)[0])
+            if not are_equal(self._columns(map(self._ratings, answers))):
+                return self._form(form, why)
+        forms = " and ".join(map(str, simpler))
+        return replace(usual, note=f"{why}, also with {forms}" if forms else why)
+
+    def _texts(self) -> list[Example]:
+        """Return texts with labels from the lowest to the highest."""
+        return spread(sorted(self.examples, key=lambda example: (self._label(example), example.id)), USUAL_CALLS)
+
+    async def _answers(
+        self, texts: Sequence[Example], parts: Sequence[Part], *, reasons: bool = True
+    ) -> list[JudgeAnswer[KeyedReply]]:
+        prompts = (judge_prompt(text, parts, self.assignment, reasons=reasons) for text in texts)
+        return await asyncio.gather(*(ask(self.judge, prompt, repair=False) for prompt in prompts))
+
+    def _ratings(self, answer: JudgeAnswer[KeyedReply]) -> Mapping[str, CriterionRating]:
+        return ratings_in(answer.value, self._asked) if answer.value else {}
+
+    def _columns(self, rated: Iterable[Mapping[str, CriterionRating]]) -> list[list[CriterionRating]]:
+        rows = list(rated)
+        return [[row[name] for row in rows if name in row] for name in self._asked]
+
+    def _label(self, example: Example) -> float:
+        return float(example.scores[self.assignment.aspect.name])
+
+    @property
+    def _asked(self) -> dict[str, Criterion]:
+        return {criterion.id: criterion for part in self.parts for criterion in part.criteria}
+
+    @property
+    def _usual(self) -> int:
+        return len(self._asked)
+
+    def _form(self, form: CallForm, why: str) -> UsableForm:
+        """Return a form with a note on why it is needed and on its price."""
+        calls = len(self.examples) * math.ceil(self.criteria / form.criteria)
+        first = divided(self.parts, form.criteria)[0]
+        prompt = judge_prompt(self.examples[0], first, self.assignment, reasons=form.reasons)
+        note = (
+            f"{why}; asked again in the form {form}, rating {len(self.examples)} texts by {self.criteria} criteria "
+            f"takes about {calls:,} calls and {calls * estimated_tokens(render(prompt)):,} prompt tokens"
+        )
+        return UsableForm(form, note=note)
+
+
+# Most criteria in a call: in longer replies reasons become formulas.
+MOST_ENTRIES = 20
+
+# By criterion, the rating of each text.
+Columns = Mapping[str, Sequence[Cell]]
+
+
+async def rated_in_one_call(
+    candidates: Candidates,
+    plans: Sequence[Plan],
+    *,
+    judge: Judge,
+    generator: Judge,
+    rivals: RivalLimits | None = None,
+    on_progress: Progress = silent,
+) -> Candidates:
+    """Return the candidates with their ratings from calls about at most `MOST_ENTRIES` criteria of a text.
+
+    The first call is about the scores of the whole and the first criteria. By its ratings methods propose more, which
+    are rated with the rest. The score of the whole that a rubric is compared with is asked for by itself, too.
+
+    Args:
+        rivals: the largest size of calls about several texts of a group. The candidates have the size that was needed,
+            so that scoring by fewer criteria does not show more texts at once than learning did.
+
+    Raises:
+        JudgeError: if no reply could be used.
+    """
+    assignment = plans[0].training_input.assignment
+    first = _first_call(candidates)
+    on_progress(f"rating {len(candidates.examples)} texts by {len(first)} criteria in one call", 0.0)
+    known: Mapping[str, tuple[CriterionRating, ...]] = {}
+    if rivals is None:
+        usable = await usable_form(
+            candidates.examples, _joined(candidates, first), assignment, judge, len(candidates.joined)
+        )
+        known = usable.ratings
+        candidates = replace(candidates, form=usable.form, notes=(*candidates.notes, *filter(None, [usable.note])))
+        if usable.note:
+            on_progress(usable.note, 0.0)
+    columns = await _rated(candidates, first, assignment, judge, rivals, known=known)
+    if all(cell.score is None for column in columns.values() for cell in column):
+        reason = next(cell.reason for column in columns.values() for cell in column)
+        raise JudgeError(f"No usable rating in one call: {reason}", f"Try another {option('judge')}.")
+    if rivals and are_equal(columns.values()):
+        note = (
+            "in calls about several texts the judge gave one value to every text by each criterion, so each text is "
+            "rated in a call of its own"
+        )
+        noted = replace(candidates, notes=(*candidates.notes, note))
+        return await rated_in_one_call(noted, plans, judge=judge, generator=generator, on_progress=on_progress)
+    candidates = await _extended(candidates, columns, plans, judge, generator)
+    rest = [candidates.ids[place] for place in candidates.joined if candidates.ids[place] not in columns]
+    calls = chunks(rest, MOST_ENTRIES)
+    on_progress(f"rating {len(candidates.examples)} texts by {len(rest)} more criteria", 0.5)
+    for found in await asyncio.gather(*(_rated(candidates, names, assignment, judge, rivals) for names in calls)):
+        columns = {**columns, **found}
+    alone = await _alone(candidates, assignment, judge)
+    together = _with_columns(candidates.cells, candidates.ids, columns)
+    unjudged = {name: cells for name, cells in columns.items() if _is_unjudged(candidates, name)}
+    cells = _with_columns(candidates.cells, candidates.ids, {**unjudged, **alone})
+    labels = np.array([example.scores[assignment.aspect.name] for example in candidates.examples], dtype=float)
+    return replace(
+        candidates,
+        candidates=tuple(
+            _with_evidence(each, columns[each.criterion.id], labels) if each.criterion.id in unjudged else each
+            for each in candidates.candidates
+        ),
+        cells=cells,
+        together=together,
+        rivals=_needed(candidates, [first, *calls], assignment, rivals),
+    )
+
+
+def _first_call(candidates: Candidates) -> list[str]:
+    """Return the ids of the scores of the whole, and of as many other criteria as fit, hypotheses first."""
+    order = ("score", "hypothesis", "question")
+    joined = [candidates.candidates[place].criterion for place in candidates.joined]
+    ranked: list[Criterion] = sorted(joined, key=lambda criterion: order.index(criterion.kind))
+    return [criterion.id for criterion in ranked[:MOST_ENTRIES]]
+
+
+async def _rated(
+    candidates: Candidates,
+    names: Sequence[str],
+    assignment: Assignment,
+    judge: Judge,
+    rivals: RivalLimits | None,
+    *,
+    known: Mapping[str, tuple[CriterionRating, ...]] = MappingProxyType({}),
+) -> dict[str, list[Cell]]:
+    """Return the ratings by the criteria with these names; by text, `known` has those that are there already."""
+    texts = [example for example in candidates.examples if example.id not in known]
+    parts = _joined(candidates, names)
+    new = await ratings_of_texts(texts, parts, "in one call", assignment, judge, rivals=rivals, form=candidates.form)
+    rated = {**known, **{text.id: ratings for text, ratings in zip(texts, new, strict=True)}}
+    return _columns([rated[example.id] for example in candidates.examples])
+
+
+def _joined(candidates: Candidates, names: Sequence[str]) -> list[Part]:
+    return [part for part in candidates.parts_with(names) if can_join(part)]
+
+
+def _columns(rated: Sequence[Sequence[CriterionRating]]) -> dict[str, list[Cell]]:
+    return {column[0].criterion: [cell_of(each) for each in column] for column in zip(*rated, strict=True)}
+
+
+async def _alone(candidates: Candidates, assignment: Assignment, judge: Judge) -> dict[str, list[Cell]]:
+    """Return the score that the judge gives without a rubric, unless a method has asked for it already."""
+    names = [each.criterion.id for each in candidates.candidates if each.method == DIRECT]
+    asked = [name for name in names if _is_unjudged(candidates, name)]
+    if not asked:
+        return {}
+    bare = {"form": "score only"} if candidates.form and not candidates.form.reasons else {}
+    parts = [part.model_copy(update={"settings": {**part.settings, **bare}}) for part in candidates.parts_with(asked)]
+    return _columns(await ratings_of_texts(candidates.examples, parts, "by method", assignment, judge))
+
+
+async def _extended(
+    candidates: Candidates, columns: Columns, plans: Sequence[Plan], judge: Judge, generator: Judge
+) -> Candidates:
+    ids = [example.id for example in candidates.examples]
+    ratings = {
+        text: {name: score for name, cells in columns.items() if (score := cells[row].score) is not None}
+        for row, text in enumerate(ids)
+    }
+    for plan in plans:
+        if plan.method.extend and plan.method.rated_later(plan.settings):
+            (part,) = (each for each in candidates.parts_with(candidates.ids) if each.method == plan.method.name)
+            more, notes = await plan.method.extend(
+                part, ratings, plan.training_input, plan.settings, judge=judge, generator=generator
+            )
+            candidates = with_more(candidates, more)
+            own = tuple(f"{plan.method.name}: {note}" for note in notes)
+            candidates = replace(candidates, notes=(*candidates.notes, *own))
+    return candidates
+
+
+def _is_unjudged(candidates: Candidates, name: str) -> bool:
+    place = candidates.ids.index(name)
+    return all(row[place] is UNJUDGED for row in candidates.cells)
+
+
+def _with_columns(
+    cells: Sequence[Sequence[Cell]], ids: Sequence[str], columns: Columns
+) -> tuple[tuple[Cell, ...], ...]:
+    return tuple(
+        tuple(columns[name][row] if name in columns else cell for name, cell in zip(ids, own, strict=True))
+        for row, own in enumerate(cells)
+    )
+
+
+def _needed(
+    candidates: Candidates, calls: Sequence[Sequence[str]], assignment: Assignment, rivals: RivalLimits | None
+) -> RivalLimits | None:
+    """Return the size of the calls about several texts that learning made."""
+    if rivals is None:
+        return None
+    sizes = [
+        len(call)
+        for names in calls
+        for call in rival_calls(candidates.examples, candidates.parts_with(names), assignment, rivals)
+    ]
+    return RivalLimits(texts=max(2, *sizes))
+
+
+def _with_evidence(candidate: Candidate, cells: Sequence[Cell], labels: FloatArray) -> Candidate:
+    """Return a candidate with the statistics of its ratings as evidence."""
+    criterion = candidate.criterion
+    scores = float_table(([cell.score] for cell in cells), 1)
+    judged, inapplicable = int((~np.isnan(scores)).sum()), sum(not cell.applies for cell in cells)
+    update: dict[str, Any] = {
+        "pearson": rounded(float(label_correlations(scores, labels)[0])),
+        "judged": judged,
+        "missing": len(cells) - inapplicable - judged,
+    }
+    if criterion.kind == "question":
+        good = int(np.nansum(scores))
+        yes = good if question_of(criterion).better == "yes" else judged - good
+        update["answers"] = {"yes": yes, "no": judged - yes, "n/a": inapplicable}
+    evidence = criterion.evidence.model_copy(update=update)
+    return candidate.model_copy(update={"criterion": criterion.model_copy(update={"evidence": evidence})})

@@ -1,22 +1,35 @@
-"""Fitting of a rubric's weights and calibration to a rating matrix, and cross-validation of the fit.
+"""The form of a rubric that several methods learn together, the fit to a rating matrix, and its cross-validation.
+
+The rubric has a few criteria as reasons, then the aspect as a whole. The criteria are those whose ratings correlate
+most with the labels, shrunken, without redundant ones; weights and the map onto the raters' scale are fitted to all
+labels. Thirty labels cannot tell sizes, methods and ways of asking apart: a choice among them by held-out labels agreed
+less with people (`docs/decisions`).
 
 `held_out` repeats every step for each fold, so that a fold's scores do not depend on its labels (Varma & Simon 2006,
-"Bias in error estimation when using cross-validation for model selection", BMC Bioinformatics 7:91). Criteria that were
-generated from a fold's labels are left out there.
+"Bias in error estimation when using cross-validation for model selection", BMC Bioinformatics 7:91; Cawley & Talbot
+2010, "On over-fitting in model selection", JMLR 11). Criteria that were generated from a fold's labels are left out
+there.
+
+`refitted_agreement` gives standard errors that include the variance of learning. A held-out score depends on two random
+samples: the text, and the texts that its rubric was learned from. Resampling final scores covers only the first, and
+with thirty labels the second is as large: intervals are too narrow (Bates, Hastie & Tibshirani 2024, "Cross-validation:
+what does it estimate and how well does it do it?", JASA 119). So groups are left out here, and the rubrics of all folds
+are refitted without them: a jackknife of the whole procedure.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
 
 from rubriclab.errors import SettingsError
 from rubriclab.learning.calibration import calibrate, linear_map, logistic, mean_rating_map
-from rubriclab.learning.rating_matrix import RatingMatrix, in_order, standardised
-from rubriclab.learning.settings import INTERVAL_CONFIDENCE, JointSettings
+from rubriclab.learning.matrix import RatingMatrix, in_order, standardised
 from rubriclab.learning.weighting import (
     DesignMatrix,
     Moments,
@@ -26,11 +39,76 @@ from rubriclab.learning.weighting import (
     shrunken_correlations,
     within_rounding,
 )
-from rubriclab.models.aggregation import MOST_MISSING, Calibration
+from rubriclab.methods.replies import Whole
+from rubriclab.models.aggregation import MOST_MISSING, Ask, Calibration, RivalLimits
 from rubriclab.models.text import Scale
-from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
-from rubriclab.stats.folds import grouped_folds, units
-from rubriclab.stats.interval import DIGITS
+from rubriclab.option_names import option
+from rubriclab.stats.agreement import Level, agreement_value
+from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, pearson_rows, spearman_rows
+from rubriclab.stats.intervals import CONFIDENCE, DIGITS, Interval, grouped_folds, student_interval, units
+
+# Of the intervals of single texts and of weights.
+INTERVAL_CONFIDENCE = 0.9
+
+Asking = Literal["in one call", "with rivals", "by method"]
+
+
+@dataclass(frozen=True)
+class Recall:
+    """The level of verdicts, 0 or 1, whose recall a threshold keeps, and the least share of its texts to be found."""
+
+    level: int
+    least: float
+
+
+class JointSettings(BaseModel):
+    """Hyperparameters of selection, weighting and calibration; stored in the version."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    criteria: Whole = Field(default=8, ge=1, le=30)
+    """Maximum number of criteria beside the scores of the whole aspect."""
+
+    calibration: Literal["linear", "isotonic", "none"] = "linear"
+    """The map of the weighted sum onto the raters' scale."""
+
+    ask: Asking = "in one call"
+    """Whether scoring calls the judge once for all criteria of a text, once for those of several texts of a group, or
+    for each method. If a method cannot share a call, each has its own."""
+
+    rivals_per_call: Whole = Field(default=10, ge=2, le=100)
+    """Maximum number of texts in a call about texts of one group."""
+
+    prefer_recall_of: str = Field(default="", pattern=r"^$|^.+=(0?\.\d+|1(\.0*)?)$")
+    """For labels of two levels: the level and the share of its texts that the threshold must find, `fail=0.95`.
+    Default: the threshold of the best balanced accuracy."""
+
+    folds: Whole = Field(default=10, ge=2, le=100)
+    """Number of folds for cross-validation over groups; at most the number of groups."""
+
+    repeats: Whole = Field(default=3, ge=1, le=50)
+    """Repetitions of cross-validation with other folds; held-out scores are means over the repetitions."""
+
+    def recall(self, names: tuple[str, str]) -> Recall | None:
+        """Return the recall that a threshold must keep; `names` are those of the levels.
+
+        Raises:
+            SettingsError: if there is no such level.
+        """
+        name, _, share = self.prefer_recall_of.rpartition("=")
+        if not name:
+            return None
+        if name.strip().casefold() not in names:
+            raise SettingsError(
+                f"{option('prefer_recall_of', self.prefer_recall_of)}: the labels have no level {name.strip()!r}.",
+                f"The levels are {names[0]!r} and {names[1]!r}.",
+            )
+        return Recall(names.index(name.strip().casefold()), float(share))
+
+    @property
+    def rivals(self) -> RivalLimits | None:
+        """The size of calls about several texts; `None` if each text is asked about by itself."""
+        return RivalLimits(texts=self.rivals_per_call) if self.ask == "with rivals" else None
 
 
 @dataclass(frozen=True)
@@ -407,3 +485,105 @@ def mean_over_repetitions(repeated: Sequence[FloatArray]) -> FloatArray:
 def significant(values: FloatArray) -> FloatArray:
     """Return the values with the stored number of significant digits."""
     return np.array([float(f"{value:.{SIGNIFICANT}g}") for value in values.tolist()], dtype=float)
+
+
+@dataclass(frozen=True, eq=False)
+class SelectedRubric:
+    """A rubric fitted to all labels, and held-out scores by the same procedure."""
+
+    fit: Fit
+    held_out: HeldOut
+
+
+def candidate_pool(table: RatingMatrix, most: int, ask: Ask) -> CandidatePool:
+    """Return what a rubric is selected from: the `most` best criteria, all scores of the whole, and text features.
+
+    Criteria that need no call of their own are kept as reasons, even with a weight of 0.
+    """
+    always = tuple(np.flatnonzero(table.holistic | table.signed).tolist())
+    others = tuple(place for place in range(len(table.methods)) if place not in always)
+    return CandidatePool(others, always, most, reasons=ask == "in one call")
+
+
+def select_rubric(table: RatingMatrix, settings: JointSettings, ask: Ask, *, seed: int = 0) -> SelectedRubric:
+    """Return the rubric selected and fitted by all labels, with held-out scores; the order of the texts is irrelevant.
+
+    Args:
+        seed: of the folds.
+    """
+    pool = candidate_pool(table, settings.criteria, ask)
+    return SelectedRubric(fit(table, settings, pool), held_out(table, settings, pool, seed=seed))
+
+
+def chosen_shares(selected: SelectedRubric, table: RatingMatrix) -> FloatArray:
+    """Return for each column of the rubric the share of the folds' rubrics with its criterion, shape (columns,).
+
+    Folds with labels that the criterion was generated from do not count; the share is 1 if there are no others.
+    """
+    columns = list(selected.fit.columns)
+    have, may = np.zeros(len(columns)), np.zeros(len(columns))
+    for fold, fits in zip(selected.held_out.folds, selected.held_out.fits, strict=True):
+        for number, fold_fit in enumerate(fits):
+            free = ~table.seen[fold == number].any(axis=0)[columns]
+            may += free
+            have += free & np.isin(columns, fold_fit.columns)
+    shares: FloatArray = np.divide(have, may, out=np.ones(len(columns)), where=may > 0)
+    return shares
+
+
+# With more groups, this many bundles of groups are left out one by one: the delete-a-group jackknife.
+MOST_BUNDLES = 50
+
+
+def refitted_agreement(
+    table: RatingMatrix, nested: HeldOut, *, level: Level, seed: int = 0, confidence: float = CONFIDENCE
+) -> Mapping[str, Interval]:
+    """Return the held-out `spearman` and `pearson` agreement with intervals.
+
+    The rubric selected in each fold is refitted without each group.
+
+    Args:
+        nested: held-out scores from `held_out` or `select_rubric`, of the same table.
+        level: of the agreement, as in `rubriclab.stats.agreement`.
+        seed: of the bundles, if there are more than `MOST_BUNDLES` groups.
+        confidence: of the intervals.
+    """
+    every = [nested.raw, *_raw_without(table, nested, grouped_folds(table.groups, MOST_BUNDLES, seed))]
+    return {
+        name: _interval(
+            [agreement_value(raw, table.labels, table.groups, level=level, coefficient=rows) for raw in every],
+            confidence,
+        )
+        for name, rows in (("spearman", spearman_rows), ("pearson", pearson_rows))
+    }
+
+
+def _interval(values: Sequence[float], confidence: float) -> Interval:
+    value, *without = values
+    if math.isnan(value):
+        return Interval(None)
+    return student_interval(value, np.array(without), correlation=True, confidence=confidence)
+
+
+def _raw_without(table: RatingMatrix, folds: HeldOut, bundle: IntArray) -> FloatArray:
+    """Return held-out raw values without each bundle, shape (bundles, texts), NaN for the bundle's own texts.
+
+    Only the first repetition is used: the variance that repetitions average out is not an error of learning.
+    """
+    matrix = design(table)
+    every = matrix.moments(np.ones(len(bundle), dtype=bool))
+    parts = [matrix.moments(bundle == left) for left in range(int(bundle.max(initial=-1)) + 1)]
+    raw = np.full((len(parts), len(bundle)), np.nan)
+    for number, fold_fit in enumerate(folds.fits[0]):
+        inside = folds.folds[0] == number
+        rest = every - matrix.moments(inside)
+        for left in range(len(parts)):
+            others = ~inside & (bundle != left)
+            if others.any() and fold_fit.columns:
+                moments = rest - parts[left] if not (inside & (bundle == left)).any() else matrix.moments(others)
+                weights = posterior(table, moments, fold_fit.columns)
+                raw[left, inside] = matrix.z[inside][:, list(fold_fit.columns)] @ weights.mean * (weights.spread or 1.0)
+    raw[bundle, np.arange(len(bundle))] = np.nan
+    # Equal up to rounding is a tie for Spearman.
+    rounded: FloatArray = raw.round(9)
+    return rounded

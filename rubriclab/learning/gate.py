@@ -14,6 +14,13 @@ Scores fitted to the other folds must not include their mean label: it is high w
 biases the correlation over all texts downwards (Parker, Gunter & Bedo 2007, "Stratification bias in low signal
 microarray studies", BMC Bioinformatics 8). Scores of different folds may therefore differ by a factor, but not by an
 offset that depends on labels.
+
+`labels_needed` says how many more labels would decide. An estimated difference is most often too far from 0, and its
+standard error is itself estimated from few groups. So the chance of a decision is averaged over what the true
+difference may be, given the estimate and a normal prior around 0, and over what the true standard error may be (the
+assurance of O'Hagan, Stevens & Campbell 2005, "Assurance in clinical trial design", Pharmaceutical Statistics 4). The
+present labels are part of the larger set. `raters` gives interrater agreement and the ceiling that it sets for any
+judge.
 """
 
 from __future__ import annotations
@@ -28,33 +35,38 @@ import numpy as np
 
 from rubriclab.learning.baselines import CONSTANT, held_out_baselines
 from rubriclab.learning.calibration import linear, logistic
-from rubriclab.learning.labels_needed import more_labels
-from rubriclab.learning.rating_matrix import RatingMatrix
+from rubriclab.learning.matrix import RatingMatrix
 from rubriclab.learning.verdicts import VerdictStatistic, verdict_statistic
 from rubriclab.methods.names import JOINT
+from rubriclab.models.text import Example, Scale, named_annotations
 from rubriclab.models.version import (
     CALIBRATED,
     DIRECT,
     MATTERS,
     MATTERS_IN_BRIER,
     MATTERS_IN_ERROR,
+    MOST_LABELS,
     WORST_FIRST,
     EvaluatorAgreement,
     GateVerdict,
+    MoreLabels,
     Outcome,
+    Raters,
     Validation,
 )
-from rubriclab.stats.correlation import FloatArray, IntArray, is_constant, pearson_rows, spearman_rows
-from rubriclab.stats.errors import ScoreErrors, less_error, score_errors
-from rubriclab.stats.interval import Interval
-from rubriclab.stats.jackknife import estimate
-from rubriclab.stats.levels import (
+from rubriclab.stats.agreement import (
     Coefficient,
     ScoredTexts,
+    ScoreErrors,
+    less_error,
     level_statistic,
+    score_errors,
     scored_texts,
     used_texts,
 )
+from rubriclab.stats.correlation import FloatArray, IntArray, is_constant, pearson_rows, spearman_rows
+from rubriclab.stats.intervals import CONFIDENCE, FEWEST_GROUPS, Interval, estimate, rounded
+from rubriclab.stats.reliability import ceiling, krippendorff_alpha
 
 GateLevel = Literal["group", "dataset"]
 
@@ -299,3 +311,114 @@ def _defined(coefficient: Coefficient) -> Coefficient:
 
 def _known(evaluator_agreement: EvaluatorAgreement) -> float:
     return -math.inf if evaluator_agreement.order.value is None else evaluator_agreement.order.value
+
+
+# The standard deviation of true differences between a rubric and a baseline.
+PRIOR = 0.2
+EVEN, LIKELY = 0.5, 0.8
+STEP = 10
+# The true standard error has this many equally likely values.
+ERRORS = 9
+
+
+def more_labels(difference: Interval, labels: int, clusters: int) -> MoreLabels | None:
+    """Return how many more labels would decide with chances `EVEN` and `LIKELY`; `None` without an interval.
+
+    Args:
+        difference: in correlation, with its interval, from `labels` labelled texts in `clusters` clusters.
+    """
+    if difference.value is None or difference.low is None or difference.high is None or clusters < FEWEST_GROUPS:
+        return None
+    more = np.arange(STEP, MOST_LABELS + 1, STEP, dtype=np.float64)
+    chances = decision_chances(difference.value, (difference.high - difference.low) / 2, labels, clusters, more)
+    even, likely = ([int(number) for number in more[chances >= least]] for least in (EVEN, LIKELY))
+    return MoreLabels(even=even[0] if even else None, likely=likely[0] if likely else None)
+
+
+def decision_chances(value: float, margin: float, labels: int, clusters: int, more: FloatArray) -> FloatArray:
+    """Return the chance of a decision with `more` labels, shape (numbers,).
+
+    Args:
+        value, margin: the present estimate and half of its interval.
+    """
+    from scipy.special import chdtri, ndtr, stdtrit
+
+    free, upper = clusters - 1, (1 + CONFIDENCE) / 2
+    ratios = np.sqrt(free / chdtri(free, (np.arange(ERRORS) + 0.5) / ERRORS))
+    error = (margin / stdtrit(free, upper) * ratios)[:, np.newaxis]
+    posterior = 1 / (1 / PRIOR**2 + 1 / error**2)
+    total = labels + more
+    share = labels / total
+    middle = share * value + (1 - share) * posterior * value / error**2
+    spread = (1 - share) * np.sqrt(posterior + error**2 * labels / more)
+    reach = stdtrit(clusters * total / labels - 1, upper) * error * np.sqrt(share)
+    better, worse = 1 - ndtr((reach - middle) / spread), ndtr((MATTERS - reach - middle) / spread)
+    # Where both can hold, one of them always does.
+    return np.asarray(np.where(2 * reach < MATTERS, 1.0, better + worse).mean(axis=0))
+
+
+@dataclass(frozen=True, eq=False)
+class RaterScores:
+    """Scores by single raters.
+
+    Attributes:
+        names: of the raters; empty if raters are not identified.
+        table: shape (raters, texts), NaN where missing; without names the order within a column has no meaning.
+    """
+
+    names: tuple[str, ...]
+    table: FloatArray
+
+
+def raters(examples: Sequence[Example], aspect: str, scale: Scale) -> Raters | None:
+    """Return the agreement of the raters on labelled texts; `None` below two raters.
+
+    Intervals are over groups. The ceiling is for correlations at the gate's level.
+    """
+    rated = ratings(examples, aspect)
+    if rated is None:
+        return None
+    groups = np.unique([example.group for example in examples], return_inverse=True)[1]
+    labels = np.array([example.scores[aspect] for example in examples], dtype=float)
+    within = groups if gate_level(labels, [example.group for example in examples]) == "group" else None
+    return Raters(
+        alpha=krippendorff_alpha(rated.table, "interval", groups).rounded(),
+        ceiling=rounded(ceiling(rated.table, within, raters_known=bool(rated.names))),
+        errors=None if scale.names else rater_errors(examples, aspect, scale),
+    )
+
+
+def rater_errors(examples: Sequence[Example], aspect: str, scale: Scale) -> ScoreErrors | None:
+    """Return the errors of single raters, each against the mean of the others; `None` below two raters."""
+    rows = [
+        (score, (sum(scores) - score) / (len(scores) - 1), example.group)
+        for example in examples
+        if len(scores := example.annotations.get(aspect, ())) > 1
+        for score in scores
+    ]
+    if not rows:
+        return None
+    own, others = (np.array([row[column] for row in rows], dtype=float) for column in (0, 1))
+    return score_errors(own, others, [row[2] for row in rows], scale.width)
+
+
+def ratings(examples: Sequence[Example], aspect: str) -> RaterScores | None:
+    """Return single raters' scores of `aspect`; `None` unless some text has two of them.
+
+    Raters are identified by name. If no text has names, they are identified by their position in the list, if all lists
+    are equally long. If some texts have names, unnamed scores are left out.
+    """
+    listed = [named_annotations(example, aspect) for example in examples]
+    named = any(listed)
+    if not named:
+        listed = [_numbered(example.annotations.get(aspect, ())) for example in examples]
+    if not any(len(scores) > 1 for scores in listed):
+        return None
+    names = sorted({name for scores in listed for name in scores}, key=lambda name: (named or int(name), name))
+    table = np.array([[scores.get(name, np.nan) for scores in listed] for name in names], dtype=float)
+    identified = named or len({len(scores) for scores in listed if scores}) == 1
+    return RaterScores(tuple(names) if identified else (), table)
+
+
+def _numbered(scores: Sequence[float]) -> dict[str, float]:
+    return {str(place): score for place, score in enumerate(scores, start=1)}

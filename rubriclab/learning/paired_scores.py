@@ -29,9 +29,9 @@ from rubriclab.models.rubric import Criterion, Rubric
 from rubriclab.models.text import Example, Scale
 from rubriclab.models.version import Version
 from rubriclab.option_names import option
+from rubriclab.stats.agreement import ScoreErrors
 from rubriclab.stats.correlation import FloatArray
-from rubriclab.stats.errors import ScoreErrors
-from rubriclab.stats.interval import DIGITS, Interval, rounded
+from rubriclab.stats.intervals import DIGITS, Interval, rounded
 from rubriclab.store.diff import matched_criteria
 
 PairingRule = Literal["id", "group"]

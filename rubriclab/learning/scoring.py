@@ -35,7 +35,7 @@ from rubriclab.models.text import Aspect, Assignment, Example, Scale, show, task
 from rubriclab.option_names import option
 from rubriclab.prompts.inert import inert
 from rubriclab.stats.correlation import FloatArray, floats, spearman
-from rubriclab.stats.interval import rounded
+from rubriclab.stats.intervals import rounded
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,11 @@ from typing import Literal
 
 import numpy as np
 
-from rubriclab.learning.settings import Recall
+from rubriclab.learning.fitting import Recall
 from rubriclab.models.text import MOST_LEVELS, Scale
 from rubriclab.models.version import ReliabilityBin, VerdictAgreement
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
-from rubriclab.stats.folds import units
-from rubriclab.stats.interval import Interval, wilson
-from rubriclab.stats.jackknife import estimate
+from rubriclab.stats.intervals import Interval, estimate, units, wilson
 
 # A share of texts that is judged to pass, for each of so many bins of the scores.
 BINS = 5

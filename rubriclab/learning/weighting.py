@@ -19,9 +19,14 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from rubriclab.learning.calibration import LEAST_KEPT
-from rubriclab.learning.rating_matrix import SAME, RatingMatrix, centers_and_spreads, standardised
+from rubriclab.learning.matrix import (
+    SAME,
+    RatingMatrix,
+    centers_and_spreads,
+    standardised,
+)
 from rubriclab.stats.correlation import BoolArray, FloatArray
-from rubriclab.stats.interval import DIGITS
+from rubriclab.stats.intervals import DIGITS
 
 # In units of the labels' standard deviation. Chosen on 220 learning sets of 20 aspects with the offline judge and three
 # recorded ones of a language model; agreement on other groups changes by 0.01 to 0.02

@@ -29,7 +29,7 @@ from rubriclab.models.text import Assignment, Example, Scale, show
 from rubriclab.option_names import option
 from rubriclab.prompts import Prompt
 from rubriclab.stats.correlation import FloatArray, floats, pearson
-from rubriclab.stats.interval import DIGITS, rounded
+from rubriclab.stats.intervals import DIGITS, rounded
 
 # The most that providers report at each position of a reply.
 ALTERNATIVES = 20

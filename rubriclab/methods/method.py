@@ -16,7 +16,7 @@ from rubriclab.methods.literature import Finding
 from rubriclab.models.rubric import CriterionKind, Part
 from rubriclab.models.text import Assignment, Example
 from rubriclab.stats.correlation import FloatArray, float_table
-from rubriclab.stats.folds import grouped_folds
+from rubriclab.stats.intervals import grouped_folds
 
 # Settings by the name of the preset that sets them.
 Presets = Mapping[str, Mapping[str, Any]]

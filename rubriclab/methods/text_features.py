@@ -30,7 +30,7 @@ from rubriclab.models.rubric import Criterion, Evidence, Part
 from rubriclab.models.text import Assignment, Example
 from rubriclab.models.text_features import CATALOGUE, Features, TextFeature
 from rubriclab.stats.correlation import FloatArray, pearson
-from rubriclab.stats.interval import DIGITS, rounded
+from rubriclab.stats.intervals import DIGITS, rounded
 
 _BY_NAME: Mapping[str, TextFeature] = {entry.name: entry for entry in CATALOGUE}
 

@@ -17,9 +17,8 @@ from pydantic import Field, model_validator
 
 from rubriclab.models.base import Bounded, FrozenModel
 from rubriclab.models.text import Scale
-from rubriclab.stats.conformal import error_bounds
 from rubriclab.stats.correlation import FloatArray
-from rubriclab.stats.interval import rounded_number
+from rubriclab.stats.intervals import error_bounds, rounded_number
 
 # Scores are kept at six digits, so that a spread or a distance of knots below this is no learned one; dividing by it
 # would overflow.

@@ -22,7 +22,7 @@ from rubriclab.models.characters import describe, is_blank, one_line
 from rubriclab.models.digest import digest
 from rubriclab.models.text import Aspect, Example, Scale, TaskWords
 from rubriclab.option_names import option
-from rubriclab.stats.interval import Interval
+from rubriclab.stats.intervals import Interval
 from rubriclab.stats.reliability import krippendorff_alpha
 
 LONGEST_NAME = 60

@@ -20,9 +20,9 @@ from rubriclab.models.base import Count, FrozenModel
 from rubriclab.models.digest import canonical, digest
 from rubriclab.models.rubric import Criterion, Rubric
 from rubriclab.models.text import Example, ShownField, common_fields
+from rubriclab.stats.agreement import ScoreErrors
 from rubriclab.stats.correlation import FloatArray, float_table
-from rubriclab.stats.errors import ScoreErrors
-from rubriclab.stats.interval import Interval
+from rubriclab.stats.intervals import Interval
 
 if TYPE_CHECKING:
     from rubriclab.report.model import View

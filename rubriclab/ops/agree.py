@@ -35,12 +35,9 @@ from rubriclab.ops.inputs import Data
 from rubriclab.ops.scores import ColumnScorer, ColumnScoring
 from rubriclab.ops.workspace import Answered, JudgeChoice, Workspace, judge_named, version_of
 from rubriclab.option_names import option
+from rubriclab.stats.agreement import Unit
 from rubriclab.stats.correlation import FloatArray, IntArray, floats, spearman_rows
-from rubriclab.stats.folds import renumbered, units
-from rubriclab.stats.interval import Interval
-from rubriclab.stats.jackknife import estimate
-from rubriclab.stats.levels import Unit
-from rubriclab.stats.paired import paired_mean
+from rubriclab.stats.intervals import Interval, estimate, paired_mean, renumbered, units
 from rubriclab.stats.reliability import fleiss_kappa, krippendorff_alpha
 
 if TYPE_CHECKING:

@@ -40,7 +40,7 @@ from rubriclab.data.reading import ReadingOptions, SourceFormat, given_options
 from rubriclab.data.row import RowError, check_columns
 from rubriclab.display import Displayed
 from rubriclab.errors import ChecklistError, DataError, SettingsError
-from rubriclab.learning.raters import ratings
+from rubriclab.learning.gate import ratings
 from rubriclab.methods.checklist import Checklist, parse_checklist, read_checklist
 from rubriclab.models.characters import describe
 from rubriclab.models.documents import Unreadable, read_stdin
@@ -49,7 +49,7 @@ from rubriclab.models.text import Example, Scale, is_defined, labelled, named_re
 from rubriclab.ops.inputs import Data
 from rubriclab.ops.workspace import ScaleText
 from rubriclab.option_names import command, option
-from rubriclab.stats.interval import Interval
+from rubriclab.stats.intervals import Interval
 from rubriclab.stats.reliability import krippendorff_alpha
 
 if TYPE_CHECKING:

@@ -58,13 +58,19 @@ from rubriclab.ops.scores import ColumnScorer, ColumnScoring, held_out_scores
 from rubriclab.ops.workspace import Answered, JudgeOption, Workspace, judge_of, version_of
 from rubriclab.option_names import option
 from rubriclab.report.wording import count
-from rubriclab.stats.agreement import agreement
+from rubriclab.stats.agreement import agreement, score_errors
 from rubriclab.stats.correlation import FloatArray
-from rubriclab.stats.errors import score_errors
-from rubriclab.stats.folds import units
-from rubriclab.stats.interval import Interval, rounded_number
-from rubriclab.stats.jackknife import FEWEST_GROUPS
-from rubriclab.stats.paired import NO_SPREAD, PairedMean, adjust_p_values, constant, paired_mean
+from rubriclab.stats.intervals import (
+    FEWEST_GROUPS,
+    NO_SPREAD,
+    Interval,
+    PairedMean,
+    adjust_p_values,
+    constant,
+    paired_mean,
+    rounded_number,
+    units,
+)
 from rubriclab.stats.prediction_powered import (
     LabelledScores,
     ScoredSet,

@@ -31,9 +31,8 @@ from rubriclab.ops.inputs import Data
 from rubriclab.ops.scores import ColumnScorer, ColumnScoring
 from rubriclab.ops.workspace import Workspace, judge_of, ref_of, version_of
 from rubriclab.option_names import option
-from rubriclab.stats.confidence_sequence import confidence_sequence
 from rubriclab.stats.correlation import FloatArray, IntArray
-from rubriclab.stats.folds import renumbered
+from rubriclab.stats.intervals import confidence_sequence, renumbered
 
 
 class DriftOptions(ReadingOptions):

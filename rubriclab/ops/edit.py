@@ -23,8 +23,8 @@ from rubriclab.learning.estimate import (
     dry_run,
     estimate_scoring,
 )
-from rubriclab.learning.selection import SelectedRubric
-from rubriclab.learning.study import Study
+from rubriclab.learning.fitting import SelectedRubric
+from rubriclab.learning.train import Study
 from rubriclab.models.aggregation import Bounds
 from rubriclab.models.rubric import Part, Rubric
 from rubriclab.models.text import Example, Scale, data_digest, labelled, named_annotations, text_digest
@@ -63,7 +63,7 @@ from rubriclab.ops.workspace import JudgeChoice, JudgeOption, Workspace, importe
 from rubriclab.option_names import command, option
 from rubriclab.report.verdicts import recorded_agreement
 from rubriclab.report.wording import count
-from rubriclab.stats.interval import DIGITS, Interval
+from rubriclab.stats.intervals import DIGITS, Interval
 from rubriclab.store import Store
 
 if TYPE_CHECKING:

@@ -16,20 +16,21 @@ from rubriclab.learning.candidates import Candidates, all_criteria
 from rubriclab.learning.fitting import (
     CandidatePool,
     HeldOut,
+    JointSettings,
+    SelectedRubric,
     divisions,
     fit_part,
     fold_masks,
     in_label_units,
     leaking_columns,
     mean_over_repetitions,
+    refitted_agreement,
+    select_rubric,
 )
 from rubriclab.learning.gate import GateLevel, gate_level, paired_difference
-from rubriclab.learning.jackknife import refitted_agreement
-from rubriclab.learning.rating_matrix import RatingMatrix, in_order
+from rubriclab.learning.matrix import RatingMatrix, in_order
 from rubriclab.learning.scoring import assignment_of
-from rubriclab.learning.selection import SelectedRubric, select_rubric
-from rubriclab.learning.settings import JointSettings
-from rubriclab.learning.study import Study
+from rubriclab.learning.train import Study
 from rubriclab.learning.verdicts import verdict_agreement, verdict_statistic
 from rubriclab.learning.weighting import REPEATED, design
 from rubriclab.methods.catalogue import METHODS
@@ -65,7 +66,7 @@ from rubriclab.models.version import (
 )
 from rubriclab.option_names import did_you_mean, option
 from rubriclab.stats.correlation import IntArray
-from rubriclab.stats.interval import Interval
+from rubriclab.stats.intervals import Interval
 
 Settings = Mapping[str, Mapping[str, JsonValue]]
 CHANGES = ("drop", "reword", "merge", "add", "pin", "bound", "threshold", "definition")

@@ -13,7 +13,7 @@ from rubriclab.display import Displayed
 from rubriclab.errors import DataError
 from rubriclab.learning.baselines import feature_values
 from rubriclab.learning.estimate import DryRun, dry_run, estimate_scoring
-from rubriclab.learning.raters import ratings
+from rubriclab.learning.gate import ratings
 from rubriclab.learning.scoring import CANNOT_ASSESS, RivalCounts, Score, score_stream
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Example, labelled, text_digest
@@ -29,11 +29,12 @@ from rubriclab.ops.score import (
 from rubriclab.ops.workspace import Answered, JudgeChoice, JudgeOption, Workspace, judge_of, unanswered, versions_of
 from rubriclab.option_names import option
 from rubriclab.report.wording import count
-from rubriclab.stats import Agreement, Interval, agreement
+from rubriclab.stats import agreement
+from rubriclab.stats.agreement import Agreement, ConstantRule, Level
 from rubriclab.stats.correlation import FloatArray, floats
-from rubriclab.stats.intraclass import ceiling_interval
-from rubriclab.stats.levels import ConstantRule, Level
-from rubriclab.stats.pairwise import PairwiseAccuracy, pairwise_accuracy, soft_pairwise_accuracy
+from rubriclab.stats.intervals import Interval
+from rubriclab.stats.pairs import PairwiseAccuracy, pairwise_accuracy, soft_pairwise_accuracy
+from rubriclab.stats.reliability import ceiling_interval
 
 if TYPE_CHECKING:
     from rubriclab.report.model import View

@@ -60,9 +60,7 @@ from rubriclab.ops.inputs import (
 )
 from rubriclab.ops.workspace import JudgeChoice, JudgeOption, Workspace, judge_named, judge_of, version_of
 from rubriclab.stats.correlation import BoolArray, float_table
-from rubriclab.stats.folds import units
-from rubriclab.stats.interval import Interval
-from rubriclab.stats.paired import paired_mean
+from rubriclab.stats.intervals import Interval, paired_mean, units
 
 if TYPE_CHECKING:
     from rubriclab.report.model import View

@@ -25,10 +25,10 @@ from rubriclab.errors import ChecklistError, SettingsError, UnknownMethod
 from rubriclab.judges.connect import EMBEDDED, is_language_model, provider
 from rubriclab.judges.judge import Judge
 from rubriclab.judges.providers import key_variable
-from rubriclab.learning import Trained, joint, train
 from rubriclab.learning.candidates import EarlierRubric, Plan
 from rubriclab.learning.estimate import CallEstimate, DryRun, dry_run, estimate_learning
-from rubriclab.learning.settings import JointSettings
+from rubriclab.learning.fitting import JointSettings
+from rubriclab.learning.train import Trained, learning_calls, train_joint, train_method
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.checklist import Checklist, seed_questions
 from rubriclab.methods.method import Method, Progress, TrainingInput, chosen_settings, silent
@@ -202,7 +202,7 @@ class TrainingRun:
         """Return an estimate of what it asks of the judge, and of the generator."""
         training_input = self.plans[0].training_input
         if self.joint:
-            calls = joint.learning_calls(self.plans, self.joint)
+            calls = learning_calls(self.plans, self.joint)
         else:
             (plan,) = self.plans
             calls = plan.method.learning_calls(training_input, plan.settings)
@@ -227,7 +227,7 @@ class TrainingRun:
             JudgeError: if nothing could be learned.
         """
         if self.joint:
-            return await joint.train(
+            return await train_joint(
                 self.plans,
                 self.joint,
                 judge=judge,
@@ -238,7 +238,7 @@ class TrainingRun:
                 on_progress=on_progress,
             )
         (plan,) = self.plans
-        return await train(
+        return await train_method(
             plan.method,
             plan.training_input,
             plan.settings,

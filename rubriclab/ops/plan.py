@@ -16,7 +16,7 @@ from rubriclab.data.reading import ReadingOptions
 from rubriclab.display import Displayed
 from rubriclab.errors import DataError, JudgeError, NotInStore
 from rubriclab.learning.estimate import DryRun, dry_run, estimate_scoring
-from rubriclab.learning.rating_matrix import centers_and_spreads, standardised
+from rubriclab.learning.matrix import centers_and_spreads, standardised
 from rubriclab.learning.scoring import score_stream
 from rubriclab.models.rubric import Criterion, Rubric
 from rubriclab.models.text import Example, text_digest
@@ -27,7 +27,7 @@ from rubriclab.option_names import command, option
 from rubriclab.report.verdicts import unrecorded
 from rubriclab.report.wording import count
 from rubriclab.stats.correlation import FloatArray, float_table
-from rubriclab.stats.interval import DIGITS
+from rubriclab.stats.intervals import DIGITS
 
 if TYPE_CHECKING:
     from rubriclab.report.model import View

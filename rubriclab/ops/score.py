@@ -27,9 +27,9 @@ from rubriclab.errors import BelowThreshold, DataError, JudgeError, SettingsErro
 from rubriclab.judges.connect import EMBEDDED
 from rubriclab.judges.judge import Judge
 from rubriclab.judges.recording import recorded_name
+from rubriclab.learning.baselines import MOST, judged_rubric, text_feature_rubric
 from rubriclab.learning.estimate import DryRun, dry_run, estimate_scoring
 from rubriclab.learning.scoring import WINDOW, RivalCounts, Score, addresses_judge, apart, limits_of, score_stream
-from rubriclab.learning.unlabelled import MOST, judged_rubric, text_feature_rubric
 from rubriclab.models.aggregation import RivalLimits
 from rubriclab.models.characters import preview
 from rubriclab.models.rubric import Rubric
@@ -71,7 +71,7 @@ from rubriclab.ops.workspace import (
 )
 from rubriclab.option_names import by_reader, command, option
 from rubriclab.report.wording import count
-from rubriclab.stats.jackknife import FEWEST_GROUPS
+from rubriclab.stats.intervals import FEWEST_GROUPS
 
 # The ways of asking that `score_stream` takes.
 Rivals = RivalLimits | Literal["apart"] | None

@@ -29,8 +29,7 @@ from rubriclab.ops.inputs import (
     usable_examples,
 )
 from rubriclab.ops.workspace import JudgeChoice, Workspace, check_distinct, unanswered
-from rubriclab.stats.folds import renumbered, units
-from rubriclab.stats.interval import Interval
+from rubriclab.stats.intervals import Interval, renumbered, units
 from rubriclab.stats.prediction_powered import (
     LabelledScores,
     ScoredSet,

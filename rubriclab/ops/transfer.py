@@ -45,9 +45,14 @@ from rubriclab.learning.estimate import (
     dry_run,
     estimate_scoring,
 )
+from rubriclab.learning.fitting import JointSettings
 from rubriclab.learning.gate import GateLevel, gate_level, validation
-from rubriclab.learning.settings import JointSettings
-from rubriclab.learning.single_method import Trained, origins, recorded_texts, training_agreement
+from rubriclab.learning.train import (
+    Trained,
+    origins,
+    recorded_texts,
+    training_agreement,
+)
 from rubriclab.learning.verdicts import held_out_verdicts, verdict_agreement
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.checklist import seed_questions
@@ -97,10 +102,15 @@ from rubriclab.option_names import option
 from rubriclab.report.wording import count
 from rubriclab.stats.agreement import agreement
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray, floats
-from rubriclab.stats.folds import grouped_folds, units
-from rubriclab.stats.interval import Interval, rounded, rounded_number
-from rubriclab.stats.jackknife import FEWEST_GROUPS
-from rubriclab.stats.paired import paired_mean
+from rubriclab.stats.intervals import (
+    FEWEST_GROUPS,
+    Interval,
+    grouped_folds,
+    paired_mean,
+    rounded,
+    rounded_number,
+    units,
+)
 
 if TYPE_CHECKING:
     from rubriclab.report.model import View

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from rubriclab.models.characters import plain
 from rubriclab.models.text import Scale, show
 from rubriclab.report.wording import count
-from rubriclab.stats.interval import Interval
+from rubriclab.stats.intervals import Interval
 
 # More numbers than this and one touch each other on the narrowest strip.
 MOST_STEPS = 5

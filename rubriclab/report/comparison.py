@@ -27,7 +27,7 @@ from rubriclab.report.model import (
 )
 from rubriclab.report.verdicts import errors_words
 from rubriclab.report.wording import LEVELS, count, estimate, excerpt, figure, listed
-from rubriclab.stats.interval import Interval
+from rubriclab.stats.intervals import Interval
 
 if TYPE_CHECKING:
     from rubriclab.learning.paired_scores import (

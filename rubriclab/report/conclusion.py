@@ -23,8 +23,7 @@ from rubriclab.report.edit import edited_sentence
 from rubriclab.report.model import Badge, Block, Bullets, Paragraph, Section, Words, quoted
 from rubriclab.report.verdict_agreement import verdict_sentence
 from rubriclab.report.wording import count, estimate, figure
-from rubriclab.stats.interval import Interval
-from rubriclab.stats.jackknife import FEWEST_GROUPS
+from rubriclab.stats.intervals import FEWEST_GROUPS, Interval
 
 if TYPE_CHECKING:
     from rubriclab.models.version import Version

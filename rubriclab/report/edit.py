@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rubriclab.models.version import EditChange, EditOrigin, HeldOutBy, Version
     from rubriclab.ops.edit import EditResult
     from rubriclab.ops.edits import EditEffect, WeightChange
-    from rubriclab.stats.interval import Interval
+    from rubriclab.stats.intervals import Interval
 
 KNOWN_LABELS = (
     "Each text is scored by weights and criteria that its fold's labels had no part in. The edit itself is the same in "

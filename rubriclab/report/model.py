@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from markupsafe import Markup
 
 from rubriclab.option_names import for_reader
-from rubriclab.stats.interval import Interval
+from rubriclab.stats.intervals import Interval
 
 if TYPE_CHECKING:
     from rubriclab.report.terminal import RenderableType

@@ -29,7 +29,7 @@ from rubriclab.report.model import (
 )
 from rubriclab.report.texts import MOST_SHOWN, TITLE, distance, text_card
 from rubriclab.report.wording import count, counted
-from rubriclab.stats.interval import Interval
+from rubriclab.stats.intervals import Interval
 
 if TYPE_CHECKING:
     from rubriclab.models.version import Version

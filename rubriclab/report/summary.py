@@ -10,9 +10,9 @@ from rubriclab.methods.names import BASELINE_NAMES
 from rubriclab.ops.evaluate import Evaluator, Result
 from rubriclab.report import wording
 from rubriclab.report.texts import JudgedText, human_scores, rubric_scores
-from rubriclab.stats import Interval, difference
+from rubriclab.stats.agreement import Level, difference
 from rubriclab.stats.correlation import FloatArray
-from rubriclab.stats.levels import Level
+from rubriclab.stats.intervals import Interval
 
 if TYPE_CHECKING:
     from rubriclab.models.version import Version

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rubriclab.learning.raters import rater_errors
+from rubriclab.learning.gate import rater_errors
 from rubriclab.learning.scoring import Score
 from rubriclab.learning.verdicts import verdict_statistic
 from rubriclab.models.rubric import Criterion, Rubric
@@ -31,11 +31,17 @@ from rubriclab.report.model import (
 )
 from rubriclab.report.verdicts import errors_words, raters_errors
 from rubriclab.report.wording import count, excerpt
-from rubriclab.stats import ConstantRule, Interval, Level
+from rubriclab.stats.agreement import (
+    ConstantRule,
+    Level,
+    ScoreErrors,
+    level_statistic,
+    score_errors,
+    scored_texts,
+    used_texts,
+)
 from rubriclab.stats.correlation import FloatArray, floats, spearman_rows
-from rubriclab.stats.errors import ScoreErrors, score_errors
-from rubriclab.stats.jackknife import estimate
-from rubriclab.stats.levels import level_statistic, scored_texts, used_texts
+from rubriclab.stats.intervals import Interval, estimate
 
 if TYPE_CHECKING:
     from rubriclab.models.version import Version

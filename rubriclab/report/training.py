@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from rubriclab.learning.settings import INTERVAL_CONFIDENCE
+from rubriclab.learning.fitting import INTERVAL_CONFIDENCE
 from rubriclab.learning.verdicts import LevelAgreement, level_agreement
 from rubriclab.models.aggregation import Term
 from rubriclab.models.rubric import Criterion
@@ -44,8 +44,8 @@ from rubriclab.report.model import (
     table,
 )
 from rubriclab.report.verdict_agreement import level_section, verdict_section
-from rubriclab.stats.errors import ScoreErrors
-from rubriclab.stats.interval import Interval
+from rubriclab.stats.agreement import ScoreErrors
+from rubriclab.stats.intervals import Interval
 
 if TYPE_CHECKING:
     from rubriclab.models.version import TrainingRecord, Version

@@ -20,7 +20,7 @@ from rubriclab.report.model import (
     table,
 )
 from rubriclab.report.wording import LEVELS, count, counted, estimate, figure
-from rubriclab.stats.jackknife import FEWEST_GROUPS
+from rubriclab.stats.intervals import FEWEST_GROUPS
 
 if TYPE_CHECKING:
     from rubriclab.models.version import Action

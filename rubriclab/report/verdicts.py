@@ -14,8 +14,8 @@ from rubriclab.models.version import (
 )
 from rubriclab.report.describe import labels_proposed, percent
 from rubriclab.report.wording import LEVELS, count, estimate, figure
-from rubriclab.stats.errors import ScoreErrors
-from rubriclab.stats.interval import Interval
+from rubriclab.stats.agreement import ScoreErrors
+from rubriclab.stats.intervals import Interval
 
 if TYPE_CHECKING:
     from rubriclab.models.version import Version

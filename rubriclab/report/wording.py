@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from rubriclab.models.characters import one_line, plain
 from rubriclab.models.version import Baseline, Effort
-from rubriclab.stats.interval import Interval
-from rubriclab.stats.jackknife import FEWEST_GROUPS
+from rubriclab.stats.intervals import FEWEST_GROUPS, Interval
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -19,10 +19,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rubriclab.stats.correlation import FloatArray, IntArray
-from rubriclab.stats.folds import renumbered
-from rubriclab.stats.interval import Interval
-from rubriclab.stats.jackknife import CONFIDENCE, FEWEST_GROUPS
-from rubriclab.stats.paired import NO_SPREAD, PairedMean, constant, standard_error
+from rubriclab.stats.intervals import (
+    CONFIDENCE,
+    FEWEST_GROUPS,
+    NO_SPREAD,
+    Interval,
+    PairedMean,
+    constant,
+    renumbered,
+    standard_error,
+)
 
 SYSTEM_SHARES = np.arange(10) / 10
 """Shares of the residuals' variance that may be of systems."""

@@ -225,7 +225,7 @@ def _settings_faults(method: str, values: Mapping[str, Any], path: str) -> Itera
 
 
 def _settings_model(method: str) -> type[BaseModel] | None:
-    from rubriclab.learning.settings import JointSettings
+    from rubriclab.learning.fitting import JointSettings
     from rubriclab.methods.catalogue import METHODS
 
     if method == JOINT:

@@ -13,7 +13,7 @@ from rubriclab.models.aggregation import bounds_of
 from rubriclab.models.rubric import Criterion, Rubric
 from rubriclab.models.text import show
 from rubriclab.models.version import EditOrigin, HeldOutBy, Outcome, Provenance, Version
-from rubriclab.stats.interval import Interval
+from rubriclab.stats.intervals import Interval
 
 if TYPE_CHECKING:
     from rubriclab.report.model import View

@@ -11,7 +11,7 @@ from constrained_weights import nearest_weights
 from edit_samples import ASPECT
 
 from rubriclab.errors import SettingsError
-from rubriclab.learning.rating_matrix import RatingMatrix
+from rubriclab.learning.matrix import RatingMatrix
 from rubriclab.learning.weighting import NOISE, Moments, _prior, design, posterior
 from rubriclab.models.version import Cell
 from rubriclab.ops.edits import (

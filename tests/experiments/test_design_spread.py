@@ -32,7 +32,7 @@ from rubriclab.models.text import (
 )
 from rubriclab.prompts import render
 from rubriclab.stats.agreement import agreement
-from rubriclab.stats.interval import Interval
+from rubriclab.stats.intervals import Interval
 
 DIRECT = RAW["arms"][0]
 WORDINGS = [

@@ -9,7 +9,7 @@ import pytest
 from experiments.runner.cases import Case
 from experiments.runner.results import Outcome, Results, Row, Spent, begun, read_stored, write_stored
 from rubriclab.errors import DataError
-from rubriclab.stats.interval import Interval
+from rubriclab.stats.intervals import Interval
 
 BASE = Results(
     format="rubriclab-study-results/1",

@@ -8,7 +8,7 @@ from experiments.runner.results import Gap, Outcome, Results, Row, Spent
 from experiments.runner.study import Study
 from experiments.runner.summary import p_value, summarise
 from experiments.tables import tables
-from rubriclab.stats.interval import Interval
+from rubriclab.stats.intervals import Interval
 
 ASPECTS = ("coherence", "consistency", "fluency", "relevance")
 OTHERS = ("empathy", "surprise", "engagement")

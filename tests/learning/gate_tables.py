@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rubriclab.learning.baselines import FEATURE_NAMES
-from rubriclab.learning.rating_matrix import RatingMatrix
+from rubriclab.learning.matrix import RatingMatrix
 from rubriclab.models.text import Scale
 from rubriclab.stats.correlation import FloatArray
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rubriclab.learning.rating_matrix import RatingMatrix
+from rubriclab.learning.matrix import RatingMatrix
 from rubriclab.models.text import Scale
 
 SCALE = Scale(low=1, high=5, whole=False)

@@ -21,7 +21,7 @@ from rubriclab.learning.calibration import (
     mean_rating_map,
 )
 from rubriclab.models.text import Scale
-from rubriclab.stats.paired import standard_error
+from rubriclab.stats.intervals import standard_error
 
 ONE_TO_FIVE = Scale(low=1, high=5, whole=False)
 

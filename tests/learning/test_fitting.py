@@ -10,10 +10,9 @@ from hypothesis import given, settings, strategies as st
 from score_tables import SCALE, made_up
 
 from rubriclab.errors import SettingsError
-from rubriclab.learning.fitting import fit, held_out
-from rubriclab.learning.rating_matrix import RatingMatrix
-from rubriclab.learning.settings import JointSettings
-from rubriclab.stats.folds import grouped_folds
+from rubriclab.learning.fitting import JointSettings, fit, held_out
+from rubriclab.learning.matrix import RatingMatrix
+from rubriclab.stats.intervals import grouped_folds
 
 QUICK = JointSettings(calibration="linear", folds=5, repeats=1)
 CHOSEN = JointSettings(folds=3, repeats=2)

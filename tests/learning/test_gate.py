@@ -11,12 +11,16 @@ from gate_tables import follow, measures, table
 from hypothesis import given, settings, strategies as st
 from scipy.stats import pearsonr, spearmanr
 
-from rubriclab.learning.gate import _asked_directly, gate_level, outcome_of, validation
-from rubriclab.learning.rating_matrix import RatingMatrix
+from rubriclab.learning.gate import (
+    _asked_directly,
+    gate_level,
+    outcome_of,
+    validation,
+)
+from rubriclab.learning.matrix import RatingMatrix
 from rubriclab.models.version import MATTERS, Validation
 from rubriclab.stats.correlation import FloatArray
-from rubriclab.stats.folds import grouped_folds
-from rubriclab.stats.interval import Interval
+from rubriclab.stats.intervals import Interval, grouped_folds
 
 
 def gate(found: RatingMatrix, held_out: FloatArray, features: FloatArray | None = None, **more: Any) -> Validation:

@@ -15,10 +15,9 @@ from rival_scripts import about_each
 
 from rubriclab.errors import SettingsError
 from rubriclab.judges import FakeJudge
-from rubriclab.learning import joint
+from rubriclab.learning.fitting import JointSettings
 from rubriclab.learning.scoring import score_text
-from rubriclab.learning.settings import JointSettings
-from rubriclab.learning.single_method import Trained
+from rubriclab.learning.train import Trained, train_joint
 from rubriclab.models.aggregation import RivalLimits
 from rubriclab.models.text import Example
 
@@ -29,7 +28,7 @@ SEED = 42
 def learned(names: Sequence[str], examples: Sequence[Example] = TEXTS, **settings: Any) -> Trained:
     judge = FakeJudge(Everything())
     chosen = plans(*names, texts=examples)
-    return asyncio.run(joint.train(chosen, JointSettings(**settings), judge=judge, generator=judge, seed=SEED))
+    return asyncio.run(train_joint(chosen, JointSettings(**settings), judge=judge, generator=judge, seed=SEED))
 
 
 @cache
@@ -100,7 +99,7 @@ def test_asking_with_rivals_gives_a_rubric_that_rates_rivals_together_as_its_val
     judge = FakeJudge(_about_rivals)
     chosen = plans("hypoeval", *CHEAP, texts=_rivals())
     settings = JointSettings(ask="with rivals")
-    found = asyncio.run(joint.train(chosen, settings, judge=judge, generator=judge, seed=SEED))
+    found = asyncio.run(train_joint(chosen, settings, judge=judge, generator=judge, seed=SEED))
     aggregation, record = found.rubric.aggregation, found.record
     assert aggregation is not None
     assert record is not None

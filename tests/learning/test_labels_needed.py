@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy.stats import t
 
-from rubriclab.learning.labels_needed import PRIOR, decision_chances, more_labels
+from rubriclab.learning.gate import PRIOR, decision_chances, more_labels
 from rubriclab.models.version import MATTERS, MOST_LABELS, MoreLabels
-from rubriclab.stats import Interval
+from rubriclab.stats.intervals import Interval
 
 LABELS, SPREAD = 30, 1.0
 

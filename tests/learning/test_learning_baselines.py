@@ -8,8 +8,7 @@ from gate_tables import follow, measures
 from scipy.stats import pearsonr
 from sklearn.cross_decomposition import PLSRegression
 
-from rubriclab.learning import best_feature, feature_values
-from rubriclab.learning.baselines import FEATURE_NAMES, held_out_baselines
+from rubriclab.learning.baselines import FEATURE_NAMES, best_feature, feature_values, held_out_baselines
 from rubriclab.models.text import Example
 from rubriclab.models.text_features import CATALOGUE, WORD_COUNT
 

@@ -15,11 +15,10 @@ from single_call_scripts import sound
 
 from rubriclab.judges import FakeJudge
 from rubriclab.judges.price import estimated_tokens
-from rubriclab.learning import joint
-from rubriclab.learning.candidates import Plan
+from rubriclab.learning.candidates import MOST_ENTRIES, Plan
 from rubriclab.learning.estimate import estimate_learning
-from rubriclab.learning.settings import JointSettings
-from rubriclab.learning.single_call import MOST_ENTRIES
+from rubriclab.learning.fitting import JointSettings
+from rubriclab.learning.train import learning_calls, train_joint
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import TrainingInput
 from rubriclab.prompts import Prompt, render
@@ -81,7 +80,7 @@ def plans() -> list[Plan]:
 
 def asked(settings: JointSettings) -> list[Prompt[Any]]:
     judge, generator = FakeJudge(answer()), FakeJudge(answer())
-    asyncio.run(joint.train(plans(), settings, judge=judge, generator=generator, seed=1))
+    asyncio.run(train_joint(plans(), settings, judge=judge, generator=generator, seed=1))
     return [*judge.prompts, *generator.prompts]
 
 
@@ -126,7 +125,7 @@ def test_more_hypotheses_come_from_texts_that_the_first_ones_rate_wrongly_in_hal
 @pytest.mark.parametrize("ask", ["by method", "in one call"])
 def test_every_way_of_asking_takes_about_the_calls_and_tokens_that_are_stated(ask: Any) -> None:
     settings = JointSettings(ask=ask)
-    calls = joint.learning_calls(plans(), settings)
+    calls = learning_calls(plans(), settings)
     prompts = asked(settings)
     found = Counter(prompt.name for prompt in prompts)
     assert found.total() == pytest.approx(calls.judge + calls.generator, rel=0.3)

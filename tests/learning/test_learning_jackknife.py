@@ -8,15 +8,12 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from rubriclab.learning.fitting import held_out
-from rubriclab.learning.jackknife import MOST_BUNDLES, refitted_agreement
-from rubriclab.learning.rating_matrix import RatingMatrix
-from rubriclab.learning.settings import JointSettings
+from rubriclab.learning.fitting import MOST_BUNDLES, JointSettings, held_out, refitted_agreement
+from rubriclab.learning.matrix import RatingMatrix
 from rubriclab.learning.weighting import design, posterior
 from rubriclab.models.text import Scale
-from rubriclab.stats import Interval
 from rubriclab.stats.correlation import pearson
-from rubriclab.stats.jackknife import jackknife_error
+from rubriclab.stats.intervals import Interval, jackknife_error
 
 GIVEN = JointSettings(calibration="linear", folds=10)
 

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from rubriclab.learning.raters import raters, ratings
+from rubriclab.learning.gate import raters, ratings
 from rubriclab.models.text import Example, Scale, labelled
-from rubriclab.stats.intraclass import ceiling
-from rubriclab.stats.reliability import krippendorff_alpha
+from rubriclab.stats.reliability import ceiling, krippendorff_alpha
 
 SCALE = Scale(low=1, high=5, whole=True)
 

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from score_tables import made_up
 
+from rubriclab.learning.fitting import JointSettings, candidate_pool, select_rubric as select_rubric_by
 from rubriclab.learning.gate import paired_difference
-from rubriclab.learning.selection import candidate_pool, select_rubric as select_rubric_by
-from rubriclab.learning.settings import JointSettings
 
 QUICK = JointSettings(folds=4, repeats=1)
 

@@ -14,7 +14,8 @@ import rubriclab
 from rubriclab.data import read, training_examples
 from rubriclab.judges import FakeJudge
 from rubriclab.judges.embedded import EmbeddedJudge
-from rubriclab.learning import Trained, best_feature, train
+from rubriclab.learning.baselines import best_feature
+from rubriclab.learning.train import Trained, train_method
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.hypoeval import HYPOEVAL, HypoEvalSettings
 from rubriclab.methods.hypoeval.bank import predictions, reselected, select
@@ -48,7 +49,7 @@ SAMPLE = Path(__file__).resolve().parents[2] / "experiments" / "sample" / "label
 
 
 async def run(texts=TEXTS, *, judge=None, generator=None, found=FINDINGS, settings=SETTINGS, **given) -> Trained:
-    return await train(
+    return await train_method(
         HYPOEVAL,
         TrainingInput(tuple(texts), assignment(), tuple(found)),
         settings,
@@ -218,7 +219,7 @@ async def learned_offline(sample, aspect: str, **chosen) -> Trained:
     found = find_aspect("summarization", aspect)
     given = training_examples(sample, aspect, Scale(low=1, high=5, whole=True))
     judge = EmbeddedJudge()
-    return await train(
+    return await train_method(
         HYPOEVAL,
         TrainingInput(
             given.examples,

@@ -11,8 +11,13 @@ from commands import HELDOUT
 from rubriclab.data import read
 from rubriclab.errors import DataError
 from rubriclab.judges.embedded import EmbeddedJudge
+from rubriclab.learning.baselines import (
+    FEWEST,
+    SPREAD,
+    judged_rubric,
+    text_feature_rubric,
+)
 from rubriclab.learning.scoring import score_text
-from rubriclab.learning.unlabelled import FEWEST, SPREAD, judged_rubric, text_feature_rubric
 from rubriclab.models.text import (
     Assignment,
     Example,

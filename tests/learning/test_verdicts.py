@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from rubriclab.errors import SettingsError
 from rubriclab.learning.calibration import logistic
-from rubriclab.learning.settings import JointSettings, Recall
+from rubriclab.learning.fitting import JointSettings, Recall
 from rubriclab.learning.verdicts import (
     held_out_verdicts,
     level_agreement,

@@ -37,7 +37,7 @@ from rubriclab.models.version import (
     Validation,
     Version,
 )
-from rubriclab.stats.interval import Interval
+from rubriclab.stats.intervals import Interval
 
 # Four sentences a topic; a text is some of them in some order.
 TOPICS = (

@@ -35,7 +35,7 @@ from rubriclab.ops.evaluate import (
     baseline_evaluators,
     measure_agreement,
 )
-from rubriclab.stats.interval import Interval
+from rubriclab.stats.intervals import Interval
 
 GROUPS = 6
 RIVALS = 4

@@ -9,7 +9,7 @@ from report_samples import interval, shapes
 from rubriclab.models.text import Scale
 from rubriclab.report import charts
 from rubriclab.report.charts import Axis
-from rubriclab.stats.interval import Interval
+from rubriclab.stats.intervals import Interval
 
 UNIT = charts.correlation_axis([])
 FIVE = Scale(low=1, high=5, whole=True)

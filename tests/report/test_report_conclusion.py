@@ -12,7 +12,7 @@ from rubriclab.models.version import EditOrigin, GateVerdict, MoreLabels, Versio
 from rubriclab.option_names import for_reader, in_python
 from rubriclab.report.conclusion import OFFLINE, actions, conclusion, offline_banner, verdict
 from rubriclab.report.model import View
-from rubriclab.stats.interval import Interval
+from rubriclab.stats.intervals import Interval
 
 
 def decided(outcome: Any, judge: str = "gpt-4o-mini", **fields: Any) -> Version:

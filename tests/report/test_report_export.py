@@ -10,7 +10,7 @@ import pytest
 
 from rubriclab.report.export import markdown
 from rubriclab.report.model import Badge, Basis, Bullets, Figure, Paragraph, Row, Section, View, quoted, table
-from rubriclab.stats.interval import Interval
+from rubriclab.stats.intervals import Interval
 
 HOSTILE = "| <script>alert(1)</script> *x* `y` \\input{a} & % $ # _ ^ ~"
 

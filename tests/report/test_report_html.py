@@ -19,7 +19,7 @@ from rubriclab.report.evaluation import evaluation_view
 from rubriclab.report.html import typeset
 from rubriclab.report.model import Figure, Paragraph, View, quoted, table
 from rubriclab.report.training import training_report
-from rubriclab.stats.interval import Interval
+from rubriclab.stats.intervals import Interval
 
 # What a page shows in place of the hostile words.
 SHOWN = re.sub("[\u202e\u2066\x1b\x00]", lambda found: ascii(found[0])[1:-1], HOSTILE)

@@ -11,7 +11,7 @@ from view_samples import UNDEFINED, agreed, around, interrater
 
 from rubriclab.ops.agree import JudgePair, JudgeScores, ScoreAgreement
 from rubriclab.report.interrater import interrater_view, sentences
-from rubriclab.stats import Interval
+from rubriclab.stats.intervals import Interval
 
 
 def said(**fields: Any) -> str:

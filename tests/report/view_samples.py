@@ -41,7 +41,7 @@ from rubriclab.report.revision import improvement_view, rewrite_view
 from rubriclab.report.training import evidence_view
 from rubriclab.report.transfer import transfer_view
 from rubriclab.report.version import rubric_view, version_view
-from rubriclab.stats import Interval
+from rubriclab.stats.intervals import Interval
 from rubriclab.store.diff import compare
 from rubriclab.store.verify import Problem
 

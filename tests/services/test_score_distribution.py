@@ -17,7 +17,7 @@ from rubriclab.ops.scores import (
     summarize_scores,
 )
 from rubriclab.report.lists import summary_blocks
-from rubriclab.stats.interval import Interval
+from rubriclab.stats.intervals import Interval
 from rubriclab.stats.prediction_powered import LabelledScores
 
 SCALE = Scale(low=1, high=5, whole=False)

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy.stats import kendalltau, pearsonr, rankdata, spearmanr
 
-from rubriclab.stats import Interval, agreement, difference
-from rubriclab.stats.agreement import agreement_value
+from rubriclab.stats import agreement
+from rubriclab.stats.agreement import agreement_value, difference
 from rubriclab.stats.correlation import spearman_rows
-from rubriclab.stats.jackknife import student_interval
+from rubriclab.stats.intervals import Interval, student_interval
 
 LEVELS = ["group", "dataset", "system"]
 SCIPYS = {"spearman": spearmanr, "pearson": pearsonr, "kendall": kendalltau}

@@ -7,8 +7,7 @@ from bisect import bisect_left
 import numpy as np
 import pytest
 
-from rubriclab.stats.confidence_sequence import confidence_sequence
-from rubriclab.stats.interval import Interval
+from rubriclab.stats.intervals import Interval, confidence_sequence
 
 LOOKS, GROUPS, RATE = 100, 10, 0.05
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.stats.conformal import enough, error_bounds
+from rubriclab.stats.intervals import enough, error_bounds
 
 
 @settings(max_examples=100, deadline=None)

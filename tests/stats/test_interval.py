@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from pydantic import TypeAdapter
 
-from rubriclab.stats.interval import Interval, rounded
+from rubriclab.stats.intervals import Interval, rounded
 
 STORED: TypeAdapter[Interval] = TypeAdapter(Interval)
 

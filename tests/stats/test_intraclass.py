@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rubriclab.stats.intraclass import ceiling, ceiling_interval, variances
+from rubriclab.stats.reliability import ceiling, ceiling_interval, variances
 
 # Six targets by four judges: Shrout & Fleiss 1979, table 2; their results are in table 4.
 WORKED = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]], dtype=float).T

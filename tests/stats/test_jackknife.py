@@ -9,12 +9,14 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy.stats import t, ttest_1samp
 
-from rubriclab.stats import Interval, agreement, difference
+from rubriclab.stats import agreement
+from rubriclab.stats.agreement import difference
 from rubriclab.stats.correlation import pearson
-from rubriclab.stats.jackknife import (
+from rubriclab.stats.intervals import (
     BATCH_ELEMENTS,
     FEWEST_GROUPS,
     MOST_PARTS,
+    Interval,
     estimate,
     jackknife_error,
     student_interval,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from rubriclab.stats.paired_comparison import STEEPNESS, Comparisons, joint_scores
+from rubriclab.stats.pairs import STEEPNESS, Comparisons, joint_scores
 
 
 def compared(*triples):

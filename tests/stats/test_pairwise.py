@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import permutation_test
 
-from rubriclab.stats.pairwise import pairwise_accuracy, soft_pairwise_accuracy
+from rubriclab.stats.pairs import pairwise_accuracy, soft_pairwise_accuracy
 
 RNG = np.random.default_rng(5)
 GROUPS = [f"g{number}" for number in range(8) for _ in range(5)]

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rubriclab.stats.interval import Interval
-from rubriclab.stats.paired import PairedMean
+from rubriclab.stats.intervals import Interval, PairedMean
 from rubriclab.stats.prediction_powered import (
     LabelledScores,
     ScoredSet,

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from rubriclab.stats.interval import Interval
-from rubriclab.stats.jackknife import student_interval
+from rubriclab.stats.intervals import Interval, student_interval
 from rubriclab.stats.reliability import fleiss_kappa, krippendorff_alpha
 
 METRICS = ["nominal", "interval"]

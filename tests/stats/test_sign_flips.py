@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr, ttest_1samp
 
-from rubriclab.stats import difference
-from rubriclab.stats.paired import sign_flip_p
+from rubriclab.stats.agreement import difference
+from rubriclab.stats.intervals import sign_flip_p
 
 RNG = np.random.default_rng(6)
 

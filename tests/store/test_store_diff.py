@@ -18,7 +18,7 @@ from rubriclab.models.rubric import (
 )
 from rubriclab.models.text import Aspect, Scale
 from rubriclab.models.version import TrainingAgreement, Version
-from rubriclab.stats.interval import Interval
+from rubriclab.stats.intervals import Interval
 from rubriclab.store import FieldChange, compare
 
 LINKS = "Each sentence of the summary follows from the one before it, so that the reader is led along."

@@ -9,7 +9,7 @@ import numpy as np
 from planning_samples import CANDIDATES, METHODS, rubric
 
 from rubriclab.learning.adaptation import LabelledTarget, RatedTexts
-from rubriclab.learning.settings import JointSettings
+from rubriclab.learning.fitting import JointSettings
 from rubriclab.models.rubric import Rubric
 from rubriclab.models.text import Example, Scale
 from rubriclab.models.version import Candidate, Cell

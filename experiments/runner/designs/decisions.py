@@ -19,9 +19,8 @@ from experiments.runner.figures import COEFFICIENTS, TOLERANCE, Share, agreement
 from experiments.runner.results import Gap, Outcome, Row
 from rubriclab.models.base import FrozenModel
 from rubriclab.ops.evaluate import Evaluator
-from rubriclab.stats import Interval
 from rubriclab.stats.correlation import FloatArray
-from rubriclab.stats.jackknife import estimate
+from rubriclab.stats.intervals import Interval, estimate
 
 BoolArray = npt.NDArray[np.bool_]
 

@@ -25,8 +25,7 @@ from rubriclab.ops.agree import (
     Kind,
     interrater_agreement,
 )
-from rubriclab.stats import Interval
-from rubriclab.stats.interval import rounded
+from rubriclab.stats.intervals import Interval, rounded
 
 # The alpha that fits a kind of answer.
 ALPHA: Mapping[Kind, Figure] = {

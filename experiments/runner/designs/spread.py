@@ -25,10 +25,8 @@ from experiments.runner.study import Arm, Study
 from rubriclab import Judge, Prompt, Reply, SettingsError
 from rubriclab.models.base import FrozenModel
 from rubriclab.models.text import Words, show
-from rubriclab.stats import Interval
 from rubriclab.stats.correlation import FloatArray
-from rubriclab.stats.interval import rounded
-from rubriclab.stats.jackknife import CONFIDENCE, Statistic, estimate
+from rubriclab.stats.intervals import CONFIDENCE, Interval, Statistic, estimate, rounded
 
 # Larger than the sample number of any prompt of a method.
 STRIDE = 10_000

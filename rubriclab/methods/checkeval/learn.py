@@ -36,7 +36,7 @@ from rubriclab.models.rubric import Criterion, Part
 from rubriclab.models.text import Example
 from rubriclab.option_names import option
 from rubriclab.stats.correlation import BoolArray, FloatArray, floats, label_correlations
-from rubriclab.stats.interval import rounded
+from rubriclab.stats.intervals import rounded
 
 AUGMENTED, FILTERED = 0.2, 0.4
 

@@ -42,7 +42,7 @@ from rubriclab.models.sentences import (
 from rubriclab.models.text import Assignment, Example
 from rubriclab.prompts import Prompt
 from rubriclab.prompts.keyed import KeyedReply
-from rubriclab.stats.interval import DIGITS
+from rubriclab.stats.intervals import DIGITS
 
 _CHECK = "- "
 _EXPECTED = (

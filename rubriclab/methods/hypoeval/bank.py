@@ -18,7 +18,7 @@ from rubriclab.methods.method import cross_validated
 from rubriclab.models.rubric import Criterion, DroppedCriterion
 from rubriclab.models.text import Scale
 from rubriclab.stats.correlation import FloatArray, label_correlations
-from rubriclab.stats.interval import DIGITS
+from rubriclab.stats.intervals import DIGITS
 
 # The paper states theta in points of its 1 to 5 scale.
 PAPER_WIDTH = 4.0

@@ -43,7 +43,7 @@ from rubriclab.models.rubric import Criterion, Part
 from rubriclab.models.text import Assignment, Example
 from rubriclab.option_names import RUN_AGAIN, option
 from rubriclab.stats.correlation import FloatArray, floats, label_correlations
-from rubriclab.stats.interval import rounded
+from rubriclab.stats.intervals import rounded
 
 # Shares of the texts that are rated in each round; after each but the last, hopeless hypotheses are dropped.
 ROUNDS = (0.25, 0.5, 1.0)

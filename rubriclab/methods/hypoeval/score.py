@@ -25,7 +25,7 @@ from rubriclab.models.text import Assignment, Example
 from rubriclab.prompts import Prompt
 from rubriclab.prompts.keyed import AskedEntry, KeyedReply, keyed_reply
 from rubriclab.stats.correlation import FloatArray
-from rubriclab.stats.interval import DIGITS
+from rubriclab.stats.intervals import DIGITS
 
 # The id of a single overall rating by all criteria.
 OVERALL = "overall"

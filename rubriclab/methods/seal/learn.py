@@ -50,7 +50,7 @@ from rubriclab.models.text import Assignment, Example
 from rubriclab.option_names import option
 from rubriclab.prompts import Prompt
 from rubriclab.stats.correlation import FloatArray, floats, label_correlations
-from rubriclab.stats.interval import rounded
+from rubriclab.stats.intervals import rounded
 
 PROPOSED = 0.2
 

@@ -20,7 +20,7 @@ from rubriclab.methods.seal.verify import TextVerdicts, judge_text
 from rubriclab.models.rubric import Criterion, Part
 from rubriclab.models.text import Assignment, Example, Scale
 from rubriclab.stats.correlation import FloatArray, float_table
-from rubriclab.stats.interval import DIGITS
+from rubriclab.stats.intervals import DIGITS
 
 
 def normalised(weights: Sequence[float]) -> FloatArray:

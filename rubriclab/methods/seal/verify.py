@@ -40,7 +40,7 @@ from rubriclab.models.sentences import Material
 from rubriclab.models.text import Example, Scale
 from rubriclab.prompts import Prompt
 from rubriclab.prompts.keyed import KeyedReply
-from rubriclab.stats.interval import DIGITS
+from rubriclab.stats.intervals import DIGITS
 
 # The ids of a unit and a question.
 Pair = tuple[str, str]

@@ -40,7 +40,7 @@ from rubriclab.models.rubric import (
 )
 from rubriclab.models.text import Example
 from rubriclab.stats.correlation import BoolArray, FloatArray, pearson
-from rubriclab.stats.interval import DIGITS, rounded
+from rubriclab.stats.intervals import DIGITS, rounded
 
 OUTDONE = "not asked: another explanation tracked the labels of the texts tried first better"
 

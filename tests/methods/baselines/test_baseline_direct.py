@@ -19,7 +19,7 @@ from hypoeval_scripts import ASPECT, assignment, example, rating
 
 from rubriclab.errors import DataError
 from rubriclab.judges import FakeJudge
-from rubriclab.learning import train
+from rubriclab.learning.train import train_method
 from rubriclab.methods.catalogue import METHODS
 from rubriclab.methods.method import TrainingInput
 from rubriclab.prompts import prompts_digest
@@ -69,7 +69,7 @@ async def test_it_can_be_learned_without_a_labelled_text(name):
     learned = await learn(name, (), judge=judge)
     assert ratings_asked(judge) == []
     assert learned.examples == ()
-    trained = await train(
+    trained = await train_method(
         METHODS[name], TrainingInput((), assignment()), METHODS[name].settings(), judge=judge, generator=judge, seed=1
     )
     assert trained.rubric.parts[0] == learned.part
@@ -79,7 +79,9 @@ async def test_it_can_be_learned_without_a_labelled_text(name):
 async def test_few_shot_cannot():
     judge, method = overall(), METHODS["few_shot"]
     with pytest.raises(DataError, match="few_shot learns from labelled texts, and there are none"):
-        await train(method, TrainingInput((), assignment()), method.settings(), judge=judge, generator=judge, seed=1)
+        await train_method(
+            method, TrainingInput((), assignment()), method.settings(), judge=judge, generator=judge, seed=1
+        )
     assert judge.prompts == []
 
 
@@ -98,7 +100,9 @@ async def test_a_text_without_a_reply_is_missing_and_no_number(name):
 async def test_a_version_holds_its_settings_and_the_wording_of_its_prompts(name):
     method, judge = METHODS[name], overall()
     settings = method.settings(samples=3)
-    trained = await train(method, TrainingInput(TEXTS, assignment()), settings, judge=judge, generator=judge, seed=1)
+    trained = await train_method(
+        method, TrainingInput(TEXTS, assignment()), settings, judge=judge, generator=judge, seed=1
+    )
     assert trained.rubric.parts[0].method == name
     assert trained.rubric.parts[0].settings == settings.model_dump(mode="json")
     assert trained.provenance.settings == {name: settings.model_dump(mode="json")}

@@ -9,7 +9,7 @@ from hypoeval_runs import SMALL, run
 from hypoeval_scripts import assignment, findings, of_kind, proposal, scripted
 
 from rubriclab.errors import DataError
-from rubriclab.learning.single_method import train
+from rubriclab.learning.train import train_method
 from rubriclab.methods.hypoeval import HYPOEVAL, HypoEvalSettings
 from rubriclab.methods.method import TrainingInput
 
@@ -45,7 +45,7 @@ async def test_hypotheses_from_labels_need_some(sources: str):
 async def test_it_becomes_a_rubric_by_one_call_to_the_generator(chosen: dict[str, Any]):
     training_input, settings = TrainingInput((), assignment(), findings()), HypoEvalSettings(**{**SMALL, **chosen})
     judge, generator = scripted(), scripted()
-    trained = await train(HYPOEVAL, training_input, settings, judge=judge, generator=generator, seed=1)
+    trained = await train_method(HYPOEVAL, training_input, settings, judge=judge, generator=generator, seed=1)
     assert len(trained.rubric.criteria) == SMALL["selected"]
     assert (trained.provenance.agreement, trained.provenance.baseline) == (None, None)
     assert len(generator.prompts) == HYPOEVAL.learning_calls(training_input, settings).generator == 1

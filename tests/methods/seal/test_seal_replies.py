@@ -17,7 +17,7 @@ from rubriclab.judges.schema import strict_schema
 from rubriclab.methods.seal.replies import unit_form
 from rubriclab.methods.seal.score import score_verdicts
 from rubriclab.methods.seal.verify import TextVerdicts, judge_text
-from rubriclab.stats.interval import DIGITS
+from rubriclab.stats.intervals import DIGITS
 
 IDS = ("u1", "u2", "u3")
 CODES = {"y": 1.0, "n": 0.0, "?": None}

@@ -15,7 +15,7 @@ from rubriclab import Lab, Version
 from rubriclab.report.describe import percent
 from rubriclab.report.html import typeset
 from rubriclab.report.wording import estimate, figure
-from rubriclab.stats.interval import Interval
+from rubriclab.stats.intervals import Interval
 from rubriclab.web.studio.edit import effect_summary
 
 EFFECT, SAVE = f"/{REF}/edit/effect", f"/{REF}/edit/save"

@@ -11,7 +11,7 @@ from rubriclab.models.rubric import Criterion
 from rubriclab.models.text import Scale
 from rubriclab.models.version import Candidate
 from rubriclab.stats.correlation import BoolArray, FloatArray, IntArray
-from rubriclab.stats.folds import grouped_folds
+from rubriclab.stats.intervals import grouped_folds
 
 # Values of a column that differ by less than this, relative to their size, differ by rounding only.
 SAME = 1e-9

@@ -1,26 +1,56 @@
-"""What is computed from candidates and labels: the rubric, its held-out scores, its validation and its record."""
+"""Training: the rubric, its agreement with the labels, its provenance, and for several methods the gate and a record.
+
+`train_method` trains a single method. In `train_joint` several methods propose criteria, the labels select and fit a
+rubric, and the gate tests it:
+
+    methods             -> candidates: criteria by labelled texts, every rating with its reason, no call repeated
+    candidates + labels -> selected criteria, their weights, and the map of the weighted sum onto the raters' scale
+    the same by fold    -> held-out scores, for intervals, and for the gate's comparison with baselines without calls
+    all of it           -> a rubric, its provenance, and a record of the training
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from pydantic import BaseModel
 
-from rubriclab.errors import JudgeError
-from rubriclab.learning.baselines import FEATURE_NAMES, feature_values
+from rubriclab import __version__
+from rubriclab.errors import JudgeError, SettingsError
+from rubriclab.judges.judge import Judge
+from rubriclab.learning.baselines import FEATURE_NAMES, best_feature, feature_values
 from rubriclab.learning.calibration import bounds, conformal
-from rubriclab.learning.candidates import NOT_JUDGED, Candidates
-from rubriclab.learning.fitting import Fit, HeldOut, held_out
-from rubriclab.learning.gate import validation
-from rubriclab.learning.jackknife import refitted_agreement
-from rubriclab.learning.raters import raters
-from rubriclab.learning.rating_matrix import RatingMatrix
-from rubriclab.learning.selection import SelectedRubric, chosen_shares, select_rubric
-from rubriclab.learning.settings import INTERVAL_CONFIDENCE, JointSettings
-from rubriclab.learning.single_method import recorded_texts, training_agreement
+from rubriclab.learning.candidates import (
+    MOST_ENTRIES,
+    NOT_JUDGED,
+    Candidates,
+    EarlierRubric,
+    Plan,
+    find_candidates,
+    joining,
+    learning_calls as calls_for_candidates,
+    rated_in_one_call,
+    with_earlier,
+)
+from rubriclab.learning.fitting import (
+    INTERVAL_CONFIDENCE,
+    Fit,
+    HeldOut,
+    JointSettings,
+    SelectedRubric,
+    chosen_shares,
+    held_out,
+    refitted_agreement,
+    select_rubric,
+)
+from rubriclab.learning.gate import raters, validation
+from rubriclab.learning.matrix import RatingMatrix
 from rubriclab.learning.verdicts import (
     held_out_verdicts,
     raters_verdicts,
@@ -28,7 +58,9 @@ from rubriclab.learning.verdicts import (
     verdict_agreement,
     verdicts_of,
 )
+from rubriclab.methods.method import Learned, LearningCalls, Method, Progress, TrainingInput, silent
 from rubriclab.methods.names import JOINT
+from rubriclab.methods.single_call import RIVALS_TEMPLATE, TEMPLATE, rivals_key
 from rubriclab.models.aggregation import (
     Aggregation,
     Ask,
@@ -38,20 +70,161 @@ from rubriclab.models.aggregation import (
     bounds_met,
 )
 from rubriclab.models.rubric import Rubric
-from rubriclab.models.text import Assignment
+from rubriclab.models.text import (
+    Assignment,
+    Example,
+    common_fields,
+    data_digest,
+    named_annotations,
+    named_reasons,
+    text_digest,
+)
 from rubriclab.models.version import (
     DIRECT,
     WHOLE,
     EvaluatorAgreement,
+    Provenance,
+    RecordedText,
     TrainingAgreement,
     TrainingRecord,
     Validation,
     VerdictAgreement,
 )
 from rubriclab.option_names import option
+from rubriclab.prompts import prompts_digest
+from rubriclab.stats import agreement
+from rubriclab.stats.agreement import Agreement, Level
 from rubriclab.stats.correlation import FloatArray
-from rubriclab.stats.interval import DIGITS, wilson
-from rubriclab.stats.levels import Level
+from rubriclab.stats.intervals import DIGITS, Interval, rounded, wilson
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """The result of a training: the rubric, its provenance, and notes to the user.
+
+    `record` holds the ratings and scores of each text; only a training of several methods has one.
+    """
+
+    rubric: Rubric
+    provenance: Provenance
+    notes: tuple[str, ...] = ()
+    record: TrainingRecord | None = None
+
+
+async def train_method(
+    method: Method,
+    training_input: TrainingInput,
+    settings: BaseModel,
+    *,
+    judge: Judge,
+    generator: Judge,
+    seed: int,
+    model_versions: Callable[[], Sequence[str]] = tuple,
+    on_progress: Progress = silent,
+) -> Trained:
+    """Return the rubric that `method` learns, with its provenance.
+
+    `model_versions` returns the model names that the provider reported.
+
+    Raises:
+        DataError: if the method needs labelled texts, and there are none.
+        JudgeError: if nothing could be learned.
+    """
+    learned = await method.learn(
+        training_input, settings, judge=judge, generator=generator, seed=seed, on_progress=on_progress
+    )
+    assignment, examples = training_input.assignment, training_input.examples
+    rubric = Rubric(task=assignment.words.task, aspect=assignment.aspect, scale=assignment.scale, parts=(learned.part,))
+    by_id = {example.id: example for example in examples}
+    ordered = [by_id[name] for name in learned.examples]
+    provenance = Provenance(
+        **origins(examples, assignment.aspect.name, judge, generator, model_versions()),
+        settings={method.name: settings.model_dump(mode="json")},
+        prompts=prompts_digest(method.prompts),
+        seed=seed,
+        agreement=_training_agreement(learned, ordered, assignment.aspect.name) if ordered else None,
+        baseline=best_feature(ordered, assignment.aspect.name) if ordered else None,
+    )
+    return Trained(rubric, provenance, learned.notes)
+
+
+def origins(
+    examples: Sequence[Example], aspect: str, judge: Judge, generator: Judge, model_versions: Iterable[str]
+) -> dict[str, Any]:
+    """Return the fields of a provenance about the models and the training data."""
+    return {
+        "judge": judge.name,
+        "generator": generator.name,
+        "judge_address": judge.identity.get("address"),
+        "generator_address": generator.identity.get("address"),
+        "model_versions": tuple(sorted(model_versions)),
+        "data": data_digest(examples, aspect),
+        "examples": tuple(sorted(example.id for example in examples)),
+        "groups": tuple(sorted({example.group for example in examples})),
+        "texts": tuple(sorted(text_digest(example) for example in examples)),
+        "text_fields": common_fields(examples),
+        "version": __version__,
+    }
+
+
+def training_agreement(
+    scores: FloatArray,
+    reselected: FloatArray,
+    labels: FloatArray,
+    groups: Sequence[str],
+    *,
+    optimistic: bool = True,
+) -> TrainingAgreement:
+    """Return the agreement of scores of the training texts with their labels, over all texts.
+
+    Args:
+        scores: by the rubric, shape (texts,), NaN where missing.
+        reselected: the same, with the criteria for each group selected by the labels of the other groups only.
+    """
+    fitted = agreement(scores, labels, groups, level="dataset")
+    left_out = agreement(reselected, labels, groups, level="dataset")
+    return TrainingAgreement(
+        n=fitted.n, optimistic=optimistic, **_intervals(fitted), reselected=left_out.spearman.rounded()
+    )
+
+
+def _training_agreement(learned: Learned, ordered: Sequence[Example], aspect: str) -> TrainingAgreement:
+    labels = np.array([example.scores[aspect] for example in ordered], dtype=float)
+    groups = [example.group for example in ordered]
+    return training_agreement(learned.scores, learned.reselected, labels, groups, optimistic=learned.optimistic)
+
+
+def _intervals(result: Agreement) -> Mapping[str, Interval]:
+    return {name: getattr(result, name).rounded() for name in ("spearman", "pearson", "kendall")}
+
+
+def recorded_texts(
+    examples: Sequence[Example], aspect: str, predicted: FloatArray, low: FloatArray, high: FloatArray
+) -> tuple[RecordedText, ...]:
+    """Return labelled texts as a training record holds them.
+
+    Args:
+        predicted, low, high: held-out score of each text and its interval, shape (texts,), NaN where missing.
+    """
+    return tuple(
+        RecordedText(
+            id=example.id,
+            group=example.group,
+            output=example.output,
+            source=example.source,
+            context=example.context,
+            reference=example.reference,
+            system=example.system,
+            label=float(example.scores[aspect]),
+            raters=named_annotations(example, aspect),
+            reasons=named_reasons(example, aspect),
+            predicted=rounded(float(predicted[row])),
+            low=rounded(float(low[row])),
+            high=rounded(float(high[row])),
+        )
+        for row, example in enumerate(examples)
+    )
+
 
 # The gate computes these from the table and from the texts.
 COMPARED_ELSEWHERE = ("direct", "text_features")
@@ -309,3 +482,131 @@ def _terms(fitted: Fit, ids: Sequence[str], selected: FloatArray, limits: Mappin
         )
         for place, weight, center, spread, low, high, chosen in rows
     )
+
+
+# The shares of the work that are done when the methods have proposed their criteria, and when these are rated.
+PROPOSED, RATED = 0.25, 0.95
+
+
+async def train_joint(
+    plans: Sequence[Plan],
+    settings: JointSettings,
+    *,
+    judge: Judge,
+    generator: Judge,
+    seed: int,
+    earlier: EarlierRubric | None = None,
+    model_versions: Callable[[], Sequence[str]] = tuple,
+    on_progress: Progress = silent,
+) -> Trained:
+    """Return a rubric of criteria that the methods of `plans` propose and those of `earlier`, with its validation.
+
+    The same plans, settings, seed and replies give the same rubric, provenance and record, except for `model_versions`,
+    which depends on when the replies were received.
+
+    Raises:
+        DataError: if there are no labelled texts.
+        SettingsError: if the settings exclude every candidate.
+        JudgeError: if a method could learn nothing, or no criterion distinguishes any two labelled texts.
+    """
+    _check(plans, settings)
+    plans, left_out = _asked_about_rivals(plans, settings)
+    assignment = plans[0].training_input.assignment
+    together = _is_in_one_call(plans, settings)
+    found = PROPOSED if together else RATED
+    candidates = await find_candidates(
+        plans,
+        judge=judge,
+        generator=generator,
+        seed=seed,
+        rated_later=together,
+        on_progress=lambda doing, share: on_progress(doing, found * share),
+    )
+    if earlier:
+        candidates = with_earlier(candidates, earlier)
+    if together:
+        candidates = await rated_in_one_call(
+            candidates,
+            plans,
+            judge=judge,
+            generator=generator,
+            rivals=settings.rivals,
+            on_progress=lambda doing, share: on_progress(doing, found + (RATED - found) * share),
+        )
+    study = Study(candidates, assignment, settings, seed)
+    on_progress(f"selecting from {len(candidates.candidates)} criteria", RATED)
+    rubric = study.rubric()
+    on_progress(f"{len(rubric.criteria)} of {len(candidates.candidates)} criteria kept", 1.0)
+    provenance = Provenance(
+        **origins(candidates.examples, assignment.aspect.name, judge, generator, model_versions()),
+        settings=_settings(plans, settings),
+        prompts=prompts_digest(_templates(plans, candidates)),
+        seed=seed,
+        agreement=study.agreement,
+        baseline=best_feature(candidates.examples, assignment.aspect.name),
+        validation=study.validation,
+    )
+    return Trained(
+        rubric, provenance, (*left_out, *candidates.notes, *study.not_assessed(), *study.notes), study.record(rubric)
+    )
+
+
+def learning_calls(plans: Sequence[Plan], settings: JointSettings) -> LearningCalls:
+    """Return about how many calls a joint training takes."""
+    _check(plans, settings)
+    plans, _ = _asked_about_rivals(plans, settings)
+    together = _is_in_one_call(plans, settings)
+    calls = calls_for_candidates(plans, rated_later=together)
+    if not together:
+        return calls
+    texts = len(plans[0].training_input.examples)
+    entries = calls.unrated or len(joining(plans))
+    each_text = math.ceil(entries / MOST_ENTRIES) + any(plan.method.name == DIRECT for plan in plans)
+    return replace(calls, judge=calls.judge + texts * each_text)
+
+
+def _asked_about_rivals(plans: Sequence[Plan], settings: JointSettings) -> tuple[Sequence[Plan], tuple[str, ...]]:
+    """Return the plans whose criteria calls about several texts can contain, and a note if others are left out.
+
+    A reply about ten texts has no room for the many questions of a checklist, which agreed least with people.
+    """
+    joined = set(joining(plans)) if settings.rivals else set[str]()
+    questions = {plan.method.name for plan in plans if plan.method.criterion_kind == "question"} & joined
+    if not questions or questions == joined:
+        return plans, ()
+    note = f"{', '.join(sorted(questions))} left out: a call about several texts has no room for many questions"
+    return [plan for plan in plans if plan.method.name not in questions], (note,)
+
+
+def _is_in_one_call(plans: Sequence[Plan], settings: JointSettings) -> bool:
+    """Return whether all judged criteria share a call: those of several methods, unless it is about several texts."""
+    judged = [plan for plan in plans if plan.method.criterion_kind != "feature"]
+    can_share = settings.ask != "by method" and len(joining(judged)) == len(judged)
+    return can_share and len(judged) >= (1 if settings.rivals else 2)
+
+
+def _templates(plans: Sequence[Plan], candidates: Candidates) -> list[str]:
+    about_rivals = {RIVALS_TEMPLATE} if candidates.rivals else set[str]()
+    return sorted({name for plan in plans for name in plan.method.prompts} | {TEMPLATE} | about_rivals)
+
+
+def _check(plans: Sequence[Plan], settings: JointSettings) -> None:
+    """Raise `SettingsError` if the settings exclude every candidate, as far as is known before any call."""
+    free = any(plan.method.name == "text_features" for plan in plans)
+    groups = Counter(rivals_key(example) for example in plans[0].training_input.examples)
+    if settings.rivals and max(groups.values(), default=0) < 2:
+        raise SettingsError(
+            "A call about several texts needs texts of one group with the same source and context; every labelled text "
+            "is the only one of its group;",
+            f"give the group or the source of each text, or leave {option('settings', 'joint.ask=with rivals')} out.",
+        )
+    if settings.calibration == "none" and free:
+        raise SettingsError(
+            "Calibration `none` is the mean of the judge's ratings, which is undefined for text features;",
+            "choose another calibration, or leave the text features out.",
+        )
+
+
+def _settings(plans: Sequence[Plan], settings: JointSettings) -> Mapping[str, Mapping[str, Any]]:
+    methods: dict[str, Mapping[str, Any]] = {plan.method.name: plan.settings.model_dump(mode="json") for plan in plans}
+    return {**methods, "joint": settings.model_dump(mode="json")}
