@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from rubriclab.data.formats import LINE_OVERHEAD, LONGEST_ROW, Lines, Numbered, numbered, too_long
+from rubriclab.data.formats import LINE_OVERHEAD, Lines, Numbered, numbered, too_long
 from rubriclab.data.mapping import FIELDS
-from rubriclab.data.reading import ReadingOptions
+from rubriclab.data.reading import LONGEST_ROW, ReadingOptions
 from rubriclab.data.row import RowError
 from rubriclab.data.tables import unescaped
 from rubriclab.errors import DataError

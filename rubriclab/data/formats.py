@@ -15,10 +15,11 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any, Final, cast
+from typing import IO, Any, cast
 
 import orjson
 
+from rubriclab.data.reading import LONGEST_ROW, UTF_8
 from rubriclab.data.row import RowError
 from rubriclab.errors import DataError
 from rubriclab.option_names import option
@@ -38,25 +39,15 @@ _NOT_UTF_8 = {
     b"\xff\xfe": ("text in UTF-16", "give the file by its name, or save it as UTF-8."),
     b"\xfe\xff": ("text in UTF-16", "give the file by its name, or save it as UTF-8."),
 }
-# Bytes of a row: a line, a CSV record of several lines, or the cells of a Parquet row.
-LONGEST_ROW = 64_000_000
 # Bytes of memory per line besides its characters: a CSV record may consist of millions of empty lines.
 LINE_OVERHEAD = 200
 # Bytes that are used to detect encoding, delimiter and decimal mark, and bytes of them that are read at once.
 SAMPLE = 2**24
 BLOCK = 2**16
-UTF_8: Final = "utf-8"
 _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF8: UTF_8,
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
-}
-NAMES = {
-    UTF_8: "UTF-8",
-    "utf-16": "UTF-16",
-    "utf-16-le": "UTF-16",
-    "utf-16-be": "UTF-16",
-    "cp1252": "Windows-1252",
 }
 # In text of mostly ASCII characters in UTF-16, every other byte is zero.
 _MOSTLY = 0.4

@@ -11,7 +11,8 @@ from typing import Any
 
 import orjson
 
-from rubriclab.data.formats import UTF_8, opened, too_long
+from rubriclab.data.formats import opened, too_long
+from rubriclab.data.reading import UTF_8
 from rubriclab.data.row import RowError
 from rubriclab.errors import DataError
 

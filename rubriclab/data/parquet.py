@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rubriclab.data.formats import LONGEST_ROW, Numbered, broken_off
+from rubriclab.data.formats import Numbered, broken_off
+from rubriclab.data.reading import LONGEST_ROW
 from rubriclab.data.row import RowError
 from rubriclab.errors import DataError
 from rubriclab.option_names import option

@@ -20,7 +20,6 @@ from rubriclab.data.annotation_tools import converter
 from rubriclab.data.decimal_mark import decimal_mark
 from rubriclab.data.delimited import Dialect, check_header, delimited_rows, first_records, sniff
 from rubriclab.data.formats import (
-    UTF_8,
     Lines,
     Numbered,
     bounded_lines,
@@ -34,7 +33,7 @@ from rubriclab.data.json_document import document_rows
 from rubriclab.data.long_table import NAME, is_rating, joined_ratings
 from rubriclab.data.mapping import FieldMap
 from rubriclab.data.parquet import parquet_rows
-from rubriclab.data.reading import DEFAULTS, ReadingOptions, SourceFormat
+from rubriclab.data.reading import DEFAULTS, UTF_8, ReadingOptions, SourceFormat
 from rubriclab.data.workbook import read_sheet
 from rubriclab.errors import DataError, SettingsError
 from rubriclab.models.cells import CellRules

@@ -6,20 +6,29 @@ import codecs
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field
 
 from rubriclab.base_options import Options
-from rubriclab.data.formats import LONGEST_ROW, NAMES, UTF_8
 from rubriclab.data.mapping import NATIVE, FieldMap, mapping_text, parse_mapping
 from rubriclab.errors import DataError
 from rubriclab.models.cells import CellRules
 from rubriclab.models.characters import comma_list, comma_values
 from rubriclab.option_names import option
 
+# Bytes of a row: a line, a CSV record of several lines, or the cells of a Parquet row.
+LONGEST_ROW = 64_000_000
+UTF_8: Final = "utf-8"
+_ENCODING_NAMES = {
+    UTF_8: "UTF-8",
+    "utf-16": "UTF-16",
+    "utf-16-le": "UTF-16",
+    "utf-16-be": "UTF-16",
+    "cp1252": "Windows-1252",
+}
 DELIMITER_NAMES = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
-_NAMES = {mark: name for name, mark in DELIMITER_NAMES.items()}
+_DELIMITERS_BY_MARK = {mark: name for name, mark in DELIMITER_NAMES.items()}
 Mark = Literal["point", "comma"]
 
 
@@ -154,7 +163,7 @@ def _text(value: Any) -> str:
         case tuple():
             return comma_list(value)
         case _:
-            return _NAMES.get(value, str(value))
+            return _DELIMITERS_BY_MARK.get(value, str(value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,12 +204,12 @@ class SourceFormat:
     @property
     def encoding_name(self) -> str | None:
         """The encoding as people write it."""
-        return self.encoding and NAMES.get(self.encoding, self.encoding)
+        return self.encoding and _ENCODING_NAMES.get(self.encoding, self.encoding)
 
     @property
     def delimiter_name(self) -> str | None:
         """The name of the delimiter, or the character itself."""
-        return self.delimiter and _NAMES.get(self.delimiter, repr(self.delimiter))
+        return self.delimiter and _DELIMITERS_BY_MARK.get(self.delimiter, repr(self.delimiter))
 
     def assumptions(self) -> Iterator[str]:
         """Yield what was detected and is unusual for the format, with the option that sets it."""

@@ -1,0 +1,235 @@
+"""Packs: versions as files for review and for sharing, verified when they are read."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, Field, JsonValue, ValidationError
+
+from rubriclab.errors import PackError, SettingsError, StoreError
+from rubriclab.judges.address import check_address
+from rubriclab.methods.names import JOINT
+from rubriclab.models.base import FrozenModel, Moment, first_bounds_fault
+from rubriclab.models.characters import describe, is_blank
+from rubriclab.models.documents import Unreadable, parse_json
+from rubriclab.models.rubric import Criterion, Part, Rubric
+from rubriclab.models.text import Scale
+from rubriclab.models.version import Effort, Provenance, Version, check_name, names_a_version
+from rubriclab.option_names import command
+from rubriclab.pydantic_errors import faults, first_fault
+from rubriclab.store.rows import PackOrigin
+from rubriclab.store.store import Store
+
+FORMAT: Final = "rubriclab-pack/1"
+_EXPORT = f"Use a pack as it was written, unchanged: {command('export')}"
+
+
+class Pack(FrozenModel):
+    """The content of a pack file. Both digests are verified when it is read."""
+
+    format: Literal["rubriclab-pack/1"] = FORMAT
+    name: str
+    number: int = Field(ge=1)
+    digest: str
+    rubric: Rubric
+    provenance: Provenance
+    provenance_digest: str
+    effort: Effort
+    parent: str | None
+    created: Moment
+
+
+def write_pack(version: Version) -> str:
+    """Return `version` as the text of a pack: indented JSON with sorted keys."""
+    pack = Pack(
+        name=version.name,
+        number=version.number,
+        digest=version.digest,
+        rubric=version.rubric,
+        provenance=version.provenance,
+        provenance_digest=version.provenance_digest,
+        effort=version.effort,
+        parent=version.parent,
+        created=version.created,
+    )
+    return json.dumps(pack.model_dump(mode="json"), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def read_pack(text: str, where: str) -> Pack:
+    """Return the pack in `text`; `where` names the file in errors.
+
+    Raises:
+        PackError: if it is no pack, has another format, has a missing, unknown or invalid field or one beyond the
+            limits of `rubriclab.models.base`, does not match its digests, or is unusable for scoring.
+    """
+    raw = _parse(text, where)
+    if raw.get("format") != FORMAT:
+        raise PackError(
+            f"{where}: format: expected {FORMAT!r}, got {describe(raw.get('format'))}.",
+            "It may come from a newer rubriclab.",
+        )
+    for field in ("digest", "provenance_digest"):
+        if not raw.get(field):
+            raise PackError(
+                f"{where}: {field}: missing.", f"A pack needs its digests; write it with: {command('export')}"
+            )
+    if beyond := first_bounds_fault(raw):
+        raise PackError(f"{where}: {beyond}.", _EXPORT)
+    try:
+        pack = Pack.model_validate(raw)
+        check_name(pack.name)
+    except ValidationError as error:
+        raise PackError(f"{where}: {faults(error)}.", _EXPORT) from None
+    except StoreError as error:
+        raise PackError(f"{where}: name: {error.message}", error.hint) from None
+    _check_digest(where, pack, "digest", "rubric")
+    _check_digest(where, pack, "provenance_digest", "provenance")
+    # A moment has several forms.
+    if path := _difference(pack.model_dump(mode="json") | {"created": None}, raw | {"created": None}):
+        raise PackError(f"{where}: {path}: not as rubriclab writes it.", "Fields may be neither added nor left out.")
+    if unsound := next(_soundness_faults(pack.rubric, pack.provenance), None):
+        raise PackError(f"{where}: {unsound}.", _EXPORT)
+    return pack
+
+
+def import_pack(store: Store, pack: Pack, name: str | None = None) -> Version:
+    """Return the version of `store` that holds the pack's rubric under `name` (by default the pack's own).
+
+    It gets the next number of that name, the newest version as its parent, and the pack's provenance and date. If the
+    newest version has the same rubric and provenance, that one is returned. A new version counts as imported: the judge
+    and addresses that it names are used only after `Store.confirm`.
+    """
+    origin = PackOrigin(f"{pack.name}@{pack.number}", pack.created)
+    return store.save(name or pack.name, pack.rubric, pack.provenance, pack.effort, origin=origin)
+
+
+def _parse(text: str, where: str) -> dict[str, Any]:
+    try:
+        raw = parse_json(text)
+    except Unreadable as error:
+        raise PackError(f"{where} is no pack: {error}.", _EXPORT) from None
+    if not isinstance(raw, dict):
+        raise PackError(f"{where} is no pack: expected a JSON object, found {type(raw).__name__}.", _EXPORT)
+    return raw
+
+
+def _check_digest(where: str, pack: Pack, field: str, content: Literal["rubric", "provenance"]) -> None:
+    model = getattr(pack, content)
+    if model.digest != getattr(pack, field):
+        raise PackError(
+            f"{where}: {field}: the {content} was changed after it was exported: its digest is {model.digest}, "
+            f"not {getattr(pack, field)}.",
+            _EXPORT,
+        )
+
+
+def _difference(read: JsonValue, written: JsonValue, path: str = "") -> str | None:
+    """Return the path of the first difference between two JSON values, if any; `true` is not 1."""
+    if isinstance(read, dict) and isinstance(written, dict):
+        for key in sorted(read.keys() | written.keys()):
+            if key not in read or key not in written:
+                return f"{path}{key}"
+            if difference := _difference(read[key], written[key], f"{path}{key}."):
+                return difference
+        return None
+    if isinstance(read, list) and isinstance(written, list) and len(read) == len(written):
+        pairs = enumerate(zip(read, written, strict=True))
+        return next(filter(None, (_difference(a, b, f"{path}{i}.") for i, (a, b) in pairs)), None)
+    same = read == written and isinstance(read, bool) == isinstance(written, bool)
+    return None if same else path.removesuffix(".")
+
+
+def _soundness_faults(rubric: Rubric, provenance: Provenance) -> Iterator[str]:
+    """Yield what keeps the methods of an imported rubric, which may have been written by hand, from scoring with it."""
+    ids = Counter(criterion.id for criterion in rubric.criteria)
+    if repeated := [name for name, count in ids.items() if count > 1]:
+        yield f"rubric: two criteria have the id {describe(repeated[0])}; expected each id once"
+    if rubric.aggregation is None and any(part.method == "text_features" for part in rubric.parts):
+        yield "rubric: text features have no score of their own; expected a combination that weighs them"
+    for number, part in enumerate(rubric.parts):
+        path = f"rubric.parts[{number}]"
+        yield from _settings_faults(part.method, part.settings, f"{path}.settings")
+        yield from _part_faults(part, rubric.scale, path)
+    yield from _provenance_faults(provenance)
+
+
+def _provenance_faults(provenance: Provenance) -> Iterator[str]:
+    for name, values in provenance.settings.items():
+        yield from _settings_faults(name, values, f"provenance.settings.{name}")
+    transfer = provenance.transfer
+    judges = {
+        "judge": provenance.judge,
+        "generator": provenance.generator,
+        "transfer.judge": transfer.judge if transfer else None,
+    }
+    for field, judge in judges.items():
+        if judge is not None and is_blank(judge):
+            yield f"provenance.{field}: expected the name of a judge, got {describe(judge)}"
+    for field in ("judge_address", "generator_address"):
+        yield from _address_faults(getattr(provenance, field), f"provenance.{field}")
+    for field in ("judge_from", "generator_from"):
+        reference = getattr(provenance, field)
+        if reference is not None and not names_a_version(reference):
+            yield f"provenance.{field}: expected NAME@NUMBER, got {describe(reference)}"
+
+
+def _address_faults(address: str | None, path: str) -> Iterator[str]:
+    if address is None:
+        return
+    if not address.isprintable() or " " in address:
+        yield f"{path}: expected an address without spaces and control characters, got {describe(address)}"
+    try:
+        check_address(address, path)
+    except SettingsError as error:
+        yield error.message.removesuffix(".")
+
+
+def _settings_faults(method: str, values: Mapping[str, Any], path: str) -> Iterator[str]:
+    model = _settings_model(method)
+    if model is None:
+        yield f"provenance.settings: unknown name {describe(method)}, expected a method or 'joint'"
+        return
+    try:
+        model.model_validate(dict(values))
+    except ValidationError as error:
+        yield first_fault(error, path)
+
+
+def _settings_model(method: str) -> type[BaseModel] | None:
+    from rubriclab.learning.fitting import JointSettings
+    from rubriclab.methods.catalogue import METHODS
+
+    if method == JOINT:
+        return JointSettings
+    return METHODS[method].settings if method in METHODS else None
+
+
+def _part_faults(part: Part, scale: Scale, path: str) -> Iterator[str]:
+    from rubriclab.methods.catalogue import METHODS
+
+    method = METHODS[part.method]
+    if method.single_criterion and len(part.criteria) > 1:
+        yield f"{path}.criteria: {part.method} scores by one criterion, got {len(part.criteria)}"
+    yield from (f"{path}.{fault}" for fault in method.part_faults(part))
+    kind = method.criterion_kind
+    for number, criterion in enumerate(part.criteria):
+        place = f"{path}.criteria[{number}]"
+        if criterion.kind != kind:
+            yield f"{place}.kind: {part.method} scores by the kind {kind!r}, got {criterion.kind!r}"
+        yield from _criterion_faults(criterion, scale, place)
+
+
+def _criterion_faults(criterion: Criterion, scale: Scale, path: str) -> Iterator[str]:
+    for name in ("id", "trait", "statement"):
+        if is_blank(getattr(criterion, name)):
+            yield f"{path}.{name}: expected a text, got {describe(getattr(criterion, name))}"
+    scores = [level.score for level in criterion.levels]
+    for number, score in enumerate(scores):
+        if not scale.contains(score):
+            yield f"{path}.levels[{number}].score: expected a score on the scale, {scale.describe()}; got {score:g}"
+    if any(later <= score for score, later in pairwise(scores)):
+        yield f"{path}.levels: expected scores in ascending order, each once"
